@@ -1,0 +1,106 @@
+/// A picture of every future connected with one, as it was when it was taken.
+///
+/// ```swift
+/// print(posts.tree())
+/// ```
+/// ```
+/// GET /users/1  pending, 1 waits
+/// └─ user       pending, 1 waits
+///    └─ posts   pending, 3 wait  ← here
+/// ```
+///
+/// Sources stand on the left; what waits for them hangs below. Futures that have completed hold no links any more, so the
+/// picture shows what is still under way. Each line is consistent; the tree may change between lines.
+public struct TreeSnapshot: Sendable, Hashable {
+  /// One future.
+  public struct Entry: Sendable, Hashable {
+    /// The name that `named(_:)` gave it, or what made it.
+    public let name: String
+    public let state: State
+    /// How many want its value: derived futures, tokens, awaiting tasks.
+    public let consumers: Int
+    /// What was asked of it, and took effect.
+    public let request: CancelRequest?
+    /// What was asked of it, and waits until the others who want its value have left.
+    public let withheldRequest: CancelRequest?
+    /// Whether `shared()` marked it.
+    public let isShared: Bool
+    /// Whether the picture was taken of this future.
+    public let isMarked: Bool
+    /// The futures that wait for it, as positions in `entries`.
+    public internal(set) var waiters: [Int]
+    /// The futures that it waits for, as positions in `entries`.
+    public internal(set) var upstream: [Int]
+  }
+
+  /// What a future is doing, or how it ended.
+  public enum State: Sendable, Hashable {
+    /// It waits for its promise or its upstream.
+    case pending
+    /// Its body waits for an executor.
+    case queued
+    /// Its body runs.
+    case running
+    case succeeded
+    case failed(String)
+    case cancelled(CancellationReason)
+  }
+
+  /// The futures, the one that the picture was taken of first.
+  public let entries: [Entry]
+}
+
+extension Future {
+  /// Takes a picture of every future that is connected with this one.
+  ///
+  /// - Complexity: O(futures + edges) time and memory. No future is held up longer than it takes to copy its lists.
+  public func tree() -> TreeSnapshot {
+    TreeSnapshot(of: node)
+  }
+}
+
+extension TreeSnapshot {
+  init(of marked: Node) {
+    var nodes = [marked]
+    var positions = [ObjectIdentifier(marked): 0]
+    func position(of node: Node) -> Int {
+      if let position = positions[ObjectIdentifier(node)] { return position }
+      positions[ObjectIdentifier(node)] = nodes.count
+      nodes.append(node)
+      return nodes.count - 1
+    }
+    var entries: [Entry] = []
+    while entries.count < nodes.count {
+      let node = nodes[entries.count]
+      let (entry, waiters, upstream) = node.snapshot(isMarked: node === marked)
+      entries.append(entry)
+      entries[entries.count - 1].waiters = waiters.map(position)
+      entries[entries.count - 1].upstream = upstream.map(position)
+    }
+    self.entries = entries
+  }
+}
+
+extension Node {
+  fileprivate func snapshot(isMarked: Bool) -> (TreeSnapshot.Entry, waiters: [Node], upstream: [Node]) {
+    let (state, details, waiters, upstream) = lock.withLock {
+      (self.state, self.details, self.state.isPending ? self.waiters.entries : [], waitsFor)
+    }
+    let entry = TreeSnapshot.Entry(
+      name: details?.name ?? "\(state.madeBy)", state: picture(of: state), consumers: Int(state.consumers),
+      request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
+      isMarked: isMarked, waiters: [], upstream: [])
+    return (entry, waiters.compactMap(\.owner), upstream.map(\.node))
+  }
+
+  private func picture(of state: FutureState) -> TreeSnapshot.State {
+    switch state.phase {
+    case .waiting, .linked: .pending
+    case .queued: .queued
+    case .running: .running
+    case .succeeded: .succeeded
+    case .failed: .failed("\(error)")
+    case .cancelled: .cancelled(cancellationReason)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// Where a body runs.
+///
+/// ```swift
+/// let parsed = download.map(on: .global()) { try parse($0) }
+/// let title = parsed.map { $0.title }  // `.immediate`: where `parsed` completes
+/// ```
+///
+/// `immediate` is the default of every operator. Bodies that must run on the main actor take `.main`, which is a type of
+/// its own (`MainExecutor`), because their closures are isolated.
+///
+/// - Note: A job that an executor drops without running it does not leave its future hanging: the future fails with
+///   `DroppedJob`.
+public struct FutureExecutor: Sendable {
+  /// What an executor is given to run, once.
+  public typealias Job = @Sendable () -> Void
+
+  private let submit: (@Sendable (@escaping Job) -> Void)?
+
+  private init(submit: (@Sendable (@escaping Job) -> Void)?) {
+    self.submit = submit
+  }
+
+  /// Runs bodies where the completion happens: after the callback that the completing thread is in, if it is in one,
+  /// else before the completing call returns.
+  public static let immediate = FutureExecutor(submit: nil)
+
+  /// Hands each job to `submit`, which runs it once, at any time, on any thread.
+  ///
+  /// ```swift
+  /// let onPool = FutureExecutor.custom { job in pool.enqueue(job) }
+  /// ```
+  public static func custom(_ submit: @escaping @Sendable (_ job: @escaping Job) -> Void) -> FutureExecutor {
+    FutureExecutor(submit: submit)
+  }
+
+  var isImmediate: Bool { submit == nil }
+
+  /// Runs a closure here; what it completes is told when it is done.
+  func run(_ body: @escaping Job) {
+    guard let submit else { return Trampoline.run(body) }
+    submit { Trampoline.run(body) }
+  }
+}
+
+/// The error of a future whose executor dropped the body without running it, such as a pool that was shut down.
+public struct DroppedJob: Error, Hashable, CustomStringConvertible {
+  public init() {}
+
+  public var description: String {
+    "An executor dropped a job without running it. Keep the executor running until its futures have completed."
+  }
+}

@@ -1,0 +1,120 @@
+/// The part of a turn that every operator shares.
+extension Node {
+  /// What is left for the typed code of an operator to do in its turn.
+  enum Duty {
+    case nothing
+    /// The body is not needed any more; whether this future has ended just now.
+    case releaseBody(hasEnded: Bool)
+    /// This future succeeds with the value of upstream.
+    case passValue
+    /// The body gets the outcome of upstream.
+    case runBody
+    /// The body gets this future's own outcome, `.cancelled`, and what it returns is ignored.
+    case runBodyWithOwnOutcome
+    case destroyValue
+  }
+
+  /// Takes a turn: the typed code passes what only it can do.
+  ///
+  /// - Parameters:
+  ///   - release: lets go of the body.
+  ///   - run: runs the body with the outcome of a future, and returns whether this future has ended by that.
+  @inline(__always)
+  func take<Output: Sendable>(
+    _ turn: Turn, of upstream: Node, as type: Output.Type, release: () -> Void, run: (_ outcomeOf: Node) -> Bool
+  ) -> Bool {
+    switch duty(in: turn, of: upstream) {
+    case .nothing:
+      return false
+    case .releaseBody(let hasEnded):
+      release()
+      return hasEnded
+    case .passValue:
+      release()
+      return succeed(upstream.value(as: type))
+    case .runBody:
+      return run(upstream)
+    case .runBodyWithOwnOutcome:
+      _ = run(self)
+      return false
+    case .destroyValue:
+      destroyValue(as: type)
+      return false
+    }
+  }
+
+  func duty(in turn: Turn, of upstream: Node) -> Duty {
+    switch turn {
+    case .upstreamEnded: return start(after: upstream)
+    case .bodyBegins: return begin()
+    case .endedEarly: return endBody()
+    case .bodyDropped: return .releaseBody(hasEnded: fail(DroppedJob()))
+    case .destroyValue: return .destroyValue
+    }
+  }
+
+  private func start(after upstream: Node) -> Duty {
+    guard let ending = upstream.state.ending else {
+      preconditionFailure("\(#function): told by a future that has not ended")
+    }
+    let start = lock.withLock {
+      let start = state.upstreamEnded(ending, hasExecutor: details?.executor.isImmediate == false)
+      // While the body is queued, its job holds upstream: `recover` may still pass on the failure (law 11).
+      if start != .gone { self.upstream = start == .queues ? Unmanaged.passUnretained(upstream) : nil }
+      return start
+    }
+    switch start {
+    case .gone: return .nothing
+    case .cancels: return .releaseBody(hasEnded: cancel(.unspecified))
+    case .passes: return ending == .succeeded ? .passValue : .releaseBody(hasEnded: pass(upstream))
+    case .runs: return .runBody
+    case .queues:
+      QueuedBody.submit(self, upstream: upstream)
+      return .nothing
+    }
+  }
+
+  private func begin() -> Duty {
+    let begins = lock.withLock {
+      guard state.bodyBegins() else { return false }
+      upstream = nil
+      return true
+    }
+    if begins { return .runBody }
+    return state.madeBy.runsBodyWhenEndedEarly ? .runBodyWithOwnOutcome : .nothing
+  }
+
+  private func endBody() -> Duty {
+    guard state.madeBy.runsBodyWhenEndedEarly else { return .releaseBody(hasEnded: false) }
+    guard details?.executor.isImmediate == false else { return .runBodyWithOwnOutcome }
+    QueuedBody.submit(self, upstream: self)
+    return .nothing
+  }
+}
+
+/// A body on its way through an executor. If it is dropped there, its future fails instead of hanging.
+private final class QueuedBody: @unchecked Sendable {  // Because: `hasBegun` belongs to whoever runs the job.
+  private let node: Node
+  private let upstream: Node
+  private var hasBegun = false
+
+  private init(node: Node, upstream: Node) {
+    self.node = node
+    self.upstream = upstream
+  }
+
+  static func submit(_ node: Node, upstream: Node) {
+    guard let executor = node.details?.executor else { return }
+    let job = QueuedBody(node: node, upstream: upstream)
+    executor.run { job.run() }
+  }
+
+  private func run() {
+    hasBegun = true
+    Trampoline.turn(of: node, upstream: upstream, .bodyBegins)
+  }
+
+  deinit {
+    if !hasBegun { Trampoline.turn(of: node, upstream: upstream, .bodyDropped) }
+  }
+}

@@ -1,0 +1,111 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What a thread still has to tell, in the order in which it happened.
+///
+/// Whoever completes a future on a thread that is telling already only adds to the list. So a chain of any length is
+/// told by one loop (law 20), and a completion inside a callback returns before its consumers hear of it (law 19).
+final class Trampoline {
+  private enum Entry {
+    /// A future has ended: its waiters take their turns.
+    case tell(Node)
+    /// One entry takes its turn.
+    case turn(Waiter, Node, Waiter.Turn)
+    /// It was taken out. Nothing is freed while `entries` changes: a `deinit` of a user may come back here.
+    case taken
+  }
+
+  private var entries: [Entry] = []
+  private var head = 0
+  private var isActive = false
+
+  /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
+  static func tell(_ node: Node) {
+    current.add(.tell(node))
+  }
+
+  /// Lets one entry take its turn: now, or when the callback that this thread is in is done.
+  static func turn(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
+    current.add(.turn(entry, upstream, turn))
+  }
+
+  /// Runs code of a user, and then tells what it completed.
+  static func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let trampoline = current
+    guard !trampoline.isActive else { return try body() }
+    trampoline.isActive = true
+    defer {
+      trampoline.drain()
+      trampoline.isActive = false
+    }
+    return try body()
+  }
+
+  private func add(_ entry: Entry) {
+    entries.append(entry)
+    guard !isActive else { return }
+    isActive = true
+    drain()
+    isActive = false
+  }
+
+  private func drain() {
+    while head < entries.count {
+      let entry = entries[head]
+      entries[head] = .taken
+      head += 1
+      if head > 1_000, head * 2 > entries.count {
+        entries.removeSubrange(..<head)
+        head = 0
+      }
+      take(entry)
+    }
+    entries.removeAll(keepingCapacity: entries.capacity <= 1_000)
+    head = 0
+  }
+
+  private func take(_ entry: Entry) {
+    switch entry {
+    case .tell(let node):
+      while let waiter = node.takeWaiter() {
+        if waiter.step(waiter, node, .upstreamEnded), let ended = waiter.owner { entries.append(.tell(ended)) }
+      }
+    case .turn(let waiter, let upstream, let turn):
+      if waiter.step(waiter, upstream, turn), let ended = waiter.owner { entries.append(.tell(ended)) }
+    case .taken:
+      break
+    }
+  }
+}
+
+extension Trampoline {
+  /// One trampoline a thread, made when the thread first needs it and freed when the thread ends.
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let status = pthread_key_create(&key) { pointer in
+      #if canImport(Darwin)
+        Unmanaged<Trampoline>.fromOpaque(pointer).release()
+      #else
+        if let pointer { Unmanaged<Trampoline>.fromOpaque(pointer).release() }
+      #endif
+    }
+    precondition(status == 0, "pthread_key_create failed with \(status)")
+    return key
+  }()
+
+  private static var current: Trampoline {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<Trampoline>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    let trampoline = Trampoline()
+    pthread_setspecific(key, Unmanaged.passRetained(trampoline).toOpaque())
+    return trampoline
+  }
+}

@@ -1,0 +1,201 @@
+/// One request to cancel on its way through the tree, or an interest that is withdrawn along it.
+///
+/// A wave has three parts (law 12): it walks upstream until every future it reaches knows that it was asked; then
+/// handlers run, those furthest upstream first; then completions are delivered. It visits each edge once and calls no
+/// code of a user in its first part. Chains are walked by loops.
+struct Wave {
+  /// What comes to a future from one of its consumers, or from nobody.
+  struct Arrival {
+    let node: Node
+    /// What is asked, if anything is.
+    var request: CancelRequest?
+    /// The entry that stands in the list of `node`, or a token.
+    var asker: Waiter?
+    /// What becomes of the asker's interest.
+    var departure = Departure.stays
+    /// Which of the futures that were asked passes the request on; -1 where it starts.
+    var via = -1
+  }
+
+  enum Departure {
+    /// It waits for what comes back, and wants it.
+    case stays
+    /// It still waits but wants nothing (law 10).
+    case losesInterest
+    /// It leaves the list.
+    case leaves
+  }
+
+  /// A future that the request was applied to, and where the request came from.
+  private struct Reached {
+    let node: Node
+    let request: CancelRequest
+    let effect: FutureState.Effect
+    let via: Int
+  }
+
+  private struct Withheld {
+    let node: Node
+    let request: CancelRequest
+    let asker: Waiter
+    let via: Int
+  }
+
+  private var arrivals: [Arrival]
+  private var next = 0
+  private var reached: [Reached] = []
+  private var withheld: [Withheld] = []
+  /// Requests that met a future of this wave a second time: its other consumers (a diamond).
+  private var joined: [(node: Node, via: Int)] = []
+  private var ended: [(node: Node, hadBody: Bool)] = []
+
+  private var visited = 0
+  private var othersWaiting = 0
+  private var handlers = 0
+  private var first: CancelReceipt.Effect?
+
+  /// Runs a wave from one future, and says what became of it.
+  ///
+  /// - Complexity: O(futures + edges) that the request reaches.
+  static func run(_ arrival: Arrival) -> CancelReceipt {
+    run([arrival])
+  }
+
+  @discardableResult
+  static func run(_ arrivals: [Arrival]) -> CancelReceipt {
+    var wave = Wave(arrivals: arrivals)
+    return Trampoline.run {
+      wave.walk()
+      wave.prune()
+      wave.callHandlers()
+      wave.deliver()
+      return wave.receipt
+    }
+  }
+
+  private init(arrivals: [Arrival]) {
+    self.arrivals = arrivals
+  }
+}
+
+// MARK: - The walk
+
+extension Wave {
+  private mutating func walk() {
+    while next < arrivals.count {
+      let arrival = arrivals[next]
+      next += 1
+      let landing = arrival.node.receive(arrival)
+      if arrival.departure == .losesInterest { arrival.asker?.owner?.tellInterest() }
+      record(landing.reception, of: arrival)
+      if case .applied(let request, let effect)? = landing.reception {
+        reached.append(Reached(node: arrival.node, request: request, effect: effect, via: arrival.via))
+        if landing.hasEnded { ended.append((arrival.node, landing.ownsBody)) }
+      }
+      for link in landing.links {
+        arrivals.append(
+          Arrival(
+            node: link.node, request: landing.forwarded, asker: link.entry, departure: landing.departure,
+            via: reached.count - 1))
+      }
+    }
+  }
+
+  private mutating func record(_ reception: FutureState.Reception?, of arrival: Arrival) {
+    guard let reception else { return }
+    let isFirst = next == 1
+    visited += isFirst ? 1 : 0
+    switch reception {
+    case .tooLate(let ending):
+      if isFirst { first = .tooLate(ending) }
+    case .duplicate:
+      if isFirst { first = .duplicate }
+      if arrival.via >= 0 { joined.append((arrival.node, arrival.via)) }
+    case .withheld(let others):
+      visited += isFirst ? 0 : 1
+      if isFirst { first = .withheld(by: others) }
+      othersWaiting += others
+      if let request = arrival.request, let asker = arrival.asker, arrival.departure != .leaves {
+        withheld.append(Withheld(node: arrival.node, request: request, asker: asker, via: arrival.via))
+      }
+    case .applied:
+      visited += isFirst ? 0 : 1
+    }
+  }
+}
+
+// MARK: - Branches that end early
+
+extension Wave {
+  /// Law 3: the branches that only the asker wanted, from where the request was withheld down to where it was asked.
+  private mutating func prune() {
+    guard !withheld.isEmpty else { return }
+    // What was withheld on one path may have gone through on another: then the asker waits after all.
+    withheld.removeAll { stop in
+      guard stop.node.countsAgain(stop.asker, after: stop.request) else { return false }
+      if stop.via >= 0 { joined.append((stop.node, stop.via)) }
+      return true
+    }
+    let joinedBy = Dictionary(grouping: joined) { ObjectIdentifier($0.node) }
+    for stop in withheld {
+      stop.node.detach(stop.asker)
+      guard let derived = stop.asker as? Node else {
+        Trampoline.turn(of: stop.asker, upstream: stop.node, .endedEarly)
+        continue
+      }
+      guard end(derived, waitingFor: stop.node, reason: stop.request.reason), stop.via >= 0 else { continue }
+      endConsumers(of: stop.via, joinedBy: joinedBy)
+    }
+  }
+
+  /// The futures through which the request came to one that has ended early end as well, down to the target.
+  private mutating func endConsumers(of index: Int, joinedBy: [ObjectIdentifier: [(node: Node, via: Int)]]) {
+    var pending = [index]
+    while let index = pending.popLast() {
+      let node = reached[index].node
+      let joined = joinedBy[ObjectIdentifier(node)] ?? []
+      for via in [reached[index].via] + joined.map(\.via) where via >= 0 {
+        let consumer = reached[via]
+        if end(consumer.node, waitingFor: node, reason: consumer.request.reason) { pending.append(via) }
+      }
+    }
+  }
+
+  private mutating func end(_ node: Node, waitingFor upstream: Node, reason: CancellationReason) -> Bool {
+    guard let ownsBody = node.endEarly(waitingFor: upstream, reason: reason) else { return false }
+    ended.append((node, ownsBody))
+    return true
+  }
+}
+
+// MARK: - Handlers and completions
+
+extension Wave {
+  private mutating func callHandlers() {
+    for reached in reached.reversed() {
+      guard let source = reached.node as? Source else { continue }
+      handlers += source.callHandlers(reached.request, evenIfEnded: reached.effect == .ends)
+    }
+  }
+
+  private func deliver() {
+    for (node, ownsBody) in ended {
+      if ownsBody { Trampoline.turn(of: node, upstream: node, .endedEarly) }
+      Trampoline.tell(node)
+    }
+  }
+
+  private var receipt: CancelReceipt {
+    var effect: CancelReceipt.Effect = .stored
+    if let first {
+      effect = first
+    } else if let target = reached.first, target.effect == .ends || target.effect == .skipsBody {
+      effect = .completed
+    } else if handlers > 0 {
+      effect = .delivered
+    } else if othersWaiting > 0 {
+      effect = .withheld(by: othersWaiting)
+    }
+    return CancelReceipt(effect: effect, reached: visited, handlers: handlers)
+  }
+}

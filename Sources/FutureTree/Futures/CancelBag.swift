@@ -1,0 +1,74 @@
+/// Tokens that are cancelled together: when the bag is told, or when it is dropped.
+///
+/// ```swift
+/// final class Screen {
+///   private let bag = CancelBag()
+///   func show() { loadFeed().onSuccess(on: .main) { … }.cancelToken().store(in: bag) }
+/// }  // When the screen goes, what it loads is asked to stop.
+/// ```
+///
+/// A bag holds a token no longer than its future is pending, so a bag that lives long does not grow (law 21).
+public final class CancelBag: Sendable {
+  private let contents = Contents()
+
+  public init() {}
+
+  deinit {
+    cancelAll(CancelRequest(options: [], reason: "its bag was dropped"))
+  }
+
+  /// Puts a token into the bag, which takes it out again when its future has completed. O(1).
+  public func insert(_ token: CancelToken) {
+    contents.insert(token)
+    token.whenCompleted { [weak contents, id = ObjectIdentifier(token)] in contents?.remove(id) }
+  }
+
+  /// Cancels everything in the bag, and empties it. The bag can be filled again.
+  public func cancel(
+    _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
+  ) {
+    let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
+    cancelAll(CancelRequest(options: options, reason: reason))
+  }
+
+  private func cancelAll(_ request: CancelRequest) {
+    for token in contents.removeAll() {
+      let reason = request.reason
+      token.cancel(request.options, reason: reason, fileID: reason.fileID, line: reason.line)
+    }
+  }
+
+  private final class Contents: @unchecked Sendable {  // Because: `tokens` is guarded by `lock`.
+    private let lock = Lock()
+    private var tokens: [ObjectIdentifier: (token: CancelToken, order: Int)] = [:]
+    private var inserted = 0
+
+    func insert(_ token: CancelToken) {
+      lock.withLock {
+        tokens[ObjectIdentifier(token)] = (token, inserted)
+        inserted += 1
+      }
+    }
+
+    func remove(_ id: ObjectIdentifier) {
+      let removed = lock.withLock { tokens.removeValue(forKey: id) }
+      _ = removed  // Freed here, not under the lock.
+    }
+
+    /// The tokens in the order in which they came.
+    func removeAll() -> [CancelToken] {
+      let removed = lock.withLock {
+        defer { tokens = [:] }
+        return tokens.values
+      }
+      return removed.sorted { $0.order < $1.order }.map(\.token)
+    }
+  }
+}
+
+extension CancelToken {
+  /// Puts this token into a bag that cancels it.
+  public func store(in bag: CancelBag) {
+    bag.insert(self)
+  }
+}

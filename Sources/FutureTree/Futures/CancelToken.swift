@@ -1,0 +1,85 @@
+/// A consumer of a future that can ask it to cancel.
+///
+/// ```swift
+/// let token = upload.cancelToken()
+/// closeButton.action = { token.cancel(reason: "the user closed the window") }
+/// ```
+///
+/// While a token lives, the future is wanted: requests with `doNotForwardIfOthersWaiting` stop there. A token that asked
+/// wants no longer. Dropping a token withdraws its interest and is not a request; if others asked before and it was the
+/// last consumer, what was withheld is delivered (law 13).
+public final class CancelToken: Sendable {
+  private let node: Node
+  private let interest: Interest
+
+  init(_ node: Node) {
+    self.node = node
+    interest = Interest()
+    node.beginInterest(interest)
+  }
+
+  deinit {
+    node.endInterest(interest)
+  }
+
+  /// Asks the future to cancel, as the consumer that this token is.
+  ///
+  /// - Returns: what the request met on its way.
+  /// - Complexity: O(futures + edges) that the request reaches.
+  @discardableResult
+  public func cancel(
+    _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
+  ) -> CancelReceipt {
+    let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
+    return Wave.run(
+      Wave.Arrival(
+        node: node, request: CancelRequest(options: options, reason: reason), asker: interest, departure: .leaves))
+  }
+
+  /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
+  func whenCompleted(_ body: @escaping @Sendable () -> Void) {
+    let entry = CompletionEntry(body)
+    if !node.attach(entry, isConsumer: false) { body() }
+  }
+
+  /// What is counted for a token: an entry that is in no list.
+  private final class Interest: Waiter, @unchecked Sendable {  // Because: see `Waiter`.
+    init() { super.init { _, _, _ in false } }
+  }
+
+  private final class CompletionEntry: Waiter, @unchecked Sendable {  // Because: its constant is Sendable.
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+      super.init { entry, _, _ in
+        unsafeDowncast(entry, to: CompletionEntry.self).body()
+        return false
+      }
+    }
+  }
+}
+
+extension Future {
+  /// Returns a token: a consumer of this future that can ask it to cancel.
+  public func cancelToken() -> CancelToken {
+    CancelToken(node)
+  }
+}
+
+extension Node {
+  /// Counts an entry that is in no list as a consumer.
+  fileprivate func beginInterest(_ interest: Waiter) {
+    let isWantedAgain = lock.withLock {
+      guard state.isPending else { return false }
+      interest.isCounted = true
+      return state.consumerCame()
+    }
+    if isWantedAgain { tellInterest() }
+  }
+
+  fileprivate func endInterest(_ interest: Waiter) {
+    let isCounted = lock.withLock { state.isPending && interest.isCounted }
+    if isCounted { _ = Wave.run(Wave.Arrival(node: self, asker: interest, departure: .leaves)) }
+  }
+}

@@ -1,0 +1,54 @@
+/// What a promise is completed with, or what a body answers with: an outcome, or a future that will have one.
+///
+/// ```swift
+/// let page = download.onComplete { outcome -> Completion<Page> in
+///   switch outcome {
+///   case .success(let data): .success(Page(data))
+///   case .failure: .completeUsing(cachedPage())
+///   case .cancelled: .cancelled
+///   }
+/// }
+/// ```
+public enum Completion<Value: Sendable>: Sendable {
+  case success(Value)
+  case failure(any Error)
+  case cancelled(CancellationReason)
+  /// The outcome of another future, to which requests to cancel are then forwarded.
+  case completeUsing(Future<Value>)
+
+  /// Cancelled, with the reason of the request that asked for it.
+  public static var cancelled: Completion { .cancelled(.unspecified) }
+
+  /// The completion that an outcome stands for.
+  public init(_ outcome: Outcome<Value>) {
+    switch outcome {
+    case .success(let value): self = .success(value)
+    case .failure(let error): self = .failure(error)
+    case .cancelled(let reason): self = .cancelled(reason)
+    }
+  }
+}
+
+extension Completion where Value == Void {
+  public static var success: Completion { .success(()) }
+}
+
+/// What the owner of a source answers to a request to cancel (law 7).
+public enum CancelRequestResponse<Value: Sendable>: Sendable {
+  /// The request was heard; the promise is completed later, with whatever comes of it.
+  case `continue`
+  /// The promise is completed now.
+  case complete(Completion<Value>)
+}
+
+extension Node {
+  /// Ends as a body answered, or begins to wait for the future that it answered with.
+  func resolve<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole = .work) -> Bool {
+    switch completion {
+    case .success(let value): succeed(value)
+    case .failure(let error): fail(error)
+    case .cancelled(let reason): cancel(reason)
+    case .completeUsing(let future): link(to: future.node, as: innerRole)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+/// A value that is on its way.
+///
+/// ```swift
+/// let user = api.load(.user(1))
+/// let posts = user.onSuccess { user in api.load(.posts(of: user)) }
+/// posts.cancel(reason: "the page was closed")
+/// ```
+///
+/// A future completes once: with a value, with an error, or `.cancelled`. Futures made from one another by operators form
+/// a tree, and a request to cancel travels through it, from a future to what it depends on. `cancel` is a wish; what came
+/// of it is the future's outcome.
+///
+/// A `Future` is a handle: copies are the same future and compare equal. Dropping a handle changes nothing. All methods
+/// can be called from any thread and from inside any callback.
+public struct Future<Value: Sendable>: Sendable {
+  let node: Node
+
+  init(node: Node) {
+    self.node = node
+  }
+}
+
+// MARK: - Futures that have ended
+
+extension Future {
+  /// A future that succeeded.
+  public static func succeeded(_ value: Value) -> Future {
+    let source = Future.source()
+    _ = source.succeed(value)
+    return Future(node: source)
+  }
+
+  /// A future that failed.
+  public static func failed(_ error: any Error) -> Future {
+    let source = Future.source()
+    _ = source.fail(error)
+    return Future(node: source)
+  }
+
+  /// A future that was cancelled.
+  public static func cancelled(_ reason: CancellationReason) -> Future {
+    let source = Future.source()
+    _ = source.cancel(reason)
+    return Future(node: source)
+  }
+
+  /// A pending future that only the caller can complete.
+  static func source() -> Source {
+    Source(madeBy: .promise) { entry, upstream, turn in
+      let source = unsafeDowncast(entry, to: Source.self)
+      return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
+    }
+  }
+}
+
+extension Future where Value == Void {
+  /// A future that succeeded with nothing to tell.
+  public static var succeeded: Future { .succeeded(()) }
+}
+
+// MARK: - Looking at it
+
+extension Future {
+  /// The outcome, or nil while the future is pending.
+  public var outcomeIfCompleted: Outcome<Value>? {
+    node.ending == nil ? nil : node.outcome(as: Value.self)
+  }
+
+  /// Whether the future has an outcome.
+  public var isCompleted: Bool { node.ending != nil }
+
+  /// The strongest request to cancel that took effect on this future, whatever became of it; nil if there was none.
+  ///
+  /// A request that was withheld because others still wait has not taken effect.
+  public var cancelRequest: CancelRequest? { node.lock.withLock { node.state.requests.asked } }
+}
+
+extension Future: Hashable {
+  public static func == (left: Future, right: Future) -> Bool { left.node === right.node }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(node))
+  }
+}
+
+// MARK: - Cancelling
+
+extension Future {
+  /// Asks this future, and what it depends on now, to stop.
+  ///
+  /// ```swift
+  /// let receipt = posts.cancel(reason: "the page was closed")
+  /// ```
+  ///
+  /// With no options, everything upstream is asked, even where other consumers wait; see `CancellationOptions` for less.
+  /// The future then waits for what comes back: a success that raced the request stays a success.
+  ///
+  /// - Parameters:
+  ///   - options: how far the request goes.
+  ///   - reason: why; handlers and `.cancelled` outcomes carry it, with the file and the line of this call.
+  /// - Returns: what the request met on its way.
+  /// - Complexity: O(futures + edges) that the request reaches.
+  @discardableResult
+  public func cancel(
+    _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
+  ) -> CancelReceipt {
+    let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
+    return Wave.run(Wave.Arrival(node: node, request: CancelRequest(options: options, reason: reason)))
+  }
+}
+
+// MARK: - Marks
+
+extension Future {
+  /// Marks this future as shared, and returns it.
+  ///
+  /// ```swift
+  /// let session = signIn().shared()
+  /// let inbox = session.onSuccess { loadInbox($0) }
+  /// let calendar = session.onSuccess { loadCalendar($0) }
+  /// inbox.cancel()  // `session` goes on: `calendar` wants it.
+  /// ```
+  ///
+  /// While others wait for it, every request that reaches it is treated as `doNotForwardIfOthersWaiting`, whatever options
+  /// were given, force included (law 6). It protects the future it marks, not what that one depends on.
+  @discardableResult
+  public func shared() -> Future {
+    node.lock.withLock { node.state.isShared = true }
+    return self
+  }
+
+  /// Gives this future a name that pictures of the tree show, and returns it.
+  @discardableResult
+  public func named(_ name: String) -> Future {
+    let previous = node.lock.withLock {
+      defer { node.details = Node.Details(name: name, executor: node.details?.executor ?? .immediate) }
+      return node.details
+    }
+    _ = previous  // Freed here, not under the lock.
+    return self
+  }
+}

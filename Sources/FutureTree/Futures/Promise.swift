@@ -1,0 +1,197 @@
+/// The writing end of a future.
+///
+/// ```swift
+/// func load(_ url: String) -> Future<Data> {
+///   let promise = Promise<Data>()
+///   let call = client.get(url) { promise.complete(with: $0) }
+///   promise.onRequestCancel { _ in
+///     call.cancel()       // The client confirms by calling back,
+///     return .continue    // so the promise is completed there.
+///   }
+///   return promise.future
+/// }
+/// ```
+///
+/// The first completion wins; each later one returns `false` and changes nothing (law 1). A promise that is dropped before
+/// it was completed completes its future: `.cancelled` if it was asked, otherwise with `BrokenPromise` (law 16).
+public final class Promise<Value: Sendable>: Sendable {
+  private let source = Future<Value>.source()
+  private let fileID: String
+  private let line: UInt
+
+  /// Creates a promise. The file and the line appear in the error of a promise that is dropped.
+  public init(fileID: String = #fileID, line: UInt = #line) {
+    self.fileID = fileID
+    self.line = line
+  }
+
+  deinit {
+    source.breakPromise(BrokenPromise(valueType: "\(Value.self)", fileID: fileID, line: line))
+  }
+
+  /// The reading end: the same future each time.
+  public var future: Future<Value> { Future(node: source) }
+
+  /// The strongest request to cancel that took effect on the future; nil if there was none.
+  public var cancelRequest: CancelRequest? { future.cancelRequest }
+}
+
+// MARK: - Completing
+
+extension Promise {
+  /// Completes the future, or seals it onto another future, whose outcome it will have.
+  ///
+  /// - Returns: `false` if the promise was completed or sealed before. Then nothing changes.
+  @discardableResult
+  public func complete(_ completion: Completion<Value>) -> Bool {
+    source.keepPromise(completion, innerRole: .work)
+  }
+
+  /// Completes the future with an outcome.
+  @discardableResult
+  public func complete(with outcome: Outcome<Value>) -> Bool {
+    complete(Completion(outcome))
+  }
+
+  /// Completes the future with a value.
+  @discardableResult
+  public func succeed(_ value: Value) -> Bool {
+    complete(.success(value))
+  }
+
+  /// Completes the future with an error.
+  @discardableResult
+  public func fail(_ error: any Error) -> Bool {
+    complete(.failure(error))
+  }
+
+  /// Completes the future `.cancelled`: with the reason given, else with that of the request that asked for it.
+  @discardableResult
+  public func completeCancelled(
+    _ reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
+  ) -> Bool {
+    if let reason { return complete(.cancelled(reason.asked(fileID: fileID, line: line))) }
+    guard cancelRequest == nil else { return complete(.cancelled) }
+    return complete(.cancelled(CancellationReason.unspecified.asked(fileID: fileID, line: line)))
+  }
+}
+
+extension Promise where Value == Void {
+  /// Completes the future, which has nothing to tell.
+  @discardableResult
+  public func succeed() -> Bool {
+    succeed(())
+  }
+}
+
+// MARK: - Being asked
+
+extension Promise {
+  /// Installs what to do when the future is asked to cancel.
+  ///
+  /// ```swift
+  /// promise.onRequestCancel { request in
+  ///   timer.stop()
+  ///   return .complete(.cancelled)
+  /// }
+  /// ```
+  ///
+  /// Handlers run outside every lock, the last installed first, each at most once ever; the first `.complete` decides. A
+  /// request that came before is given to the handler at once (law 8). When the promise is completed, its handlers are
+  /// released.
+  ///
+  /// - Parameters:
+  ///   - executor: where the handler runs.
+  ///   - handler: answers the request. It need not capture the promise: `request.complete(_:)` completes it later.
+  /// - Returns: a handle with which the handler can be taken out. Dropping the handle changes nothing.
+  /// - Complexity: O(1).
+  @discardableResult
+  public func onRequestCancel(
+    on executor: FutureExecutor = .immediate,
+    _ handler: @escaping @Sendable (ReceivedCancelRequest<Value>) -> CancelRequestResponse<Value>
+  ) -> CancelHandler {
+    let entry = source.install(
+      { source, request in
+        let received = ReceivedCancelRequest<Value>(source: source, request: request)
+        if case .complete(let completion) = handler(received) {
+          source.keepPromise(completion, innerRole: .answer)
+        }
+      }, on: executor)
+    return CancelHandler(source: source, entry: entry)
+  }
+}
+
+/// A request to cancel, as a handler receives it.
+public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
+  let source: Source
+  let request: CancelRequest
+
+  /// How far the request goes.
+  public var options: CancellationOptions { request.options }
+
+  /// Why, and which line asked.
+  public var reason: CancellationReason { request.reason }
+
+  /// Completes the future that was asked, now or later, so that a handler needs no reference to its promise.
+  ///
+  /// - Returns: `false` if the promise was completed or sealed before.
+  @discardableResult
+  public func complete(_ completion: Completion<Value>) -> Bool {
+    source.keepPromise(completion, innerRole: .answer)
+  }
+}
+
+/// A handler that was installed with `onRequestCancel`.
+public struct CancelHandler: Sendable {
+  let source: Source
+  let entry: HandlerList.Entry
+
+  /// Takes the handler out, if it has not been called. O(1).
+  public func end() {
+    source.uninstall(entry)
+  }
+}
+
+// MARK: - The source
+
+extension Source {
+  @discardableResult
+  func keepPromise<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole) -> Bool {
+    let isKept: Bool
+    var hasEnded = true
+    switch completion {
+    case .success(let value): isKept = succeed(value, byPromise: true)
+    case .failure(let error): isKept = fail(error, byPromise: true)
+    case .cancelled(let reason): isKept = cancel(reason, byPromise: true)
+    case .completeUsing(let future):
+      isKept = lock.withLock { state.seal() }
+      hasEnded = isKept && Trampoline.run { link(to: future.node, as: innerRole) }
+    }
+    guard isKept else { return false }
+    releaseHandlers()
+    if hasEnded { Trampoline.tell(self) }
+    return true
+  }
+
+  fileprivate func breakPromise(_ error: @autoclosure () -> BrokenPromise) {
+    let (isPending, wasAsked) = lock.withLock { (state.phase == .waiting, state.requests.asked != nil) }
+    guard isPending else { return }
+    let completion: Completion<Never> = wasAsked ? .cancelled : .failure(error())
+    keepPromise(completion, innerRole: .work)
+  }
+}
+
+/// The error of a future whose promise was dropped before it was completed (law 16).
+public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
+  /// The type of the value that was promised.
+  public let valueType: String
+  /// The file that made the promise, as `Module/File.swift`.
+  public let fileID: String
+  /// The line that made the promise.
+  public let line: UInt
+
+  public var description: String {
+    "Promise<\(valueType)> made at \(fileID):\(line) was dropped before it was completed. "
+      + "Complete it on every path, or fail it where its work is abandoned."
+  }
+}

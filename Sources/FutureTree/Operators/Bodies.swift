@@ -1,0 +1,131 @@
+// The futures that operators make. Each holds the body, with its types, and nothing else: everything that does not need
+// the types is in `Node`. The step is a closure without captures, so that a link of a chain is one object.
+
+/// A future whose body makes a value of the value.
+final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: see `FutureState`, 2.
+  @exclusivity(unchecked) private var body: (@Sendable (Input) throws -> Output)?
+
+  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output) {
+    self.body = body
+    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+      let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
+      return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
+    }
+  }
+
+  private func run(with upstream: Node) -> Bool {
+    guard let body = body.take() else { return false }
+    do {
+      return succeed(try body(upstream.value(as: Input.self)))
+    } catch {
+      return fail(throwing: error)
+    }
+  }
+}
+
+/// A future whose body answers the value with another future.
+final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
+  @exclusivity(unchecked) private var body: (@Sendable (Input) throws -> Future<Output>)?
+
+  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>) {
+    self.body = body
+    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+      let node = unsafeDowncast(entry, to: FlatMapNode<Input, Output>.self)
+      return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
+    }
+  }
+
+  private func run(with upstream: Node) -> Bool {
+    guard let body = body.take() else { return false }
+    do {
+      return link(to: try body(upstream.value(as: Input.self)).node, as: .work)
+    } catch {
+      return fail(throwing: error)
+    }
+  }
+}
+
+/// A future whose body answers the outcome with a completion: the general form.
+final class CompletionNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
+  typealias Body = @Sendable (Outcome<Input>) throws -> Completion<Output>
+
+  @exclusivity(unchecked) private var body: Body?
+
+  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
+    self.body = body
+    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+      let node = unsafeDowncast(entry, to: CompletionNode<Input, Output>.self)
+      return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
+    }
+  }
+
+  private func run(with upstream: Node) -> Bool {
+    guard let body = body.take() else { return false }
+    let isCleanUp = upstream.state.ending == .cancelled
+    do {
+      let completion = try body(outcome(given: upstream))
+      return resolve(completion, innerRole: isCleanUp ? .cleanUp : .work)
+    } catch {
+      return fail(throwing: error)
+    }
+  }
+
+  /// The outcome of upstream; where the branch ended early, our own, which can only be a cancellation.
+  private func outcome(given upstream: Node) -> Outcome<Input> {
+    upstream === self ? .cancelled(cancellationReason) : upstream.outcome(as: Input.self)
+  }
+}
+
+/// A future whose body looks at the outcome, which then passes.
+final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
+  typealias Body = @Sendable (Outcome<Value>) -> Void
+
+  @exclusivity(unchecked) private var body: Body?
+
+  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
+    self.body = body
+    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+      let node = unsafeDowncast(entry, to: PassingNode<Value>.self)
+      return node.take(turn, of: upstream, as: Value.self, release: { node.body = nil }) { node.run(with: $0) }
+    }
+  }
+
+  private func run(with upstream: Node) -> Bool {
+    guard let body = body.take() else { return false }
+    let outcome: Outcome<Value> =
+      upstream === self ? .cancelled(cancellationReason) : upstream.outcome(as: Value.self)
+    body(outcome)
+    return upstream !== self && resolve(Completion(outcome))
+  }
+}
+
+extension Future {
+  func mapNode<U>(
+    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> U
+  ) -> Future<U> {
+    derive(MapNode(madeBy, on: executor, body))
+  }
+
+  func flatMapNode<U>(
+    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Future<U>
+  ) -> Future<U> {
+    derive(FlatMapNode(madeBy, on: executor, body))
+  }
+
+  func completionNode<U>(
+    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
+  ) -> Future<U> {
+    derive(CompletionNode(madeBy, on: executor, body))
+  }
+
+  func passingNode(
+    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void
+  ) -> Future {
+    derive(PassingNode(madeBy, on: executor, body))
+  }
+
+  private func derive<U>(_ derived: Node) -> Future<U> {
+    node.attachDerived(derived)
+    return Future<U>(node: derived)
+  }
+}

@@ -1,0 +1,57 @@
+import FutureTree
+import Synchronization
+
+/// An executor that runs its jobs when the test says so.
+///
+/// ```swift
+/// let executor = ManualExecutor()
+/// let length = name.map(on: executor.executor) { $0.count }
+/// #expect(executor.pendingCount == 1)
+/// executor.runAll()
+/// ```
+///
+/// Jobs run on the thread that calls `runNext` or `runAll`. It can be used from any thread.
+public final class ManualExecutor: Sendable {
+  private let jobs = Mutex<[FutureExecutor.Job]>([])
+
+  public init() {}
+
+  /// The executor to hand to operators.
+  public var executor: FutureExecutor {
+    .custom { [self] job in jobs.withLock { $0.append(job) } }
+  }
+
+  /// How many jobs wait.
+  public var pendingCount: Int { jobs.withLock { $0.count } }
+
+  /// Runs the job that has waited longest, or the one at `index` in the order of arrival.
+  ///
+  /// - Returns: `false` if there is no such job.
+  @discardableResult
+  public func runNext(at index: Int = 0) -> Bool {
+    let job: FutureExecutor.Job? = jobs.withLock { jobs in
+      jobs.indices.contains(index) ? jobs.remove(at: index) : nil
+    }
+    job?()
+    return job != nil
+  }
+
+  /// Runs jobs, those that they add included, until none waits.
+  ///
+  /// - Returns: how many ran.
+  @discardableResult
+  public func runAll() -> Int {
+    var count = 0
+    while runNext() { count += 1 }
+    return count
+  }
+
+  /// Drops every job without running it, as an executor does that is shut down.
+  public func dropAll() {
+    let dropped = jobs.withLock { jobs in
+      defer { jobs = [] }
+      return jobs
+    }
+    _ = dropped  // Freed here, not under the lock.
+  }
+}

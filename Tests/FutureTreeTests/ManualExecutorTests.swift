@@ -1,0 +1,27 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("ManualExecutor") struct ManualExecutorTests {
+  @Test("a body waits until the executor runs it")
+  func runsWhenTold() {
+    let executor = ManualExecutor()
+
+    let length = Future.succeeded("name").map(on: executor.executor) { $0.count }
+
+    #expect(executor.pendingCount == 1)
+    #expect(!length.isCompleted)
+    #expect(executor.runAll() == 1)
+    #expect(length.outcomeIfCompleted == .success(4))
+  }
+
+  @Test("a dropped job fails its future instead of leaving it pending")
+  func dropped() {
+    let executor = ManualExecutor()
+    let length = Future.succeeded("name").map(on: executor.executor) { $0.count }
+
+    executor.dropAll()
+
+    #expect(length.outcomeIfCompleted == .failure(DroppedJob()))
+  }
+}
