@@ -1,5 +1,4 @@
 import FutureTree
-import Synchronization
 
 /// An executor that runs its jobs when the test says so.
 ///
@@ -12,7 +11,7 @@ import Synchronization
 ///
 /// Jobs run on the thread that calls `runNext` or `runAll`. It can be used from any thread.
 public final class ManualExecutor: Sendable {
-  private let jobs = Mutex<[FutureExecutor.Job]>([])
+  private let jobs = Locked<[FutureExecutor.Job]>([])
 
   public init() {}
 

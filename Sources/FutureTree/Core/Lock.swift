@@ -14,15 +14,16 @@
 
 /// The one lock type of the library: small, not recursive, held for a few instructions.
 ///
-/// No code of a user runs while it is held, and nobody holds two (law 19).
+/// No code of a user runs while it is held, and nobody holds two (law 19). The other modules of the package and the tests
+/// take it from here.
 ///
 /// The thread sanitizer does not see the synchronisation of `Synchronization.Mutex` on Linux and reports races that do
 /// not exist. Compile with `-D FUTURETREE_PTHREAD_LOCK` to put a `pthread_mutex_t`, which it knows, in its place.
-struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex is all it holds.
+package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex is all it holds.
   #if FUTURETREE_PTHREAD_LOCK
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    init() {
+    package init() {
       mutex = .allocate(capacity: 1)
       mutex.initialize(to: pthread_mutex_t())
       let status = pthread_mutex_init(mutex, nil)
@@ -34,7 +35,7 @@ struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex is all 
       mutex.deallocate()
     }
 
-    func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
       pthread_mutex_lock(mutex)
       defer { pthread_mutex_unlock(mutex) }
       return try body()
@@ -42,8 +43,10 @@ struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex is all 
   #else
     private let mutex = Mutex(())
 
+    package init() {}
+
     @inline(__always)
-    func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
       try mutex.withLock { _ in try Guarded(result: body()) }.result
     }
 
@@ -52,4 +55,18 @@ struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex is all 
       let result: Result
     }
   #endif
+}
+
+/// A value that is only reached under a lock.
+package final class Locked<Value>: @unchecked Sendable {  // Because: `value` is guarded by `lock`.
+  private let lock = Lock()
+  private var value: Value
+
+  package init(_ value: Value) {
+    self.value = value
+  }
+
+  package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try lock.withLock { try body(&value) }
+  }
 }

@@ -26,7 +26,7 @@ extension Node {
     }
     var arrival: Wave.Arrival?
     lock.withLock {
-      guard state.link(isCleanUp: role == .cleanUp) else {
+      guard state.isPending, state.link(isCleanUp: role == .cleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
         arrival = Wave.Arrival(
           node: inner, request: role == .work ? state.requests.asked?.forwarded : nil, asker: self, departure: .leaves)

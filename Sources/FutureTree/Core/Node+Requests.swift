@@ -58,7 +58,7 @@ extension Node {
       landing.forwarded = request.forwarded
     case .ends:
       landing.links = waitsFor
-      landing.forwarded = request.forwarded
+      landing.forwarded = state.isCleaningUp ? nil : request.forwarded
       landing.departure = .leaves
       landing.ownsBody = ownsBody
       landing.hasEnded = endCancelled(request.reason)
@@ -108,6 +108,9 @@ extension Node {
 // MARK: - Interest
 
 extension Node {
+  /// How many want its value now.
+  var consumers: Int { lock.withLock { Int(state.consumers) } }
+
   /// Tells what this future waits for whether it is wanted, and so on up to the sources (law 10).
   ///
   /// Threads that change the interest of one future may tell its upstream in another order. Each looks again after it

@@ -58,7 +58,8 @@ extension Node {
       preconditionFailure("\(#function): told by a future that has not ended")
     }
     let start = lock.withLock {
-      let start = state.upstreamEnded(ending, hasExecutor: details?.executor.isImmediate == false)
+      guard state.isPending else { return FutureState.Start.gone }
+      let start = state.upstreamEnded(ending, hasExecutor: hasExecutor)
       // While the body is queued, its job holds upstream: `recover` may still pass on the failure (law 11).
       if start != .gone { self.upstream = start == .queues ? Unmanaged.passUnretained(upstream) : nil }
       return start
@@ -76,7 +77,7 @@ extension Node {
 
   private func begin() -> Duty {
     let begins = lock.withLock {
-      guard state.bodyBegins() else { return false }
+      guard state.isPending, state.bodyBegins() else { return false }
       upstream = nil
       return true
     }
@@ -84,9 +85,12 @@ extension Node {
     return state.madeBy.runsBodyWhenEndedEarly ? .runBodyWithOwnOutcome : .nothing
   }
 
+  /// Called under the lock.
+  private var hasExecutor: Bool { details?.executor.isImmediate == false }
+
   private func endBody() -> Duty {
     guard state.madeBy.runsBodyWhenEndedEarly else { return .releaseBody(hasEnded: false) }
-    guard details?.executor.isImmediate == false else { return .runBodyWithOwnOutcome }
+    guard lock.withLock({ hasExecutor }) else { return .runBodyWithOwnOutcome }
     QueuedBody.submit(self, upstream: self)
     return .nothing
   }
@@ -104,7 +108,7 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `hasBegun` be
   }
 
   static func submit(_ node: Node, upstream: Node) {
-    guard let executor = node.details?.executor else { return }
+    guard let executor = node.lock.withLock({ node.details?.executor }) else { return }
     let job = QueuedBody(node: node, upstream: upstream)
     executor.run { job.run() }
   }

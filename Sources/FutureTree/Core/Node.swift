@@ -2,7 +2,8 @@
 ///
 /// # Invariants
 /// 1. `state`, `upstream`, `waiters` and `details` are guarded by `lock` while the future is pending. Once it has ended,
-///    `state` and `storage` do not change, and `waiters` belongs to the thread that ended it.
+///    `state` and `storage` are read without it, so nobody begins to change them (not even in vain: look at `isPending`
+///    first), and `waiters` belongs to the thread that ended it.
 /// 2. A pending future is held by whoever will complete it: its promise, the list of its upstream, an executor's job.
 ///    So a future does not retain its upstream: while `upstream` is set, the upstream is alive, because it takes this
 ///    entry out of its list, and clears `upstream` under this lock, before it can be freed. Nothing is a cycle, and
@@ -135,7 +136,7 @@ extension Node {
   private func end<Stored>(
     _ ending: Ending, storing stored: Stored, as type: Stored.Type, byPromise: Bool = false
   ) -> Bool {
-    guard state.end(ending, byPromise: byPromise) else { return false }
+    guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
     storage.initialize(to: stored, as: type)
     letGo()
     return true

@@ -34,10 +34,11 @@ struct Wave {
     let via: Int
   }
 
+  /// A future at which the request stopped, and the entry there that waits for nothing now.
   private struct Withheld {
     let node: Node
     let request: CancelRequest
-    let asker: Waiter
+    let asker: Waiter?
     let via: Int
   }
 
@@ -49,7 +50,7 @@ struct Wave {
   private var joined: [(node: Node, via: Int)] = []
   private var ended: [(node: Node, hadBody: Bool)] = []
 
-  private var visited = 0
+  private var stopped: Set<ObjectIdentifier> = []
   private var othersWaiting = 0
   private var handlers = 0
   private var first: CancelReceipt.Effect?
@@ -103,23 +104,20 @@ extension Wave {
 
   private mutating func record(_ reception: FutureState.Reception?, of arrival: Arrival) {
     guard let reception else { return }
-    let isFirst = next == 1
-    visited += isFirst ? 1 : 0
+    let isTarget = next == 1
     switch reception {
     case .tooLate(let ending):
-      if isFirst { first = .tooLate(ending) }
+      if isTarget { first = .tooLate(ending) }
     case .duplicate:
-      if isFirst { first = .duplicate }
+      if isTarget { first = .duplicate }
       if arrival.via >= 0 { joined.append((arrival.node, arrival.via)) }
     case .withheld(let others):
-      visited += isFirst ? 0 : 1
-      if isFirst { first = .withheld(by: others) }
-      othersWaiting += others
-      if let request = arrival.request, let asker = arrival.asker, arrival.departure != .leaves {
-        withheld.append(Withheld(node: arrival.node, request: request, asker: asker, via: arrival.via))
-      }
+      if isTarget { first = .withheld(by: others) }
+      guard let request = arrival.request else { return }
+      let asker = arrival.departure == .leaves ? nil : arrival.asker
+      withheld.append(Withheld(node: arrival.node, request: request, asker: asker, via: arrival.via))
     case .applied:
-      visited += isFirst ? 0 : 1
+      break
     }
   }
 }
@@ -132,15 +130,17 @@ extension Wave {
     guard !withheld.isEmpty else { return }
     // What was withheld on one path may have gone through on another: then the asker waits after all.
     withheld.removeAll { stop in
-      guard stop.node.countsAgain(stop.asker, after: stop.request) else { return false }
+      guard let asker = stop.asker, stop.node.countsAgain(asker, after: stop.request) else { return false }
       if stop.via >= 0 { joined.append((stop.node, stop.via)) }
       return true
     }
     let joinedBy = Dictionary(grouping: joined) { ObjectIdentifier($0.node) }
     for stop in withheld {
-      stop.node.detach(stop.asker)
-      guard let derived = stop.asker as? Node else {
-        Trampoline.turn(of: stop.asker, upstream: stop.node, .endedEarly)
+      if stopped.insert(ObjectIdentifier(stop.node)).inserted { othersWaiting += stop.node.consumers }
+      guard let asker = stop.asker else { continue }
+      stop.node.detach(asker)
+      guard let derived = asker as? Node else {
+        Trampoline.turn(of: asker, upstream: stop.node, .endedEarly)
         continue
       }
       guard end(derived, waitingFor: stop.node, reason: stop.request.reason), stop.via >= 0 else { continue }
@@ -196,6 +196,6 @@ extension Wave {
     } else if othersWaiting > 0 {
       effect = .withheld(by: othersWaiting)
     }
-    return CancelReceipt(effect: effect, reached: visited, handlers: handlers)
+    return CancelReceipt(effect: effect, reached: max(1, reached.count + stopped.count), handlers: handlers)
   }
 }

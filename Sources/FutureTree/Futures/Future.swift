@@ -14,10 +14,6 @@
 /// can be called from any thread and from inside any callback.
 public struct Future<Value: Sendable>: Sendable {
   let node: Node
-
-  init(node: Node) {
-    self.node = node
-  }
 }
 
 // MARK: - Futures that have ended
@@ -125,7 +121,9 @@ extension Future {
   /// were given, force included (law 6). It protects the future it marks, not what that one depends on.
   @discardableResult
   public func shared() -> Future {
-    node.lock.withLock { node.state.isShared = true }
+    node.lock.withLock {
+      if node.state.isPending { node.state.isShared = true }
+    }
     return self
   }
 

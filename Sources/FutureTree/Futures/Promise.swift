@@ -164,7 +164,7 @@ extension Source {
     case .failure(let error): isKept = fail(error, byPromise: true)
     case .cancelled(let reason): isKept = cancel(reason, byPromise: true)
     case .completeUsing(let future):
-      isKept = lock.withLock { state.seal() }
+      isKept = lock.withLock { state.isPending && state.seal() }
       hasEnded = isKept && Trampoline.run { link(to: future.node, as: innerRole) }
     }
     guard isKept else { return false }

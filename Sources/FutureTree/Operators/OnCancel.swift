@@ -23,7 +23,9 @@ extension Future {
 
   /// The same with a body on the main actor.
   @discardableResult
-  public func onCancel(on _: MainExecutor, _ body: @escaping @MainActor @Sendable (CancellationReason) -> Void) -> Future {
+  public func onCancel(
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (CancellationReason) -> Void
+  ) -> Future {
     onCancel(on: MainExecutor.executor) { reason in MainExecutor.assume { body(reason) } }
   }
 }

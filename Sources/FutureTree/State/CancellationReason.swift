@@ -39,7 +39,7 @@ public struct CancellationReason: Sendable {
 
 extension CancellationReason {
   /// Stands for "the reason of the request that led here", until a future that was asked puts that in its place.
-  static let unspecified = CancellationReason("cancelled", fileID: "", line: 0)
+  static let unspecified = CancellationReason("no reason given", fileID: "", line: 0)
 
   var isUnspecified: Bool { storage === CancellationReason.unspecified.storage }
 

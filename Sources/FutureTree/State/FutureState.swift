@@ -21,7 +21,6 @@ struct FutureState {
   private(set) var phase: Phase = .waiting
   /// Law 6: while others wait, every request that reaches this future is treated as law 3.
   var isShared = false
-  /// Law 8: the inner future is clean-up after a cancellation, and is not asked.
   private var innerIsCleanUp = false
   /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
   private(set) var isAbandoned = false
@@ -42,6 +41,9 @@ struct FutureState {
   }
 
   var isPending: Bool { phase.rawValue < Phase.succeeded.rawValue }
+
+  /// Law 8: it waits for an inner future that cleans up after a cancellation, and that is never asked.
+  var isCleaningUp: Bool { phase == .linked && innerIsCleanUp }
 }
 
 // MARK: - Interest
@@ -119,7 +121,7 @@ extension FutureState {
     case _ where request.options.reach == 1: return .ends
     case .queued where madeBy.skipsBodyWhenAsked: return .skipsBody
     case .waiting: return .forwards
-    case .linked: return innerIsCleanUp ? .stores : .forwards
+    case .linked: return isCleaningUp ? .stores : .forwards
     default: return .stores
     }
   }

@@ -1,0 +1,141 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("FutureState") struct FutureStateTests {
+  private func request(_ options: CancellationOptions = [], _ message: String = "test") -> CancelRequest {
+    CancelRequest(options: options, reason: CancellationReason(message))
+  }
+
+  private func wanted(by consumers: Int, madeBy: FutureTree.Operator = .promise) -> FutureState {
+    var state = FutureState(madeBy: madeBy)
+    for _ in 0..<consumers { _ = state.consumerCame() }
+    return state
+  }
+
+  @Test("it ends once")
+  func endsOnce() {
+    var state = FutureState(madeBy: .promise)
+
+    let ends = [state.end(.failed), state.end(.succeeded), state.end(.cancelled)]
+
+    #expect(ends == [true, false, false])
+    #expect(state.ending == .failed)
+  }
+
+  @Test("a sealed promise cannot be completed, but its inner future can end it")
+  func sealed() {
+    var state = FutureState(madeBy: .promise)
+    let seals = [state.seal(), state.seal()]
+    _ = state.link(isCleanUp: false)
+
+    let ends = [state.end(.succeeded, byPromise: true), state.end(.succeeded)]
+
+    #expect(seals == [true, false])
+    #expect(ends == [false, true])
+  }
+
+  @Test("what is not stronger than what was asked before is a duplicate")
+  func duplicates() {
+    let weak = request(.doNotForwardRequest)
+    let polite = request(.doNotForwardIfOthersWaiting)
+    let plain = request()
+
+    for (earlier, later, isDuplicate) in [
+      (weak, weak, true), (weak, polite, false), (weak, plain, false),
+      (polite, weak, true), (polite, polite, true), (polite, plain, false),
+      (plain, weak, true), (plain, polite, true), (plain, plain, true),
+      (plain, request(.forceImmediately), false),
+    ] {
+      var state = FutureState(madeBy: .promise)
+      _ = state.receive(earlier, others: 0)
+
+      let reception = state.receive(later, others: 0)
+
+      #expect(reception.isDuplicate == isDuplicate, "\(earlier.options) then \(later.options)")
+    }
+  }
+
+  @Test("of what was withheld, the earliest of the strongest is delivered")
+  func withheldStrongest() {
+    var state = wanted(by: 1)
+    state.isShared = true
+    for (options, message) in [
+      (CancellationOptions.doNotForwardIfOthersWaiting, "first"), ([], "second"), ([], "third"),
+    ] {
+      _ = state.receive(request(options, message), others: 1)
+    }
+
+    _ = state.consumerLeft()
+    let reception = state.receiveWithheld()
+
+    #expect(reception?.appliedMessage == "second")
+    #expect(state.requests.withheld == nil)
+  }
+
+  @Test("a request that may not be forwarded does not use up one that is withheld")
+  func weakKeepsWithheld() {
+    var state = wanted(by: 1)
+    _ = state.receive(request(.doNotForwardIfOthersWaiting, "polite"), others: 1)
+
+    _ = state.receive(request(.doNotForwardRequest, "weak"), others: 1)
+
+    #expect(state.requests.asked?.reason.message == "weak")
+    #expect(state.requests.withheld?.reason.message == "polite")
+  }
+
+  @Test("a future that lost its last consumer is abandoned until the next one comes")
+  func abandoned() {
+    var state = wanted(by: 2)
+
+    let lostLast = [state.consumerLeft(), state.consumerLeft()]
+    state.abandon()
+    let wantedAgain = [state.consumerCame(), state.consumerCame()]
+
+    #expect(lostLast == [false, true])
+    #expect(wantedAgain == [true, false])
+  }
+
+  @Test(
+    "a body that has not begun when its future is asked does not begin, if its operator says so",
+    arguments: [
+      (Operator.map, Ending.succeeded, FutureState.Start.cancels), (.flatMap, .succeeded, .cancels),
+      (.onSuccess, .succeeded, .cancels), (.work, .succeeded, .cancels), (.recover, .failed, .passes),
+      (.onFailure, .failed, .runs), (.onCancel, .cancelled, .runs), (.onComplete, .succeeded, .runs),
+      (.ensure, .failed, .runs), (.map, .failed, .passes), (.recover, .succeeded, .passes),
+    ])
+  func askedBefore(madeBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
+    var state = FutureState(madeBy: madeBy)
+    _ = state.receive(request(), others: 0)
+
+    let started = state.upstreamEnded(ending, hasExecutor: false)
+
+    #expect(started == start)
+  }
+
+  @Test("a body on its way through an executor is skipped when it is asked, and begins otherwise")
+  func queued() {
+    var asked = FutureState(madeBy: .map)
+    _ = asked.upstreamEnded(.succeeded, hasExecutor: true)
+    var begun = asked
+
+    let reception = asked.receive(request(), others: 0)
+    let begins = begun.bodyBegins()
+
+    #expect(reception.effect == .skipsBody)
+    #expect(begins)
+    #expect(begun.receive(request(), others: 0).effect == .stores)
+  }
+}
+
+extension FutureState.Reception {
+  fileprivate var isDuplicate: Bool { if case .duplicate = self { true } else { false } }
+
+  fileprivate var appliedMessage: String? {
+    if case .applied(let request, _) = self { request.reason.message } else { nil }
+  }
+
+  fileprivate var effect: FutureState.Effect? {
+    if case .applied(_, let effect) = self { effect } else { nil }
+  }
+}
