@@ -20,7 +20,8 @@ public final class CancelBag: Sendable {
   /// Puts a token into the bag, which takes it out again when its future has completed. O(1).
   public func insert(_ token: CancelToken) {
     contents.insert(token)
-    token.whenCompleted { [weak contents, id = ObjectIdentifier(token)] in contents?.remove(id) }
+    let observation = token.whenCompleted { [weak contents, id = ObjectIdentifier(token)] in contents?.remove(id) }
+    contents.add(observation, for: token)
   }
 
   /// Cancels everything in the bag, and empties it. The bag can be filled again.
@@ -38,29 +39,48 @@ public final class CancelBag: Sendable {
     }
   }
 
-  private final class Contents: @unchecked Sendable {  // Because: `tokens` is guarded by `lock`.
+  private final class Contents: @unchecked Sendable {  // Because: `items` is guarded by `lock`.
+    private struct Item {
+      let token: CancelToken
+      let order: Int
+      /// Takes the token out when its future has completed.
+      var observation: Observation?
+    }
+
     private let lock = Lock()
-    private var tokens: [ObjectIdentifier: (token: CancelToken, order: Int)] = [:]
+    private var items: [ObjectIdentifier: Item] = [:]
     private var inserted = 0
 
     func insert(_ token: CancelToken) {
       lock.withLock {
-        tokens[ObjectIdentifier(token)] = (token, inserted)
+        guard items[ObjectIdentifier(token)] == nil else { return }
+        items[ObjectIdentifier(token)] = Item(token: token, order: inserted)
         inserted += 1
       }
     }
 
+    /// Ends the observation instead where the token has left the bag, or has one already.
+    func add(_ observation: Observation, for token: CancelToken) {
+      let isAdded = lock.withLock {
+        guard let item = items[ObjectIdentifier(token)], item.observation == nil else { return false }
+        items[ObjectIdentifier(token)]?.observation = observation
+        return true
+      }
+      if !isAdded { observation.end() }
+    }
+
     func remove(_ id: ObjectIdentifier) {
-      let removed = lock.withLock { tokens.removeValue(forKey: id) }
+      let removed = lock.withLock { items.removeValue(forKey: id) }
       _ = removed  // Freed here, not under the lock.
     }
 
     /// The tokens in the order in which they came.
     func removeAll() -> [CancelToken] {
       let removed = lock.withLock {
-        defer { tokens = [:] }
-        return tokens.values
+        defer { items = [:] }
+        return items.values
       }
+      for item in removed { item.observation?.end() }
       return removed.sorted { $0.order < $1.order }.map(\.token)
     }
   }

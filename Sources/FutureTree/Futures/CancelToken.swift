@@ -37,9 +37,10 @@ public final class CancelToken: Sendable {
   }
 
   /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
-  func whenCompleted(_ body: @escaping @Sendable () -> Void) {
+  func whenCompleted(_ body: @escaping @Sendable () -> Void) -> Observation {
     let entry = CompletionEntry(body)
     if !node.attach(entry, isConsumer: false) { body() }
+    return Observation(node: node, observer: entry)
   }
 
   /// What is counted for a token: an entry that is in no list.

@@ -31,17 +31,6 @@ extension Future {
   }
 }
 
-/// An observer that `observe` added to a future.
-public struct Observation: Sendable {
-  let node: Node
-  let observer: Waiter
-
-  /// Ends the observation: `body` is not called any more, unless it was called or queued before. O(1).
-  public func end() {
-    node.detach(observer)
-  }
-}
-
 /// What `observe` adds to the list of a future.
 private final class Observer<Value: Sendable>: Waiter, @unchecked Sendable {  // Because: its constants are Sendable.
   private let executor: FutureExecutor
