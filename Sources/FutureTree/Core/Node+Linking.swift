@@ -1,6 +1,7 @@
 /// How a future comes to take its outcome from an inner future.
 extension Node {
   /// How the stored request is treated when an inner future is linked (law 8).
+  @usableFromInline
   enum InnerRole {
     /// What was asked is asked of it.
     case work
@@ -13,7 +14,7 @@ extension Node {
   /// Makes this future take its outcome from `inner`. Returns whether it has ended by that.
   ///
   /// - Precondition: the caller has moved the phase to `running`.
-  func link(to inner: Node, as role: InnerRole) -> Bool {
+  @usableFromInline final func link(to inner: Node, as role: InnerRole) -> Bool {
     guard inner !== self else { return fail(CompletedWithItself()) }
     guard ending == nil else {
       let request = role == .work ? lock.withLock { state.requests.asked?.forwarded } : nil

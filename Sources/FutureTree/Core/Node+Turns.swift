@@ -1,6 +1,7 @@
 /// The part of a turn that every operator shares.
 extension Node {
   /// What is left for the typed code of an operator to do in its turn.
+  @usableFromInline
   enum Duty {
     case nothing
     /// The body is not needed any more; whether this future has ended just now.
@@ -19,8 +20,8 @@ extension Node {
   /// - Parameters:
   ///   - release: lets go of the body.
   ///   - run: runs the body with the outcome of a future, and returns whether this future has ended by that.
-  @inline(__always)
-  func take<Output: Sendable>(
+  @inlinable @inline(__always)
+  final func take<Output: Sendable>(
     _ turn: Turn, of upstream: Node, as type: Output.Type, release: () -> Void, run: (_ outcomeOf: Node) -> Bool
   ) -> Bool {
     switch duty(in: turn, of: upstream) {
@@ -43,7 +44,7 @@ extension Node {
     }
   }
 
-  func duty(in turn: Turn, of upstream: Node) -> Duty {
+  @usableFromInline final func duty(in turn: Turn, of upstream: Node) -> Duty {
     switch turn {
     case .upstreamEnded: return start(after: upstream)
     case .bodyBegins: return begin()

@@ -10,13 +10,14 @@
 ///    releasing a chain is the loop that tells it.
 /// 3. Whoever sets `upstream` to nil takes this entry out of that upstream's list, unless the upstream has ended.
 /// 4. Nobody holds two locks. What can have a `deinit` of a user's leaves a locked section alive.
+@usableFromInline
 class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   final let lock = Lock()
   @exclusivity(unchecked) final var state: FutureState
   @exclusivity(unchecked) final var upstream: Unmanaged<Node>?
   @exclusivity(unchecked) final var waiters = WaiterList()
   /// The value, the error or the reason, by the phase of `state`.
-  @exclusivity(unchecked) fileprivate final var storage = ValueStorage()
+  @exclusivity(unchecked) @usableFromInline final var storage = ValueStorage()
   @exclusivity(unchecked) final var details: Details?
 
   /// What few futures have.
@@ -30,7 +31,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     }
   }
 
-  init(madeBy: Operator, executor: FutureExecutor = .immediate, step: @escaping Step) {
+  @usableFromInline init(madeBy: Operator, executor: FutureExecutor = .immediate, step: @escaping Step) {
     state = FutureState(madeBy: madeBy)
     if !executor.isImmediate { details = Details(name: nil, executor: executor) }
     super.init(step: step)
@@ -71,7 +72,7 @@ extension Node {
   var ending: Ending? { lock.withLock { state.ending } }
 
   /// - Precondition: it succeeded, and `type` is its type.
-  func value<Value>(as type: Value.Type) -> Value { storage.load(as: type) }
+  @inlinable final func value<Value>(as type: Value.Type) -> Value { storage.load(as: type) }
 
   /// - Precondition: it failed.
   var error: any Error { storage.load(as: (any Error).self) }
@@ -80,7 +81,7 @@ extension Node {
   var cancellationReason: CancellationReason { storage.load(as: CancellationReason.self) }
 
   /// - Precondition: it succeeded, and it is being freed.
-  func destroyValue<Value>(as type: Value.Type) { storage.destroy(as: type) }
+  @inlinable final func destroyValue<Value>(as type: Value.Type) { storage.destroy(as: type) }
 
   /// - Precondition: it has ended, and `type` is its type.
   func outcome<Value: Sendable>(as type: Value.Type) -> Outcome<Value> {
@@ -93,8 +94,13 @@ extension Node {
   }
 
   /// Ends with a value. Returns false if it ended before.
-  func succeed<Value: Sendable>(_ value: Value, byPromise: Bool = false) -> Bool {
-    lock.withLock { end(.succeeded, storing: value, as: Value.self, byPromise: byPromise) }
+  @inlinable final func succeed<Value: Sendable>(_ value: Value, byPromise: Bool = false) -> Bool {
+    succeed(byPromise: byPromise) { $0.initialize(to: value, as: Value.self) }
+  }
+
+  /// The part of it that needs no type. `store` runs under the lock and writes the value.
+  @usableFromInline final func succeed(byPromise: Bool, store: (inout ValueStorage) -> Void) -> Bool {
+    lock.withLock { end(.succeeded, byPromise: byPromise, store: store) }
   }
 
   /// Ends with an error.
@@ -103,7 +109,7 @@ extension Node {
   }
 
   /// Ends with what a body threw: errors that mean a cancellation end it `.cancelled` (law 15).
-  func fail(throwing error: any Error) -> Bool {
+  @usableFromInline final func fail(throwing error: any Error) -> Bool {
     if let cancelled = error as? FutureCancelled { return cancel(cancelled.reason) }
     return error is CancellationError ? cancel(.unspecified) : fail(error)
   }
@@ -136,8 +142,12 @@ extension Node {
   private func end<Stored>(
     _ ending: Ending, storing stored: Stored, as type: Stored.Type, byPromise: Bool = false
   ) -> Bool {
+    end(ending, byPromise: byPromise) { $0.initialize(to: stored, as: type) }
+  }
+
+  private func end(_ ending: Ending, byPromise: Bool, store: (inout ValueStorage) -> Void) -> Bool {
     guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
-    storage.initialize(to: stored, as: type)
+    store(&storage)
     letGo()
     return true
   }
@@ -168,7 +178,7 @@ extension Node {
   }
 
   /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
-  func attachDerived(_ derived: Node) {
+  @usableFromInline final func attachDerived(_ derived: Node) {
     derived.upstream = Unmanaged.passUnretained(self)
     if !attach(derived, isConsumer: true) {
       derived.upstream = nil

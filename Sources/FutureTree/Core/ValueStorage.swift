@@ -7,15 +7,16 @@
 /// 1. `initialize` runs once at most; `load` and `destroy` only after it, and with the same type.
 /// 2. It never moves: it is a stored property of a class, reached in place.
 /// 3. Whoever initialised it destroys it, once (see `Node.deinit`).
+@usableFromInline
 struct ValueStorage {
-  private var words: (UInt, UInt) = (0, 0)
+  @usableFromInline var words: (UInt, UInt) = (0, 0)
 
-  private static func isInline<Value>(_: Value.Type) -> Bool {
+  @inlinable static func isInline<Value>(_: Value.Type) -> Bool {
     MemoryLayout<Value>.size <= MemoryLayout<(UInt, UInt)>.size
       && MemoryLayout<Value>.alignment <= MemoryLayout<(UInt, UInt)>.alignment
   }
 
-  mutating func initialize<Value>(to value: Value, as type: Value.Type) {
+  @inlinable mutating func initialize<Value>(to value: Value, as type: Value.Type) {
     withUnsafeMutableBytes(of: &words) { bytes in
       guard ValueStorage.isInline(type) else {
         let box = UnsafeMutablePointer<Value>.allocate(capacity: 1)
@@ -27,11 +28,11 @@ struct ValueStorage {
     }
   }
 
-  mutating func load<Value>(as type: Value.Type) -> Value {
+  @inlinable mutating func load<Value>(as type: Value.Type) -> Value {
     withUnsafeMutableBytes(of: &words) { ValueStorage.address(in: $0, of: type).pointee }
   }
 
-  mutating func destroy<Value>(as type: Value.Type) {
+  @inlinable mutating func destroy<Value>(as type: Value.Type) {
     withUnsafeMutableBytes(of: &words) { bytes in
       let address = ValueStorage.address(in: bytes, of: type)
       address.deinitialize(count: 1)
@@ -39,7 +40,7 @@ struct ValueStorage {
     }
   }
 
-  private static func address<Value>(
+  @inlinable static func address<Value>(
     in bytes: UnsafeMutableRawBufferPointer, of type: Value.Type
   ) -> UnsafeMutablePointer<Value> {
     guard isInline(type) else {

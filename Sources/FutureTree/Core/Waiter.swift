@@ -6,6 +6,7 @@
 /// 1. `next`, `previous` and `isCounted` are guarded by the lock of the future in whose list the entry is. Once that
 ///    future has ended, they belong to the thread that tells its waiters.
 /// 2. A listed entry is retained by the list, once.
+@usableFromInline
 class Waiter: @unchecked Sendable {  // Because: see invariant 1.
   @exclusivity(unchecked) fileprivate final var next: Unmanaged<Waiter>?
   /// The entry before; in the first entry of a list, the last one; nil outside a list.
@@ -15,7 +16,7 @@ class Waiter: @unchecked Sendable {  // Because: see invariant 1.
   /// Whether the future waited for counts this entry as a consumer.
   @exclusivity(unchecked) final var isCounted = false
 
-  init(step: @escaping Step) {
+  @usableFromInline init(step: @escaping Step) {
     self.step = step
   }
 
@@ -27,9 +28,10 @@ class Waiter: @unchecked Sendable {  // Because: see invariant 1.
 
   /// The typed code of an entry: a closure without captures, made where the types are known, so that it is specialised
   /// there. Returns whether the entry's owner has ended just now, so that the owner's waiters must be told.
-  typealias Step = @Sendable (_ entry: Waiter, _ upstream: Node, _ turn: Turn) -> Bool
+  @usableFromInline typealias Step = @Sendable (_ entry: Waiter, _ upstream: Node, _ turn: Turn) -> Bool
 
   /// Why a step is taken.
+  @usableFromInline
   enum Turn {
     /// The future that the entry waits for has ended.
     case upstreamEnded

@@ -13,7 +13,11 @@
 /// A `Future` is a handle: copies are the same future and compare equal. Dropping a handle changes nothing. All methods
 /// can be called from any thread and from inside any callback.
 public struct Future<Value: Sendable>: Sendable {
-  let node: Node
+  @usableFromInline let node: Node
+
+  @usableFromInline init(node: Node) {
+    self.node = node
+  }
 }
 
 // MARK: - Futures that have ended

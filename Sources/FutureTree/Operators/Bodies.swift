@@ -2,10 +2,11 @@
 // the types is in `Node`. The step is a closure without captures, so that a link of a chain is one object.
 
 /// A future whose body makes a value of the value.
+@usableFromInline
 final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: see `FutureState`, 2.
-  @exclusivity(unchecked) private var body: (@Sendable (Input) throws -> Output)?
+  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Output)?
 
-  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output) {
+  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output) {
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
@@ -13,7 +14,7 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
     }
   }
 
-  private func run(with upstream: Node) -> Bool {
+  @inlinable func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
       return succeed(try body(upstream.value(as: Input.self)))
@@ -24,10 +25,11 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
 }
 
 /// A future whose body answers the value with another future.
+@usableFromInline
 final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
-  @exclusivity(unchecked) private var body: (@Sendable (Input) throws -> Future<Output>)?
+  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Future<Output>)?
 
-  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>) {
+  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>) {
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: FlatMapNode<Input, Output>.self)
@@ -35,7 +37,7 @@ final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sen
     }
   }
 
-  private func run(with upstream: Node) -> Bool {
+  @inlinable func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
       return link(to: try body(upstream.value(as: Input.self)).node, as: .work)
@@ -100,13 +102,13 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
 }
 
 extension Future {
-  func mapNode<U>(
+  @inlinable func mapNode<U>(
     _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> U
   ) -> Future<U> {
     derive(MapNode(madeBy, on: executor, body))
   }
 
-  func flatMapNode<U>(
+  @inlinable func flatMapNode<U>(
     _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Future<U>
   ) -> Future<U> {
     derive(FlatMapNode(madeBy, on: executor, body))
@@ -124,7 +126,7 @@ extension Future {
     derive(PassingNode(madeBy, on: executor, body))
   }
 
-  private func derive<U>(_ derived: Node) -> Future<U> {
+  @inlinable func derive<U>(_ derived: Node) -> Future<U> {
     node.attachDerived(derived)
     return Future<U>(node: derived)
   }

@@ -13,7 +13,7 @@ extension Future {
   ///   - body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
-  @discardableResult
+  @inlinable @discardableResult
   public func flatMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) throws -> Future<U>
   ) -> Future<U> {

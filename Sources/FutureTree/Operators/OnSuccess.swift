@@ -17,7 +17,7 @@ extension Future {
   ///     `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
-  @discardableResult
+  @inlinable @discardableResult
   public func onSuccess<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) throws -> U
   ) -> Future<U> {
@@ -25,7 +25,7 @@ extension Future {
   }
 
   /// Goes on with the value: `body` returns the future that is waited for next.
-  @discardableResult
+  @inlinable @discardableResult
   public func onSuccess<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) throws -> Future<U>
   ) -> Future<U> {

@@ -2,6 +2,7 @@
 ///
 /// Everything in which one operator differs from another while a request to cancel passes is told here, so that the
 /// rest of the core knows no operator by name.
+@usableFromInline
 enum Operator: UInt8, Sendable {
   case promise
   case work
