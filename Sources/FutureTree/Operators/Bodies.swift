@@ -6,7 +6,8 @@
 final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: see `FutureState`, 2.
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Output)?
 
-  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output) {
+  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output)
+  {
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
@@ -29,7 +30,9 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
 final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Future<Output>)?
 
-  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>) {
+  @inlinable init(
+    _ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>
+  ) {
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: FlatMapNode<Input, Output>.self)

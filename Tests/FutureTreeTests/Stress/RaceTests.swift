@@ -15,7 +15,8 @@ import Testing
 
   @Test("complete against complete: one wins, and each consumer hears once")
   func completeAgainstComplete() {
-    let wins = Count(), told = Count()
+    let wins = Count()
+    let told = Count()
 
     Race.run(rounds: rounds) { _ in
       let promise = Promise<Int>()
@@ -29,7 +30,8 @@ import Testing
 
   @Test("complete against cancel from the tail of a chain")
   func completeAgainstCancel() {
-    let told = Count(), handled = Count()
+    let told = Count()
+    let handled = Count()
 
     Race.run(rounds: rounds) { _ in
       let promise = Promise<Int>()
@@ -133,7 +135,8 @@ import Testing
     let handled = Count()
 
     Race.run(rounds: rounds) { _ in
-      let outer = Promise<Int>(), inner = Promise<Int>()
+      let outer = Promise<Int>()
+      let inner = Promise<Int>()
       inner.onRequestCancel { _ in
         handled.add()
         return .complete(.cancelled)
@@ -150,7 +153,8 @@ import Testing
     let told = Count()
 
     Race.run(rounds: rounds) { _ in
-      let outer = Promise<Int>(), inner = Promise<Int>()
+      let outer = Promise<Int>()
+      let inner = Promise<Int>()
       outer.future.flatMap { _ in inner.future }.observe { if $0 == .success(2) { told.add() } }
       return [{ outer.succeed(1) }, { inner.succeed(2) }]
     }
