@@ -7,13 +7,16 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18)],
   products: [
     .library(name: "FutureTree", targets: ["FutureTree"]),
+    .library(name: "FutureTreeHTTP", targets: ["FutureTreeHTTP"]),
     .library(name: "FutureTreeTesting", targets: ["FutureTreeTesting"]),
   ],
   dependencies: [],
   targets: [
     .target(name: "FutureTree"),
-    .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
+    .target(name: "FutureTreeHTTP", dependencies: ["FutureTree"]),
+    .target(name: "FutureTreeTesting", dependencies: ["FutureTree", "FutureTreeHTTP"]),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting"]),
+    .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,61 @@
+/// What may stand in a request line and in a header field (RFC 9110, sections 5.1, 5.5 and 5.6.2).
+enum FieldSyntax {
+  /// What is wrong with a method or a field name, as the rest of a sentence; nil if nothing is.
+  static func fault(inToken text: String) -> String? {
+    guard !text.isEmpty else { return "is empty" }
+    return position(in: text) { !isTokenByte($0) }.map { fault(at: $0, in: text) }
+  }
+
+  /// What is wrong with a field value, as the rest of a sentence; nil if nothing is.
+  ///
+  /// Bytes beyond ASCII are refused with the control bytes: what would stand on the wire depends on the platform.
+  static func fault(inValue text: String) -> String? {
+    if let position = position(in: text, where: { !isValueByte($0) }) { return fault(at: position, in: text) }
+    if let first = text.utf8.first, isBlank(first) { return "begins with a blank, which would be cut off" }
+    if let last = text.utf8.last, isBlank(last) { return "ends with a blank, which would be cut off" }
+    return nil
+  }
+
+  /// The text in quotes, with everything that is not printable ASCII escaped, and at most 60 bytes of it.
+  static func visible(_ text: String) -> String {
+    let shown = text.utf8.prefix(60).map { byte in
+      (0x20...0x7E).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + hexadecimal(byte)
+    }
+    return "\"" + shown.joined() + (text.utf8.count > 60 ? "…" : "") + "\""
+  }
+
+  private static func position(in text: String, where isRefused: (UInt8) -> Bool) -> Int? {
+    text.utf8.enumerated().first { isRefused($0.element) }?.offset
+  }
+
+  private static func fault(at position: Int, in text: String) -> String {
+    let byte = text.utf8[text.utf8.index(text.utf8.startIndex, offsetBy: position)]
+    let name =
+      switch byte {
+      case 0x00: "NUL"
+      case 0x0A: "LF"
+      case 0x0D: "CR"
+      case 0x20: "a space"
+      case 0x21...0x7E: "\"\(UnicodeScalar(byte))\""
+      default: "the byte 0x\(hexadecimal(byte))"
+      }
+    return "has \(name) at offset \(position)"
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch UnicodeScalar(byte) {
+    case "a"..."z", "A"..."Z", "0"..."9": true
+    case "!", "#", "$", "%", "&", "'", "*", "+", "-", ".", "^", "_", "`", "|", "~": true
+    default: false
+    }
+  }
+
+  private static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (0x20...0x7E).contains(byte) }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16, uppercase: true)
+    return digits.count == 1 ? "0" + digits : digits
+  }
+}

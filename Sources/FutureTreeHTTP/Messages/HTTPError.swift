@@ -1,0 +1,91 @@
+/// What went wrong with a request or with its answer.
+///
+/// ```swift
+/// api.load(request).recover { error in
+///   guard let error = error as? HTTPError, error.code == .timedOut else { throw error }
+///   return cachedResponse
+/// }
+/// ```
+///
+/// What it prints names the part at fault and never its secrets: no header values, no query, no body.
+public struct HTTPError: Error, Sendable {
+  /// What went wrong, to tell cases apart. Later versions may add codes.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) {
+      self.description = description
+    }
+  }
+
+  public let code: Code
+
+  /// What is wrong, where, and what to do about it.
+  public let message: String
+
+  /// What the platform reported, if it reported anything. Its own description may hold secrets: do not print it.
+  public let underlying: (any Error)?
+
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+}
+
+// MARK: - Requests that are refused before anything is sent
+
+extension HTTPError.Code {
+  /// The method is not a token.
+  public static let invalidMethod = HTTPError.Code("invalidMethod")
+  /// The URL is not a plain absolute URL of the scheme http or https.
+  public static let invalidURL = HTTPError.Code("invalidURL")
+  /// The name of a header is not a token.
+  public static let invalidHeaderName = HTTPError.Code("invalidHeaderName")
+  /// The value of a header has a byte that could end the field.
+  public static let invalidHeaderValue = HTTPError.Code("invalidHeaderValue")
+  /// The header belongs to the transport: it says where the message ends, or whom it is for.
+  public static let forbiddenHeader = HTTPError.Code("forbiddenHeader")
+  /// The method does not allow a body.
+  public static let forbiddenBody = HTTPError.Code("forbiddenBody")
+}
+
+// MARK: - Connections
+
+extension HTTPError.Code {
+  /// The host has no address.
+  public static let unknownHost = HTTPError.Code("unknownHost")
+  /// Nobody listens at the address, or it cannot be reached.
+  public static let cannotConnect = HTTPError.Code("cannotConnect")
+  /// The peer could not prove who it is.
+  public static let insecureConnection = HTTPError.Code("insecureConnection")
+  /// The connection was closed before the answer was there.
+  public static let connectionLost = HTTPError.Code("connectionLost")
+  /// The deadline of the request passed.
+  public static let timedOut = HTTPError.Code("timedOut")
+  /// The platform reported something else.
+  public static let transportFailed = HTTPError.Code("transportFailed")
+}
+
+// MARK: - Answers that cannot be trusted
+
+extension HTTPError.Code {
+  /// The answer is not HTTP.
+  public static let invalidResponse = HTTPError.Code("invalidResponse")
+  /// The body ended before the length that was declared, or before its last chunk.
+  public static let truncatedBody = HTTPError.Code("truncatedBody")
+  /// The headers do not say plainly where the body ends.
+  public static let ambiguousBody = HTTPError.Code("ambiguousBody")
+  /// The body is longer than the loader accepts.
+  public static let bodyTooLarge = HTTPError.Code("bodyTooLarge")
+  /// The body is encoded, so that the platform hides whether it is whole.
+  public static let encodedBody = HTTPError.Code("encodedBody")
+}
+
+extension HTTPError: CustomStringConvertible, CustomReflectable {
+  public var description: String { "\(code): \(message)" }
+
+  public var customMirror: Mirror {
+    Mirror(self, children: ["code": code.description, "message": message], displayStyle: .struct)
+  }
+}

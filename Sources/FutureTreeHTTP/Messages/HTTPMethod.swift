@@ -1,0 +1,36 @@
+/// The method of a request, such as `GET`.
+///
+/// ```swift
+/// let purge = try HTTPMethod("PURGE")
+/// ```
+///
+/// Methods are case-sensitive tokens (RFC 9110, section 9.1). Anything else is refused: a line break in a method would put
+/// lines of its own into the request.
+///
+/// - Note: `URLSession` on Linux sends methods in upper case, whatever is given.
+public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
+  /// The method as it is sent.
+  public let name: String
+
+  /// - Throws: `HTTPError` with the code `invalidMethod` if `name` is not a token.
+  public init(_ name: String) throws(HTTPError) {
+    if let fault = FieldSyntax.fault(inToken: name) {
+      throw HTTPError(.invalidMethod, "The method \(FieldSyntax.visible(name)) \(fault). Use a token such as GET.")
+    }
+    self.name = name
+  }
+
+  private init(known name: String) {
+    self.name = name
+  }
+
+  public static let get = HTTPMethod(known: "GET")
+  public static let head = HTTPMethod(known: "HEAD")
+  public static let post = HTTPMethod(known: "POST")
+  public static let put = HTTPMethod(known: "PUT")
+  public static let patch = HTTPMethod(known: "PATCH")
+  public static let delete = HTTPMethod(known: "DELETE")
+  public static let options = HTTPMethod(known: "OPTIONS")
+
+  public var description: String { name }
+}

@@ -1,0 +1,85 @@
+/// A request, as a value.
+///
+/// ```swift
+/// var request = try HTTPRequest(.post, "https://example.com/comments")
+/// try request.setHeader("Accept", "application/json")
+/// request.body = .data(comment, contentType: "application/json")
+/// ```
+///
+/// What could split or smuggle a request is refused by throwing an error that says which part (RFC 9110 and 9112): control
+/// bytes in method, header name or value, header fields that say where the message ends, user information in the URL.
+/// Nothing is dropped or rewritten silently. A request that is loaded twice is two executions.
+public struct HTTPRequest: Sendable {
+  public let method: HTTPMethod
+  public let url: HTTPURL
+  /// The header fields that were set. The transport adds `Host`, `Content-Type`, and what frames the body.
+  public private(set) var headers = HTTPHeaders()
+  public var body: HTTPBody = .empty
+  private var options = HTTPRequestOptions()
+
+  /// A `GET` request.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  public init(_ url: String) throws(HTTPError) {
+    self.init(.get, try HTTPURL(url))
+  }
+
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  public init(_ method: HTTPMethod, _ url: String) throws(HTTPError) {
+    self.init(method, try HTTPURL(url))
+  }
+
+  public init(_ method: HTTPMethod, _ url: HTTPURL) {
+    self.method = method
+    self.url = url
+  }
+
+  /// Puts one header field in the place of all with this name.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
+  public mutating func setHeader(_ name: String, _ value: String) throws(HTTPError) {
+    try HTTPRequest.checkIsAllowed(name)
+    try headers.set(name, value)
+  }
+
+  /// Adds a header field after those that are there.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
+  public mutating func addHeader(_ name: String, _ value: String) throws(HTTPError) {
+    try HTTPRequest.checkIsAllowed(name)
+    try headers.add(name, value)
+  }
+
+  /// Removes every header field with this name.
+  public mutating func removeHeader(_ name: String) {
+    headers.remove(name)
+  }
+
+  /// An option of this request, or its default.
+  public subscript<Option: HTTPRequestOption>(option option: Option.Type) -> Option.Value {
+    get { options[option] }
+    set { options[option] = newValue }
+  }
+
+  /// RFC 9112, section 6, and RFC 9110, sections 7.2 and 7.6.1: what only the transport may say.
+  private static let forbidden: Set<String> = [
+    "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-connection", "te",
+    "trailer",
+    "transfer-encoding", "upgrade",
+  ]
+
+  private static func checkIsAllowed(_ name: String) throws(HTTPError) {
+    guard forbidden.contains(name.lowercased()) else { return }
+    throw HTTPError(
+      .forbiddenHeader, "The header \(FieldSyntax.visible(name)) is the transport's: it frames or routes the message.")
+  }
+}
+
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+  /// Method and URL, without the query and the values of the headers, which may be secrets.
+  public var description: String { "\(method) \(url)" }
+
+  public var customMirror: Mirror {
+    Mirror(self, children: ["request": description, "headers": headers, "body": body], displayStyle: .struct)
+  }
+}

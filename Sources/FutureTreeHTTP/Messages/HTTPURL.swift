@@ -1,0 +1,49 @@
+/// The URL of a request, in its parts (RFC 3986), of the scheme `http` or `https`.
+///
+/// ```swift
+/// let url = try HTTPURL("https://example.com:8443/feed?page=2")
+/// url.host  // "example.com"
+/// ```
+///
+/// It is parsed strictly and sent as it was written. What parsers read differently (user information, backslashes, percent
+/// signs and control bytes in a host, numbers that are not four decimal bytes) is refused, because a check and the
+/// connection that follows it must mean the same host.
+public struct HTTPURL: Sendable, Hashable {
+  public enum Scheme: String, Sendable {
+    case http
+    case https
+
+    /// The port of a URL that names none.
+    public var defaultPort: UInt16 { self == .http ? 80 : 443 }
+  }
+
+  public let scheme: Scheme
+  /// A name in lower case, four decimal bytes, or an IPv6 address in brackets.
+  public let host: String
+  /// The port that the URL names, or nil.
+  public let explicitPort: UInt16?
+  /// The path as it was written, percent-encoded; `/` if the URL has none.
+  public let path: String
+  /// What stands between `?` and `#`, percent-encoded, or nil.
+  public let query: String?
+
+  /// The port of the connection.
+  public var port: UInt16 { explicitPort ?? scheme.defaultPort }
+
+  /// Scheme, host and port: what credentials never cross.
+  public var origin: String {
+    "\(scheme.rawValue)://\(host)" + (explicitPort.map { ":\($0)" } ?? "")
+  }
+
+  /// The whole URL as it is sent, without a fragment.
+  public var absoluteString: String {
+    origin + path + (query.map { "?" + $0 } ?? "")
+  }
+}
+
+extension HTTPURL: CustomStringConvertible, CustomReflectable {
+  /// The URL without the query, which may hold secrets.
+  public var description: String { origin + path + (query == nil ? "" : "?…") }
+
+  public var customMirror: Mirror { Mirror(self, children: ["url": description], displayStyle: .struct) }
+}

@@ -1,0 +1,43 @@
+/// What the headers of an answer say about where its body ends (RFC 9112, section 6.3), read so that nothing is guessed.
+enum BodyFraming {
+  /// This many bytes.
+  case declared(Int)
+  /// The transport knows: the body is chunked, or ends with its connection.
+  case undeclared
+  /// Nobody can say.
+  case refused(HTTPError)
+
+  init(_ headers: HTTPHeaders) {
+    // Platforms join fields of one name with commas.
+    let lengths = headers.values(for: "Content-Length").flatMap { $0.split(separator: ",").map(BodyFraming.trimmed) }
+    let isCoded = !headers.values(for: "Transfer-Encoding").isEmpty
+    let encodings = headers.values(for: "Content-Encoding").flatMap { $0.split(separator: ",") }
+      .map(BodyFraming.trimmed).filter { $0.lowercased() != "identity" && !$0.isEmpty }
+
+    if let encoding = encodings.first {
+      self = .refused(
+        HTTPError(
+          .encodedBody,
+          "The body is encoded (\(FieldSyntax.visible(encoding))) though none was asked for; "
+            + "the platform decodes it and hides whether it was whole."))
+    } else if isCoded, !lengths.isEmpty {
+      self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
+    } else if Set(lengths).count > 1 {
+      self = BodyFraming.ambiguous("different values of Content-Length")
+    } else if let length = lengths.first {
+      let digits = length.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(length) : nil
+      self = digits.map { .declared($0) } ?? BodyFraming.ambiguous("a Content-Length that is no number of bytes")
+    } else {
+      self = .undeclared
+    }
+  }
+
+  private static func ambiguous(_ fault: String) -> BodyFraming {
+    .refused(HTTPError(.ambiguousBody, "The answer has \(fault), so that nobody can say where its body ends."))
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import FutureTree
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The transfers of one loader that have not ended, by the numbers of their tasks.
+final class TransferTable: Sendable {
+  private let transfers = Locked<[Int: Transfer]>([:])
+
+  var live: [Transfer] { transfers.withLock { Array($0.values) } }
+
+  func insert(_ transfer: Transfer) {
+    transfers.withLock { $0[transfer.id] = transfer }
+  }
+
+  func transfer(of task: URLSessionTask) -> Transfer? {
+    transfers.withLock { $0[task.taskIdentifier] }
+  }
+
+  func remove(_ task: URLSessionTask) -> Transfer? {
+    transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+  }
+}
+
+/// Tells each transfer what its task reports. It does not retain the loader.
+final class SessionDelegate: NSObject, URLSessionDataDelegate {
+  private let transfers: TransferTable
+
+  init(_ transfers: TransferTable) {
+    self.transfers = transfers
+  }
+
+  func urlSession(
+    _: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    if let response = response as? HTTPURLResponse { transfers.transfer(of: dataTask)?.headArrived(response) }
+    completionHandler(.allow)  // Linux ignores anything else; a refused answer is stopped by its transfer.
+  }
+
+  func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    transfers.transfer(of: dataTask)?.dataArrived(data)
+  }
+
+  func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    transfers.remove(task)?.ended(error)
+  }
+
+  /// Redirects belong to a layer: the answer that redirects arrives.
+  func urlSession(
+    _: URLSession, task _: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  /// Credentials belong to a layer: a 401 arrives. Without an answer here it never would on Linux.
+  func urlSession(
+    _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if !canImport(FoundationNetworking)
+      if challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust {
+        return completionHandler(.performDefaultHandling, nil)
+      }
+    #endif
+    transfers.transfer(of: task)?.challengeRefused()
+    completionHandler(.rejectProtectionSpace, nil)
+  }
+}
