@@ -9,7 +9,7 @@ import Testing
   private let loader = URLSessionLoader()
 
   init() throws {
-    server = try LoopbackServer()
+    server = try Loopback.server()
   }
 
   private func load(_ path: String, _ change: (inout HTTPRequest) throws -> Void = { _ in }) throws -> Future<
@@ -169,7 +169,7 @@ import Testing
 
   @Test("a refused connection, an unknown host and a deadline are three errors")
   func connections() async throws {
-    let closed = try LoopbackServer()
+    let closed = try Loopback.server()
     let refusedURL = closed.url("/")
     closed.stop()
     server.on("/stall", .stall)

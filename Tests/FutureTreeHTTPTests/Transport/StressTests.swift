@@ -1,0 +1,101 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+/// Cancel against complete, on sockets, 10,000 times. In a process of its own, so that its threads and descriptors can be
+/// counted.
+@Suite("URLSessionLoader, under races") struct URLSessionLoaderStressTests {
+  @Test("10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(2)))
+  func races() async {
+    let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      try await Stress.run(races: 10_000)
+    }
+    let output = String(decoding: run?.standardOutputContent ?? [], as: UTF8.self)
+    print(output.split(separator: "\n").filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
+  }
+}
+
+private enum Stress {
+  /// How one race went.
+  private struct Tally {
+    var answered = 0
+    var cancelled = 0
+    var completions = 0
+  }
+
+  static func run(races: Int) async throws {
+    let server = try Loopback.server()
+    server.on("/", .respond(body: "answer"))
+    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 16))
+
+    _ = try await race(3_000, against: server, loader)  // A warm-up: pools of threads and connections fill.
+    let before = try await Held.least(of: 50, server, loader)
+    let tally = try await race(races, against: server, loader)
+    let after = try await Held.least(of: 50, server, loader)
+
+    print("stress: \(races) races: \(tally.answered) answered, \(tally.cancelled) cancelled")
+    print("stress: before \(before), after \(after)")
+    #expect(tally.completions == races)
+    #expect(tally.answered + tally.cancelled == races)
+    #expect(tally.answered >= 500 && tally.cancelled >= 500, "\(tally)")
+    #expect(after.descriptors <= before.descriptors)
+    #expect(after.threads <= before.threads + 8)  // Dispatch's pool of threads breathes.
+  }
+
+  /// Twenty loads at a time, each cancelled after another number of hops on a queue. Where one side won too often, the next
+  /// batch hops longer before it cancels, or shorter, so that the race stays open on any machine.
+  private static func race(_ races: Int, against server: LoopbackServer, _ loader: URLSessionLoader) async throws -> Tally {
+    let completions = Locked(0)
+    var tally = Tally()
+    var hops = 100
+    for _ in 0..<(races / batch) {
+      let futures = try (1...batch).map { index in
+        let future = loader.load(try HTTPRequest(server.url("/")))
+        future.observe { _ in completions.withLock { $0 += 1 } }
+        hop(hops * index / batch) { future.cancel() }
+        return future
+      }
+      for future in futures { _ = await future.outcome }
+      let answered = futures.count { $0.outcomeIfCompleted?.ending == .succeeded }
+      tally.answered += answered
+      tally.cancelled += futures.count { $0.outcomeIfCompleted?.ending == .cancelled }
+      hops = answered > batch / 2 ? max(1, hops * 3 / 4) : min(10_000, hops * 4 / 3 + 1)
+    }
+    tally.completions = completions.withLock { $0 }
+    return tally
+  }
+
+  private static let batch = 20
+  private static let hopping = DispatchQueue(label: "hopping")
+
+  private static func hop(_ count: Int, then body: @escaping @Sendable () -> Void) {
+    guard count > 0 else { return body() }
+    hopping.async { hop(count - 1, then: body) }
+  }
+
+  /// What the process holds, apart from connections that are kept alive, which have a descriptor at each end.
+  private struct Held: CustomStringConvertible {
+    var descriptors = Int.max
+    var threads = Int.max
+
+    /// The least of several looks, with a request between them, so that what is just closing can close.
+    static func least(of looks: Int, _ server: LoopbackServer, _ loader: URLSessionLoader) async throws -> Held {
+      var least = Held()
+      for _ in 0..<looks {
+        _ = try await loader.load(try HTTPRequest(server.url("/"))).value
+        let open = server.record.openConnections
+        least.descriptors = min(least.descriptors, entries(of: "/proc/self/fd") - 2 * open)
+        least.threads = min(least.threads, entries(of: "/proc/self/task"))
+      }
+      return least
+    }
+
+    private static func entries(of directory: String) -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: directory).count) ?? 0
+    }
+
+    var description: String { "\(descriptors) descriptors and \(threads) threads" }
+  }
+}
