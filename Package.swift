@@ -15,6 +15,9 @@ let package = Package(
     .target(name: "FutureTree"),
     .target(name: "FutureTreeHTTP", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .executableTarget(
+      name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      path: "Examples/QuickStart"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting"]),
     .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting"]),
   ],

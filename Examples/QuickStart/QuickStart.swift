@@ -7,37 +7,51 @@ import FutureTreeHTTP
     let server = try BlogServer()
     let blog = Blog(at: server.url, over: URLSessionLoader())
 
-    // One trunk: a user, then the posts of that user. Three branches: the comments on each post.
-    title("A tree of HTTP calls, while the posts are on their way")
+    title("One trunk: a user, then the posts. Three branches: the comments on each post")
     let posts = blog.user(1).onSuccess { user in blog.posts(of: user) }.named("posts")
     let branches = (0..<3).map { index in
       posts.onSuccess { posts in blog.comments(on: posts[index]) }.named("comments on post \(index + 1)")
     }
-    await server.hasReceived("/users/1/posts")
+    await server.waitForRequest(to: "/users/1/posts")
     print(posts.tree())
 
     title("The posts are there. One branch is cancelled while all three are on the wire")
     server.answerPosts()
-    await server.hasReceived("/posts/1/comments", "/posts/2/comments", "/posts/3/comments")
-    let receipt = branches[1].cancel(reason: "the reader scrolled past post 2")
-    print("receipt: \(receipt)")
+    await server.waitForRequest(to: "/posts/1/comments", "/posts/2/comments", "/posts/3/comments")
     for branch in branches { print(branch.tree()) }
+    print("receipt: \(branches[1].cancel(reason: "the reader scrolled past it"))")
 
     title("What came of it")
-    await server.hasSeenClose(of: "/posts/2/comments")
+    await server.waitForClose(of: "/posts/2/comments")
     server.answerComments()
-    for branch in branches { print(await branch.outcome.line) }
-    print("the trunk: \(await posts.outcome.line)")
-    print("connections that the client closed, by the server's record: \(server.closedByClient)")
+    for branch in branches { report(branch, await branch.outcome) }
+    report(posts, await posts.outcome)
+    print("connections that the client closed, says the server: \(server.closedByClient)")
 
     title("A second run: the trunk is cancelled, and everything ends")
-    let second = blog.user(2).named("user 2")
-    let names = (0..<3).map { index in second.map { user in "\(user.name) \(index)" }.named("branch \(index + 1)") }
-    await server.hasReceived("/users/2")
-    print("receipt: \(second.cancel(reason: "the reader left"))")
-    for name in names { _ = await name.outcome }
-    for name in names { print(name.tree()) }
+    let user = blog.user(2).named("user 2")
+    let greetings = ["hello", "goodbye"].map { word in user.map { "\(word), \($0.name)" }.named(word) }
+    await server.waitForRequest(to: "/users/2")
+    print(user.tree())
+    print("receipt: \(user.cancel(reason: "the reader left"))")
+    for future in greetings { report(future, await future.outcome) }
+    report(user, await user.outcome)
 
-    title("Promises that are not HTTP take part in the same kind of chain")
+    title("The same with work that is not HTTP: a computation on a queue, and a timer")
+    let primes = Future(on: .global()) { countPrimes(below: 100_000) }.named("primes")
+    let pause = timer(after: .seconds(60)).named("timer")
+    let both = primes.onSuccess { count in pause.map { "\(count) primes, a minute later" } }.named("both")
+    report(primes, await primes.outcome)
+    print(both.tree())
+    print("receipt: \(both.cancel(reason: "a minute is too long"))")
+    report(both, await both.outcome)
+  }
+
+  /// A promise for any callback: complete it when that comes, and say what to do when nobody wants it any more.
+  static func timer(after interval: DispatchTimeInterval) -> Future<Void> {
+    let promise = Promise<Void>()
+    promise.onRequestCancel { _ in .complete(.cancelled) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + interval) { promise.succeed() }
+    return promise.future
   }
 }

@@ -4,9 +4,10 @@
 /// print(posts.tree())
 /// ```
 /// ```
-/// GET /users/1  pending, 1 waits
-/// └─ user       pending, 1 waits
-///    └─ posts   pending, 3 wait  ← here
+/// GET /users/1             pending, 1 wants it
+/// └─ user                  pending, 1 wants it
+///    └─ posts              pending, 1 wants it  ← here
+///       └─ first post      pending
 /// ```
 ///
 /// Sources stand on the left; what waits for them hangs below. Futures that have completed hold no links any more, so the

@@ -34,7 +34,7 @@ extension TreeSnapshot: CustomStringConvertible {
         lines.append((label, "(see above)"))
         continue
       }
-      lines.append((label, entry.text))
+      lines.append((label, entry.text + (entry.isMarked && entries.count > 1 ? "  ← here" : "")))
       let below: String
       switch branch.connector {
       case "": below = branch.indent
@@ -57,7 +57,7 @@ extension TreeSnapshot.Entry {
     if isShared { parts.append("shared") }
     if state.isPending, let request { parts.append("asked: \(request.reason)") }
     if let withheldRequest { parts.append("withheld: \(withheldRequest.reason)") }
-    return parts.joined(separator: ", ") + (isMarked ? "  ← here" : "")
+    return parts.joined(separator: ", ")
   }
 }
 

@@ -1,0 +1,41 @@
+import FutureTree
+import FutureTreeTesting
+
+/// A blog on loopback that answers when the example says so.
+final class BlogServer: Sendable {
+  private let server: LoopbackServer
+  private let posts = LoopbackGate()
+  private let comments = LoopbackGate()
+
+  init() throws {
+    server = try LoopbackServer()
+    server.on("/users/1", .json(#"{"id": 1, "name": "Ada"}"#))
+    server.on(
+      "/users/1/posts",
+      [
+        .hold(posts),
+        .json(#"[{"id": 1, "title": "Notes"}, {"id": 2, "title": "Engines"}, {"id": 3, "title": "Numbers"}]"#),
+      ])
+    for id in 1...3 {
+      server.on("/posts/\(id)/comments", [.hold(comments), .json(#"[{"text": "first"}, {"text": "second"}]"#)])
+    }
+    server.on("/users/2", .stall)
+  }
+
+  var url: String { server.url("") }
+
+  func answerPosts() { posts.open() }
+
+  func answerComments() { comments.open() }
+
+  func waitForRequest(to paths: String...) async {
+    for path in paths { _ = await server.waitForRequest(to: path).outcome }
+  }
+
+  func waitForClose(of path: String) async {
+    _ = await server.waitForClose(of: path).outcome
+  }
+
+  /// The paths whose connection the client closed before they were answered, by the server's own record.
+  var closedByClient: String { server.record.abandonedPaths.joined(separator: ", ") }
+}
