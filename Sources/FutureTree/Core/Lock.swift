@@ -58,15 +58,21 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
 }
 
 /// A value that is only reached under a lock.
-package final class Locked<Value>: @unchecked Sendable {  // Because: `value` is guarded by `lock`.
+package final class Locked<State>: @unchecked Sendable {  // Because: `state` is guarded by `lock`.
   private let lock = Lock()
-  private var value: Value
+  private var state: State
 
-  package init(_ value: Value) {
-    self.value = value
+  package init(_ state: State) {
+    self.state = state
   }
 
-  package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-    try lock.withLock { try body(&value) }
+  package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try lock.withLock { try body(&state) }
+  }
+
+  /// A copy of it.
+  package var value: State {
+    get { withLock { $0 } }
+    set { withLock { $0 = newValue } }
   }
 }

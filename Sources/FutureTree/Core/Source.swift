@@ -9,40 +9,37 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   ///
   /// - Complexity: O(1).
   func install(_ handler: @escaping Handler, on executor: FutureExecutor) -> HandlerList.Entry {
-    let entry = HandlerList.Entry(executor: executor, handler: handler)
-    let request: CancelRequest? = lock.withLock {
-      guard state.phase == .waiting else { return nil }
-      if let asked = state.requests.asked { return asked }
+    let entry = HandlerList.Entry(of: self, executor: executor, handler: handler)
+    let (isNeeded, request): (Bool, CancelRequest?) = lock.withLock {
+      guard state.phase == .waiting else { return (false, nil) }
+      if let asked = state.requests.asked { return (true, asked) }
       handlers.insert(entry)
-      return nil
+      return (true, nil)
     }
-    if let request { call(entry, request) }
+    if !isNeeded { entry.release() }
+    if let request { entry.call(request) }
     return entry
   }
 
   /// - Complexity: O(1).
-  func uninstall(_ entry: HandlerList.Entry) {
+  fileprivate func uninstall(_ entry: HandlerList.Entry) {
     lock.withLock { handlers.remove(entry) }
   }
 
   /// Calls every handler that was not called yet, the last installed first. Returns how many there were.
   func callHandlers(_ request: CancelRequest, evenIfEnded: Bool) -> Int {
     let called = takeHandlers(evenIfEnded: evenIfEnded)
-    for entry in called { call(entry, request) }
+    for entry in called { entry.call(request) }
     return called.count
   }
 
   /// Lets go of the handlers of a future that has ended or was sealed.
   func releaseHandlers() {
-    _ = takeHandlers(evenIfEnded: true)
+    for entry in takeHandlers(evenIfEnded: true) { entry.release() }
   }
 
   private func takeHandlers(evenIfEnded: Bool) -> [HandlerList.Entry] {
     lock.withLock { evenIfEnded || state.phase == .waiting ? handlers.removeAll() : [] }
-  }
-
-  private func call(_ entry: HandlerList.Entry, _ request: CancelRequest) {
-    entry.executor.run { [self] in entry.handler(self, request) }
   }
 }
 
@@ -50,30 +47,53 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
 struct HandlerList {
   private var first: Entry?
 
-  final class Entry: @unchecked Sendable {  // Because: the links are guarded by the source's lock.
+  /// A handler, and the future it belongs to until it was called or taken out, whichever is first: a handle of it keeps
+  /// nothing alive after that.
+  final class Entry: @unchecked Sendable {  // Because: the links are guarded by the source's lock, `installed` by `lock`.
     fileprivate var next: Entry?
     fileprivate unowned(unsafe) var previous: Entry?
-    fileprivate var isInstalled = false
-    let executor: FutureExecutor
-    let handler: Source.Handler
+    fileprivate var isListed = false
+    private let lock = Lock()
+    private var installed: (source: Source, handler: Source.Handler)?
+    private let executor: FutureExecutor
 
-    init(executor: FutureExecutor, handler: @escaping Source.Handler) {
+    fileprivate init(of source: Source, executor: FutureExecutor, handler: @escaping Source.Handler) {
+      installed = (source, handler)
       self.executor = executor
-      self.handler = handler
+    }
+
+    fileprivate func call(_ request: CancelRequest) {
+      executor.run { [self] in
+        guard let (source, handler) = take() else { return }
+        handler(source, request)
+      }
+    }
+
+    /// Takes the handler out.
+    func end() {
+      take()?.source.uninstall(self)
+    }
+
+    fileprivate func release() {
+      _ = take()
+    }
+
+    private func take() -> (source: Source, handler: Source.Handler)? {
+      lock.withLock { installed.take() }
     }
   }
 
   mutating func insert(_ entry: Entry) {
     entry.next = first
-    entry.isInstalled = true
+    entry.isListed = true
     first?.previous = entry
     first = entry
   }
 
   /// Takes the entry out, if it is here. The caller has a reference of its own, so nothing is freed.
   mutating func remove(_ entry: Entry) {
-    guard entry.isInstalled else { return }
-    entry.isInstalled = false
+    guard entry.isListed else { return }
+    entry.isListed = false
     if first === entry { first = entry.next } else { entry.previous?.next = entry.next }
     entry.next?.previous = entry.previous
     entry.next = nil

@@ -38,26 +38,12 @@ public final class CancelToken: Sendable {
 
   /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
   func whenCompleted(_ body: @escaping @Sendable () -> Void) -> Observation {
-    let entry = CompletionEntry(body)
-    if !node.attach(entry, isConsumer: false) { body() }
-    return Observation(node: node, observer: entry)
+    Observation(observer: Observer(of: node) { _ in body() })
   }
 
   /// What is counted for a token: an entry that is in no list.
   private final class Interest: Waiter, @unchecked Sendable {  // Because: see `Waiter`.
     init() { super.init { _, _, _ in false } }
-  }
-
-  private final class CompletionEntry: Waiter, @unchecked Sendable {  // Because: its constant is Sendable.
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-      self.body = body
-      super.init { entry, _, _ in
-        unsafeDowncast(entry, to: CompletionEntry.self).body()
-        return false
-      }
-    }
   }
 }
 

@@ -117,7 +117,7 @@ extension Promise {
           source.keepPromise(completion, innerRole: .answer)
         }
       }, on: executor)
-    return CancelHandler(source: source, entry: entry)
+    return CancelHandler(entry: entry)
   }
 }
 
@@ -143,12 +143,11 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
 
 /// A handler that was installed with `onRequestCancel`.
 public struct CancelHandler: Sendable {
-  let source: Source
   let entry: HandlerList.Entry
 
   /// Takes the handler out, if it has not been called. O(1).
   public func end() {
-    source.uninstall(entry)
+    entry.end()
   }
 }
 

@@ -25,7 +25,7 @@ private final class AllNode<Value: Sendable>: Join, @unchecked Sendable {  // Be
 
   init(_ inputs: [Future<Value>]) {
     self.inputs = inputs
-    unfinished = inputs.count
+    unfinished = Set(inputs).count
     super.init(madeBy: .all) { entry, _, turn in
       let node = unsafeDowncast(entry, to: AllNode<Value>.self)
       switch turn {
@@ -38,7 +38,9 @@ private final class AllNode<Value: Sendable>: Join, @unchecked Sendable {  // Be
   }
 
   func start() {
-    wait(for: inputs.map(\.node)) { entry, input, turn in
+    // A future that is there twice has one slot: the join is one consumer of it.
+    var seen: Set<Future<Value>> = []
+    wait(for: inputs.filter { seen.insert($0).inserted }.map(\.node)) { entry, input, turn in
       let slot = unsafeDowncast(entry, to: Slot.self)
       return unsafeDowncast(slot.join, to: AllNode<Value>.self).told(slot, input, turn)
     }

@@ -17,9 +17,7 @@ extension Future {
   public func observe(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) -> Void
   ) -> Observation {
-    let observer = Observer<Value>(on: executor, body)
-    if !node.attach(observer, isConsumer: false) { Trampoline.turn(of: observer, upstream: node, .upstreamEnded) }
-    return Observation(node: node, observer: observer)
+    Observation(observer: Observer(of: node, on: executor) { node in body(node.outcome(as: Value.self)) })
   }
 
   /// The same with a body on the main actor.
@@ -28,22 +26,5 @@ extension Future {
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) -> Void
   ) -> Observation {
     observe(on: MainExecutor.executor) { outcome in MainExecutor.assume { body(outcome) } }
-  }
-}
-
-/// What `observe` adds to the list of a future.
-private final class Observer<Value: Sendable>: Waiter, @unchecked Sendable {  // Because: its constants are Sendable.
-  private let executor: FutureExecutor
-  private let body: @Sendable (Outcome<Value>) -> Void
-
-  init(on executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void) {
-    self.executor = executor
-    self.body = body
-    super.init { entry, upstream, _ in
-      let observer = unsafeDowncast(entry, to: Observer<Value>.self)
-      let (body, outcome) = (observer.body, upstream.outcome(as: Value.self))
-      if observer.executor.isImmediate { body(outcome) } else { observer.executor.run { body(outcome) } }
-      return false
-    }
   }
 }

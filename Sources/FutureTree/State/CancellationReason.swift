@@ -5,7 +5,7 @@
 /// ```
 ///
 /// The reason travels with the request: handlers receive it, and `.cancelled` outcomes carry it (law 18).
-/// `cancel` stamps the file and the line of its own call, so a string literal is enough there.
+/// `cancel` adds the file and the line of its own call to a reason that names none, so a string literal is enough there.
 public struct CancellationReason: Sendable {
   private let storage: Storage
 
@@ -43,9 +43,9 @@ extension CancellationReason {
 
   var isUnspecified: Bool { storage === CancellationReason.unspecified.storage }
 
-  /// The same message, asked at another place.
+  /// The same reason with the place that asked, if it has none yet: a reason that is passed on keeps who asked first.
   func asked(fileID: String, line: UInt) -> CancellationReason {
-    CancellationReason(message, fileID: fileID, line: line)
+    self.fileID.isEmpty ? CancellationReason(message, fileID: fileID, line: line) : self
   }
 }
 

@@ -7,7 +7,8 @@ import Testing
 /// Cancel against complete, on sockets, 10,000 times. In a process of its own, so that its threads and descriptors can be
 /// counted.
 @Suite("URLSessionLoader, under races") struct URLSessionLoaderStressTests {
-  @Test("10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(2)))
+  @Test(
+    "10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(2)))
   func races() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       try await Stress.run(races: 10_000)
@@ -46,7 +47,9 @@ private enum Stress {
 
   /// Twenty loads at a time, each cancelled after another number of hops on a queue. Where one side won too often, the next
   /// batch hops longer before it cancels, or shorter, so that the race stays open on any machine.
-  private static func race(_ races: Int, against server: LoopbackServer, _ loader: URLSessionLoader) async throws -> Tally {
+  private static func race(_ races: Int, against server: LoopbackServer, _ loader: URLSessionLoader) async throws
+    -> Tally
+  {
     let completions = Locked(0)
     var tally = Tally()
     var hops = 100

@@ -22,7 +22,7 @@ enum Race {
   ) {
     let gate = Gate(threads: threads)
     let runners = (0..<threads).map { index in
-      let runner = Thread {
+      let runner = Foundation.Thread {
         for round in 0..<rounds { gate.run(index, inRound: round) }
       }
       runner.start()

@@ -1,0 +1,173 @@
+import FutureTree
+import Testing
+
+@Suite("Law 1: a request is a wish")
+struct Law01RequestIsAWishTests {
+  enum Attempt: String, CaseIterable, Sendable {
+    case succeed, fail, completeCancelled, completion, outcome, seal
+
+    func run(on promise: Promise<Int>) -> Bool {
+      switch self {
+      case .succeed: promise.succeed(1)
+      case .fail: promise.fail(Oops())
+      case .completeCancelled: promise.completeCancelled()
+      case .completion: promise.complete(.success(2))
+      case .outcome: promise.complete(with: .failure(Oops("outcome")))
+      case .seal: promise.complete(.completeUsing(.succeeded(3)))
+      }
+    }
+
+    var state: String {
+      switch self {
+      case .succeed: "success(1)"
+      case .fail: "failure(oops)"
+      case .completeCancelled: "cancelled"
+      case .completion: "success(2)"
+      case .outcome: "failure(outcome)"
+      case .seal: "success(3)"
+      }
+    }
+  }
+
+  @Test("the first completion wins, whatever it is", arguments: Attempt.allCases)
+  func firstWins(first: Attempt) {
+    let promise = Promise<Int>()
+
+    let won = first.run(on: promise)
+
+    #expect(won)
+    #expect(promise.future.isCompleted)
+    #expect(promise.future.state == first.state)
+  }
+
+  @Test("every later attempt returns false and has no effect", arguments: Attempt.allCases, Attempt.allCases)
+  func laterAttempts(first: Attempt, later: Attempt) {
+    let promise = Promise<Int>()
+    _ = first.run(on: promise)
+
+    let won = later.run(on: promise)
+
+    #expect(!won)
+    #expect(promise.future.state == first.state)
+  }
+
+  @Test("a promise sealed onto a future that is pending refuses every later attempt", arguments: Attempt.allCases)
+  func sealedRefuses(later: Attempt) {
+    let promise = Promise<Int>()
+    let inner = Promise<Int>()
+    promise.complete(.completeUsing(inner.future))
+
+    let won = later.run(on: promise)
+
+    #expect(!won)
+    #expect(promise.future.state == "pending")
+    inner.succeed(7)
+    #expect(promise.future.state == "success(7)")
+  }
+
+  @Test("every consumer and observer is told exactly once")
+  func toldOnce() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let mapped = promise.future.map { value in log("map \(value)") }
+    promise.future.observe { log("observe \($0.state)") }
+
+    promise.succeed(1)
+    promise.succeed(2)
+    promise.fail(Oops())
+
+    #expect(log.entries == ["map 1", "observe success(1)"])
+    #expect(mapped.isCompleted)
+  }
+
+  @Test("a request does not complete a future by itself")
+  func wishOnly() {
+    let promise = Promise<Int>()
+
+    promise.future.cancel()
+
+    #expect(promise.future.state == "pending")
+    #expect(!promise.future.isCompleted)
+    #expect(promise.future.outcomeIfCompleted == nil)
+    #expect(promise.succeed(1))
+    #expect(promise.future.state == "success(1)")
+  }
+
+  @Test("a success that raced a request is a success of the future that was completed, not of the derived one")
+  func racedSuccess() {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = promise.future.map { value in log("body \(value)") }
+
+    derived.cancel()
+    let won = promise.succeed(1)
+
+    #expect(won)
+    #expect(promise.future.state == "success(1)")
+    #expect(derived.state == "cancelled")
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("a request to a future that has completed changes nothing")
+  func tooLate() {
+    let log = Recorder()
+    let promise = source(log)
+    promise.succeed(1)
+
+    promise.future.cancel()
+    promise.future.cancel(.forceImmediately)
+
+    #expect(promise.future.state == "success(1)")
+    #expect(promise.future.cancelRequest == nil)
+    #expect(log.entries == [])
+  }
+
+  @Test("a completion from the request loses against one that came before it")
+  func requestCompletesTooLate() {
+    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let promise = Promise<Int>()
+    promise.onRequestCancel { request in
+      kept.value = request
+      return .continue
+    }
+    promise.future.cancel()
+    promise.succeed(1)
+
+    let won = kept.value?.complete(.success(2))
+
+    #expect(won == false)
+    #expect(promise.future.state == "success(1)")
+  }
+
+  @Test("an answer that comes after a completion inside its own handler has no effect")
+  func answerTooLate() {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { request in
+      request.complete(.success(1))
+      return .complete(.success(2))
+    }
+
+    promise.future.cancel()
+
+    #expect(promise.future.state == "success(1)")
+  }
+
+  @Test("a promise completed with its own future fails")
+  func ownFuture() {
+    let promise = Promise<Int>()
+
+    let won = promise.complete(.completeUsing(promise.future))
+
+    #expect(won)
+    #expect(promise.future.outcomeIfCompleted?.error != nil)
+  }
+
+  @Test("a promise of nothing succeeds without a value")
+  func nothing() {
+    let promise = Promise<Void>()
+
+    #expect(promise.succeed())
+    #expect(!promise.succeed())
+    #expect(promise.future.isCompleted)
+  }
+}

@@ -1,0 +1,147 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Law 2: forwarding")
+struct Law02ForwardingTests {
+  @Test("a request with no options goes through every operator and waits for what comes back", arguments: Step.every)
+  func throughOperator(step: Step) {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = step.apply(promise.future)
+
+    derived.cancel()
+
+    #expect(log.entries == ["source: plain"])
+    #expect(derived.state == "pending")
+    #expect(promise.future.state == "pending")
+    promise.completeCancelled("done")
+    #expect(derived.state == "cancelled")
+    #expect(derived.reason?.message == "done")
+  }
+
+  @Test("every future on the way knows that it was asked", arguments: Step.every)
+  func everyFutureKnows(step: Step) {
+    let promise = Promise<Int>()
+    let derived = step.apply(promise.future)
+
+    derived.cancel(reason: "enough")
+
+    #expect(derived.cancelRequest?.reason.message == "enough")
+    #expect(promise.future.cancelRequest?.reason.message == "enough")
+    #expect(promise.cancelRequest?.options == [])
+  }
+
+  @Test("it forwards even where other consumers wait, who all get what comes back", arguments: Step.every)
+  func othersWait(step: Step) {
+    let log = Recorder()
+    let promise = source(log, answering: .complete(.cancelled))
+    let derived = step.apply(promise.future)
+    let other = promise.future.map { $0 + 1 }
+    let token = promise.future.cancelToken()
+
+    derived.cancel()
+
+    #expect(log.entries == ["source: plain"])
+    #expect(derived.state == "cancelled")
+    #expect(other.state == "cancelled")
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("one request passes a stack of every operator, and is delivered once")
+  func throughAll() {
+    let log = Recorder()
+    let promise = source(log)
+    let tail = Step.every.reduce(promise.future) { future, step in step.apply(future) }
+
+    let receipt = tail.cancel()
+
+    #expect(log.entries == ["source: plain"])
+    #expect(receipt.effect == .delivered)
+    promise.completeCancelled()
+    #expect(tail.state == "cancelled")
+  }
+
+  @Test("a join asks every input that has not finished")
+  func join() {
+    let log = Recorder()
+    let first = source(log, "first")
+    let second = source(log, "second")
+    let third = source(log, "third")
+    let all = Future.all([first.future, second.future, third.future])
+    second.succeed(2)
+
+    all.cancel()
+
+    #expect(log.entries.sorted() == ["first: plain", "third: plain"])
+    #expect(all.state == "pending")
+    first.completeCancelled()
+    #expect(all.state == "cancelled")
+  }
+
+  @Test("it asks what the future depends on now: the inner one, and not the outer one that is done")
+  func innerFuture() {
+    let log = Recorder()
+    let outer = source(log, "outer")
+    let inner = source(log, "inner")
+    let derived = outer.future.flatMap { _ in inner.future }
+    outer.succeed(1)
+
+    derived.cancel()
+
+    #expect(log.entries == ["inner: plain"])
+    inner.completeCancelled()
+    #expect(derived.state == "cancelled")
+  }
+
+  @Test("it goes through a promise that was sealed onto another future")
+  func sealed() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let outer = Promise<Int>()
+    outer.complete(.completeUsing(inner.future))
+
+    outer.future.cancel()
+
+    #expect(log.entries == ["inner: plain"])
+  }
+
+  @Test("an executor of an operator on the way does not delay the request")
+  func executorsDoNotForward() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = source(log)
+    let derived = promise.future.map(on: executor.executor) { $0 }.ensure(on: executor.executor) {}
+
+    derived.cancel()
+
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("a token forwards like its future")
+  func token() {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = promise.future.map { $0 }
+    let other = promise.future.map { $0 }
+
+    derived.cancelToken().cancel()
+
+    #expect(log.entries == ["source: plain"])
+    #expect(other.cancelRequest == nil)
+  }
+
+  @Test("a request goes upstream only: siblings and consumers are not asked")
+  func upstreamOnly() {
+    let promise = Promise<Int>()
+    let middle = promise.future.map { $0 }
+    let consumer = middle.map { $0 }
+    let sibling = promise.future.map { $0 }
+
+    middle.cancel()
+
+    #expect(promise.future.cancelRequest != nil)
+    #expect(consumer.cancelRequest == nil)
+    #expect(sibling.cancelRequest == nil)
+  }
+}

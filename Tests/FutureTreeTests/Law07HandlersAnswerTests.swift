@@ -1,0 +1,215 @@
+import FutureTree
+import Testing
+
+@Suite("Law 7: handlers answer")
+struct Law07HandlersAnswerTests {
+  @Test("continue: the work goes on and the promise is completed later")
+  func continues() {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .continue }
+
+    promise.future.cancel()
+
+    #expect(promise.future.state == "pending")
+    #expect(promise.succeed(1))
+    #expect(promise.future.state == "success(1)")
+  }
+
+  static let completions: [(Completion<Int>, String)] = [
+    (.success(1), "success(1)"), (.failure(Oops()), "failure(oops)"), (.cancelled, "cancelled"),
+    (.cancelled("mine"), "cancelled"), (.completeUsing(.succeeded(2)), "success(2)"),
+    (.completeUsing(.failed(Oops("inner"))), "failure(inner)"),
+  ]
+
+  @Test("complete: now, with whatever the handler says", arguments: completions)
+  func completes(completion: Completion<Int>, state: String) {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .complete(completion) }
+
+    promise.future.cancel()
+
+    #expect(promise.future.state == state)
+    #expect(!promise.succeed(9))
+  }
+
+  @Test("cancelled without a reason takes that of the request; a reason of its own is kept")
+  func reasons() {
+    let plain = Promise<Int>()
+    plain.onRequestCancel { _ in .complete(.cancelled) }
+    let own = Promise<Int>()
+    own.onRequestCancel { _ in .complete(.cancelled("own")) }
+
+    plain.future.cancel(reason: "asked")
+    own.future.cancel(reason: "asked")
+
+    #expect(plain.future.reason?.message == "asked")
+    #expect(own.future.reason?.message == "own")
+  }
+
+  @Test("what the handler answered travels to the future that was asked: a success is withheld by law 11")
+  func answerTravels() {
+    let failing = Promise<Int>()
+    failing.onRequestCancel { _ in .complete(.failure(Oops())) }
+    let succeeding = Promise<Int>()
+    succeeding.onRequestCancel { _ in .complete(.success(1)) }
+    let first = failing.future.map { $0 }
+    let second = succeeding.future.map { $0 }
+    let third = succeeding.future.ensure {}
+
+    first.cancel()
+    second.cancel()
+
+    #expect(first.state == "failure(oops)")
+    #expect(second.state == "cancelled")
+    #expect(third.state == "success(1)")
+  }
+
+  @Test("completeUsing seals: the promise waits for that future, and nothing else completes it")
+  func seals() {
+    let promise = Promise<Int>()
+    let cleanUp = Promise<Int>()
+    promise.onRequestCancel { _ in .complete(.completeUsing(cleanUp.future)) }
+
+    promise.future.cancel()
+    #expect(promise.future.state == "pending")
+    #expect(!promise.succeed(1))
+    #expect(!promise.completeCancelled())
+    cleanUp.succeed(2)
+
+    #expect(promise.future.state == "success(2)")
+  }
+
+  @Test("completeUsing releases the handlers of the promise")
+  func sealReleasesHandlers() {
+    let census = Census()
+    let promise = Promise<Int>()
+    let cleanUp = Promise<Int>()
+    func install(_ probe: Probe, _ answer: CancelRequestResponse<Int>) {
+      promise.onRequestCancel { _ in
+        probe.touch()
+        return answer
+      }
+    }
+    install(census.probe(), .continue)
+    install(census.probe(), .complete(.completeUsing(cleanUp.future)))
+
+    promise.future.cancel()
+
+    #expect(promise.future.state == "pending")
+    #expect(census.alive == 0)
+  }
+
+  @Test("sealing by the owner releases the handlers without calling them")
+  func sealByOwner() {
+    let log = Recorder()
+    let census = Census()
+    let promise = Promise<Int>()
+    let inner = Promise<Int>()
+    func install(_ probe: Probe) {
+      promise.onRequestCancel { _ in
+        probe.touch()
+        log("called")
+        return .continue
+      }
+    }
+    install(census.probe())
+
+    promise.complete(.completeUsing(inner.future))
+    promise.future.cancel()
+
+    #expect(log.entries == [])
+    #expect(census.alive == 0)
+  }
+
+  @Test("a future that is sealed onto a future that has completed completes at once")
+  func sealOntoCompleted() {
+    let promise = Promise<Int>()
+
+    promise.complete(.completeUsing(.cancelled("gone")))
+
+    #expect(promise.future.reason?.message == "gone")
+  }
+
+  @Test("a sealed promise may be dropped: its future follows the other")
+  func sealedAndDropped() {
+    let inner = Promise<Int>()
+    func makeFuture() -> Future<Int> {
+      let promise = Promise<Int>()
+      promise.complete(.completeUsing(inner.future))
+      return promise.future
+    }
+    let future = makeFuture()
+
+    inner.succeed(1)
+
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("the request completes its future later, once")
+  func requestCompletesLater() {
+    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let promise = Promise<Int>()
+    promise.onRequestCancel { request in
+      kept.value = request
+      return .continue
+    }
+    promise.future.cancel(reason: "asked")
+    #expect(promise.future.state == "pending")
+
+    let won = kept.value?.complete(.cancelled)
+    let again = kept.value?.complete(.success(1))
+
+    #expect(won == true)
+    #expect(again == false)
+    #expect(promise.future.state == "cancelled")
+    #expect(promise.future.reason?.message == "asked")
+  }
+
+  @Test("the request can seal its future onto another")
+  func requestSeals() {
+    let promise = Promise<Int>()
+    let cleanUp = Promise<Int>()
+    promise.onRequestCancel { request in
+      request.complete(.completeUsing(cleanUp.future))
+      return .continue
+    }
+
+    promise.future.cancel()
+    #expect(!promise.succeed(1))
+    cleanUp.succeed(2)
+
+    #expect(promise.future.state == "success(2)")
+  }
+
+  @Test("a handler that uses its request keeps no promise alive")
+  func noCycle() {
+    let log = Recorder()
+    func makeFuture() -> Future<Int> {
+      let promise = Promise<Int>()
+      promise.onRequestCancel { request in
+        request.complete(.success(1))
+        return .continue
+      }
+      promise.future.observe { log($0.error is BrokenPromise ? "broken" : $0.state) }
+      return promise.future
+    }
+
+    _ = makeFuture()
+
+    #expect(log.entries == ["broken"])
+  }
+
+  @Test("the request tells the options and the reason")
+  func whatTheRequestTells() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    promise.onRequestCancel { request in
+      log("\(request.options.text): \(request.reason.message)")
+      return .continue
+    }
+
+    promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "why")
+
+    #expect(log.entries == ["ifOthers: why"])
+  }
+}

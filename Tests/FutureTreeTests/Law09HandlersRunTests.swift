@@ -1,0 +1,285 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Law 9: handlers run")
+struct Law09HandlersRunTests {
+  @Test("outside every lock: another thread can use the future while a handler runs")
+  func outsideLocks() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let future = promise.future
+    promise.onRequestCancel { _ in
+      onAnotherThread {
+        log(future.state)
+        future.map { $0 }.cancel(.doNotForwardRequest)
+        future.cancelToken().cancel(.doNotForwardIfOthersWaiting)
+      }
+      return .continue
+    }
+
+    future.cancel()
+
+    #expect(log.entries == ["pending"])
+  }
+
+  @Test("last installed first")
+  func lastFirst() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    for name in ["first", "second", "third"] {
+      promise.onRequestCancel { _ in
+        log(name)
+        return .continue
+      }
+    }
+
+    promise.future.cancel()
+
+    #expect(log.entries == ["third", "second", "first"])
+  }
+
+  @Test("each at most once ever, however often and however strongly it is asked")
+  func atMostOnce() {
+    let log = Recorder()
+    let promise = source(log)
+    let future = promise.future
+
+    future.cancel(.doNotForwardRequest)
+    future.cancel(.doNotForwardIfOthersWaiting)
+    future.cancel()
+    future.cancel()
+    future.cancelToken().cancel()
+    future.cancel(.forceImmediately)
+
+    #expect(log.entries == ["source: doNotForward"])
+  }
+
+  @Test("all of them run, also those behind one that completed")
+  func allRun() {
+    let log = Recorder()
+    let promise = source(log, "first", answering: .complete(.success(1)))
+    promise.onRequestCancel { _ in
+      log("second")
+      return .complete(.success(2))
+    }
+
+    promise.future.cancel()
+
+    #expect(log.entries == ["second", "first: plain"])
+    #expect(promise.future.state == "success(2)")
+  }
+
+  @Test("a handler that was ended does not run; the others do")
+  func ended() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let handlers = ["first", "second", "third"].map { name in
+      promise.onRequestCancel { _ in
+        log(name)
+        return .continue
+      }
+    }
+
+    handlers[1].end()
+    handlers[1].end()
+    promise.future.cancel()
+
+    #expect(log.entries == ["third", "first"])
+  }
+
+  @Test("dropping the handle of a handler ends nothing")
+  func droppedHandle() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    do {
+      let handler = promise.onRequestCancel { _ in
+        log("called")
+        return .continue
+      }
+      withExtendedLifetime(handler) {}
+    }
+
+    promise.future.cancel()
+
+    #expect(log.entries == ["called"])
+  }
+
+  @Test("ending a handler releases what it holds")
+  func endReleases() {
+    let census = Census()
+    let promise = Promise<Int>()
+    func install(_ probe: Probe) -> CancelHandler {
+      promise.onRequestCancel { _ in
+        probe.touch()
+        return .continue
+      }
+    }
+    let handler = install(census.probe())
+    #expect(census.alive == 1)
+
+    handler.end()
+
+    #expect(census.alive == 0)
+    #expect(promise.future.cancel().effect == .stored)
+  }
+
+  @Test("where an executor was named they run on it, started in the same order")
+  func onExecutor() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    for name in ["first", "second"] {
+      promise.onRequestCancel(on: executor.executor) { _ in
+        log(name)
+        return .continue
+      }
+    }
+
+    let receipt = promise.future.cancel()
+    #expect(log.entries == [])
+    #expect(receipt.effect == .delivered)
+    executor.runAll()
+
+    #expect(log.entries == ["second", "first"])
+  }
+
+  @Test("the first complete to arrive decides, not the first handler that was started")
+  func firstToArrive() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = source(log, "here", answering: .complete(.success(1)))
+    promise.onRequestCancel(on: executor.executor) { _ in
+      log("there")
+      return .complete(.success(2))
+    }
+
+    promise.future.cancel()
+    executor.runAll()
+
+    #expect(promise.future.state == "success(1)")
+    #expect(log.entries == ["here: plain", "there"])
+  }
+
+  @Test("installing and removing is O(1): 200,000 of them, out of order", .timeLimit(.minutes(1)))
+  func constantTime() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let handlers = (0..<200_000).map { _ in
+      promise.onRequestCancel { _ in
+        log("called")
+        return .continue
+      }
+    }
+
+    for index in stride(from: 0, to: handlers.count, by: 2) { handlers[index].end() }
+    for index in stride(from: handlers.count - 1, to: 0, by: -2) { handlers[index].end() }
+    promise.future.cancel()
+
+    #expect(log.entries == [])
+  }
+
+  static let strengths: [CancellationOptions] = [.doNotForwardRequest, .doNotForwardIfOthersWaiting, []]
+
+  @Test("a request that is not stronger is a duplicate and changes nothing", arguments: 0..<3, 0..<3)
+  func strength(first: Int, second: Int) {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .continue }
+    promise.future.cancel(Self.strengths[first], reason: "first")
+
+    let receipt = promise.future.cancel(Self.strengths[second], reason: "second")
+
+    #expect((receipt.effect == .duplicate) == (second <= first))
+    #expect(promise.cancelRequest?.options == Self.strengths[max(first, second)])
+    #expect(promise.cancelRequest?.reason.message == (second > first ? "second" : "first"))
+  }
+
+  @Test("a stronger request goes on upstream where the weaker one had gone")
+  func strongerGoesOn() {
+    let promise = Promise<Int>()
+    let derived = promise.future.map { $0 }
+    derived.cancel(.doNotForwardIfOthersWaiting, reason: "weak")
+
+    derived.cancel(reason: "strong")
+    derived.cancel(reason: "again")
+
+    #expect(promise.cancelRequest?.options == [])
+    #expect(promise.cancelRequest?.reason.message == "strong")
+  }
+
+  @Test("force always is applied", arguments: strengths)
+  func forceAlways(before: CancellationOptions) {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .continue }
+    promise.future.cancel(before)
+
+    let receipt = promise.future.cancel(.forceImmediately)
+
+    #expect(receipt.effect != .duplicate)
+    #expect(promise.future.state == "cancelled")
+  }
+
+  @Test("a duplicate changes nothing for a future onto which the promise was sealed since")
+  func duplicateAfterSealing() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let promise = source(log, "outer", answering: .complete(.completeUsing(inner.future)))
+    promise.future.cancel()
+
+    let receipt = promise.future.cancel()
+
+    #expect(receipt.effect == .duplicate)
+    #expect(log.entries == ["outer: plain"])
+    #expect(inner.cancelRequest == nil)
+  }
+
+  @Test("a stronger one is applied to the future onto which the promise was sealed since")
+  func strongerAfterSealing() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let promise = source(log, "outer", answering: .complete(.completeUsing(inner.future)))
+    promise.future.cancel(.doNotForwardIfOthersWaiting)
+
+    let receipt = promise.future.cancel(reason: "strong")
+
+    #expect(receipt.effect == .delivered)
+    #expect(log.entries == ["outer: ifOthers", "inner: plain"])
+    #expect(inner.cancelRequest?.reason.message == "strong")
+  }
+
+  @Test("a handler that asks its own future again gets a duplicate, and no recursion")
+  func recursion() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let future = promise.future
+    promise.onRequestCancel { _ in
+      log("\(future.cancel().effect == .duplicate)")
+      return .continue
+    }
+
+    future.cancel()
+
+    #expect(log.entries == ["true"])
+  }
+
+  @Test("a handler of a completed promise never runs, nor is it kept")
+  func afterCompletion() {
+    let log = Recorder()
+    let census = Census()
+    let promise = Promise<Int>()
+    promise.succeed(1)
+    func install(_ probe: Probe) {
+      promise.onRequestCancel { _ in
+        probe.touch()
+        log("called")
+        return .continue
+      }
+    }
+
+    install(census.probe())
+    promise.future.cancel()
+
+    #expect(log.entries == [])
+    #expect(census.alive == 0)
+  }
+}

@@ -1,0 +1,248 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Law 10: one consumer, one count")
+struct Law10OneConsumerTests {
+  /// How many consumers hold back a polite request. It leaves a withheld request behind.
+  private func consumers(of future: Future<Int>) -> CancelReceipt.Effect {
+    future.cancel(.doNotForwardIfOthersWaiting).effect
+  }
+
+  @Test("each operator is one consumer of its upstream", arguments: Step.every)
+  func oneEach(step: Step) {
+    let promise = Promise<Int>()
+    let derived = step.apply(promise.future)
+
+    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    withExtendedLifetime(derived) {}
+  }
+
+  @Test("a future that waits on an outer and then on an inner one is one consumer of each in turn")
+  func inTurn() {
+    let outer = Promise<Int>()
+    let inner = Promise<Int>()
+    let derived = outer.future.flatMap { _ in inner.future }
+    let before = consumers(of: outer.future)
+    let other = inner.future.map { $0 }
+    #expect(consumers(of: inner.future) == .withheld(by: 1))
+
+    outer.succeed(1)
+
+    #expect(before == .withheld(by: 1))
+    #expect(consumers(of: inner.future) == .withheld(by: 2))
+    withExtendedLifetime((derived, other)) {}
+  }
+
+  @Test("a promise that is sealed is one consumer of the future it is sealed onto")
+  func sealed() {
+    let promise = Promise<Int>()
+    let inner = Promise<Int>()
+
+    promise.complete(.completeUsing(inner.future))
+
+    #expect(consumers(of: inner.future) == .withheld(by: 1))
+  }
+
+  @Test("a join that lists a future twice is one consumer of it")
+  func listedTwice() {
+    // Two readings: an edge for each place in the list, or one consumer. "Each derived future is one consumer, however
+    // often it is linked."
+    let promise = Promise<Int>()
+
+    let all = Future.all([promise.future, promise.future])
+
+    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    promise.succeed(1)
+    #expect(all.state == "success([1, 1])")
+  }
+
+  @Test("the request goes to the one it waits on now")
+  func waitsOnNow() {
+    let log = Recorder()
+    let outer = source(log, "outer")
+    let inner = source(log, "inner")
+    let before = outer.future.flatMap { _ in inner.future }
+    before.cancel()
+    #expect(log.entries == ["outer: plain"])
+
+    let after = Future.succeeded(1).flatMap { _ in inner.future }
+    after.cancel()
+
+    #expect(log.entries == ["outer: plain", "inner: plain"])
+  }
+
+  @Test("a derived future counts from when it is made, with no consumer of its own")
+  func fromWhenMade() {
+    let promise = Promise<Int>()
+    let derived = promise.future.map { $0 }.map { $0 }
+
+    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    withExtendedLifetime(derived) {}
+  }
+
+  @Test("dropping the handle of a derived future withdraws nothing")
+  func droppedHandle() {
+    let log = Recorder()
+    let promise = source(log)
+    do {
+      _ = promise.future.map { value in log("body \(value)") }
+    }
+
+    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    promise.succeed(1)
+    #expect(log.entries == ["body 1"])
+  }
+
+  @Test("it counts no longer when it has let go")
+  func letGo() {
+    let promise = Promise<Int>()
+    let derived = promise.future.map { $0 }
+
+    derived.cancel(.doNotForwardRequest)
+
+    #expect(consumers(of: promise.future) == .stored)
+  }
+
+  @Test("it counts no longer when it has completed: a forced one")
+  func completed() {
+    let inner = Promise<Int>()
+    let shared = inner.future.shared()
+    let forced = shared.map { $0 }
+    let other = shared.map { $0 }
+
+    forced.cancel(.forceImmediately)
+
+    #expect(consumers(of: shared) == .withheld(by: 1))
+    withExtendedLifetime(other) {}
+  }
+
+  @Test("one that lost its last consumer because it withdrew wants no more itself, up to the source")
+  func wantsNoMore() {
+    let log = Recorder()
+    let promise = source(log)
+    let middle = promise.future.map { $0 }.map { $0 }
+    let consumer = middle.map { $0 }
+    let other = promise.future.map { $0 }
+
+    consumer.cancel(.doNotForwardRequest)
+    #expect(log.entries == [])
+    #expect(middle.cancelRequest == nil)
+    other.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries == ["source: ifOthers"])
+    #expect(middle.state == "pending")
+  }
+
+  @Test("the same when its last consumer was a token that was dropped")
+  func wantsNoMoreAfterToken() {
+    let log = Recorder()
+    let promise = source(log)
+    let middle = promise.future.map { $0 }
+    let token = Locked<CancelToken?>(middle.cancelToken())
+    let other = promise.future.map { $0 }
+
+    token.value = nil
+    #expect(log.entries == [])
+    other.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("a withdrawal that goes up to the source delivers what was withheld there")
+  func withdrawalDelivers() {
+    let log = Recorder()
+    let promise = source(log)
+    let middle = promise.future.map { $0 }
+    let consumer = middle.map { $0 }
+    let other = promise.future.map { $0 }
+    other.cancel(.doNotForwardIfOthersWaiting)
+    #expect(log.entries == [])
+
+    consumer.cancel(.doNotForwardRequest)
+
+    #expect(log.entries == ["source: ifOthers"])
+    #expect(middle.cancelRequest == nil)
+  }
+
+  @Test("it wants again when it is wanted again")
+  func wantedAgain() {
+    let log = Recorder()
+    let promise = source(log)
+    let middle = promise.future.map { $0 }
+    middle.map { $0 }.cancel(.doNotForwardRequest)
+    let again = middle.map { $0 }
+
+    let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(receipt.effect == .withheld(by: 1))
+    #expect(log.entries == [])
+    withExtendedLifetime(again) {}
+  }
+
+  @Test("one that wants no more still gets its value")
+  func stillGetsItsValue() {
+    let promise = Promise<Int>()
+    let middle = promise.future.map { $0 + 1 }
+    middle.map { $0 }.cancel(.doNotForwardRequest)
+
+    promise.succeed(1)
+
+    #expect(middle.state == "success(2)")
+  }
+
+  @Test("one of two consumers that withdraws leaves the other's interest")
+  func oneOfTwo() {
+    let log = Recorder()
+    let promise = source(log)
+    let middle = promise.future.map { $0 }
+    let first = middle.map { $0 }
+    let second = middle.map { $0 }
+
+    first.cancel(.doNotForwardRequest)
+
+    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    #expect(log.entries == [])
+    withExtendedLifetime(second) {}
+  }
+
+  @Test("consumers are told in the order in which they came, of whatever kind they are")
+  func order() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let expected = (0..<60).map { "\($0)" }
+    var kept: [Future<Int>] = []
+    for index in 0..<60 {
+      let future = promise.future
+      switch index % 6 {
+      case 0: kept.append(future.map { log("\(index)", passing: $0) })
+      case 1: kept.append(future.ensure { log("\(index)") })
+      case 2: future.observe { _ in log("\(index)") }
+      case 3: kept.append(future.flatMap { .succeeded(log("\(index)", passing: $0)) })
+      case 4: kept.append(future.onComplete { outcome in try log("\(index)", passing: outcome).get() })
+      default: kept.append(future.onSuccess { log("\(index)", passing: $0) })
+      }
+    }
+
+    promise.succeed(1)
+
+    #expect(log.entries == expected)
+    #expect(!kept.states().contains("pending"))
+  }
+
+  @Test("an executor gets their bodies in the order in which they came")
+  func orderOnExecutor() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    let futures = (0..<20).map { index in
+      promise.future.map(on: executor.executor) { _ in log("\(index)") }
+    }
+
+    promise.succeed(1)
+    executor.runAll()
+
+    #expect(log.entries == (0..<20).map { "\($0)" })
+    #expect(!futures.states().contains("pending"))
+  }
+}

@@ -1,0 +1,195 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Law 11: bodies that always run")
+struct Law11AlwaysRunTests {
+  enum Body: String, CaseIterable, Sendable {
+    case onComplete, onCompleteFuture, ensure, onCancel
+
+    func attach(
+      to future: Future<Int>, on executor: FutureExecutor = .immediate, _ log: Recorder
+    ) -> Future<Int> {
+      switch self {
+      case .onComplete: future.onComplete(on: executor) { log("body \($0.reason?.message ?? $0.state)", passing: 7) }
+      case .onCompleteFuture:
+        future.onComplete(on: executor) { Future.succeeded(log("body \($0.reason?.message ?? $0.state)", passing: 7)) }
+      case .ensure: future.ensure(on: executor) { log("body asked") }
+      case .onCancel: future.onCancel(on: executor) { log("body \($0.message)") }
+      }
+    }
+  }
+
+  /// How a branch ends early.
+  enum Law: String, CaseIterable, Sendable {
+    case three, four, five
+
+    var options: CancellationOptions {
+      switch self {
+      case .three: .doNotForwardIfOthersWaiting
+      case .four: .doNotForwardRequest
+      case .five: .forceImmediately
+      }
+    }
+  }
+
+  @Test(
+    "run at once when their branch ends early, with cancelled; what they return is ignored",
+    arguments: Body.allCases, Law.allCases)
+  func endsEarly(body: Body, law: Law) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = body.attach(to: promise.future, log)
+    let other = promise.future.map { $0 }
+
+    derived.cancel(law.options, reason: "asked")
+
+    #expect(log.entries == ["body asked"])
+    #expect(derived.state == "cancelled")
+    #expect(derived.reason?.message == "asked")
+    #expect(other.state == "pending")
+  }
+
+  @Test("and do not run again when the former upstream completes", arguments: Body.allCases, Law.allCases)
+  func onlyOnce(body: Body, law: Law) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = body.attach(to: promise.future, log)
+    let other = promise.future.map { $0 }
+    derived.cancel(law.options, reason: "asked")
+
+    promise.completeCancelled()
+
+    #expect(log.entries == ["body asked"])
+    #expect(derived.reason?.message == "asked")
+    #expect(other.state == "cancelled")
+  }
+
+  @Test("run in the middle of a branch that ends early under law 3", arguments: Body.allCases)
+  func middleOfBranch(body: Body) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let middle = body.attach(to: promise.future, log)
+    let tail = middle.map { $0 }
+    let other = promise.future.map { $0 }
+
+    tail.cancel(.doNotForwardIfOthersWaiting, reason: "asked")
+
+    #expect(log.entries == ["body asked"])
+    #expect([middle.state, tail.state, other.state] == ["cancelled", "cancelled", "pending"])
+  }
+
+  @Test(
+    "run at the end of a branch of several futures; what they return is ignored there too", arguments: Body.allCases)
+  func endOfBranch(body: Body) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let tail = body.attach(to: promise.future.map { $0 }.map { $0 }, log)
+    let last = body.attach(to: tail, log)
+    let other = promise.future.map { $0 }
+
+    last.cancel(.doNotForwardIfOthersWaiting, reason: "asked")
+
+    #expect(log.entries == ["body asked", "body asked"])
+    #expect([tail.state, last.state, other.state] == ["cancelled", "cancelled", "pending"])
+  }
+
+  @Test("do not run above a future that let go: their branch did not end", arguments: Body.allCases)
+  func aboveLettingGo(body: Body) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let middle = body.attach(to: promise.future, log)
+    let tail = middle.map { $0 }
+
+    tail.cancel(.doNotForwardRequest)
+
+    #expect(log.entries == [])
+    #expect(middle.state == "pending")
+  }
+
+  @Test("go to their executor when their branch ends early, which does not wait for them", arguments: Body.allCases)
+  func onExecutor(body: Body) {
+    // Two readings of "at once" for a body with an executor: here and now, or handed to the executor now. A body that
+    // was given an executor may rely on it, so it is handed over; the future completes at once all the same.
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    let derived = body.attach(to: promise.future, on: executor.executor, log)
+
+    derived.cancel(.forceImmediately, reason: "asked")
+
+    #expect(derived.state == "cancelled")
+    #expect(log.entries == [])
+    executor.runAll()
+    #expect(log.entries == ["body asked"])
+    #expect(derived.reason?.message == "asked")
+  }
+
+  @Test("what onComplete returns after an early end is not linked, waited for or asked")
+  func returnedFutureIgnored() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete { _ in inner.future }
+
+    derived.cancel(.forceImmediately)
+
+    #expect(derived.state == "cancelled")
+    #expect(log.entries == [])
+    #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+  }
+
+  @Test("a body that throws after an early end changes nothing")
+  func throwsIgnored() {
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete { _ -> Int in throw Oops() }
+
+    derived.cancel(.forceImmediately)
+
+    #expect(derived.state == "cancelled")
+  }
+
+  @Test("asked while it is queued: ensure and onComplete still run, with the outcome there was")
+  func queued() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let ensured = Future.succeeded(1).ensure(on: executor.executor) { log("ensure") }
+    let completed = Future.succeeded(2).onComplete(on: executor.executor) { outcome in
+      log("onComplete \(outcome.state)", passing: 3)
+    }
+
+    ensured.cancel()
+    completed.cancel()
+    executor.runAll()
+
+    #expect(log.entries == ["ensure", "onComplete success(2)"])
+    #expect([ensured.state, completed.state] == ["success(1)", "success(3)"])
+  }
+
+  @Test("forced while it is queued: the future completes, and the body runs once")
+  func forcedWhileQueued() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let ensured = Future.succeeded(1).ensure(on: executor.executor) { log("ensure") }
+
+    ensured.cancel(.forceImmediately)
+    #expect(ensured.state == "cancelled")
+    executor.runAll()
+
+    #expect(log.entries == ["ensure"])
+    #expect(ensured.state == "cancelled")
+  }
+
+  @Test("onFailure does not run when its branch is cancelled")
+  func onFailure() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = promise.future.onFailure { _ in log("body") }
+
+    derived.cancel(.forceImmediately)
+    promise.fail(Oops())
+
+    #expect(log.entries == [])
+    #expect(derived.state == "cancelled")
+  }
+}

@@ -1,0 +1,241 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Law 11: what has not begun does not begin")
+struct Law11NotBegunTests {
+  /// The operators whose body does not begin when asked, with a body that writes to a log.
+  enum Body: String, CaseIterable, Sendable {
+    case onSuccess, onSuccessFuture, onSuccessCompletion, map, flatMap
+
+    func attach(to future: Future<Int>, on executor: FutureExecutor, _ log: Recorder) -> Future<Int> {
+      switch self {
+      case .onSuccess: future.onSuccess(on: executor) { log("body", passing: $0) }
+      case .onSuccessFuture: future.onSuccess(on: executor) { Future.succeeded(log("body", passing: $0)) }
+      case .onSuccessCompletion: future.onSuccess(on: executor) { Completion.success(log("body", passing: $0)) }
+      case .map: future.map(on: executor) { log("body", passing: $0) }
+      case .flatMap: future.flatMap(on: executor) { .succeeded(log("body", passing: $0)) }
+      }
+    }
+  }
+
+  @Test("asked while it waits: the body does not start, and the future completes cancelled", arguments: Body.allCases)
+  func whileItWaits(body: Body) {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = body.attach(to: promise.future, on: .immediate, log)
+    derived.cancel(reason: "asked")
+    #expect(derived.state == "pending")
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["source: plain"])
+    #expect(derived.state == "cancelled")
+    #expect(derived.reason?.message == "asked")
+  }
+
+  @Test("asked while it waits: a failure passes as it is", arguments: Body.allCases)
+  func failurePasses(body: Body) {
+    let promise = Promise<Int>()
+    let derived = body.attach(to: promise.future, on: .immediate, Recorder())
+    derived.cancel()
+
+    promise.fail(Oops())
+
+    #expect(derived.state == "failure(oops)")
+  }
+
+  @Test("asked while it waits: the body does not get to its executor", arguments: Body.allCases)
+  func neverQueued(body: Body) {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    let derived = body.attach(to: promise.future, on: executor.executor, log)
+    derived.cancel()
+
+    promise.succeed(1)
+
+    // "Where it would have run, the future completes": on its executor or without it, but never the body.
+    executor.runAll()
+    #expect(derived.state == "cancelled")
+    #expect(log.entries == [])
+  }
+
+  static let politeOptions: [CancellationOptions] = [[], .doNotForwardIfOthersWaiting]
+  static let everyOption: [CancellationOptions] = [
+    [], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
+  ]
+
+  @Test("queued on an executor: cancelled when it is asked", arguments: Body.allCases, everyOption)
+  func queued(body: Body, options: CancellationOptions) {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let derived = body.attach(to: .succeeded(1), on: executor.executor, log)
+    #expect(derived.state == "pending")
+
+    derived.cancel(options, reason: "asked")
+
+    #expect(derived.state == "cancelled")
+    #expect(derived.reason?.message == "asked")
+    executor.runAll()
+    #expect(log.entries == [])
+  }
+
+  @Test("queued on an executor: also when the request comes from far below")
+  func queuedAbove() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let derived = Future.succeeded(1).map(on: executor.executor) { log("body", passing: $0) }
+    let tail = derived.map { $0 }.ensure {}
+
+    tail.cancel()
+
+    #expect([derived.state, tail.state] == ["cancelled", "cancelled"])
+    executor.runAll()
+    #expect(log.entries == [])
+  }
+
+  @Test("recover: asked while it waits, the failure passes and the body does not run")
+  func recover() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = promise.future.recover { _ in log("body", passing: 0) }
+    derived.cancel()
+
+    promise.fail(Oops())
+
+    #expect(derived.state == "failure(oops)")
+    #expect(log.entries == [])
+  }
+
+  @Test("recover: a success passes although it was asked")
+  func recoverSuccess() {
+    let promise = Promise<Int>()
+    let derived = promise.future.recover { _ in 0 }
+    derived.cancel()
+
+    promise.succeed(1)
+
+    #expect(derived.state == "success(1)")
+  }
+
+  @Test("recover: queued on an executor it fails when it is asked", arguments: politeOptions)
+  func recoverQueued(options: CancellationOptions) {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let derived = Future<Int>.failed(Oops()).recover(on: executor.executor) { _ in log("body", passing: 0) }
+
+    derived.cancel(options)
+
+    #expect(derived.state == "failure(oops)")
+    executor.runAll()
+    #expect(log.entries == [])
+  }
+
+  @Test("it is the future's own request that counts: one that only its upstream got does not stop the body")
+  func ownRequest() {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = promise.future.map { log("body", passing: $0) }
+    promise.future.cancel()
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["source: plain", "body"])
+    #expect(derived.state == "success(1)")
+  }
+
+  @Test("a request that passes through asks each future on its way: none of their bodies starts")
+  func wholeBranch() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let middle = promise.future.map { log("middle", passing: $0) }
+    let tail = middle.map { log("tail", passing: $0) }
+    tail.cancel()
+
+    promise.succeed(1)
+
+    #expect([middle.state, tail.state] == ["cancelled", "cancelled"])
+    #expect(log.entries == [])
+  }
+
+  @Test("a withheld request was not asked: the body starts")
+  func withheld() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let middle = promise.future.map { log("middle", passing: $0) }.shared()
+    let asker = middle.map { log("asker", passing: $0) }
+    let other = middle.map { log("other", passing: $0) }
+    asker.cancel()
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["middle", "other"])
+    #expect([middle.state, asker.state, other.state] == ["success(1)", "cancelled", "success(1)"])
+  }
+
+  @Test("a body that has begun runs to its end, and its value counts")
+  func begun() {
+    let executor = ManualExecutor()
+    let box = Locked<Future<Int>?>(nil)
+    let derived = Future.succeeded(1).map(on: executor.executor) { value in
+      box.value?.cancel()
+      return value + 1
+    }
+    box.value = derived
+
+    executor.runAll()
+
+    #expect(derived.state == "success(2)")
+  }
+
+  @Test("the body after one that has begun was asked too, and does not start")
+  func afterBegun() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let box = Locked<Future<Int>?>(nil)
+    let first = Future.succeeded(1).map(on: executor.executor) { value in
+      box.value?.cancel()
+      return value + 1
+    }
+    let second = first.map { log("body", passing: $0) }
+    box.value = second
+
+    executor.runAll()
+
+    #expect([first.state, second.state] == ["success(2)", "cancelled"])
+    #expect(log.entries == [])
+  }
+
+  @Test("the work of init(on:) that has not begun is cancelled when asked", arguments: everyOption)
+  func work(options: CancellationOptions) {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let future = Future(on: executor.executor) { log("work", passing: 1) }
+
+    future.cancel(options, reason: "asked")
+
+    #expect(future.state == "cancelled")
+    #expect(future.reason?.message == "asked")
+    executor.runAll()
+    #expect(log.entries == [])
+  }
+
+  @Test("a queued body that was cancelled is released, although the executor still has its job")
+  func queuedReleases() {
+    let census = Census()
+    let executor = ManualExecutor()
+    func make(_ probe: Probe) -> Future<Int> {
+      Future.succeeded(1).map(on: executor.executor) { value in
+        probe.touch()
+        return value
+      }
+    }
+    let derived = make(census.probe())
+
+    derived.cancel()
+
+    #expect(census.alive == 0)
+    #expect(derived.state == "cancelled")
+  }
+}

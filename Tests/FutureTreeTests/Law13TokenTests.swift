@@ -1,0 +1,195 @@
+import FutureTree
+import Testing
+
+@Suite("Law 13: tokens")
+struct Law13TokenTests {
+  @Test("a token is a consumer while it lives")
+  func consumer() {
+    let promise = Promise<Int>()
+    let token = Locked<CancelToken?>(promise.future.cancelToken())
+    let other = promise.future.map { $0 }
+    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 2))
+
+    token.value = nil
+
+    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    withExtendedLifetime(other) {}
+  }
+
+  @Test("dropping it is not a request")
+  func dropped() {
+    let log = Recorder()
+    let promise = source(log)
+    let token = Locked<CancelToken?>(promise.future.cancelToken())
+
+    token.value = nil
+
+    #expect(log.entries == [])
+    #expect(promise.cancelRequest == nil)
+    #expect(promise.future.state == "pending")
+  }
+
+  @Test("if others asked before and it was the last, their withheld request is delivered, once")
+  func lastDelivers() {
+    let log = Recorder()
+    let promise = source(log)
+    let tokens = Locked([promise.future.cancelToken(), promise.future.cancelToken(), promise.future.cancelToken()])
+    tokens.value[0].cancel(.doNotForwardIfOthersWaiting, reason: "withheld")
+
+    tokens.withLock { _ = $0.removeLast() }
+    #expect(log.entries == [])
+    tokens.withLock { _ = $0.removeLast() }
+
+    #expect(log.entries == ["source: ifOthers"])
+    #expect(promise.cancelRequest?.reason.message == "withheld")
+    tokens.withLock { $0.removeAll() }
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("a handler that completes its promise may run inside a token's deinit")
+  func handlerInDeinit() {
+    let promise = Promise<Int>()
+    let future = promise.future
+    promise.onRequestCancel { request in
+      _ = future.state
+      request.complete(.success(1))
+      return .continue
+    }
+    let asker = future.cancelToken()
+    let last = Locked<CancelToken?>(future.cancelToken())
+    asker.cancel(.doNotForwardIfOthersWaiting)
+
+    last.value = nil
+
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("a token that asked and is dropped asks nothing again")
+  func askedAndDropped() {
+    let log = Recorder()
+    let promise = source(log)
+    do {
+      let token = promise.future.cancelToken()
+      token.cancel()
+    }
+
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("a token can ask again, more strongly")
+  func asksAgain() {
+    let log = Recorder()
+    let promise = source(log)
+    let token = promise.future.cancelToken()
+
+    let effects = [
+      token.cancel(.doNotForwardIfOthersWaiting).effect, token.cancel().effect, token.cancel().effect,
+    ]
+
+    #expect(effects[0] == .delivered)
+    #expect(effects[1] != .duplicate)
+    #expect(effects[2] == .duplicate)
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("a token of a completed future is too late, and holds nothing")
+  func completed() {
+    let token = Future.succeeded(1).cancelToken()
+
+    #expect(token.cancel().effect == .tooLate(.succeeded))
+  }
+
+  @Test("a token of a derived future is its consumer, up to the source")
+  func derived() {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = promise.future.map { $0 }
+    let first = derived.cancelToken()
+    let second = derived.cancelToken()
+
+    first.cancel(.doNotForwardIfOthersWaiting)
+    #expect(log.entries == [])
+    second.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("a bag cancels what it holds when told, with the options and the reason given")
+  func bagTold() {
+    let log = Recorder()
+    let first = source(log, "first")
+    let second = source(log, "second")
+    let bag = CancelBag()
+    first.future.cancelToken().store(in: bag)
+    bag.insert(second.future.cancelToken())
+    #expect(log.entries == [])
+
+    bag.cancel(.doNotForwardIfOthersWaiting, reason: "told")
+
+    #expect(log.entries.sorted() == ["first: ifOthers", "second: ifOthers"])
+    #expect(first.cancelRequest?.reason.message == "told")
+  }
+
+  @Test("a bag cancels what it holds when it is dropped")
+  func bagDropped() {
+    let log = Recorder()
+    let promise = source(log)
+    let bag = Locked<CancelBag?>(CancelBag())
+    bag.value?.insert(promise.future.cancelToken())
+
+    bag.value = nil
+
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("a bag that was told holds nothing more: its drop asks nothing again")
+  func bagToldAndDropped() {
+    let log = Recorder()
+    let promise = source(log)
+    let bag = Locked<CancelBag?>(CancelBag())
+    bag.value?.insert(promise.future.cancelToken())
+
+    bag.value?.cancel(.doNotForwardIfOthersWaiting)
+    bag.value = nil
+
+    #expect(log.entries == ["source: ifOthers"])
+    #expect(promise.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+  }
+
+  @Test("a bag keeps its tokens alive: they are consumers")
+  func bagKeeps() {
+    let promise = Promise<Int>()
+    let bag = CancelBag()
+    promise.future.cancelToken().store(in: bag)
+
+    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+  }
+
+  @Test("a token keeps no body and no value alive after completion")
+  func keepsNothing() {
+    let census = Census()
+    let promise = Promise<Int>()
+    func make(_ probe: Probe) -> CancelToken {
+      promise.future.map { value in
+        probe.touch()
+        return value
+      }.cancelToken()
+    }
+    let token = make(census.probe())
+
+    promise.succeed(1)
+
+    #expect(census.alive == 0)
+    #expect(token.cancel().effect == .tooLate(.succeeded))
+  }
+
+  @Test("20,000 tokens of one future are dropped in linear time", .timeLimit(.minutes(1)))
+  func manyTokens() {
+    let promise = Promise<Int>()
+    let tokens = Locked((0..<20_000).map { _ in promise.future.cancelToken() })
+
+    tokens.withLock { $0.removeAll() }
+
+    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
+  }
+}

@@ -1,0 +1,164 @@
+import FutureTree
+import Testing
+
+@Suite("Law 16: a promise that is dropped")
+struct Law16DroppedPromiseTests {
+  /// Makes a promise, lets `use` have it, and drops it.
+  private func drop(_ use: (Promise<Int>) -> Void = { _ in }) -> Future<Int> {
+    let promise = Promise<Int>()
+    use(promise)
+    return promise.future
+  }
+
+  @Test("completes its future with BrokenPromise, which names the file and line that made it")
+  func broken() throws {
+    let line: UInt = #line + 2
+    func makeFuture() -> Future<Int> {
+      let promise = Promise<Int>()
+      return promise.future
+    }
+
+    let future = makeFuture()
+
+    let error = try #require(future.outcomeIfCompleted?.error as? BrokenPromise)
+    #expect(error.fileID.description == "FutureTreeTests/Law16DroppedPromiseTests.swift")
+    #expect(error.line == line)
+    #expect(String(describing: error).contains("Law16DroppedPromiseTests.swift:\(line)"))
+  }
+
+  @Test("completes it cancelled if it was asked, with the reason of the request")
+  func asked() {
+    let future = drop { $0.future.cancel(reason: "asked") }
+
+    #expect(future.state == "cancelled")
+    #expect(future.reason?.message == "asked")
+  }
+
+  @Test("completes it cancelled if a handler answered continue")
+  func continued() {
+    let log = Recorder()
+    let future = drop { promise in
+      promise.onRequestCancel { _ in
+        log("called")
+        return .continue
+      }
+      promise.future.cancel()
+    }
+
+    #expect(log.entries == ["called"])
+    #expect(future.state == "cancelled")
+  }
+
+  @Test("a withheld request is not yet asked: the promise is broken")
+  func withheld() {
+    let consumer = Locked<Future<Int>?>(nil)
+    let future = drop { promise in
+      consumer.value = promise.future.map { $0 }
+      promise.future.cancel(.doNotForwardIfOthersWaiting)
+    }
+
+    #expect(future.outcomeIfCompleted?.error is BrokenPromise)
+    #expect(consumer.value?.outcomeIfCompleted?.error is BrokenPromise)
+  }
+
+  @Test("its handlers are not called by the drop, and are released")
+  func handlers() {
+    let log = Recorder()
+    let census = Census()
+    func install(_ probe: Probe, on promise: Promise<Int>) {
+      promise.onRequestCancel { _ in
+        probe.touch()
+        log("called")
+        return .continue
+      }
+    }
+
+    let future = drop { install(census.probe(), on: $0) }
+
+    #expect(future.outcomeIfCompleted?.error is BrokenPromise)
+    #expect(log.entries == [])
+    #expect(census.alive == 0)
+  }
+
+  @Test("never leaves a future that hangs: every consumer and observer is told")
+  func consumersAreTold() {
+    let log = Recorder()
+    let tails = Locked<[Future<Int>]>([])
+
+    _ = drop { promise in
+      let futures = Step.every.map { $0.apply(promise.future) }
+      tails.withLock { $0 = futures }
+      promise.future.observe { log(($0.error is BrokenPromise) ? "broken" : $0.state) }
+    }
+
+    #expect(log.entries == ["broken"])
+    #expect(tails.value.allSatisfy { $0.outcomeIfCompleted?.error is BrokenPromise })
+  }
+
+  @Test("never crashes: nobody has its future")
+  func nobody() {
+    _ = Promise<Int>()
+    _ = Promise<Int>().future
+  }
+
+  @Test("changes nothing if it was completed or sealed")
+  func completed() {
+    let inner = Promise<Int>()
+    let succeeded = drop { $0.succeed(1) }
+    let sealed = drop { $0.complete(.completeUsing(inner.future)) }
+
+    #expect(succeeded.state == "success(1)")
+    #expect(sealed.state == "pending")
+    inner.succeed(2)
+    #expect(sealed.state == "success(2)")
+  }
+
+  @Test("a request that is kept does not keep the promise alive, and comes too late")
+  func keptRequest() {
+    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let future = drop { promise in
+      promise.onRequestCancel { request in
+        kept.value = request
+        return .continue
+      }
+      promise.future.cancel()
+    }
+
+    let won = kept.value?.complete(.success(1))
+
+    #expect(won == false)
+    #expect(future.state == "cancelled")
+  }
+
+  @Test("a promise dropped inside its own handler's answer completes cancelled")
+  func insideHandler() {
+    let log = Recorder()
+    let box = Locked<Promise<Int>?>(Promise<Int>())
+    let future = box.withLock { $0!.future }
+    box.withLock { promise in
+      _ = promise!.onRequestCancel { _ in
+        let last = box.withLock { $0.take() }
+        log(last == nil ? "gone" : "dropped")
+        return .continue
+      }
+    }
+
+    future.cancel()
+
+    #expect(log.entries == ["dropped"])
+    #expect(future.state == "cancelled")
+  }
+
+  @Test("the file and line can be given, by a function that makes promises for others")
+  func givenPlace() {
+    func makeFuture(fileID: String = #fileID, line: UInt = #line) -> Future<Int> {
+      Promise<Int>(fileID: fileID, line: line).future
+    }
+    let line: UInt = #line + 1
+    let future = makeFuture()
+
+    let error = future.outcomeIfCompleted?.error as? BrokenPromise
+
+    #expect(error?.line == line)
+  }
+}

@@ -1,0 +1,276 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// A place from which user code is called.
+enum Callback: String, CaseIterable, Sendable {
+  case map, flatMap, onSuccess, recover, onFailure, onCancel, onComplete, ensure, observe, handler, storedHandler
+  case executor, handlerExecutor, bodyDeinit, handlerDeinit, observerDeinit, valueDeinit, tokenDeinit, endedHandler
+  case endedObserver
+
+  /// Makes `promise` call `body` from this place. The body runs before this returns.
+  func provoke(_ promise: Promise<Probe?>, _ body: @escaping @Sendable () -> Void) {
+    let future = promise.future
+    switch self {
+    case .map: succeed(promise) { _ = future.map { _ in body() } }
+    case .flatMap: succeed(promise) { _ = future.flatMap { run(body, passing: .succeeded($0)) } }
+    case .onSuccess: succeed(promise) { _ = future.onSuccess { _ in body() } }
+    case .recover: fail(promise) { _ = future.recover { _ in run(body, passing: nil) } }
+    case .onFailure: fail(promise) { _ = future.onFailure { _ in body() } }
+    case .onCancel: cancel(promise) { _ = future.onCancel { _ in body() } }
+    case .onComplete: succeed(promise) { _ = future.onComplete { _ in body() } }
+    case .ensure: succeed(promise) { _ = future.ensure { body() } }
+    case .observe: succeed(promise) { future.observe { _ in body() } }
+    case .handler: cancel(promise) { install(promise, body) }
+    case .storedHandler:
+      future.cancel()
+      install(promise, body)
+    case .executor: succeed(promise) { _ = future.map(on: executor(body)) { $0 } }
+    case .handlerExecutor: cancel(promise) { promise.onRequestCancel(on: executor(body)) { _ in .continue } }
+    case .bodyDeinit: succeed(promise) { capture(Probe(body)) { probe in _ = future.map { _ in probe.touch() } } }
+    case .handlerDeinit:
+      succeed(promise) { capture(Probe(body)) { probe in install(promise) { probe.touch() } } }
+    case .observerDeinit:
+      succeed(promise) { capture(Probe(body)) { probe in future.observe { _ in probe.touch() } } }
+    case .valueDeinit:
+      promise.succeed(nil)
+      _ = promise.succeed(Probe(body))  // It loses; its value dies.
+    case .tokenDeinit:
+      let asker = future.cancelToken()
+      let last = Locked<CancelToken?>(future.cancelToken())
+      install(promise, body)
+      asker.cancel(.doNotForwardIfOthersWaiting)
+      let dropped = last.withLock { $0.take() }
+      _ = consume dropped
+    case .endedHandler: capture(Probe(body)) { probe in install(promise) { probe.touch() }.end() }
+    case .endedObserver: capture(Probe(body)) { probe in future.observe { _ in probe.touch() }.end() }
+    }
+  }
+
+  private func succeed(_ promise: Promise<Probe?>, _ attach: () -> Void) {
+    attach()
+    promise.succeed(nil)
+  }
+
+  private func fail(_ promise: Promise<Probe?>, _ attach: () -> Void) {
+    attach()
+    promise.fail(Oops())
+  }
+
+  private func cancel(_ promise: Promise<Probe?>, _ attach: () -> Void) {
+    attach()
+    promise.future.cancel()
+    promise.completeCancelled()
+  }
+
+  @discardableResult
+  private func install(_ promise: Promise<Probe?>, _ body: @escaping @Sendable () -> Void) -> CancelHandler {
+    promise.onRequestCancel { _ in
+      body()
+      return .continue
+    }
+  }
+
+  private func executor(_ body: @escaping @Sendable () -> Void) -> FutureExecutor {
+    .custom { job in
+      body()
+      job()
+    }
+  }
+
+  /// Hands an object to a closure and holds it no longer.
+  private func capture(_ probe: consuming Probe, _ attach: (Probe) -> Void) {
+    attach(probe)
+  }
+}
+
+@Suite("Law 19: no user code under a lock")
+struct Law19NoUserCodeUnderLockTests {
+  /// Calls what a user can call on a future.
+  @Sendable static func useEverything(_ future: Future<Probe?>) {
+    _ = (future.isCompleted, future.outcomeIfCompleted?.state, future.cancelRequest)
+    let token = future.cancelToken()
+    let derived = future.map { $0 }.flatMap { .succeeded($0) }.recover { error in throw error }.ensure {}
+    _ = future.onComplete { _ in 1 }
+    _ = Future.all([future, derived])
+    let observation = future.observe { _ in }
+    observation.end()
+    token.cancel(.doNotForwardIfOthersWaiting)
+    derived.cancel(.doNotForwardRequest)
+    _ = future.named("used").tree().description
+  }
+
+  @Test("calling any API of the same future from inside any callback is legal", arguments: Callback.allCases)
+  func sameThread(callback: Callback) {
+    let log = Recorder()
+    let promise = Promise<Probe?>()
+    let future = promise.future
+
+    callback.provoke(promise) {
+      log("called")
+      Self.useEverything(future)
+    }
+
+    #expect(!log.entries.isEmpty)
+  }
+
+  @Test("another thread can use the future while any callback runs", arguments: Callback.allCases)
+  func otherThread(callback: Callback) {
+    let log = Recorder()
+    let promise = Promise<Probe?>()
+    let future = promise.future
+
+    callback.provoke(promise) {
+      onAnotherThread { Self.useEverything(future) }
+      log("called")
+    }
+
+    #expect(!log.entries.isEmpty)
+  }
+
+  @Test("any callback may complete, cancel and force its own future, and ask for more", arguments: Callback.allCases)
+  func promiseInside(callback: Callback) {
+    let log = Recorder()
+    let promise = Promise<Probe?>()
+    let future = promise.future
+
+    callback.provoke(promise) { [weak promise] in
+      log("called")
+      promise?.onRequestCancel { _ in .continue }
+      future.cancel()
+      future.cancel(.forceImmediately)
+      _ = promise?.succeed(nil)
+      _ = promise?.fail(Oops())
+    }
+
+    #expect(!log.entries.isEmpty)
+    #expect(future.isCompleted)
+  }
+
+  @Test("a value's deinit runs when nobody holds the future any more, outside every lock")
+  func valueDeinit() {
+    let log = Recorder()
+    let other = Promise<Int>()
+    func make() {
+      let promise = Promise<Probe>()
+      promise.succeed(Probe { log("\(other.succeed(1)) \(other.future.state)") })
+    }
+
+    make()
+
+    #expect(log.entries == ["true success(1)"])
+  }
+
+  @Test("a value's deinit may drop the last token of the future that held it")
+  func valueHoldsToken() {
+    let log = Recorder()
+    let promise = Promise<Probe>()
+    let future = promise.future
+    let token = Locked<CancelToken?>(future.cancelToken())
+    promise.succeed(
+      Probe {
+        token.value = nil
+        log("dead")
+      })
+
+    _ = promise.future.map { probe in probe.touch() }
+    #expect(log.entries == [])
+    withExtendedLifetime((promise, future)) {}
+  }
+
+  @Test("a continuation is resumed outside every lock")
+  func continuation() {
+    let log = Recorder()
+    let executor = ManualTaskExecutor()
+    let promise = Promise<Int>()
+    let future = promise.future
+    executor.start { log("value \((try? await future.value) ?? 0)") }
+    executor.whenEnqueued {
+      onAnotherThread { log("resumed \(future.state)") }
+    }
+
+    promise.succeed(1)
+    executor.runAll()
+
+    #expect(log.entries == ["resumed success(1)", "value 1"])
+  }
+
+  @Test("a continuation that a cancelled task resumes is resumed outside every lock")
+  func cancelledContinuation() {
+    let log = Recorder()
+    let executor = ManualTaskExecutor()
+    let promise = Promise<Int>()
+    let future = promise.future
+    let task = executor.start { _ = try? await future.value }
+    executor.whenEnqueued {
+      onAnotherThread { log("resumed \(future.state)") }
+    }
+
+    task.cancel()
+    executor.runAll()
+
+    #expect(log.entries == ["resumed pending"])
+  }
+
+  @Test("a completion inside a callback returns before its consumers hear of it", arguments: Callback.allCases)
+  func trampoline(callback: Callback) {
+    let log = Recorder()
+    let promise = Promise<Probe?>()
+    let other = Promise<Int>()
+    other.future.observe { _ in log("heard") }
+
+    callback.provoke(promise) {
+      log("begin")
+      other.succeed(1)
+      log("end \(other.future.state)")
+    }
+
+    // A `deinit` is a callback where the library calls it: of a value that lost, or of what was ended, it may be
+    // called by the user's own thread outside any callback. Then the rule for "outside" holds.
+    switch callback {
+    case .bodyDeinit, .handlerDeinit, .observerDeinit, .valueDeinit, .endedHandler, .endedObserver, .executor,
+      .handlerExecutor:
+      #expect(log.entries.sorted() == ["begin", "end success(1)", "heard"])
+    default:
+      #expect(log.entries.filter { $0 != "begin" } == ["end success(1)", "heard"])
+    }
+  }
+
+  @Test("outside any callback a completion returns after its consumers ran")
+  func outside() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    _ = promise.future.map { _ in log("first") }.map { log("second") }
+
+    promise.succeed(1)
+    log("returned")
+
+    #expect(log.entries == ["first", "second", "returned"])
+  }
+
+  @Test("attaching to a completed future inside a callback runs the body when the callback is done")
+  func attachInside() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    promise.future.observe { _ in
+      _ = Future.succeeded(1).map { _ in log("body") }
+      log("done")
+    }
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["done", "body"])
+  }
+
+  @Test("attaching to a completed future outside any callback runs the body here and now")
+  func attachOutside() {
+    let future = Future.succeeded(1).map { $0 + 1 }.flatMap { .succeeded($0 + 1) }
+
+    #expect(future.state == "success(3)")
+  }
+}
+
+private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
+  body()
+  return value
+}

@@ -1,0 +1,240 @@
+import FutureTree
+import Testing
+
+@Suite("Law 20: any depth, in small")
+struct Law20AnyDepthTests {
+  static let depth = 100_000
+
+  private static func chain(from future: Future<Int>) -> Future<Int> {
+    var tail = future
+    for _ in 0..<depth { tail = tail.map { $0 + 1 } }
+    return tail
+  }
+
+  @Test("a chain completes on a small stack")
+  func completes() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = Promise<Int>()
+      let tail = Self.chain(from: promise.future)
+
+      promise.succeed(0)
+
+      log(tail.state)
+    }
+    #expect(log.entries == ["success(\(Self.depth))"])
+  }
+
+  @Test("a chain that is made behind a completed future completes")
+  func completedBefore() {
+    let log = Recorder()
+    onSmallStack {
+      log(Self.chain(from: .succeeded(0)).state)
+    }
+    #expect(log.entries == ["success(\(Self.depth))"])
+  }
+
+  @Test("a failure passes through a chain")
+  func fails() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = Promise<Int>()
+      let tail = Self.chain(from: promise.future)
+
+      promise.fail(Oops())
+
+      log(tail.state)
+    }
+    #expect(log.entries == ["failure(oops)"])
+  }
+
+  @Test("a chain is cancelled from its tail", arguments: [CancellationOptions(), .doNotForwardIfOthersWaiting])
+  func cancelled(options: CancellationOptions) {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log, answering: .complete(.cancelled))
+      let tail = Self.chain(from: promise.future)
+
+      let receipt = tail.cancel(options)
+
+      log("\(tail.state), reached \(receipt.reached)")
+    }
+    #expect(log.entries == ["source: \(options.text)", "cancelled, reached \(Self.depth + 1)"])
+  }
+
+  @Test("a chain is forced at its tail")
+  func forced() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log)
+      let tail = Self.chain(from: promise.future)
+
+      tail.cancel(.forceImmediately)
+      promise.succeed(1)
+
+      log("\(tail.state)")
+    }
+    #expect(log.entries == ["source: plain", "cancelled"])
+  }
+
+  @Test("a private branch of that length ends early")
+  func endsEarly() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log)
+      let other = promise.future.map { $0 }
+      let tail = Self.chain(from: promise.future)
+
+      tail.cancel(.doNotForwardIfOthersWaiting)
+
+      log("\(tail.state), \(other.state)")
+    }
+    #expect(log.entries == ["cancelled, pending"])
+  }
+
+  @Test("interest is withdrawn up a chain")
+  func withdrawn() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log)
+      let other = promise.future.map { $0 }
+      let tail = Self.chain(from: promise.future)
+      other.cancel(.doNotForwardIfOthersWaiting)
+
+      tail.map { $0 }.cancel(.doNotForwardRequest)
+
+      log(tail.state)
+    }
+    #expect(log.entries == ["source: ifOthers", "pending"])
+  }
+
+  @Test("a chain is dropped with its promise, pending")
+  func droppedPending() {
+    let log = Recorder()
+    let census = Census()
+    onSmallStack {
+      func make(_ probe: Probe) -> Future<Int> {
+        let promise = Promise<Int>()
+        return Self.chain(from: promise.future.ensure { probe.touch() })
+      }
+
+      let tail = make(census.probe())
+
+      log(tail.outcomeIfCompleted?.error is BrokenPromise ? "broken" : tail.state)
+    }
+    #expect(log.entries == ["broken"])
+    #expect(census.alive == 0)
+  }
+
+  @Test("a chain that nobody holds is dropped after completion, values and all")
+  func droppedCompleted() {
+    let census = Census()
+    onSmallStack {
+      let promise = Promise<Probe>()
+      var futures = [promise.future]
+      for _ in 0..<Self.depth { futures.append(futures[futures.count - 1].map { $0 }) }
+      promise.succeed(census.probe())
+      futures.removeAll()
+    }
+    #expect(census.alive == 0)
+  }
+
+  @Test("flatMap recurses over futures that have completed")
+  func recursion() {
+    let log = Recorder()
+    onSmallStack {
+      @Sendable func countDown(_ count: Int) -> Future<Int> {
+        count == 0 ? .succeeded(0) : Future.succeeded(count - 1).flatMap { countDown($0) }
+      }
+
+      log(countDown(Self.depth).state)
+    }
+    #expect(log.entries == ["success(0)"])
+  }
+
+  @Test("flatMap recurses over futures that complete one after the other")
+  func recursionPending() {
+    let log = Recorder()
+    onSmallStack {
+      let current = Locked(Promise<Int>())
+      @Sendable func countDown(_ count: Int) -> Future<Int> {
+        if count == 0 { return .succeeded(0) }
+        let promise = Promise<Int>()
+        current.value = promise
+        return promise.future.flatMap { countDown($0) }
+      }
+
+      let future = countDown(Self.depth)
+      for count in (0..<Self.depth).reversed() { current.value.succeed(count) }
+
+      log(future.state)
+    }
+    #expect(log.entries == ["success(0)"])
+  }
+
+  @Test("a request goes down a recursion of inner futures to the one it waits on now")
+  func recursionCancelled() {
+    let log = Recorder()
+    onSmallStack {
+      let innermost = source(log, "innermost", answering: .complete(.cancelled))
+      @Sendable func countDown(_ count: Int) -> Future<Int> {
+        count == 0 ? innermost.future : Future.succeeded(count - 1).flatMap { countDown($0) }
+      }
+      let future = countDown(Self.depth)
+
+      future.cancel()
+
+      log(future.state)
+    }
+    #expect(log.entries == ["innermost: plain", "cancelled"])
+  }
+
+  @Test("promises sealed one onto the other")
+  func sealed() {
+    let log = Recorder()
+    onSmallStack {
+      let last = source(log, "last", answering: .complete(.cancelled))
+      var future = last.future
+      for _ in 0..<Self.depth {
+        let promise = Promise<Int>()
+        promise.complete(.completeUsing(future))
+        future = promise.future
+      }
+
+      future.cancel()
+
+      log(future.state)
+    }
+    #expect(log.entries == ["last: plain", "cancelled"])
+  }
+
+  @Test("one future with 100,000 consumers")
+  func wide() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log, answering: .complete(.cancelled))
+      let all = Future.all((0..<Self.depth).map { _ in promise.future.map { $0 } })
+
+      all.cancel(.doNotForwardIfOthersWaiting)
+
+      log(all.state)
+    }
+    #expect(log.entries == ["source: ifOthers", "cancelled"])
+  }
+
+  @Test("bodies that own each other's promises: completing the first completes all")
+  func relay() {
+    let log = Recorder()
+    onSmallStack {
+      let promises = (0...Self.depth).map { _ in Promise<Int>() }
+      for index in 0..<Self.depth {
+        promises[index].future.observe { _ in promises[index + 1].succeed(index) }
+      }
+
+      promises[0].succeed(0)
+
+      log(promises[Self.depth].future.state)
+    }
+    #expect(log.entries == ["success(\(Self.depth - 1))"])
+  }
+}

@@ -1,0 +1,268 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// An operator whose body holds a probe.
+enum Holder: String, CaseIterable, Sendable {
+  case map, flatMap, onSuccess, onSuccessFuture, recover, onFailure, onCancel, onComplete, onCompleteFuture, ensure
+  case all, observe, handler
+
+  /// What is returned is kept by the test; the probe is held by the closure only.
+  func attach(_ probe: Probe, to promise: Promise<Int>, on executor: FutureExecutor = .immediate) -> Future<Int> {
+    let future = promise.future
+    switch self {
+    case .map: return future.map(on: executor) { pass($0, probe) }
+    case .flatMap: return future.flatMap(on: executor) { .succeeded(pass($0, probe)) }
+    case .onSuccess: return future.onSuccess(on: executor) { pass($0, probe) }
+    case .onSuccessFuture: return future.onSuccess(on: executor) { Future.succeeded(pass($0, probe)) }
+    case .recover: return future.recover(on: executor) { _ in pass(0, probe) }
+    case .onFailure: return future.onFailure(on: executor) { _ in probe.touch() }
+    case .onCancel: return future.onCancel(on: executor) { _ in probe.touch() }
+    case .onComplete: return future.onComplete(on: executor) { pass(try $0.get(), probe) }
+    case .onCompleteFuture: return future.onComplete(on: executor) { Future.succeeded(pass(try $0.get(), probe)) }
+    case .ensure: return future.ensure(on: executor) { probe.touch() }
+    case .all: return Future.all([future, future.map(on: executor) { pass($0, probe) }]).map { $0[0] }
+    case .observe:
+      future.observe(on: executor) { _ in probe.touch() }
+      return future
+    case .handler:
+      promise.onRequestCancel(on: executor) { _ in
+        probe.touch()
+        return .continue
+      }
+      return future
+    }
+  }
+}
+
+private func pass(_ value: Int, _ probe: Probe) -> Int {
+  probe.touch()
+  return value
+}
+
+@Suite("Law 21: nothing is kept")
+struct LeakTests {
+  /// How a future ends.
+  enum Ending: String, CaseIterable, Sendable {
+    case succeeded, failed, cancelled, asked, forced, dropped, sealedAndSucceeded
+
+    func end(_ promise: inout Promise<Int>?, _ future: Future<Int>) {
+      switch self {
+      case .succeeded: promise?.succeed(1)
+      case .failed: promise?.fail(Oops())
+      case .cancelled: promise?.completeCancelled()
+      case .asked:
+        future.cancel()
+        promise?.completeCancelled()
+      case .forced: promise?.future.cancel(.forceImmediately)
+      case .dropped: promise = nil
+      case .sealedAndSucceeded: promise?.complete(.completeUsing(.succeeded(1)))
+      }
+    }
+  }
+
+  @Test("a completed future releases its body, observers and handlers", arguments: Holder.allCases, Ending.allCases)
+  func bodies(holder: Holder, ending: Ending) {
+    let census = Census()
+    var promise: Promise<Int>? = Promise<Int>()
+    let future = holder.attach(census.probe(), to: promise!)
+    let token = future.cancelToken()
+    #expect(census.alive == 1)
+
+    ending.end(&promise, future)
+
+    #expect(future.isCompleted)
+    #expect(census.alive == 0)
+    withExtendedLifetime((promise, token)) {}
+  }
+
+  @Test("so does one whose body ran on an executor", arguments: Holder.allCases, Ending.allCases)
+  func bodiesOnExecutor(holder: Holder, ending: Ending) {
+    let census = Census()
+    let executor = ManualExecutor()
+    var promise: Promise<Int>? = Promise<Int>()
+    let future = holder.attach(census.probe(), to: promise!, on: executor.executor)
+
+    ending.end(&promise, future)
+    executor.runAll()
+
+    #expect(future.isCompleted)
+    #expect(census.alive == 0)
+    withExtendedLifetime(promise) {}
+  }
+
+  static let branches = Holder.allCases.filter { ![.all, .observe, .handler].contains($0) }
+
+  static let early: [CancellationOptions] = [
+    .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
+  ]
+
+  @Test("a branch that ends early releases its body, although its upstream lives on", arguments: branches, early)
+  func endsEarly(holder: Holder, options: CancellationOptions) {
+    let census = Census()
+    let promise = Promise<Int>()
+    let other = promise.future.map { $0 }
+    let future = holder.attach(census.probe(), to: promise)
+
+    future.cancel(options)
+
+    #expect(future.state == "cancelled")
+    #expect(census.alive == 0)
+    #expect(other.state == "pending")
+  }
+
+  @Test("a branch that ends early and that nobody holds is gone, although its upstream lives on", arguments: early)
+  func branchIsGone(options: CancellationOptions) {
+    let census = Census()
+    let promise = Promise<Int>()
+    let other = promise.future.map { $0 }
+    func attach() {
+      // The value of an upstream that completed would keep the probe: the branch itself holds it here.
+      let branch = promise.future.map { $0 }.flatMap { [probe = census.probe()] in .succeeded(pass($0, probe)) }
+      branch.cancel(options)
+    }
+
+    for _ in 0..<10 { attach() }
+
+    #expect(census.alive == 0)
+    #expect(other.state == "pending")
+  }
+
+  @Test("a value dies with the last future that has it")
+  func values() {
+    let census = Census()
+    do {
+      let promise = Promise<Probe>()
+      let mapped = promise.future.map { $0 }.ensure {}.recover { error in throw error }
+      promise.succeed(census.probe())
+      #expect(census.alive == 1)
+      withExtendedLifetime(mapped) {}
+    }
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("a value that nobody wants is not kept by its promise's consumers")
+  func passedOnValues() {
+    let census = Census()
+    let lengths = Locked<Future<Int>?>(nil)
+    do {
+      let promise = Promise<Probe>()
+      lengths.value = promise.future.map { _ in 1 }
+      promise.succeed(census.probe())
+    }
+
+    #expect(census.alive == 0)
+    #expect(lengths.value?.state == "success(1)")
+  }
+
+  @Test("a value that came too late dies at once")
+  func lateValues() {
+    let census = Census()
+    let promise = Promise<Probe>()
+    promise.future.cancel(.forceImmediately)
+
+    promise.succeed(census.probe())
+    promise.complete(.success(census.probe()))
+    promise.complete(with: .success(census.probe()))
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("a value that law 11 refused dies at once")
+  func refusedValues() {
+    let census = Census()
+    let derived = Locked<Future<Int>?>(nil)
+    do {
+      let promise = Promise<Probe>()
+      derived.value = promise.future.map { _ in 1 }
+      derived.value?.cancel()
+      promise.succeed(census.probe())
+    }
+
+    #expect(derived.value?.state == "cancelled")
+    #expect(census.alive == 0)
+  }
+
+  @Test("an error dies with the last future that has it")
+  func errors() {
+    struct Heavy: Error {
+      let probe: Probe
+    }
+    let census = Census()
+    do {
+      let future = Future<Int>.failed(Heavy(probe: census.probe())).map { $0 }
+      #expect(census.alive == 1)
+      withExtendedLifetime(future) {}
+    }
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("a handler that captures its promise is no cycle once it completed")
+  func handlerCapturesPromise() {
+    let census = Census()
+    func run() {
+      let promise = Promise<Int>()
+      promise.onRequestCancel { [probe = census.probe()] _ in
+        probe.touch()
+        promise.succeed(1)
+        return .continue
+      }
+      promise.future.cancel()
+    }
+
+    run()
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("a body that captures its own future is no cycle once it completed")
+  func bodyCapturesFuture() {
+    let census = Census()
+    func run() {
+      let promise = Promise<Int>()
+      let box = Locked<Future<Int>?>(nil)
+      box.value = promise.future.map { [probe = census.probe()] value in
+        _ = box.value?.state
+        return pass(value, probe)
+      }
+      promise.succeed(1)
+      box.value = nil
+    }
+
+    run()
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("an inner future is held no longer than it is waited for")
+  func innerFuture() {
+    let census = Census()
+    let inner = Locked<Promise<Int>?>(Promise<Int>())
+    let other = Locked<Future<Int>?>(inner.value?.future.map { [probe = census.probe()] in pass($0, probe) })
+    let derived = Future.succeeded(1).flatMap { [other] _ in other.value ?? .succeeded(0) }
+    other.value = nil
+    #expect(census.alive == 1)
+
+    inner.value?.succeed(2)
+
+    #expect(derived.state == "success(2)")
+    #expect(census.alive == 0)
+  }
+
+  @Test("dropping everything at once, pending, leaves nothing", arguments: Holder.allCases)
+  func dropEverything(holder: Holder) {
+    let census = Census()
+    func run() {
+      let promise = Promise<Int>()
+      let future = holder.attach(census.probe(), to: promise)
+      _ = (future.cancelToken(), future.map { $0 })
+      future.cancel(.doNotForwardIfOthersWaiting)
+    }
+
+    run()
+
+    #expect(census.alive == 0)
+  }
+}

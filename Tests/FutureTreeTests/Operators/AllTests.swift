@@ -1,0 +1,185 @@
+import FutureTree
+import Testing
+
+@Suite("Operators: all")
+struct AllTests {
+  @Test("all succeed: their values in the order of the inputs, not of their completion")
+  func succeeds() {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let all = Future.all(promises.map { $0.future })
+
+    promises[2].succeed(2)
+    promises[0].succeed(0)
+    #expect(all.state == "pending")
+    promises[1].succeed(1)
+
+    #expect(all.state == "success([0, 1, 2])")
+  }
+
+  @Test("inputs that have completed already count")
+  func completedInputs() {
+    let promise = Promise<Int>()
+    let now = Future.all([.succeeded(1), .succeeded(2)])
+    let later = Future.all([.succeeded(1), promise.future])
+
+    promise.succeed(2)
+
+    #expect([now.state, later.state] == ["success([1, 2])", "success([1, 2])"])
+  }
+
+  @Test("of nothing it succeeds with nothing")
+  func empty() {
+    #expect(Future<Int>.all([]).state == "success([])")
+  }
+
+  static let deciders: [(Outcome<Int>, String)] = [
+    (.failure(Oops()), "failure(oops)"), (.cancelled("gone"), "cancelled"),
+  ]
+
+  @Test("the first failure or cancellation decides; later ones change nothing", arguments: deciders)
+  func firstDecides(outcome: Outcome<Int>, state: String) {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let all = Future.all(promises.map { $0.future })
+
+    promises[1].complete(with: outcome)
+    promises[0].fail(Oops("later"))
+    promises[2].succeed(2)
+
+    #expect(all.state == state)
+    #expect(all.reason?.message == outcome.reason?.message)
+  }
+
+  @Test("law 23: decided, it withdraws from the inputs left, under law 3", arguments: deciders)
+  func withdraws(outcome: Outcome<Int>, state: String) {
+    let log = Recorder()
+    let left = source(log, "left")
+    let wanted = source(log, "wanted by another")
+    let done = source(log, "done")
+    let other = wanted.future.map { $0 }
+    let decider = Promise<Int>()
+    let all = Future.all([left.future, wanted.future, done.future, decider.future])
+    done.succeed(1)
+
+    decider.complete(with: outcome)
+
+    #expect(all.state == state)
+    #expect(log.entries == ["left: ifOthers"])
+    #expect([left.future.state, other.state] == ["pending", "pending"])
+  }
+
+  @Test("law 23: with a reason that says so")
+  func reason() {
+    let left = Promise<Int>()
+    let decider = Promise<Int>()
+    let all = Future.all([left.future, decider.future])
+
+    decider.fail(Oops())
+
+    #expect(left.cancelRequest?.reason.message.contains("all") == true)
+    #expect(all.isCompleted)
+  }
+
+  @Test("law 23: also if an input had failed before the join was made")
+  func decidedAtBirth() {
+    let log = Recorder()
+    let left = source(log, "left")
+    let behind = source(log, "behind")
+
+    let all = Future.all([left.future, .failed(Oops()), behind.future])
+
+    #expect(all.state == "failure(oops)")
+    #expect(log.entries.sorted() == ["behind: ifOthers", "left: ifOthers"])
+  }
+
+  @Test("law 23: what was withheld for the join at an input is delivered when it lets go")
+  func deliversWithheld() {
+    let log = Recorder()
+    let left = source(log, "left")
+    let decider = Promise<Int>()
+    let all = Future.all([left.future, decider.future])
+    left.future.cancel(.doNotForwardIfOthersWaiting, reason: "first")
+    #expect(log.entries == [])
+
+    decider.fail(Oops())
+
+    #expect(log.entries == ["left: ifOthers"])
+    #expect(left.cancelRequest?.reason.message == "first")
+    #expect(all.isCompleted)
+  }
+
+  @Test("asked while it waits: forwards to all unfinished, and completes when one comes back")
+  func asked() {
+    let log = Recorder()
+    let first = source(log, "first")
+    let second = source(log, "second")
+    let done = source(log, "done")
+    let all = Future.all([first.future, second.future, done.future])
+    done.succeed(1)
+
+    all.cancel()
+    #expect(log.entries.sorted() == ["first: plain", "second: plain"])
+    second.completeCancelled("stopped")
+
+    #expect(all.reason?.message == "stopped")
+    #expect(first.future.state == "pending")
+  }
+
+  @Test("asked while it waits: if all inputs succeed all the same, it has its values")
+  func askedAndAllSucceed() {
+    // Two readings: a join has no body that law 11 could stop, so what comes back is a success; or a request makes it
+    // cancelled as it does a map. The table says "forwards to all unfinished" and no more: the success stands.
+    let first = Promise<Int>()
+    let second = Promise<Int>()
+    let all = Future.all([first.future, second.future])
+
+    all.cancel()
+    first.succeed(1)
+    second.succeed(2)
+
+    #expect(all.state == "success([1, 2])")
+  }
+
+  @Test("asked by a token that is the only consumer: forwards to every input")
+  func token() {
+    let log = Recorder()
+    let first = source(log, "first")
+    let second = source(log, "second")
+    let token = Future.all([first.future, second.future]).cancelToken()
+
+    token.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries.sorted() == ["first: ifOthers", "second: ifOthers"])
+  }
+
+  @Test("the values are released with the join")
+  func releases() {
+    let census = Census()
+    func make() -> Future<Int> {
+      let all = Future.all([Future.succeeded(census.probe()), Future.succeeded(census.probe())])
+      return all.map { $0.count }
+    }
+
+    let count = make()
+
+    #expect(count.state == "success(2)")
+    #expect(census.alive == 0)
+  }
+
+  @Test("the values that came before the decision are released by it")
+  func releasesOnDecision() {
+    let census = Census()
+    let decider = Promise<Probe>()
+    func make() -> Future<[Probe]> {
+      let first = Promise<Probe>()
+      let all = Future.all([first.future, decider.future])
+      first.succeed(census.probe())
+      return all
+    }
+    let all = make()
+
+    decider.fail(Oops())
+
+    #expect(all.isCompleted)
+    #expect(census.alive == 0)
+  }
+}

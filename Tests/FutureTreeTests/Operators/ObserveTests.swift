@@ -1,0 +1,132 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Operators: observe")
+struct ObserveTests {
+  static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
+
+  @Test("called with the outcome, once, whatever it is", arguments: outcomes)
+  func called(outcome: Outcome<Int>) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    promise.future.observe { log("before \($0.state)") }
+
+    promise.complete(with: outcome)
+    promise.succeed(9)
+    promise.future.observe { log("after \($0.state)") }
+
+    #expect(log.entries == ["before \(outcome.state)", "after \(outcome.state)"])
+  }
+
+  @Test("it is no consumer: it holds no request back")
+  func noConsumer() {
+    let log = Recorder()
+    let promise = source(log)
+    promise.future.observe { _ in }
+
+    let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(receipt.effect == .delivered)
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("a request to the future does not touch it; it hears of the outcome that comes", arguments: outcomes)
+  func asked(outcome: Outcome<Int>) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    promise.future.observe { log($0.state) }
+
+    promise.future.cancel()
+    #expect(log.entries == [])
+    promise.complete(with: outcome)
+
+    #expect(log.entries == [outcome.state])
+  }
+
+  @Test("it hears of a forced future")
+  func forced() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    promise.future.observe { log($0.reason?.message ?? $0.state) }
+
+    promise.future.cancel(.forceImmediately, reason: "now")
+
+    #expect(log.entries == ["now"])
+  }
+
+  @Test("an observation that was ended is not called, and releases what it holds")
+  func ended() {
+    let log = Recorder()
+    let census = Census()
+    let promise = Promise<Int>()
+    func observe(_ probe: Probe) -> Observation {
+      promise.future.observe { _ in
+        probe.touch()
+        log("called")
+      }
+    }
+    let observation = observe(census.probe())
+
+    observation.end()
+    observation.end()
+    #expect(census.alive == 0)
+    promise.succeed(1)
+
+    #expect(log.entries == [])
+  }
+
+  @Test("dropping an observation ends nothing")
+  func dropped() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    do {
+      _ = promise.future.observe { log($0.state) }
+    }
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["success(1)"])
+  }
+
+  @Test("ending one after completion does nothing")
+  func endedLate() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let observation = promise.future.observe { log($0.state) }
+    promise.succeed(1)
+
+    observation.end()
+
+    #expect(log.entries == ["success(1)"])
+  }
+
+  @Test("it runs on its executor")
+  func onExecutor() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    promise.future.observe(on: executor.executor) { log($0.state) }
+
+    promise.succeed(1)
+    #expect(log.entries == [])
+    executor.runAll()
+
+    #expect(log.entries == ["success(1)"])
+  }
+
+  @Test("an observer does not make its future want its upstream again")
+  func wantsNothing() {
+    let log = Recorder()
+    let promise = source(log)
+    let middle = promise.future.map { $0 }
+    middle.map { $0 }.cancel(.doNotForwardRequest)
+    middle.observe { log("observed \($0.state)") }
+
+    promise.future.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries == ["source: ifOthers"])
+    promise.completeCancelled()
+    #expect(log.entries == ["source: ifOthers", "observed cancelled"])
+  }
+}

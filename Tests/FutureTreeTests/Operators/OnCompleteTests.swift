@@ -1,0 +1,99 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Operators: onComplete")
+struct OnCompleteTests {
+  static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
+
+  @Test("the body gets the outcome, whatever it is; its value counts", arguments: outcomes)
+  func value(outcome: Outcome<Int>) {
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete { $0.state }
+
+    promise.complete(with: outcome)
+
+    #expect(derived.state == "success(\(outcome.state))")
+  }
+
+  @Test("its future counts", arguments: outcomes)
+  func future(outcome: Outcome<Int>) {
+    let promise = Promise<Int>()
+    let inner = Promise<String>()
+    let derived = promise.future.onComplete { _ in inner.future }
+    promise.complete(with: outcome)
+    #expect(derived.state == "pending")
+
+    inner.succeed("inner")
+
+    #expect(derived.state == "success(inner)")
+  }
+
+  @Test("its completion counts", arguments: outcomes)
+  func completion(outcome: Outcome<Int>) {
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete { _ in Completion<String>.cancelled("given up") }
+
+    promise.complete(with: outcome)
+
+    #expect(derived.reason?.message == "given up")
+  }
+
+  @Test("its error counts", arguments: outcomes)
+  func error(outcome: Outcome<Int>) {
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete { _ -> Int in throw Oops("thrown") }
+
+    promise.complete(with: outcome)
+
+    #expect(derived.state == "failure(thrown)")
+  }
+
+  @Test("a body that passes the outcome on with get() passes all three", arguments: outcomes)
+  func passingOn(outcome: Outcome<Int>) {
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete { try $0.get() }
+
+    promise.complete(with: outcome)
+
+    #expect(derived.state == outcome.state)
+    #expect(derived.reason?.message == outcome.reason?.message)
+  }
+
+  @Test("asked while it waits: forwards; the body runs, and its value counts", arguments: outcomes)
+  func asked(outcome: Outcome<Int>) {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = promise.future.onComplete { $0.state }
+
+    derived.cancel()
+    promise.complete(with: outcome)
+
+    #expect(log.entries == ["source: plain"])
+    #expect(derived.state == "success(\(outcome.state))")
+  }
+
+  @Test("asked while it waits on the future its body returned for a success: forwards there")
+  func askedInner() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let derived = Future.succeeded(1).onComplete { _ in inner.future }
+
+    derived.cancel()
+
+    #expect(log.entries == ["inner: plain"])
+  }
+
+  @Test("the body runs on its executor, for every outcome", arguments: outcomes)
+  func onExecutor(outcome: Outcome<Int>) {
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    let derived = promise.future.onComplete(on: executor.executor) { $0.state }
+
+    promise.complete(with: outcome)
+    #expect(derived.state == "pending")
+    executor.runAll()
+
+    #expect(derived.state == "success(\(outcome.state))")
+  }
+}

@@ -1,0 +1,100 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Operators: onFailure, onCancel, ensure")
+struct SideEffectOperatorsTests {
+  enum Operation: String, CaseIterable, Sendable {
+    case onFailure, onCancel, ensure
+
+    func attach(to future: Future<Int>, on executor: FutureExecutor = .immediate, _ log: Recorder) -> Future<Int> {
+      switch self {
+      case .onFailure: future.onFailure(on: executor) { log("onFailure \($0)") }
+      case .onCancel: future.onCancel(on: executor) { log("onCancel \($0.message)") }
+      case .ensure: future.ensure(on: executor) { log("ensure") }
+      }
+    }
+
+    func lines(for outcome: Outcome<Int>) -> [String] {
+      switch (self, outcome) {
+      case (.ensure, _): ["ensure"]
+      case (.onFailure, .failure(let error)): ["onFailure \(error)"]
+      case (.onCancel, .cancelled(let reason)): ["onCancel \(reason.message)"]
+      default: []
+      }
+    }
+  }
+
+  static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
+
+  @Test("the outcome passes; the body runs for its kind of outcome", arguments: Operation.allCases, outcomes)
+  func passes(operation: Operation, outcome: Outcome<Int>) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = operation.attach(to: promise.future, log)
+
+    promise.complete(with: outcome)
+
+    #expect(derived.state == outcome.state)
+    #expect(derived.reason?.message == outcome.reason?.message)
+    #expect(log.entries == operation.lines(for: outcome))
+  }
+
+  @Test("the same behind a future that has completed", arguments: Operation.allCases, outcomes)
+  func completed(operation: Operation, outcome: Outcome<Int>) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    promise.complete(with: outcome)
+
+    let derived = operation.attach(to: promise.future, log)
+
+    #expect(derived.state == outcome.state)
+    #expect(log.entries == operation.lines(for: outcome))
+  }
+
+  @Test(
+    "asked while it waits: forwards; the body runs for what comes back, which passes",
+    arguments: Operation.allCases, outcomes)
+  func asked(operation: Operation, outcome: Outcome<Int>) {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = operation.attach(to: promise.future, log)
+
+    derived.cancel()
+    promise.complete(with: outcome)
+
+    #expect(derived.state == outcome.state)
+    #expect(log.entries == ["source: plain"] + operation.lines(for: outcome))
+  }
+
+  @Test(
+    "with an executor the outcome waits for a body that runs, and for no other",
+    arguments: Operation.allCases, outcomes)
+  func onExecutor(operation: Operation, outcome: Outcome<Int>) {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let promise = Promise<Int>()
+    let derived = operation.attach(to: promise.future, on: executor.executor, log)
+    let runs = !operation.lines(for: outcome).isEmpty
+
+    promise.complete(with: outcome)
+
+    #expect(derived.isCompleted == !runs)
+    #expect(log.entries == [])
+    executor.runAll()
+    #expect(derived.state == outcome.state)
+    #expect(log.entries == operation.lines(for: outcome))
+  }
+
+  @Test("the body runs before the consumers of its future hear of the outcome")
+  func order() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = promise.future.ensure { log("ensure") }.map { log("map", passing: $0) }
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["ensure", "map"])
+    #expect(derived.state == "success(1)")
+  }
+}

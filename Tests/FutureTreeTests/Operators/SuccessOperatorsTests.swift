@@ -1,0 +1,187 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// The operators whose body runs on success, as they are spelled.
+enum SuccessOperator: String, CaseIterable, Sendable {
+  case map, flatMap, onSuccess, onSuccessFuture, onSuccessCompletion
+
+  /// The body adds one.
+  func attach(
+    to future: Future<Int>, on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Int) throws -> Int
+  ) -> Future<Int> {
+    switch self {
+    case .map: future.map(on: executor) { try body($0) }
+    case .flatMap: future.flatMap(on: executor) { .succeeded(try body($0)) }
+    case .onSuccess: future.onSuccess(on: executor) { try body($0) }
+    case .onSuccessFuture: future.onSuccess(on: executor) { Future.succeeded(try body($0)) }
+    case .onSuccessCompletion: future.onSuccess(on: executor) { Completion.success(try body($0)) }
+    }
+  }
+}
+
+@Suite("Operators: onSuccess, map, flatMap")
+struct SuccessOperatorsTests {
+  @Test("upstream succeeds: the body's value, now or later", arguments: SuccessOperator.allCases)
+  func succeeds(operation: SuccessOperator) {
+    let promise = Promise<Int>()
+    let later = operation.attach(to: promise.future) { $0 + 1 }
+    let now = operation.attach(to: .succeeded(10)) { $0 + 1 }
+
+    promise.succeed(1)
+
+    #expect([later.state, now.state] == ["success(2)", "success(11)"])
+  }
+
+  @Test("a body that throws fails its future with that error", arguments: SuccessOperator.allCases)
+  func throwing(operation: SuccessOperator) {
+    let derived = operation.attach(to: .succeeded(1)) { _ in throw Oops("thrown") }
+
+    #expect(derived.state == "failure(thrown)")
+  }
+
+  @Test("law 15: a body that throws CancellationError or FutureCancelled cancels", arguments: SuccessOperator.allCases)
+  func throwingCancellation(operation: SuccessOperator) {
+    let plain = operation.attach(to: .succeeded(1)) { _ in throw CancellationError() }
+    let reasoned = operation.attach(to: .succeeded(1)) { _ in
+      try Future<Int>.cancelled("inner").outcomeIfCompleted?.get() ?? 0
+    }
+
+    #expect([plain.state, reasoned.state] == ["cancelled", "cancelled"])
+    #expect(reasoned.reason?.message == "inner")
+  }
+
+  @Test("upstream fails: passes, without the body", arguments: SuccessOperator.allCases)
+  func fails(operation: SuccessOperator) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = operation.attach(to: promise.future) { log("body", passing: $0) }
+
+    promise.fail(Oops())
+
+    #expect(derived.state == "failure(oops)")
+    #expect(log.entries == [])
+  }
+
+  @Test("upstream is cancelled: passes, without the body", arguments: SuccessOperator.allCases)
+  func cancelled(operation: SuccessOperator) {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let derived = operation.attach(to: promise.future) { log("body", passing: $0) }
+
+    promise.completeCancelled("gone")
+
+    #expect(derived.reason?.message == "gone")
+    #expect(log.entries == [])
+  }
+
+  @Test("failure and cancellation pass without a visit to the executor", arguments: SuccessOperator.allCases)
+  func passesWithoutExecutor(operation: SuccessOperator) {
+    // Two readings: an outcome that only passes may wait for the executor, or not. There is no body to run there.
+    let executor = ManualExecutor()
+    let failed = operation.attach(to: .failed(Oops()), on: executor.executor) { $0 }
+    let cancelled = operation.attach(to: .cancelled("gone"), on: executor.executor) { $0 }
+
+    #expect([failed.state, cancelled.state] == ["failure(oops)", "cancelled"])
+    #expect(executor.pendingCount == 0)
+  }
+
+  @Test(
+    "asked while it waits: forwards; then success makes cancelled, body not run",
+    arguments: SuccessOperator.allCases)
+  func asked(operation: SuccessOperator) {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = operation.attach(to: promise.future) { log("body", passing: $0) }
+
+    derived.cancel()
+    promise.succeed(1)
+
+    #expect(log.entries == ["source: plain"])
+    #expect(derived.state == "cancelled")
+  }
+
+  @Test("asked while it waits: then failure and cancellation pass", arguments: SuccessOperator.allCases)
+  func askedThenOther(operation: SuccessOperator) {
+    let failing = Promise<Int>()
+    let cancelling = Promise<Int>()
+    let failed = operation.attach(to: failing.future) { $0 }
+    let cancelled = operation.attach(to: cancelling.future) { $0 }
+    failed.cancel(reason: "asked")
+    cancelled.cancel(reason: "asked")
+
+    failing.fail(Oops())
+    cancelling.completeCancelled("upstream's own")
+
+    #expect(failed.state == "failure(oops)")
+    #expect(cancelled.reason?.message == "upstream's own")
+  }
+
+  @Test("the body runs on its executor, once", arguments: SuccessOperator.allCases)
+  func onExecutor(operation: SuccessOperator) {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let derived = operation.attach(to: .succeeded(1), on: executor.executor) { log("body", passing: $0 + 1) }
+    #expect(log.entries == [])
+    #expect(derived.state == "pending")
+
+    executor.runAll()
+
+    #expect(log.entries == ["body"])
+    #expect(derived.state == "success(2)")
+  }
+
+  static let inner: [(Completion<Int>, String)] = [
+    (.success(1), "success(1)"), (.failure(Oops()), "failure(oops)"), (.cancelled("inner"), "cancelled"),
+  ]
+
+  @Test("what its future becomes, at once or later", arguments: inner)
+  func innerFuture(completion: Completion<Int>, state: String) {
+    let promise = Promise<Int>()
+    let mapped = Future.succeeded(0).flatMap { _ in promise.future }
+    let succeeded = Future.succeeded(0).onSuccess { _ in promise.future }
+    #expect([mapped.state, succeeded.state] == ["pending", "pending"])
+
+    promise.complete(completion)
+
+    let late = Future.succeeded(0).flatMap { _ in promise.future }
+    #expect([mapped.state, succeeded.state, late.state] == [state, state, state])
+  }
+
+  @Test("what its completion becomes", arguments: inner)
+  func innerCompletion(completion: Completion<Int>, state: String) {
+    let promise = Promise<Int>()
+    let direct = Future.succeeded(0).onSuccess { _ in completion }
+    let linked = Future.succeeded(0).onSuccess { _ in Completion.completeUsing(promise.future) }
+
+    promise.complete(completion)
+
+    #expect([direct.state, linked.state] == [state, state])
+  }
+
+  @Test("a completion of cancelled without a reason has a reason all the same")
+  func plainCancelled() {
+    let derived: Future<Int> = Future.succeeded(0).onSuccess { _ in Completion<Int>.cancelled }
+
+    #expect(derived.state == "cancelled")
+  }
+
+  @Test("a body that returns its own future fails, and does not hang")
+  func ownFuture() {
+    let executor = ManualExecutor()
+    let box = Locked<Future<Int>?>(nil)
+    let derived = Future.succeeded(1).flatMap(on: executor.executor) { _ in box.value ?? .succeeded(0) }
+    box.value = derived
+
+    executor.runAll()
+
+    #expect(derived.outcomeIfCompleted?.error != nil)
+  }
+
+  @Test("types change along a chain")
+  func types() {
+    let future = Future.succeeded(1).map { "\($0)" }.flatMap { Future.succeeded([$0]) }.onSuccess { $0.count }
+
+    #expect(future.state == "success(1)")
+  }
+}

@@ -1,0 +1,245 @@
+import FutureTree
+import Testing
+
+@Suite("Stress: links, drops and tasks", .serialized)
+struct StressLinkTests {
+  static let rounds = 3_000
+
+  @Test("link an inner future ∥ cancel: the request reaches it, or the body did not begin")
+  func link() {
+    struct Round: Sendable {
+      let outer = Promise<Int>()
+      let inner = Subject()
+      let bodies = Tally()
+      let derived: Future<Int>
+
+      init() {
+        inner.handle(.complete(.cancelled))
+        derived = outer.future.flatMap { [inner, bodies] _ in
+          bodies.add()
+          return inner.promise.future
+        }
+      }
+    }
+    race(rounds: Self.rounds) {
+      Round()
+    } _: {
+      [
+        { $0.outer.succeed(1) },
+        { $0.derived.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.derived.state == "cancelled")
+      #expect(round.inner.handled.count == round.bodies.count)
+    }
+  }
+
+  @Test("seal a promise ∥ cancel: the request reaches the future it was sealed onto")
+  func seal() {
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Subject) in
+      let inner = Subject()
+      inner.handle(.complete(.cancelled))
+      return (Promise<Int>(), inner)
+    } _: {
+      [
+        { round in round.0.complete(.completeUsing(round.1.promise.future)) },
+        { $0.0.future.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.1.handled.count == 1)
+      #expect(round.0.future.state == "cancelled")
+    }
+  }
+
+  @Test("drop a promise ∥ attach ∥ cancel: nobody hangs")
+  func drop() {
+    race(rounds: Self.rounds) { () -> (Locked<Promise<Int>?>, Future<Int>, Tally) in
+      let promise = Promise<Int>()
+      return (Locked(promise), promise.future, Tally())
+    } _: {
+      [
+        { round in
+          let dropped = round.0.withLock { $0.take() }
+          _ = consume dropped
+        },
+        { round in _ = round.1.ensure { round.2.add() } },
+        { $0.1.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.2.count == 1)
+      #expect(round.1.isCompleted)
+    }
+  }
+
+  @Test("force a branch ∥ complete its source: bodies that always run do so once")
+  func forceBranch() {
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Tally) in
+      let promise = Promise<Int>()
+      let runs = Tally()
+      return (promise, promise.future.ensure { runs.add() }, runs)
+    } _: {
+      [
+        { $0.0.succeed(1) },
+        { $0.1.cancel(.forceImmediately) },
+      ]
+    } check: { round, _ in
+      #expect(round.2.count == 1)
+      #expect(round.1.state == "success(1)" || round.1.state == "cancelled")
+    }
+  }
+
+  @Test("a body that may begin ∥ cancel: it begins once, or its future is cancelled")
+  func begin() {
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Tally) in
+      let promise = Promise<Int>()
+      let runs = Tally()
+      let derived = promise.future.map { value in
+        runs.add()
+        return value
+      }
+      return (promise, derived, runs)
+    } _: {
+      [
+        { $0.0.succeed(1) },
+        { $0.1.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.1.state == (round.2.count == 1 ? "success(1)" : "cancelled"))
+    }
+  }
+
+  @Test("a join: its inputs complete, fail and are asked at once; it completes once")
+  func join() {
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Promise<Int>, Future<[Int]>, Tally) in
+      let (first, second, runs) = (Promise<Int>(), Promise<Int>(), Tally())
+      second.onRequestCancel { _ in .complete(.cancelled) }
+      let all = Future.all([first.future, second.future])
+      all.observe { _ in runs.add() }
+      return (first, second, all, runs)
+    } _: {
+      [
+        { $0.0.fail(Oops()) },
+        { $0.1.succeed(1) },
+        { $0.2.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.3.count == 1)
+      #expect(round.2.state == "failure(oops)" || round.2.state == "cancelled")
+    }
+  }
+
+  @Test("end an observation ∥ complete: called once or never, then released")
+  func endObservation() {
+    let census = Census()
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Observation, Tally) in
+      let (promise, calls) = (Promise<Int>(), Tally())
+      let observation = promise.future.observe { [probe = census.probe()] _ in
+        probe.touch()
+        calls.add()
+      }
+      return (promise, observation, calls)
+    } _: {
+      [
+        { $0.0.succeed(1) },
+        { $0.1.end() },
+      ]
+    } check: { round, _ in
+      #expect(round.2.count <= 1)
+    }
+    #expect(census.alive == 0)
+  }
+
+  @Test("two chains are sealed and cancelled over each other by three threads: every end is told once")
+  func tree() {
+    struct Round: Sendable {
+      let source = Subject()
+      let tails: [Future<Int>]
+      let told = Tally()
+
+      init() {
+        source.handle(.complete(.cancelled))
+        let shared = source.promise.future.map { $0 }.shared()
+        let left = shared.flatMap { .succeeded($0) }
+        let right = Future.all([left, shared]).map { $0[0] }
+        tails = [left, right, shared.ensure {}]
+        for tail in tails { tail.observe { [told] _ in told.add() } }
+      }
+    }
+    race(rounds: Self.rounds) {
+      Round()
+    } _: {
+      [
+        { $0.tails[0].cancel() },
+        { $0.tails[1].cancel(.doNotForwardIfOthersWaiting) },
+        { $0.tails[2].cancel() },
+      ]
+    } check: { round, number in
+      // Everybody withdrew: what was withheld was delivered, and all of them have ended.
+      #expect(round.told.count == 3, "round \(number): \(round.tails.states())")
+      #expect(round.source.handled.count == 1)
+    }
+  }
+
+  @Test("await ∥ cancel the task ∥ complete: every wait ends, with the value or with CancellationError")
+  func awaiting() async {
+    for _ in 0..<Self.rounds {
+      let promise = Promise<Int>()
+      let future = promise.future
+      let task = Task {
+        do {
+          return "\(try await future.value)"
+        } catch {
+          return "\(type(of: error))"
+        }
+      }
+      async let cancelled: Void = task.cancel()
+      async let completed: Bool = promise.succeed(1)
+      let end = await task.value
+      _ = await (cancelled, completed)
+      #expect(end == "1" || end == "CancellationError")
+      #expect(future.state == "success(1)")
+    }
+  }
+
+  @Test("await ∥ cancel the task, for the form that waits: it ends as the future does")
+  func awaitingOutcome() async {
+    for _ in 0..<Self.rounds {
+      let promise = Promise<Int>()
+      let handled = Tally()
+      promise.onRequestCancel { _ in
+        handled.add()
+        return .complete(.cancelled)
+      }
+      let future = promise.future
+      let task = Task { await future.outcome.state }
+      async let cancelled: Void = task.cancel()
+      let end = await task.value
+      await cancelled
+      #expect(end == "cancelled")
+      #expect(handled.count == 1)
+      withExtendedLifetime(promise) {}
+    }
+  }
+
+  @Test("two tasks wait, both are cancelled at once: the source is asked exactly once")
+  func twoTasks() async {
+    for _ in 0..<Self.rounds {
+      let promise = Promise<Int>()
+      let handled = Tally()
+      promise.onRequestCancel { _ in
+        handled.add()
+        return .continue
+      }
+      let future = promise.future
+      let executor = ManualTaskExecutor()
+      let first = executor.start { _ = try? await future.value }
+      let second = executor.start { _ = try? await future.value }
+      async let left: Void = first.cancel()
+      async let right: Void = second.cancel()
+      _ = await (left, right)
+      executor.runAll()
+      #expect(handled.count == 1)
+      withExtendedLifetime(promise) {}
+    }
+  }
+}

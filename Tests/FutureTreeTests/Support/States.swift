@@ -1,0 +1,77 @@
+import FutureTree
+import Testing
+
+struct Oops: Error, Hashable, CustomStringConvertible {
+  let description: String
+
+  init(_ name: String = "oops") {
+    description = name
+  }
+}
+
+extension Outcome {
+  /// `success(1)`, `failure(oops)` or `cancelled`.
+  var state: String {
+    switch self {
+    case .success(let value): "success(\(value))"
+    case .failure(let error): "failure(\(error))"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  var reason: CancellationReason? {
+    if case .cancelled(let reason) = self { reason } else { nil }
+  }
+
+  var error: (any Error)? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+}
+
+extension Future {
+  /// `pending`, `success(1)`, `failure(oops)` or `cancelled`.
+  var state: String { outcomeIfCompleted?.state ?? "pending" }
+
+  var reason: CancellationReason? { outcomeIfCompleted?.reason }
+}
+
+extension CancellationOptions {
+  /// `plain`, or the options joined with `+`.
+  var text: String {
+    var words: [String] = []
+    if contains(.doNotForwardRequest) { words.append("doNotForward") }
+    if contains(.doNotForwardIfOthersWaiting) { words.append("ifOthers") }
+    if contains(.forceImmediately) { words.append("force") }
+    return words.isEmpty ? "plain" : words.joined(separator: "+")
+  }
+}
+
+/// An operator over one upstream that passes the outcome on, so that suites can speak of "every operator".
+struct Step: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let apply: @Sendable (Future<Int>) -> Future<Int>
+
+  init(_ name: String, _ apply: @escaping @Sendable (Future<Int>) -> Future<Int>) {
+    testDescription = name
+    self.apply = apply
+  }
+
+  static let every: [Step] = [
+    Step("map") { $0.map { $0 } },
+    Step("flatMap") { $0.flatMap { .succeeded($0) } },
+    Step("onSuccess") { $0.onSuccess { value in value } },
+    Step("recover") { $0.recover { error in throw error } },
+    Step("onFailure") { $0.onFailure { _ in } },
+    Step("onCancel") { $0.onCancel { _ in } },
+    Step("onComplete") { $0.onComplete { outcome in try outcome.get() } },
+    Step("ensure") { $0.ensure {} },
+    Step("all") { Future<Int>.all([$0]).map { $0[0] } },
+  ]
+}
+
+extension Sequence {
+  /// The state of each, in order.
+  func states<Value>() -> [String] where Element == Future<Value> {
+    map { $0.state }
+  }
+}

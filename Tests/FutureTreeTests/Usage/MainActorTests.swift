@@ -1,0 +1,111 @@
+import FutureTree
+import Testing
+
+@MainActor
+private final class Screen {
+  var lines: [String] = []
+
+  func show(_ line: String) {
+    lines.append(line)
+  }
+}
+
+@Suite("What users write: bodies on the main actor")
+@MainActor
+struct MainActorTests {
+  @Test("on: .main bodies touch main-actor state without ceremony")
+  func bodies() async throws {
+    let screen = Screen()
+    let number = Future(on: .global()) { 2 }
+
+    let mapped = number.map(on: .main) { value in
+      screen.show("map")
+      return value + 1
+    }
+    let flat = mapped.flatMap(on: .main) { value in
+      screen.show("flatMap")
+      return Future.succeeded(value)
+    }
+    let nothing = flat.onSuccess(on: .main) { value in screen.show("onSuccess \(value)") }
+    let future = flat.onSuccess(on: .main) { value in
+      screen.show("onSuccess future")
+      return Future.succeeded("\(value)")
+    }
+    let ended = flat.ensure(on: .main) { screen.show("ensure") }
+    _ = try await nothing.value
+    _ = try await future.value
+    _ = try await ended.value
+
+    #expect(screen.lines == ["map", "flatMap", "onSuccess 3", "onSuccess future", "ensure"])
+  }
+
+  @Test("so do those for failure, cancellation and every outcome")
+  func otherBodies() async throws {
+    let screen = Screen()
+    let failed = Future<Int>(on: .global()) { throw Oops() }
+
+    let recovered = failed.recover(on: .main) { error in
+      screen.show("recover \(error)")
+      return 1
+    }
+    let noticed = failed.onFailure(on: .main) { error in screen.show("onFailure \(error)") }
+    let cancelled = Future<Int>.cancelled("gone").onCancel(on: .main) { screen.show("onCancel \($0.message)") }
+    let completed = failed.onComplete(on: .main) { outcome in
+      screen.show("onComplete")
+      return outcome.state
+    }
+    _ = try await recovered.value
+    _ = await (noticed.outcome, cancelled.outcome, completed.outcome)
+
+    let expected = ["onCancel gone", "onComplete", "onFailure oops", "recover oops"]
+    #expect(screen.lines.sorted() == expected)
+  }
+
+  @Test("an observer on the main actor hears of the outcome")
+  func observer() async throws {
+    let screen = Screen()
+    let promise = Promise<Int>()
+    let told = Promise<Void>()
+    promise.future.observe(on: .main) { outcome in
+      screen.show(outcome.state)
+      told.succeed()
+    }
+
+    let completing = Future(on: .global()) { promise.succeed(1) }
+    _ = try await (completing.value, told.future.value)
+
+    #expect(screen.lines == ["success(1)"])
+  }
+
+  @Test("it does not hop when it is there already")
+  func noHop() {
+    let screen = Screen()
+
+    let future = Future.succeeded(1).map(on: .main) { value in
+      screen.show("body")
+      return value
+    }
+
+    #expect(screen.lines == ["body"])
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("a body that has not begun does not begin when it was asked: it waits for the main actor")
+  func notBegun() async {
+    let screen = Screen()
+    let queued = Promise<Int>()
+    let derived = queued.future.map(on: .main) { value in
+      screen.show("body")
+      return value
+    }
+    // Complete from another thread while this one stands on the main actor: the body cannot begin before we let go.
+    onAnotherThread { queued.succeed(1) }
+    #expect(derived.state == "pending")
+
+    derived.cancel()
+
+    #expect(derived.state == "cancelled")
+    await Task.yield()
+    #expect(screen.lines == [])
+  }
+}

@@ -1,0 +1,242 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// These tests are about what compiles without a type annotation, and means what it says.
+@Suite("What users write: closures without annotations")
+struct WhatUsersWriteTests {
+  private let number = Future.succeeded(2)
+  private let failure = Future<Int>.failed(Oops())
+
+  private func fetch(_ id: Int) -> Future<String> {
+    .succeeded("user \(id)")
+  }
+
+  @Test("onSuccess returns a value")
+  func value() {
+    let future = number.onSuccess { value in value * 2 }
+    let short = number.onSuccess { $0 * 2 }
+
+    let typed: Future<Int> = future
+
+    #expect([typed.state, short.state] == ["success(4)", "success(4)"])
+  }
+
+  @Test("onSuccess returns a future")
+  func future() {
+    let future = number.onSuccess { value in fetch(value) }
+    let short = number.onSuccess { fetch($0) }
+
+    let typed: Future<String> = future
+
+    #expect([typed.state, short.state] == ["success(user 2)", "success(user 2)"])
+  }
+
+  @Test("onSuccess returns a completion")
+  func completion() {
+    let future = number.onSuccess { value in Completion.completeUsing(fetch(value)) }
+    let other = number.onSuccess { _ in Completion<String>.cancelled }
+
+    let typed: Future<String> = future
+
+    #expect([typed.state, other.state] == ["success(user 2)", "cancelled"])
+  }
+
+  @Test("onSuccess returns nothing")
+  func nothing() {
+    let log = Recorder()
+    let future = number.onSuccess { value in log("got \(value)") }
+
+    let typed: Future<Void> = future
+
+    #expect(log.entries == ["got 2"])
+    #expect(typed.isCompleted)
+  }
+
+  @Test("onSuccess with several statements: value, future, completion and nothing")
+  func statements() {
+    let log = Recorder()
+    let value = number.onSuccess { value in
+      let doubled = value * 2
+      return doubled + 1
+    }
+    let future = number.onSuccess { value in
+      log("fetching \(value)")
+      return fetch(value)
+    }
+    let completion = number.onSuccess { value in
+      if value > 1 { return Completion.completeUsing(fetch(value)) }
+      return Completion.failure(Oops())
+    }
+    let nothing = number.onSuccess { value in
+      log("first \(value)")
+      log("second \(value)")
+    }
+
+    let types: (Future<Int>, Future<String>, Future<String>, Future<Void>) = (value, future, completion, nothing)
+
+    #expect(types.0.state == "success(5)")
+    #expect(types.1.state == "success(user 2)")
+    #expect(types.2.state == "success(user 2)")
+    #expect(types.3.isCompleted)
+    #expect(log.entries == ["fetching 2", "first 2", "second 2"])
+  }
+
+  @Test("onSuccess with statements that throw, guard and branch")
+  func throwing() {
+    let value = number.onSuccess { value in
+      guard value > 10 else { throw Oops("small") }
+      return value
+    }
+    let future = number.onSuccess { value in
+      if value > 10 { throw Oops("large") }
+      return fetch(value)
+    }
+
+    #expect(value.state == "failure(small)")
+    #expect(future.state == "success(user 2)")
+  }
+
+  @Test("a chain that ends in a statement needs no result")
+  func discarded() {
+    let log = Recorder()
+    _ = number.map { $0 + 1 }.onSuccess { log("\($0)") }
+
+    #expect(log.entries == ["3"])
+  }
+
+  @Test("recover: { error in throw error } and its kin")
+  func recover() {
+    let rethrown = failure.recover { error in throw error }
+    let replaced = failure.recover { _ in throw Oops("other") }
+    let value = failure.recover { _ in 0 }
+    let future = failure.recover { _ in number }
+    let completion = failure.recover { _ in Completion.success(7) }
+    let dotCompletion = failure.recover { error in Completion.failure(error) }
+
+    #expect(rethrown.state == "failure(oops)")
+    #expect(replaced.state == "failure(other)")
+    #expect([value.state, future.state] == ["success(0)", "success(2)"])
+    #expect([completion.state, dotCompletion.state] == ["success(7)", "failure(oops)"])
+  }
+
+  @Test("recover with several statements")
+  func recoverStatements() {
+    let log = Recorder()
+    let value = failure.recover { error in
+      log("\(error)")
+      return 1
+    }
+    let future = failure.recover { error in
+      guard error is Oops else { throw error }
+      return number
+    }
+    let thrown = failure.recover { error in
+      log("throwing")
+      throw error
+    }
+
+    #expect([value.state, future.state, thrown.state] == ["success(1)", "success(2)", "failure(oops)"])
+    #expect(log.entries == ["oops", "throwing"])
+  }
+
+  @Test("onComplete: a value, a future, a completion, nothing, a throw, and a switch")
+  func onComplete() {
+    let log = Recorder()
+    let value = number.onComplete { outcome in outcome.state }
+    let future = number.onComplete { _ in fetch(1) }
+    let completion = number.onComplete { _ in Completion.success("x") }
+    let nothing = number.onComplete { outcome in log(outcome.state) }
+    let passed = number.onComplete { try $0.get() }
+    let switched = failure.onComplete { outcome in
+      switch outcome {
+      case .success(let value): return "\(value)"
+      case .failure(let error): return "failed \(error)"
+      case .cancelled(let reason): return "cancelled \(reason.message)"
+      }
+    }
+
+    let types: (Future<String>, Future<String>, Future<String>, Future<Void>, Future<Int>, Future<String>) = (
+      value, future, completion, nothing, passed, switched
+    )
+
+    #expect(types.0.state == "success(success(2))")
+    #expect([types.1.state, types.2.state] == ["success(user 1)", "success(x)"])
+    #expect(types.3.isCompleted)
+    #expect(types.4.state == "success(2)")
+    #expect(types.5.state == "success(failed oops)")
+    #expect(log.entries == ["success(2)"])
+  }
+
+  @Test("functions and key paths stand for closures")
+  func functions() {
+    let fetched = number.flatMap(fetch)
+    let succeeded = number.onSuccess(fetch)
+    let described = number.map(\.description)
+    let made = number.map(String.init)
+
+    #expect([fetched.state, succeeded.state] == ["success(user 2)", "success(user 2)"])
+    #expect([described.state, made.state] == ["success(2)", "success(2)"])
+  }
+
+  @Test("an optional, an array, a tuple and a nested future are values")
+  func otherValues() {
+    let optional: Future<Int?> = number.map { $0 > 1 ? $0 : nil }
+    let array = number.map { [$0] }
+    let tuple = number.map { ($0, "x") }
+    let nested: Future<Future<String>> = number.map { fetch($0) }
+
+    #expect(optional.state == "success(Optional(2))")
+    #expect(array.state == "success([2])")
+    #expect(tuple.isCompleted)
+    #expect(nested.isCompleted)
+  }
+
+  @Test("futures are hashable by identity")
+  func identity() {
+    let first = Future.succeeded(1)
+    let second = Future.succeeded(1)
+
+    let set: Set<Future<Int>> = [first, first, second]
+
+    #expect(set.count == 2)
+    #expect(first == first)
+    #expect(first != second)
+    #expect(first.named("first") == first)
+  }
+
+  @Test("executors by name: a queue, a custom one, the global ones")
+  func executors() async throws {
+    let custom = FutureExecutor.custom { job in job() }
+
+    let local = number.map(on: custom) { $0 + 1 }
+    let away = try await number.map(on: .global()) { $0 + 1 }.map(on: .global(qos: .utility)) { $0 + 1 }.value
+    let work = try await Future(on: .global()) { 5 }.value
+
+    #expect(local.state == "success(3)")
+    #expect([away, work] == [4, 5])
+  }
+
+  @Test("an unused token, observation or receipt is no warning where it is meant")
+  func discardable() {
+    let promise = Promise<Int>()
+    promise.future.observe { _ in }
+    promise.onRequestCancel { _ in .continue }
+    promise.future.cancel()
+    promise.future.cancelToken().cancel()
+    promise.succeed(1)
+
+    #expect(promise.future.state == "success(1)")
+  }
+
+  @Test("tree() describes a future in text")
+  func tree() {
+    let promise = Promise<Int>()
+    let future = promise.future.named("source").map { $0 }.named("derived")
+
+    let text = "\(future.tree())"
+
+    #expect(text.contains("source"))
+    #expect(text.contains("derived"))
+  }
+}
