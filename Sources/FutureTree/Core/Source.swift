@@ -49,7 +49,7 @@ struct HandlerList {
 
   /// A handler, and the future it belongs to until it was called or taken out, whichever is first: a handle of it keeps
   /// nothing alive after that.
-  final class Entry: @unchecked Sendable {  // Because: the links are guarded by the source's lock, `installed` by `lock`.
+  final class Entry: @unchecked Sendable {  // Because: the links are guarded by the source, `installed` by `lock`.
     fileprivate var next: Entry?
     fileprivate unowned(unsafe) var previous: Entry?
     fileprivate var isListed = false

@@ -5,7 +5,8 @@
 ///
 /// # Invariants
 /// 1. `initialize` runs once at most; `load` and `destroy` only after it, and with the same type.
-/// 2. It never moves: it is a stored property of a class, reached in place.
+/// 2. It never moves: it is a stored property of a class, written and destroyed in place. A load copies the value out of its
+///    bits, which it borrows.
 /// 3. Whoever initialised it destroys it, once (see `Node.deinit`).
 @usableFromInline
 struct ValueStorage {
@@ -28,24 +29,25 @@ struct ValueStorage {
     }
   }
 
-  @inlinable mutating func load<Value>(as type: Value.Type) -> Value {
-    withUnsafeMutableBytes(of: &words) { ValueStorage.address(in: $0, of: type).pointee }
+  /// Reads without an exclusive access, because several threads may read at once.
+  @inlinable func load<Value>(as type: Value.Type) -> Value {
+    withUnsafeBytes(of: words) { bytes in
+      guard ValueStorage.isInline(type) else {
+        return bytes.load(as: UnsafeMutableRawPointer.self).assumingMemoryBound(to: type).pointee
+      }
+      return bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: type).pointee
+    }
   }
 
   @inlinable mutating func destroy<Value>(as type: Value.Type) {
     withUnsafeMutableBytes(of: &words) { bytes in
-      let address = ValueStorage.address(in: bytes, of: type)
-      address.deinitialize(count: 1)
-      if !ValueStorage.isInline(type) { address.deallocate() }
+      guard ValueStorage.isInline(type) else {
+        let box = bytes.load(as: UnsafeMutableRawPointer.self).assumingMemoryBound(to: type)
+        box.deinitialize(count: 1)
+        box.deallocate()
+        return
+      }
+      bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: type).deinitialize(count: 1)
     }
-  }
-
-  @inlinable static func address<Value>(
-    in bytes: UnsafeMutableRawBufferPointer, of type: Value.Type
-  ) -> UnsafeMutablePointer<Value> {
-    guard isInline(type) else {
-      return bytes.load(as: UnsafeMutableRawPointer.self).assumingMemoryBound(to: type)
-    }
-    return bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: type)
   }
 }

@@ -1,5 +1,4 @@
 import FutureTree
-
 import Synchronization
 
 #if canImport(Darwin)

@@ -1,0 +1,34 @@
+import FutureTree
+import Testing
+
+@Suite("Stress: interest", .serialized)
+struct StressInterestTests {
+  /// A branch whose only token is dropped while another is taken.
+  private struct Branch: Sendable {
+    let promise = Promise<Int>()
+    let branch: Future<Int>
+    let dropped: Locked<CancelToken?>
+    let taken = Locked<CancelToken?>(nil)
+
+    init() {
+      branch = promise.future.map { $0 }
+      dropped = Locked(branch.cancelToken())
+    }
+  }
+
+  @Test("drop a token ∥ take another: the source is wanted in the end")
+  func renewed() {
+    race(rounds: StressTests.rounds) {
+      Branch()
+    } _: {
+      [
+        { $0.dropped.value = nil },
+        { $0.taken.value = $0.branch.cancelToken() },
+      ]
+    } check: { round, _ in
+      let receipt = round.promise.future.cancel(.doNotForwardIfOthersWaiting)
+      #expect(receipt.effect == .withheld(by: 1))
+      #expect(round.promise.cancelRequest == nil)
+    }
+  }
+}
