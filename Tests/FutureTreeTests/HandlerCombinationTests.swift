@@ -83,10 +83,12 @@ struct HandlerCombinationTests {
       job()
     }
 
-    let derived = Future.succeeded(1).map(on: executor) { log("body", passing: $0) }
+    let mapped = Future.succeeded(1).map(on: executor) { log("map", passing: $0) }
+    let ensured = Future.succeeded(2).ensure(on: executor) { log("ensure") }
+    let completed = Future.succeeded(3).onComplete(on: executor) { log("onComplete \($0.state)", passing: 4) }
 
-    #expect(log.entries == ["body"])
-    #expect(derived.state == "success(1)")
+    #expect(log.entries == ["map", "ensure", "onComplete success(3)"])
+    #expect([mapped, ensured, completed].states() == ["success(1)", "success(2)", "success(4)"])
   }
 
   @Test("law 16, for executors: one that drops its jobs leaves no future that hangs", arguments: 0..<4)

@@ -9,7 +9,8 @@ enum BodyFraming {
 
   init(_ headers: HTTPHeaders) {
     // Platforms join fields of one name with commas.
-    let lengths = headers.values(for: "Content-Length").flatMap { $0.split(separator: ",").map(BodyFraming.trimmed) }
+    let lengths = headers.values(for: "Content-Length")
+      .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(BodyFraming.trimmed) }
     let isCoded = !headers.values(for: "Transfer-Encoding").isEmpty
     let encodings = headers.values(for: "Content-Encoding").flatMap { $0.split(separator: ",") }
       .map(BodyFraming.trimmed).filter { $0.lowercased() != "identity" && !$0.isEmpty }

@@ -1,7 +1,7 @@
 import FutureTree
 import Testing
 
-@Suite("Stress: links, drops and tasks", .serialized)
+@Suite("Stress: links, drops and interest", .serialized)
 struct StressLinkTests {
   static let rounds = 3_000
 
@@ -180,66 +180,42 @@ struct StressLinkTests {
     }
   }
 
-  @Test("await ∥ cancel the task ∥ complete: every wait ends, with the value or with CancellationError")
-  func awaiting() async {
-    for _ in 0..<Self.rounds {
+  @Test("lose the last consumer ∥ be wanted again: the source knows in the end that it is wanted")
+  func wantedAgain() {
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Future<Int>, Locked<CancelToken?>) in
       let promise = Promise<Int>()
-      let future = promise.future
-      let task = Task {
-        do {
-          return "\(try await future.value)"
-        } catch {
-          return "\(type(of: error))"
-        }
-      }
-      async let cancelled: Void = task.cancel()
-      async let completed: Bool = promise.succeed(1)
-      let end = await task.value
-      _ = await (cancelled, completed)
-      #expect(end == "1" || end == "CancellationError")
-      #expect(future.state == "success(1)")
+      // A long way up, so that the two threads meet on it.
+      let middle = (0..<40).reduce(promise.future) { future, _ in future.map { $0 } }
+      return (promise, middle, middle.map { $0 }, Locked(nil))
+    } _: {
+      [
+        { $0.2.cancel(.doNotForwardRequest) },
+        { round in
+          let token = round.1.cancelToken()
+          round.3.value = token
+        },
+      ]
+    } check: { round, number in
+      let effect = round.0.future.cancel(.doNotForwardIfOthersWaiting).effect
+      #expect(effect == .withheld(by: 1), "round \(number)")
     }
   }
 
-  @Test("await ∥ cancel the task, for the form that waits: it ends as the future does")
-  func awaitingOutcome() async {
-    for _ in 0..<Self.rounds {
+  @Test("consumers come and go on two threads: when all have gone, the source is wanted by nobody")
+  func wantedByNobody() {
+    race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Future<Int>) in
       let promise = Promise<Int>()
-      let handled = Tally()
-      promise.onRequestCancel { _ in
-        handled.add()
-        return .complete(.cancelled)
-      }
-      let future = promise.future
-      let task = Task { await future.outcome.state }
-      async let cancelled: Void = task.cancel()
-      let end = await task.value
-      await cancelled
-      #expect(end == "cancelled")
-      #expect(handled.count == 1)
-      withExtendedLifetime(promise) {}
-    }
-  }
-
-  @Test("two tasks wait, both are cancelled at once: the source is asked exactly once")
-  func twoTasks() async {
-    for _ in 0..<Self.rounds {
-      let promise = Promise<Int>()
-      let handled = Tally()
-      promise.onRequestCancel { _ in
-        handled.add()
-        return .continue
-      }
-      let future = promise.future
-      let executor = ManualTaskExecutor()
-      let first = executor.start { _ = try? await future.value }
-      let second = executor.start { _ = try? await future.value }
-      async let left: Void = first.cancel()
-      async let right: Void = second.cancel()
-      _ = await (left, right)
-      executor.runAll()
-      #expect(handled.count == 1)
-      withExtendedLifetime(promise) {}
+      let middle = promise.future.map { $0 }.map { $0 }
+      return (promise, middle, middle.map { $0 })
+    } _: {
+      [
+        { $0.2.cancel(.doNotForwardRequest) },
+        { $0.1.map { $0 }.cancel(.doNotForwardRequest) },
+        { _ = $0.1.cancelToken() },
+      ]
+    } check: { round, number in
+      let effect = round.0.future.cancel(.doNotForwardIfOthersWaiting).effect
+      #expect(effect == .stored, "round \(number)")
     }
   }
 }

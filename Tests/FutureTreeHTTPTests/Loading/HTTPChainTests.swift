@@ -1,0 +1,112 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Chains") struct HTTPChainTests {
+  /// Writes its name into a header, so that the order of a chain can be read.
+  private struct Stamp: HTTPLayer {
+    let name: String
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      var request = request
+      do { try request.addHeader("X-Stamp", name) } catch { return .failed(error) }
+      return next.load(request)
+    }
+  }
+
+  /// Counts its resets, and passes them on.
+  private final class Counting: HTTPLayer {
+    let resets = Locked(0)
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+    func reset(next: any HTTPLoader) -> Future<Void> {
+      resets.withLock { $0 += 1 }
+      return next.reset()
+    }
+  }
+
+  private let mock = MockLoader()
+
+  private func stamps() -> [String] { mock.requests.flatMap { $0.headers.values(for: "X-Stamp") } }
+
+  @Test("a chain passes a request from the left to the right")
+  func order() throws {
+    let api = Stamp(name: "a") --> Stamp(name: "b") --> Stamp(name: "c") --> mock
+    mock.answer()
+
+    let future = api.load(try HTTPRequest("http://example.com/"))
+
+    #expect(future.outcomeIfCompleted?.ending == .succeeded)
+    #expect(stamps() == ["a", "b", "c"])
+  }
+
+  @Test("layers before a layer are a layer, which can stand before several loaders")
+  func layers() throws {
+    let front: any HTTPLayer = Stamp(name: "a") --> Stamp(name: "b")
+    let others = MockLoader()
+    mock.answer()
+    others.answer()
+
+    for loader in [mock, others] { _ = (front --> loader).load(try HTTPRequest("http://example.com/")) }
+
+    #expect(stamps() == ["a", "b"])
+    #expect(others.requests[0].headers.values(for: "X-Stamp") == ["a", "b"])
+  }
+
+  @Test("an optional layer may be absent", arguments: [true, false])
+  func optional(isPresent: Bool) throws {
+    let optional: Stamp? = isPresent ? Stamp(name: "a") : nil
+    let api = optional --> Stamp(name: "b") --> mock
+    let front: any HTTPLayer = optional --> Stamp(name: "c")
+    mock.answer()
+    mock.answer()
+
+    _ = api.load(try HTTPRequest("http://example.com/"))
+    _ = (front --> mock).load(try HTTPRequest("http://example.com/"))
+
+    #expect(stamps() == (isPresent ? ["a", "b", "a", "c"] : ["b", "c"]))
+  }
+
+  @Test("a reset passes through every layer to the end, once")
+  func reset() throws {
+    let layers = [Counting(), Counting()]
+    let api = layers[0] --> Stamp(name: "a") --> layers[1] --> mock
+
+    let future = api.reset()
+
+    #expect(future.outcomeIfCompleted?.ending == .succeeded)
+    #expect(layers.map { $0.resets.value } == [1, 1])
+  }
+
+  @Test("a request to cancel passes through layers that derive futures, down to the loader")
+  func cancel() throws {
+    struct Deriving: HTTPLayer {
+      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+        next.load(request).onSuccess { $0 }
+      }
+    }
+    let held = mock.hold()
+    let future = (Deriving() --> Deriving() --> mock).load(try HTTPRequest("http://example.com/"))
+
+    future.cancel(reason: "enough")
+    held.complete(.cancelled)
+
+    #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
+    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+  }
+
+  @Test("one request loaded twice is two executions: cancelling one leaves the other")
+  func twice() throws {
+    let request = try HTTPRequest("http://example.com/")
+    let held = [mock.hold(), mock.hold()]
+    let futures = [mock.load(request), mock.load(request)]
+
+    futures[0].cancel()
+    held[0].complete(.cancelled)
+    held[1].answer()
+
+    #expect(futures.map { $0.outcomeIfCompleted?.ending } == [.cancelled, .succeeded])
+  }
+}

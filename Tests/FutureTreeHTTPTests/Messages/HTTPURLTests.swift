@@ -1,0 +1,60 @@
+import FutureTreeHTTP
+import Testing
+
+@Suite("HTTPURL") struct HTTPURLTests {
+  @Test("it has the parts of a URL, as they were written")
+  func parts() throws {
+    let url = try HTTPURL("https://Example.com:8443/a%20b/c;d?x=1&y=%2F#part")
+
+    #expect(url.scheme == .https)
+    #expect(url.host == "example.com")
+    #expect(url.port == 8443)
+    #expect(url.path == "/a%20b/c;d")
+    #expect(url.query == "x=1&y=%2F")
+    #expect(url.origin == "https://example.com:8443")
+    #expect(url.absoluteString == "https://example.com:8443/a%20b/c;d?x=1&y=%2F")
+  }
+
+  @Test("a URL without a path has the path /, and the port of its scheme")
+  func defaults() throws {
+    #expect(try HTTPURL("http://example.com").absoluteString == "http://example.com/")
+    #expect(try HTTPURL("http://example.com?q").absoluteString == "http://example.com/?q")
+    #expect(try HTTPURL("http://example.com").port == 80)
+    #expect(try HTTPURL("HTTPS://example.com").port == 443)
+  }
+
+  @Test(
+    "hosts that mean one thing are allowed",
+    arguments: [
+      "localhost", "127.0.0.1", "a-b.example", "xn--bcher-kva.example", "example.com.", "_service.example", "[::1]",
+      "[2001:db8::1]", "[::ffff:192.0.2.1]", "[1:2:3:4:5:6:7:8]", "1.example",
+    ])
+  func hosts(host: String) throws {
+    #expect(try HTTPURL("http://\(host)/").host == host)
+    #expect(try HTTPURL("http://\(host):8080/").port == 8080)
+  }
+
+  @Test(
+    "what parsers read differently is refused",
+    arguments: [
+      "", "example.com", "/path", "ftp://example.com/", "file:///etc/passwd", "javascript:1", "http:/example.com",
+      "http://", "http:///path", "http://user@example.com/", "http://user:secret@example.com/", "http://@example.com/",
+      "http://127.0.0.1:1\\@localhost/", "http://ho%0Ast/", "http://ho%73t/", "http://１２７.0.0.1/",
+      "http://bücher.example/",
+      "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://127.1/", "http://127.0.0.01/",
+      "http://1.2.3.4.5/", "http://256.0.0.1/", "http://1.2.3.4./", "http://a..b/", "http://.example/",
+      "http://-a.example/",
+      "http://a-.example/", "http://a b/", "http://a\tb/", "http://a\u{0}b/", "http://[::1/", "http://[::1]x/",
+      "http://[1::2::3]/", "http://[12345::]/", "http://[::1%25lo]/", "http://[1:2:3:4:5:6:7]/",
+      "http://example.com:0/",
+      "http://example.com:65536/", "http://example.com:/", "http://example.com:+80/", "http://example.com:8 0/",
+      "http://example.com/a b", "http://example.com/a\r\nX: y", "http://example.com/%zz", "http://example.com/%2",
+      "http://example.com/a[b]", "http://example.com/\"", "http://example.com/<", "http://example.com/a\\b",
+      "http://example.com/ä", "http://a\(String(repeating: "b", count: 63)).example/",
+    ])
+  func refused(text: String) {
+    let error = #expect(throws: HTTPError.self) { _ = try HTTPURL(text) }
+
+    #expect(error?.code == .invalidURL)
+  }
+}

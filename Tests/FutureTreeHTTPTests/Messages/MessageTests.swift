@@ -1,0 +1,73 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+@Suite("Messages") struct MessageTests {
+  @Test("header fields keep their order and spelling, and compare without case")
+  func headers() throws {
+    var headers = HTTPHeaders()
+    try headers.add("Accept", "text/html")
+    try headers.add("X-Trace", "1")
+    try headers.add("ACCEPT", "text/plain")
+
+    #expect(headers["accept"] == "text/html")
+    #expect(headers.values(for: "aCcept") == ["text/html", "text/plain"])
+    #expect(headers.map(\.name) == ["Accept", "X-Trace", "ACCEPT"])
+    #expect(headers["missing"] == nil)
+  }
+
+  @Test("setting a field puts it where the first of its name was")
+  func setHeader() throws {
+    var headers = HTTPHeaders()
+    for (name, value) in [("A", "1"), ("B", "2"), ("a", "3")] { try headers.add(name, value) }
+
+    try headers.set("a", "4")
+    headers.remove("b")
+
+    #expect(headers.map { "\($0.name)=\($0.value)" } == ["a=4"])
+  }
+
+  @Test("a field that is refused leaves the headers as they were")
+  func refusedField() throws {
+    var headers = HTTPHeaders()
+    try headers.add("A", "1")
+
+    #expect(throws: HTTPError.self) { try headers.set("A", "\r\n") }
+
+    #expect(headers["A"] == "1")
+  }
+
+  private enum Priority: HTTPRequestOption {
+    static var defaultValue: Int { 3 }
+  }
+
+  @Test("an option has its default until a request sets it, and travels with the copy")
+  func options() throws {
+    let plain = try HTTPRequest("http://example.com/")
+    var urgent = plain
+    urgent[option: Priority.self] = 9
+
+    #expect(plain[option: Priority.self] == 3)
+    #expect(urgent[option: Priority.self] == 9)
+  }
+
+  @Test("a body has a type and a length, and an empty one is no body")
+  func bodies() {
+    let body = HTTPBody.data(Data("abc".utf8), contentType: "text/plain")
+
+    #expect(body.contentLength == 3)
+    #expect(body.contentType == "text/plain")
+    #expect(body.isReplayable)
+    #expect(!HTTPBody.data(Data()).isEmpty)
+    #expect(HTTPBody.empty.isEmpty)
+    #expect(HTTPBody.data(Data()).contentType == "application/octet-stream")
+  }
+
+  @Test("a status knows whether it is a success, and whether it has a body")
+  func statuses() {
+    #expect(HTTPStatus.created.isSuccess)
+    #expect(!HTTPStatus.notFound.isSuccess)
+    #expect([100, 204, 304].allSatisfy { HTTPStatus($0).hasNoBody })
+    #expect(!HTTPStatus.ok.hasNoBody)
+  }
+}

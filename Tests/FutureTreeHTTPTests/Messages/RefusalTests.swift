@@ -1,0 +1,109 @@
+import FutureTreeHTTP
+import Testing
+
+/// H9: what could split or smuggle a request is refused, and the error says which part.
+@Suite("Requests that are refused") struct RefusalTests {
+  private static let everyByte = (0...255).map { UInt8($0) }
+  private static let tokenBytes = Set("!#$%&'*+-.^_`|~0123456789".utf8)
+    .union(UInt8(ascii: "a")...UInt8(ascii: "z")).union(UInt8(ascii: "A")...UInt8(ascii: "Z"))
+
+  /// Text with one byte in its middle. Bytes beyond ASCII stand for the character with that number.
+  private func text(with byte: UInt8) -> String { "a" + String(UnicodeScalar(byte)) + "b" }
+
+  private func code(_ body: () throws -> Void) -> HTTPError.Code? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? HTTPError)?.code
+    }
+  }
+
+  @Test("a method is a token: every other byte is refused", arguments: everyByte)
+  func method(byte: UInt8) {
+    let code = code { _ = try HTTPMethod(text(with: byte)) }
+
+    #expect(code == (Self.tokenBytes.contains(byte) ? nil : .invalidMethod))
+  }
+
+  @Test("a header name is a token: every other byte is refused", arguments: everyByte)
+  func headerName(byte: UInt8) throws {
+    var request = try HTTPRequest("http://example.com/")
+
+    let code = code { try request.addHeader(text(with: byte), "value") }
+
+    #expect(code == (Self.tokenBytes.contains(byte) ? nil : .invalidHeaderName))
+    #expect(request.headers.count == (code == nil ? 1 : 0))
+  }
+
+  @Test("a header value is visible ASCII, spaces and tabs: every other byte is refused", arguments: everyByte)
+  func headerValue(byte: UInt8) throws {
+    var request = try HTTPRequest("http://example.com/")
+    let isAllowed = byte == 0x09 || (0x20...0x7E).contains(byte)
+
+    let code = code { try request.setHeader("X-A", text(with: byte)) }
+
+    #expect(code == (isAllowed ? nil : .invalidHeaderValue))
+  }
+
+  @Test(
+    "a header that frames or routes the message is the transport's",
+    arguments: [
+      "Content-Length", "content-length", "Transfer-Encoding", "TE", "Trailer", "Connection", "Keep-Alive",
+      "Proxy-Connection", "Upgrade", "Host", "Expect",
+    ])
+  func forbiddenHeader(name: String) throws {
+    var request = try HTTPRequest("http://example.com/")
+
+    let codes = [code { try request.setHeader(name, "1") }, code { try request.addHeader(name, "1") }]
+
+    #expect(codes == [.forbiddenHeader, .forbiddenHeader])
+  }
+
+  @Test("blanks around a value are refused, because they would be cut off", arguments: [" a", "a ", "\ta", "a\t", " "])
+  func blanks(value: String) throws {
+    var request = try HTTPRequest("http://example.com/")
+
+    #expect(code { try request.setHeader("X-A", value) } == .invalidHeaderValue)
+  }
+
+  @Test("empty methods and names are refused, and empty values are not")
+  func empty() throws {
+    var request = try HTTPRequest("http://example.com/")
+
+    #expect(code { _ = try HTTPMethod("") } == .invalidMethod)
+    #expect(code { try request.setHeader("", "a") } == .invalidHeaderName)
+    #expect(code { try request.setHeader("X-A", "") } == nil)
+  }
+
+  @Test("an error says which part, where, and nothing of a secret")
+  func messages() throws {
+    var request = try HTTPRequest("http://example.com/?token=sentinel")
+
+    let method = #expect(throws: HTTPError.self) { _ = try HTTPMethod("GET / HTTP/1.1\r\nX: y") }
+    let value = #expect(throws: HTTPError.self) { try request.setHeader("Authorization", "Bearer sentinel\n") }
+    let url = #expect(throws: HTTPError.self) { _ = try HTTPRequest("http://user:sentinel@example.com/") }
+
+    #expect(method.map { "\($0)" }?.contains("offset 3") == true)
+    #expect(value.map { "\($0)" }?.contains("Authorization has LF at offset 15") == true)
+    #expect(url.map { "\($0)" }?.contains("user information") == true)
+    for printed in [value, url].map({ String(reflecting: $0) }) + ["\(request)", String(reflecting: request)] {
+      #expect(!printed.contains("sentinel"))
+    }
+  }
+
+  @Test("nothing printable shows a secret")
+  func redaction() throws {
+    var request = try HTTPRequest(.post, "https://example.com/path?key=sentinel")
+    try request.setHeader("Authorization", "sentinel")
+    request.body = .data(.init("sentinel".utf8))
+    let response = HTTPResponse(to: request, status: .ok, headers: request.headers, body: .init("sentinel".utf8))
+
+    var dumped = ""
+    dump(response, to: &dumped)
+    dump(request, to: &dumped)
+
+    #expect(!(dumped + "\(request)\(response)\(request.headers)\(request.headers[0])").contains("sentinel"))
+    #expect("\(request)" == "POST https://example.com/path?…")
+  }
+}

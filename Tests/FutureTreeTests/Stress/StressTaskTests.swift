@@ -1,0 +1,70 @@
+import FutureTree
+import Testing
+
+@Suite("Stress: tasks", .serialized)
+struct StressTaskTests {
+  static let rounds = 3_000
+
+  @Test("await ∥ cancel the task ∥ complete: every wait ends, with the value or with CancellationError")
+  func awaiting() async {
+    for _ in 0..<Self.rounds {
+      let promise = Promise<Int>()
+      let future = promise.future
+      let task = Task {
+        do {
+          return "\(try await future.value)"
+        } catch {
+          return "\(type(of: error))"
+        }
+      }
+      async let cancelled: Void = task.cancel()
+      async let completed: Bool = promise.succeed(1)
+      let end = await task.value
+      _ = await (cancelled, completed)
+      #expect(end == "1" || end == "CancellationError")
+      #expect(future.state == "success(1)")
+    }
+  }
+
+  @Test("await ∥ cancel the task, for the form that waits: it ends as the future does")
+  func awaitingOutcome() async {
+    for _ in 0..<Self.rounds {
+      let promise = Promise<Int>()
+      let handled = Tally()
+      promise.onRequestCancel { _ in
+        handled.add()
+        return .complete(.cancelled)
+      }
+      let future = promise.future
+      let task = Task { await future.outcome.state }
+      async let cancelled: Void = task.cancel()
+      let end = await task.value
+      await cancelled
+      #expect(end == "cancelled")
+      #expect(handled.count == 1)
+      withExtendedLifetime(promise) {}
+    }
+  }
+
+  @Test("two tasks wait, both are cancelled at once: the source is asked exactly once")
+  func twoTasks() async {
+    for _ in 0..<Self.rounds {
+      let promise = Promise<Int>()
+      let handled = Tally()
+      promise.onRequestCancel { _ in
+        handled.add()
+        return .continue
+      }
+      let future = promise.future
+      let executor = ManualTaskExecutor()
+      let first = executor.start { _ = try? await future.value }
+      let second = executor.start { _ = try? await future.value }
+      async let left: Void = first.cancel()
+      async let right: Void = second.cancel()
+      _ = await (left, right)
+      executor.runAll()
+      #expect(handled.count == 1)
+      withExtendedLifetime(promise) {}
+    }
+  }
+}
