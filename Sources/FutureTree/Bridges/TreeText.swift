@@ -54,7 +54,7 @@ extension TreeSnapshot.Entry {
   fileprivate var text: String {
     var parts = ["\(state)"]
     if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 wants it" : "\(consumers) want it") }
-    if isShared { parts.append("shared") }
+    if state.isPending, isShared { parts.append("shared") }
     if state.isPending, let request { parts.append("asked: \(request.reason)") }
     if let withheldRequest { parts.append("withheld: \(withheldRequest.reason)") }
     return parts.joined(separator: ", ")

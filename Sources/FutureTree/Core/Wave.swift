@@ -48,7 +48,7 @@ struct Wave {
   private var withheld: [Withheld] = []
   /// Requests that met a future of this wave a second time: its other consumers (a diamond).
   private var joined: [(node: Node, via: Int)] = []
-  private var ended: [(node: Node, hadBody: Bool)] = []
+  private var ended: [(node: Node, ownsBody: Bool)] = []
 
   private var stopped: Set<ObjectIdentifier> = []
   private var othersWaiting = 0

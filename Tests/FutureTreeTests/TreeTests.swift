@@ -1,0 +1,93 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Pictures of the tree") struct TreeTests {
+  @Test("sources stand on the left, and what waits for them hangs below")
+  func branches() {
+    let promise = Promise<Int>()
+    let trunk = promise.future.named("load").map { $0 }.named("trunk")
+    let branches = [trunk.map { $0 }.named("left"), trunk.onFailure { _ in }]
+
+    let tree = trunk.tree()
+
+    #expect(
+      tree.description == """
+        load             pending, 1 wants it
+        └─ trunk         pending, 2 want it  ← here
+           ├─ left       pending
+           └─ onFailure  pending
+        """)
+    #expect(branches[0].tree().entries.count == 4)
+  }
+
+  @Test("a future that waits for several is drawn once, and referred to")
+  func joins() {
+    let promises = [Promise<Int>(), Promise<Int>()]
+    let all = Future.all(promises.map(\.future))
+
+    #expect(
+      all.tree().description == """
+        promise  pending, 1 wants it
+        └─ all   pending  ← here
+        promise  pending, 1 wants it
+        └─ all   (see above)
+        """)
+  }
+
+  @Test("it says what was asked, what was withheld, and how a future ended")
+  func requests() {
+    let promise = Promise<Int>()
+    let future = promise.future.named("work").shared()
+    let (first, second) = (future.cancelToken(), future.cancelToken())
+    let reason = CancellationReason("enough", fileID: "App/Page.swift", line: 7)
+
+    first.cancel(reason: reason)
+    let withheld = future.tree().description
+    second.cancel(reason: reason)
+    let asked = future.tree().description
+    promise.completeCancelled()
+
+    #expect(withheld == "work  pending, 1 wants it, shared, withheld: enough (App/Page.swift:7)")
+    #expect(asked == "work  pending, shared, asked: enough (App/Page.swift:7)")
+    #expect(future.tree().description == "work  cancelled: enough (App/Page.swift:7)")
+    #expect(Future<Int>.failed(DroppedJob()).tree().description.hasPrefix("promise  failed: An executor dropped"))
+  }
+
+  @Test("a body on its way through an executor is queued")
+  func queued() {
+    let executor = ManualExecutor()
+    let future = Future.succeeded(1).map(on: executor.executor) { $0 }
+
+    #expect(future.tree().entries[0].state == .queued)
+    #expect(executor.runAll() == 1)
+  }
+
+  @Test("a circle of promises is drawn, not walked for ever")
+  func circle() {
+    let (one, two) = (Promise<Int>(), Promise<Int>())
+    one.future.named("one")
+    two.future.named("two")
+    one.complete(.completeUsing(two.future))
+    two.complete(.completeUsing(one.future))
+
+    #expect(
+      one.future.tree().description == """
+        one        pending, 1 wants it  ← here
+        └─ two     pending, 1 wants it
+           └─ one  (see above)
+        """)
+    one.future.cancel(.forceImmediately)  // Breaks the circle, so that nothing is leaked.
+    #expect(two.future.isCompleted)
+  }
+
+  @Test("a tree of 100,000 futures is pictured without recursion")
+  func large() {
+    let promise = Promise<Int>()
+    var tail = promise.future
+    for _ in 0..<100_000 { tail = tail.map { $0 } }
+
+    #expect(tail.tree().entries.count == 100_001)
+    promise.succeed(1)
+  }
+}
