@@ -12,12 +12,10 @@ final class BlogServer: Sendable {
     server.on("/users/1", .json(#"{"id": 1, "name": "Ada"}"#))
     server.on(
       "/users/1/posts",
-      [
-        .hold(posts),
-        .json(#"[{"id": 1, "title": "Notes"}, {"id": 2, "title": "Engines"}, {"id": 3, "title": "Numbers"}]"#),
-      ])
+      .json(#"[{"id": 1, "title": "Notes"}, {"id": 2, "title": "Engines"}, {"id": 3, "title": "Numbers"}]"#)
+        .held(by: posts))
     for id in 1...3 {
-      server.on("/posts/\(id)/comments", [.hold(comments), .json(#"[{"text": "first"}, {"text": "second"}]"#)])
+      server.on("/posts/\(id)/comments", .json(#"[{"text": "first"}, {"text": "second"}]"#).held(by: comments))
     }
     server.on("/users/2", .stall)
   }

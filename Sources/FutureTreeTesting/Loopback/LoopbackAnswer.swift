@@ -1,86 +1,83 @@
-import FutureTree
-
-/// What a server does about a request, step by step.
+/// What a loopback server does about one request: a list of steps.
 ///
 /// ```swift
-/// let gate = LoopbackGate()
-/// server.on("/slow", [.hold(gate), .respond(body: "at last")])
-/// server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .close])
+/// server.on("/users/1", .json(#"{"name": "Ada"}"#))
+/// server.on("/flaky", .status(503), .reset, .json("[]"))              // In turn; the last repeats.
+/// server.on("/slow", .text("at last").held(by: gate))
+/// server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0"), .close])
 /// ```
 ///
-/// After the last step the connection takes the next request, unless the client asked to close it.
-public struct LoopbackStep: Sendable {
-  enum Kind: Sendable {
-    case send([UInt8])
-    case pause(Duration)
-    case hold(LoopbackGate)
-    case stall
-    case stopReading
-    case close
-    case reset
+/// After its last step the connection takes the next request, unless it was to be closed.
+public struct LoopbackAnswer: Sendable, ExpressibleByArrayLiteral {
+  public let steps: [LoopbackStep]
+
+  public init(arrayLiteral steps: LoopbackStep...) {
+    self.steps = steps
   }
 
-  let kind: Kind
+  /// These steps, one after the other.
+  public static func steps(_ steps: [LoopbackStep]) -> LoopbackAnswer { LoopbackAnswer(steps: steps) }
 
-  /// Sends bytes as they are.
-  public static func send(_ bytes: [UInt8]) -> LoopbackStep { LoopbackStep(kind: .send(bytes)) }
+  init(steps: [LoopbackStep]) {
+    self.steps = steps
+  }
+}
 
-  /// Sends text as it is, in UTF-8.
-  public static func send(_ text: String) -> LoopbackStep { send(Array(text.utf8)) }
+// MARK: - Whole answers
 
-  /// Sends a whole answer, with its `Content-Length`.
+extension LoopbackAnswer {
+  /// A response without a body.
+  public static func status(_ status: Int, headers: [(String, String)] = []) -> LoopbackAnswer {
+    [.respond(status: status, headers: headers, body: [])]
+  }
+
+  /// A response with a body of bytes.
   public static func respond(
-    status: Int = 200, headers: [(String, String)] = [], body: String = ""
-  ) -> LoopbackStep {
-    let fields = (headers + [("Content-Length", "\(body.utf8.count)")]).map { "\($0): \($1)\r\n" }.joined()
-    return send("HTTP/1.1 \(status) Answer\r\n\(fields)\r\n\(body)")
+    status: Int = 200, headers: [(String, String)] = [], body: [UInt8] = []
+  ) -> LoopbackAnswer {
+    [.respond(status: status, headers: headers, body: body)]
   }
 
-  /// Sends a whole answer of JSON.
-  public static func json(_ json: String, status: Int = 200) -> LoopbackStep {
-    respond(status: status, headers: [("Content-Type", "application/json")], body: json)
+  /// A response with a body of text, and no header of its own.
+  public static func respond(status: Int = 200, headers: [(String, String)] = [], body: String) -> LoopbackAnswer {
+    [.respond(status: status, headers: headers, body: body)]
   }
 
-  /// Waits. Prefer `hold`: a test that waits for time is slow or wrong.
-  public static func pause(_ duration: Duration) -> LoopbackStep { LoopbackStep(kind: .pause(duration)) }
+  /// A response of JSON.
+  public static func json(_ json: String, status: Int = 200, headers: [(String, String)] = []) -> LoopbackAnswer {
+    [.respond(status: status, headers: [("Content-Type", "application/json")] + headers, body: json)]
+  }
 
-  /// Waits until a gate is opened.
-  public static func hold(_ gate: LoopbackGate) -> LoopbackStep { LoopbackStep(kind: .hold(gate)) }
+  /// A response of plain text.
+  public static func text(_ text: String, status: Int = 200, headers: [(String, String)] = []) -> LoopbackAnswer {
+    [.respond(status: status, headers: [("Content-Type", "text/plain; charset=utf-8")] + headers, body: text)]
+  }
 
-  /// Never goes on. The connection stays open until the client closes it or the server stops.
-  public static let stall = LoopbackStep(kind: .stall)
+  /// These bytes, exactly as given.
+  public static func send(_ text: String) -> LoopbackAnswer { [.send(text)] }
 
-  /// Reads nothing more, so that what the client sends piles up. It is not noticed then when the client closes.
-  public static let stopReading = LoopbackStep(kind: .stopReading)
+  /// These bytes, exactly as given.
+  public static func send(_ bytes: [UInt8]) -> LoopbackAnswer { [.send(bytes)] }
 
-  /// Closes the connection, after what was sent.
-  public static let close = LoopbackStep(kind: .close)
+  /// No answer. The connection stays open until the client closes it or the server stops.
+  public static let stall: LoopbackAnswer = [.stall]
 
-  /// Resets the connection (RST), and throws away what was not sent.
-  public static let reset = LoopbackStep(kind: .reset)
+  /// No answer: the connection is closed (FIN).
+  public static let close: LoopbackAnswer = [.close]
+
+  /// No answer: the connection is reset (RST).
+  public static let reset: LoopbackAnswer = [.reset]
 }
 
-extension [LoopbackStep] {
-  /// Steps that send bytes in pieces, with a pause before each.
-  public static func drip(_ bytes: [UInt8], chunk: Int, every pause: Duration) -> [LoopbackStep] {
-    stride(from: 0, to: bytes.count, by: Swift.max(1, chunk)).flatMap { start in
-      [.pause(pause), .send([UInt8](bytes[start..<Swift.min(start + Swift.max(1, chunk), bytes.count)]))]
-    }
-  }
-}
+// MARK: - Changed answers
 
-/// Holds answers until a test opens it. Then it stays open.
-public final class LoopbackGate: Sendable {
-  private let promise = Promise<Void>()
+extension LoopbackAnswer {
+  /// Returns this answer, held back until a gate is opened.
+  public func held(by gate: LoopbackGate) -> LoopbackAnswer { LoopbackAnswer(steps: [.hold(gate)] + steps) }
 
-  public init() {}
+  /// Returns this answer after a pause.
+  public func delayed(by duration: Duration) -> LoopbackAnswer { LoopbackAnswer(steps: [.pause(duration)] + steps) }
 
-  /// Lets every answer that waits go on, and every one that comes. Opening it again changes nothing.
-  public func open() {
-    promise.succeed()
-  }
-
-  func whenOpen(_ body: @escaping @Sendable () -> Void) {
-    promise.future.observe { _ in body() }
-  }
+  /// Returns this answer, followed by other steps.
+  public func then(_ steps: LoopbackStep...) -> LoopbackAnswer { LoopbackAnswer(steps: self.steps + steps) }
 }

@@ -1,43 +1,44 @@
-import Dispatch
 import FutureTree
 
 /// A scripted HTTP/1.1 server on 127.0.0.1 that can misbehave, for tests.
 ///
 /// ```swift
 /// let server = try LoopbackServer()
-/// let gate = LoopbackGate()
 /// server.on("/users/1", .json(#"{"name": "Ada"}"#))
-/// server.on("/slow", [.hold(gate), .respond(body: "at last")])
+/// server.on("/slow", .stall)
 ///
-/// let slow = loader.load(try HTTPRequest(server.url("/slow")))
-/// _ = await server.waitForRequest(to: "/slow").outcome
+/// let slow = api.load(try HTTPRequest(server.url("/slow")))
+/// _ = try await server.waitForRequest(to: "/slow").value
 /// slow.cancel()
 /// let record = try await server.waitForClose(of: "/slow").value
 /// #expect(record.abandonedPaths == ["/slow"])
 /// ```
 ///
-/// Answers are lists of steps: send, wait, stall, close, reset. The server records every request and every connection, and
-/// notices when a client closes a connection while its answer is held back, so that a test need not sleep. It keeps
-/// connections alive between requests, and answers 404 where no answer was given.
+/// Answers are lists of steps: send, hold, pause, drip, stall, cut, reset. The server keeps connections alive between
+/// requests, answers 404 where it was told nothing, and 400 to what is no request. It records every request and every
+/// connection, and it notices when a client closes a connection while an answer is held, stalled, paused or dripping. A
+/// client that only half-closes counts as one that closes: no HTTP client does that and still wants an answer.
 ///
-/// The first server of a process adds loopback to `no_proxy` in its environment, because `URLSession` on Linux would
-/// otherwise ask the proxy of the environment for 127.0.0.1.
+/// The server stops when it is dropped, so keep it for as long as the test runs.
 ///
-/// It can be used from any thread. It stops when it is dropped.
+/// - Note: Callable from any thread. Handlers and conditions run one at a time on the server's queue, under no lock; while
+///   one runs the server does nothing else. Futures complete on a thread that the server does not need.
+/// - Note: If the environment names a proxy, the first server of a process adds loopback to `no_proxy`, because
+///   `URLSession` on Linux would ask the proxy for 127.0.0.1.
 public final class LoopbackServer: Sendable {
   /// The port that the system chose.
-  public let port: UInt16
+  public let port: Int
 
-  private let engine: Engine
+  let engine: ServerEngine
 
-  /// Begins to listen.
+  /// Starts a server on a port that is free.
   ///
-  /// - Throws: `LoopbackServerError` if the system refuses.
-  public init() throws {
+  /// - Throws: `LoopbackServerError` if the system refuses a socket.
+  public init() throws(LoopbackServerError) {
     ProxyEnvironment.exemptLoopback
-    let (descriptor, port) = try Socket.listen()
-    self.port = port
-    engine = Engine(listener: descriptor)
+    let (listener, port) = try Socket.listenOnLoopback()
+    self.port = Int(port)
+    engine = ServerEngine(listener: listener)
     engine.start()
   }
 
@@ -45,66 +46,38 @@ public final class LoopbackServer: Sendable {
     engine.stop()
   }
 
-  /// The URL of a path on this server.
-  public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+  /// The URL of a path, which begins with a slash, on this server.
+  public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// Closes every connection and stops listening. Stopping again changes nothing.
+  /// Closes every connection, stops listening and gives back all descriptors.
+  ///
+  /// What was recorded can still be read. A future that still waits fails with `LoopbackWaitError`. Connecting to the port
+  /// is refused from now on. Stopping again does nothing.
+  ///
+  /// - Note: Returns when everything is closed; called in a handler or a condition, it returns before.
   public func stop() {
     engine.stop()
   }
 }
 
-// MARK: - Answers
+// MARK: - What the server has seen
 
 extension LoopbackServer {
-  /// Answers every request for a path in one step.
-  public func on(_ path: String, _ step: LoopbackStep) {
-    on(path, inTurn: [[step]])
-  }
-
-  /// Answers every request for a path with these steps.
-  public func on(_ path: String, _ steps: [LoopbackStep]) {
-    on(path, inTurn: [steps])
-  }
-
-  /// Answers the requests for a path in turn, the last answer again and again.
-  public func on(_ path: String, inTurn answers: [[LoopbackStep]]) {
-    let turns = Locked(answers[...])
-    on(path) { _ in
-      turns.withLock { turns in
-        let answer = turns.first ?? [.respond(status: 404)]
-        if turns.count > 1 { turns = turns.dropFirst() }
-        return answer
-      }
-    }
-  }
-
-  /// Answers each request for a path as `answer` says. It is called on the server's queue.
-  public func on(_ path: String, answer: @escaping @Sendable (LoopbackRequest) -> [LoopbackStep]) {
-    engine.routes.withLock { $0[path] = answer }
-  }
-}
-
-// MARK: - The record
-
-extension LoopbackServer {
-  /// What the server has seen so far.
+  /// All that the server has seen so far. It changes with what clients do, so wait before you compare it.
   public var record: LoopbackRecord { engine.record.withLock { $0 } }
 
-  /// Returns a future of the record as soon as it fulfils a condition.
-  ///
-  /// - Parameter condition: is called with a copy of the record after each change, on the server's queue.
-  public func waitUntil(_ condition: @escaping @Sendable (LoopbackRecord) -> Bool) -> Future<LoopbackRecord> {
-    engine.wait(until: condition)
-  }
+  /// The requests so far, in the order in which their heads arrived. A request is here before its answer begins.
+  public var requests: [LoopbackRequest] { record.requests }
 
-  /// Returns a future of the record as soon as a request for this path has arrived.
-  public func waitForRequest(to path: String) -> Future<LoopbackRecord> {
-    waitUntil { $0.hasRequest(for: path) }.named("request for \(path)")
-  }
+  /// The connections so far, in the order in which they were accepted.
+  public var connections: [LoopbackConnection] { record.connections }
 
-  /// Returns a future of the record as soon as the client has closed a connection while this path was answered.
-  public func waitForClose(of path: String) -> Future<LoopbackRecord> {
-    waitUntil { $0.abandonedPaths.contains(path) }.named("close of \(path)")
-  }
+  /// How many requests have arrived so far.
+  public var requestCount: Int { engine.record.withLock { $0.requests.count } }
+
+  /// How many connections have been accepted so far.
+  public var connectionCount: Int { engine.record.withLock { $0.connections.count } }
+
+  /// How many connections are open.
+  public var openConnectionCount: Int { engine.record.withLock { $0.openConnectionCount } }
 }

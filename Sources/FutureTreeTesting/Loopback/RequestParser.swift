@@ -1,126 +1,189 @@
-/// Takes requests out of the bytes of a connection (RFC 9112). A value: fed with bytes, asked for requests.
+/// Reads HTTP/1.1 requests from bytes, as a value. Pure: takes no lock, calls no closure.
+///
+/// # Invariants
+/// 1. The same bytes give the same requests, however they are cut. Only the cuts of body events differ.
+/// 2. After `.malformed` nothing more is read: nobody knows where the next request would begin.
+/// 3. No byte is looked at more than a fixed number of times.
 struct RequestParser {
-  struct Message: Equatable {
-    var method = ""
-    var target = ""
-    var headers: [LoopbackRequest.Field] = []
-    var body: [UInt8] = []
-
-    func values(for name: String) -> [String] {
-      headers.filter { $0.name.lowercased() == name }.map(\.value)
-    }
-  }
-
   enum Event: Equatable {
-    case request(Message)
-    /// The client waits for permission to send the body.
-    case expectsContinue
-    /// Not a request, and why. Nothing comes after it.
-    case refused(String)
+    case head(RequestHead)
+    case body(ArraySlice<UInt8>)
+    case end(trailers: [LoopbackRequest.Field])
+    /// These bytes are no request; after `head`: what follows is no body.
+    case malformed(RequestHead.Malformed, bytes: [UInt8])
   }
 
-  private enum Phase {
+  private enum State {
     case head
-    case body(Message, length: Int)
-    case chunkSize(Message)
-    case chunk(Message, length: Int)
-    case trailer(Message)
-    case refused
+    case body(remaining: Int)
+    case chunkSize
+    case chunk(remaining: Int)
+    case chunkEnd
+    case trailers
+    case failed
   }
 
-  private static let maximumHead = 1 << 20
+  /// The longest head, and the longest chunk line or trailer.
+  static let limit = 1 << 20
 
-  private var phase = Phase.head
-  private var bytes: [UInt8] = []
+  private var state = State.head
+  /// The lines of a head or of trailers so far, or a part of a line.
+  private var held: [UInt8] = []
 
-  mutating func feed(_ new: some Sequence<UInt8>) {
-    bytes += new
+  /// Whether a head has begun and is not complete.
+  var isInsideHead: Bool {
+    if case .head = state { !held.isEmpty } else { false }
   }
 
-  /// The next event, or nil if more bytes are needed.
-  mutating func next() -> Event? {
-    while true {
-      switch phase {
-      case .head:
-        return parseHead()
-      case .body(var message, let length):
-        guard bytes.count >= length else { return nil }
-        message.body = take(length)
-        return finish(message)
-      case .chunkSize(let message):
-        guard let line = takeLine() else { return nil }
-        guard let length = Int(line.prefix { $0 != ";" }.filter { $0 != " " }, radix: 16), length >= 0 else {
-          return refuse("a chunk without a size")
-        }
-        phase = length == 0 ? .trailer(message) : .chunk(message, length: length)
-      case .chunk(var message, let length):
-        guard bytes.count >= length + 2 else { return nil }
-        message.body += take(length)
-        _ = take(2)
-        phase = .chunkSize(message)
-      case .trailer(let message):
-        guard let line = takeLine() else { return nil }
-        if line.isEmpty { return finish(message) }
-      case .refused:
-        return nil
+  /// What has arrived of a head that is not complete.
+  var partialHead: [UInt8] { isInsideHead ? held : [] }
+
+  /// Takes what arrived, and returns what it was.
+  mutating func receive(_ bytes: [UInt8]) -> [Event] {
+    var rest = bytes[...]
+    var events: [Event] = []
+    while !rest.isEmpty {
+      switch state {
+      case .failed: return events
+      case .head: readHead(&rest, &events)
+      case .body(let remaining): readBody(remaining, &rest, &events)
+      case .chunkSize: readChunkSize(&rest, &events)
+      case .chunk(let remaining): readChunk(remaining, &rest, &events)
+      case .chunkEnd: readChunkEnd(&rest, &events)
+      case .trailers: readTrailers(&rest, &events)
       }
     }
+    return events
   }
+}
 
-  private mutating func parseHead() -> Event? {
-    guard let end = endOfHead() else {
-      return bytes.count > RequestParser.maximumHead ? refuse("a head of more than 1 MiB") : nil
+// MARK: - Each state
+
+extension RequestParser {
+  private mutating func readHead(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
+    if held.isEmpty, let first = rest.first, first != 0x0D, first <= 0x20 || first >= 0x7F {
+      return fail(.init("no text, but perhaps a TLS handshake"), bytes: [first], &events)
     }
-    let lines = String(decoding: take(end), as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
-    let words = lines.first?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-    guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return refuse("no request line") }
-    var message = Message(method: String(words[0]), target: String(words[1]))
-    for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { return refuse("a header field without a colon") }
-      let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      message.headers.append(LoopbackRequest.Field(name: String(line[..<colon]), value: String(value)))
+    guard holdLine(&rest, &events, of: "header block") else { return }
+    if held == [0x0D, 0x0A] {  // RFC 9112 asks servers to ignore an empty line before a request.
+      held = []
+      return
     }
-    return begin(message)
-  }
-
-  private mutating func begin(_ message: Message) -> Event? {
-    let expectsContinue = message.values(for: "expect").contains { $0.lowercased() == "100-continue" }
-    if message.values(for: "transfer-encoding").contains(where: { $0.lowercased().hasSuffix("chunked") }) {
-      phase = .chunkSize(message)
-    } else if let text = message.values(for: "content-length").first {
-      guard let length = Int(text), length >= 0 else { return refuse("a Content-Length that is no number") }
-      phase = .body(message, length: length)
-    } else {
-      return finish(message)
+    guard held.endsWithEmptyLine else { return }
+    let bytes = held
+    held = []
+    do {
+      let head = try RequestHead(parsing: bytes)
+      events.append(.head(head))
+      switch head.framing {
+      case .length(0): events.append(.end(trailers: []))
+      case .length(let length): state = .body(remaining: length)
+      case .chunked: state = .chunkSize
+      }
+    } catch {
+      fail(error, bytes: bytes, &events)
     }
-    return expectsContinue ? .expectsContinue : next()
   }
 
-  private mutating func finish(_ message: Message) -> Event {
-    phase = .head
-    return .request(message)
-  }
-
-  private mutating func refuse(_ fault: String) -> Event {
-    phase = .refused
-    bytes = []
-    return .refused(fault)
-  }
-
-  private func endOfHead() -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    return (0...(bytes.count - 4)).first { bytes[$0..<($0 + 4)].elementsEqual([0x0D, 0x0A, 0x0D, 0x0A]) }.map { $0 + 4 }
-  }
-
-  private mutating func takeLine() -> String? {
-    guard let end = bytes.indices.dropLast().first(where: { bytes[$0] == 0x0D && bytes[$0 + 1] == 0x0A }) else {
-      return nil
+  private mutating func readBody(_ remaining: Int, _ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
+    let part = rest.prefix(remaining)
+    rest = rest.dropFirst(part.count)
+    events.append(.body(part))
+    guard part.count == remaining else {
+      state = .body(remaining: remaining - part.count)
+      return
     }
-    return String(decoding: take(end + 2).dropLast(2), as: UTF8.self)
+    state = .head
+    events.append(.end(trailers: []))
   }
 
-  private mutating func take(_ count: Int) -> [UInt8] {
-    defer { bytes.removeFirst(count) }
-    return Array(bytes.prefix(count))
+  private mutating func readChunkSize(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
+    guard holdLine(&rest, &events, of: "chunk line") else { return }
+    let line = held.dropLast(2)
+    held = []
+    let digits = line.prefix { $0 != UInt8(ascii: ";") }.trimmingBlanks
+    guard !digits.isEmpty, digits.allSatisfy(\.isHexDigit),
+      let size = Int(String(decoding: digits, as: UTF8.self), radix: 16)
+    else {
+      return fail(.init("a chunk size that is no number"), bytes: Array(line), &events)
+    }
+    state = size == 0 ? .trailers : .chunk(remaining: size)
+  }
+
+  private mutating func readChunk(_ remaining: Int, _ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
+    let part = rest.prefix(remaining)
+    rest = rest.dropFirst(part.count)
+    events.append(.body(part))
+    state = part.count == remaining ? .chunkEnd : .chunk(remaining: remaining - part.count)
+  }
+
+  private mutating func readChunkEnd(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
+    held.append(rest.removeFirst())
+    let expected: [UInt8] = [0x0D, 0x0A]
+    guard held == Array(expected.prefix(held.count)) else {
+      return fail(.init("a chunk that is longer than it says"), bytes: held, &events)
+    }
+    guard held.count == 2 else { return }
+    held = []
+    state = .chunkSize
+  }
+
+  private mutating func readTrailers(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
+    guard holdLine(&rest, &events, of: "trailer block"), held == [0x0D, 0x0A] || held.endsWithEmptyLine else { return }
+    let bytes = held
+    held = []
+    let lines = bytes.dropLast(2).split(separator: UInt8(ascii: "\n")).map { $0.dropLast() }
+    do {
+      events.append(.end(trailers: try RequestHead.fields(lines[...])))
+      state = .head
+    } catch {
+      fail(error, bytes: bytes, &events)
+    }
+  }
+}
+
+// MARK: - Lines
+
+extension RequestParser {
+  /// Moves the bytes up to the end of a line to those held.
+  ///
+  /// - Returns: Whether the line is complete and right.
+  private mutating func holdLine(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event], of what: String) -> Bool {
+    let part = rest.firstIndex(of: 0x0A).map { rest[...$0] } ?? rest
+    let begin = held.count
+    held.append(contentsOf: part)
+    rest = rest.dropFirst(part.count)
+    // A carriage return is right only before a line feed, and a line feed only after one.
+    for index in begin..<held.count {
+      let follows = index > 0 && held[index - 1] == 0x0D
+      if follows != (held[index] == 0x0A) {
+        fail(.init("a \(what) with a line that does not end with CR LF"), bytes: Array(held[...index]), &events)
+        return false
+      }
+      if index >= Self.limit {
+        fail(.init("a \(what) over \(Self.limit) bytes"), bytes: Array(held[...index]), &events)
+        return false
+      }
+    }
+    return held.last == 0x0A
+  }
+
+  private mutating func fail(_ error: RequestHead.Malformed, bytes: [UInt8], _ events: inout [Event]) {
+    state = .failed
+    held = []
+    events.append(.malformed(error, bytes: bytes))
+  }
+}
+
+extension [UInt8] {
+  fileprivate var endsWithEmptyLine: Bool { suffix(4).elementsEqual([0x0D, 0x0A, 0x0D, 0x0A]) }
+}
+
+extension UInt8 {
+  fileprivate var isHexDigit: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
+    }
   }
 }

@@ -1,104 +1,155 @@
 import Dispatch
 import FutureTree
 
-extension LoopbackServer {
-  /// The part of a server that its connections know. Sockets are touched on its queue only.
-  final class Engine: @unchecked Sendable {  // Because: what is not locked is confined to the queue.
-    typealias Route = @Sendable (LoopbackRequest) -> [LoopbackStep]
+/// What runs behind a `LoopbackServer`: one serial queue, the listener, the connections, the record and the waits.
+///
+/// # Invariants
+/// 1. `accepting`, `sleeping`, `channels`, `waits` and `isStopped` are touched on `queue` only; the record is changed there only.
+/// 2. `record` and `routes` are read from any thread, each under its own lock. Neither is held while the other is taken,
+///    and no closure of a user runs under one.
+/// 3. What a wait completes runs on no queue of ours: a consumer that blocks does not stop the server.
+final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
+  let queue = DispatchQueue(label: "FutureTreeTesting.LoopbackServer")
+  let record = Locked(LoopbackRecord())
+  let routes = Locked(LoopbackRoutes())
 
-    let routes = Locked<[String: Route]>([:])
-    let record = Locked(LoopbackRecord())
-    private let queue = DispatchQueue(label: "FutureTree.LoopbackServer")
-    private let listening: any DispatchSourceRead
-    private let listener: Int32
-    private var connections: [Int: ServerConnection] = [:]
-    private var conditions: [(holds: @Sendable (LoopbackRecord) -> Bool, promise: Promise<LoopbackRecord>)] = []
-    private var isStopped = false
+  private let listener: Int32
+  private let isOnQueue = DispatchSpecificKey<Bool>()
+  /// Entered once for each descriptor that is open.
+  private let descriptors = DispatchGroup()
+  private var accepting: (any DispatchSourceRead)?
+  /// `accepting` while it is suspended, because there were no descriptors.
+  private var sleeping: (any DispatchSourceRead)?
+  private var channels: [Int: ServerChannel] = [:]
+  private var waits: [ServerWait] = []
+  private var isStopped = false
 
-    init(listener: Int32) {
-      self.listener = listener
-      listening = DispatchSource.makeReadSource(fileDescriptor: listener, queue: queue)
+  init(listener: Int32) {
+    self.listener = listener
+    queue.setSpecific(key: isOnQueue, value: true)
+  }
+
+  func start() {
+    descriptors.enter()
+    let source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: queue)
+    source.setEventHandler { self.acceptConnections() }
+    source.setCancelHandler { [listener, descriptors] in
+      Socket.closeDescriptor(listener)
+      descriptors.leave()
     }
+    queue.sync { accepting = source }
+    source.activate()
+  }
 
-    func start() {
-      listening.setEventHandler { [unowned self] in accept() }
-      listening.setCancelHandler { [listener, self] in
-        Socket.closeDescriptor(listener)
-        withExtendedLifetime(self) {}
+  /// Closes everything, and returns when it is closed; on the queue itself, where it cannot wait: before.
+  func stop() {
+    if DispatchQueue.getSpecific(key: isOnQueue) == true {
+      queue.async { self.shutDown() }
+    } else {
+      queue.sync { shutDown() }
+      descriptors.wait()
+    }
+  }
+
+  private func shutDown() {
+    guard !isStopped else { return }
+    isStopped = true
+    accepting?.cancel()
+    accepting = nil
+    for channel in channels.values.sorted(by: { $0.id < $1.id }) { channel.handle(.serverStopped) }
+    let unfulfilled = waits
+    waits = []
+    for wait in unfulfilled { wait.fail(.stopped, record: record.withLock { $0 }) }
+    let released = routes.withLock { $0.removeAll() }
+    _ = released  // Its closures are released unlocked.
+  }
+}
+
+// MARK: - Connections
+
+extension ServerEngine {
+  private func acceptConnections() {
+    while !isStopped {
+      switch Socket.acceptConnection(on: listener) {
+      case .connection(let descriptor): open(descriptor)
+      case .noneWaits: return
+      case .exhausted: return acceptLater()
       }
-      listening.activate()
     }
+  }
 
-    /// Stops when what is under way on the queue is done. What still waits for a condition fails.
-    func stop() {
-      queue.async { [self] in
-        guard !isStopped else { return }
-        isStopped = true
-        listening.cancel()
-        for connection in connections.values { connection.close(.closedByServer) }
-        conditions = []
-      }
+  /// The listener would report what waits again and again, so it sleeps until something may have been freed.
+  private func acceptLater() {
+    sleeping = accepting
+    sleeping?.suspend()
+    queue.asyncAfter(deadline: .now() + .milliseconds(10)) {
+      self.sleeping?.resume()  // Also if it was cancelled meanwhile: a source that sleeps is never cancelled.
+      self.sleeping = nil
     }
+  }
 
-    func wait(until holds: @escaping @Sendable (LoopbackRecord) -> Bool) -> Future<LoopbackRecord> {
-      let promise = Promise<LoopbackRecord>()
-      queue.async { [self] in
-        guard !isStopped else { return }
-        conditions.append((holds, promise))
-        checkConditions()
-      }
-      return promise.future
-    }
+  private func open(_ descriptor: Int32) {
+    descriptors.enter()
+    note(.connectionOpened)
+    let id = record.withLock { $0.connections.count }
+    let channel = ServerChannel(id: id, descriptor: descriptor, engine: self)
+    channels[id] = channel
+    channel.start(greeting: routes.withLock { $0.greet() })
+  }
 
-    private func accept() {
-      while true {
-        switch Socket.accept(on: listener) {
-        case .connection(let descriptor): connectionOpened(descriptor)
-        case .noneWaits: return
-        case .noDescriptor: return rest()
-        }
-      }
-    }
+  /// The descriptor of a channel was closed.
+  func channelClosed(_ id: Int) {
+    channels[id] = nil
+    descriptors.leave()
+  }
 
-    private func connectionOpened(_ descriptor: Int32) {
-      let id = record.withLock { record in
-        record.connections.append(LoopbackConnection())
-        return record.connections.count - 1
-      }
-      connections[id] = ServerConnection(id: id, descriptor: descriptor, server: self, queue: queue)
-      checkConditions()
+  /// Chooses the answer to a request; nil: not at this moment.
+  func answer(_ sequence: Int, of connection: Int, at moment: LoopbackMoment) -> LoopbackAnswer? {
+    let request = record.withLock { $0.request(sequence, of: connection) }
+    let choice = routes.withLock {
+      $0.choose(method: request.method, target: request.target, path: request.path, at: moment)
     }
+    switch choice {
+    case .answer(let answer): return answer
+    case .ask(let handler): return handler(request)
+    case .later: return nil
+    }
+  }
+}
 
-    /// Lets the process close something: the source would call again and again while a connection waits.
-    private func rest() {
-      listening.suspend()
-      queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in listening.resume() }
-    }
+// MARK: - The record and who waits for it
 
-    /// Records a request, and says how it is answered.
-    func requestArrived(_ request: LoopbackRequest) -> [LoopbackStep] {
-      record.withLock { record in
-        record.requests.append(request)
-        record.connections[request.connection].paths.append(request.path)
-      }
-      checkConditions()
-      let route = routes.withLock { $0[request.path] }
-      return route?(request) ?? [.respond(status: 404)]
+extension ServerEngine {
+  /// Writes into the record, and completes the waits that it fulfils.
+  func note(_ change: LoopbackChange) {
+    let snapshot = record.withLock { record -> LoopbackRecord? in
+      record.apply(change)
+      return waits.isEmpty ? nil : record
     }
+    guard let snapshot else { return }
+    waits.removeAll { $0.isFulfilled(by: snapshot) }
+  }
 
-    func connectionClosed(_ id: Int, _ state: LoopbackConnection.State) {
-      connections[id] = nil
-      record.withLock { $0.connections[id].state = state }
-      checkConditions()
+  func add(_ wait: ServerWait, within limit: Duration) {
+    queue.async {
+      let snapshot = self.record.withLock { $0 }
+      guard !wait.isFulfilled(by: snapshot) else { return }
+      guard !self.isStopped else { return wait.fail(.stopped, record: snapshot) }
+      self.waits.append(wait)
+      wait.startTimer(limit, on: self.queue) { [weak self] in self?.expire(wait, after: limit) }
     }
+  }
 
-    private func checkConditions() {
-      guard !conditions.isEmpty else { return }
-      let record = record.withLock { $0 }
-      let fulfilled = conditions.filter { $0.holds(record) }.map(\.promise)
-      guard !fulfilled.isEmpty else { return }
-      conditions.removeAll { condition in fulfilled.contains { $0 === condition.promise } }
-      for promise in fulfilled { promise.succeed(record) }
+  /// Forgets a wait that nobody wants any more.
+  func remove(_ wait: ServerWait) {
+    queue.async {
+      wait.end()
+      self.waits.removeAll { $0 === wait }
     }
+  }
+
+  private func expire(_ wait: ServerWait, after limit: Duration) {
+    waits.removeAll { $0 === wait }
+    wait.fail(.timedOut(after: limit), record: record.withLock { $0 })
   }
 }

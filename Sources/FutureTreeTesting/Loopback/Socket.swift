@@ -4,110 +4,9 @@
   import Glibc
 #elseif canImport(Musl)
   import Musl
+#elseif canImport(Android)
+  import Android
 #endif
-
-/// The calls of POSIX that a loopback server needs, on sockets that never block.
-enum Socket {
-  enum Reading {
-    case bytes([UInt8])
-    case nothingYet
-    /// The peer closed or reset the connection.
-    case ended
-  }
-
-  /// Listens on 127.0.0.1, on a port that the system chooses.
-  static func listen() throws -> (descriptor: Int32, port: UInt16) {
-    #if canImport(Darwin)
-      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-    #elseif canImport(Musl)
-      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-    #else
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #endif
-    guard descriptor >= 0 else { throw LoopbackServerError(call: "socket", number: errno) }
-    var address = sockaddr_in()
-    #if canImport(Darwin)
-      address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
-    #endif
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        guard bind(descriptor, address, length) == 0 else { return "bind" }
-        guard systemListen(descriptor, 1_024) == 0 else { return "listen" }
-        return getsockname(descriptor, address, &length) == 0 ? "" : "getsockname"
-      }
-    }
-    guard status.isEmpty else {
-      let error = LoopbackServerError(call: status, number: errno)
-      close(descriptor)
-      throw error
-    }
-    neverBlock(descriptor)
-    return (descriptor, UInt16(bigEndian: address.sin_port))
-  }
-
-  enum Accepting {
-    case connection(Int32)
-    case noneWaits
-    /// One waits, and the process has no descriptor left for it.
-    case noDescriptor
-  }
-
-  static func accept(on listener: Int32) -> Accepting {
-    let descriptor = systemAccept(listener, nil, nil)
-    guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE ? .noDescriptor : .noneWaits }
-    neverBlock(descriptor)
-    #if canImport(Darwin)
-      var on: Int32 = 1
-      setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
-    #endif
-    return .connection(descriptor)
-  }
-
-  static func read(_ descriptor: Int32) -> Reading {
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    let count = recv(descriptor, &buffer, buffer.count, 0)
-    if count > 0 { return .bytes(Array(buffer.prefix(count))) }
-    if count == 0 { return .ended }
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? .nothingYet : .ended
-  }
-
-  /// Sends what fits. Returns how much that was, or nil if the connection is gone.
-  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int? {
-    #if canImport(Darwin)
-      let flags: Int32 = 0
-    #else
-      let flags = Int32(MSG_NOSIGNAL)
-    #endif
-    let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
-    if count >= 0 { return count }
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : nil
-  }
-
-  /// Makes the next `close` send a reset (RST).
-  static func resetOnClose(_ descriptor: Int32) {
-    var option = linger(l_onoff: 1, l_linger: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-  }
-
-  static func closeDescriptor(_ descriptor: Int32) {
-    close(descriptor)
-  }
-
-  private static func neverBlock(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL, 0) | O_NONBLOCK)
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-  }
-}
-
-// The functions of the system whose names are taken inside `Socket`.
-private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 { listen(descriptor, backlog) }
-
-private func systemAccept(
-  _ listener: Int32, _ address: UnsafeMutablePointer<sockaddr>?, _ length: UnsafeMutablePointer<socklen_t>?
-) -> Int32 { accept(listener, address, length) }
 
 /// The system refused what a loopback server needs.
 public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
@@ -116,16 +15,143 @@ public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
   /// The number of the error (`errno`).
   public let number: Int32
 
-  public var description: String { "\(call) failed: \(String(cString: strerror(number)))" }
+  public var description: String { "LoopbackServer: \(call) failed with errno \(number)" }
 }
 
-/// Exempts loopback from a proxy that the environment names: `URLSession` on Linux would ask that proxy for 127.0.0.1.
-enum ProxyEnvironment {
-  static let exemptLoopback: Void = {
-    for name in ["no_proxy", "NO_PROXY"] {
-      let current = getenv(name).map { String(cString: $0) } ?? ""
-      guard current != "*" else { continue }
-      setenv(name, current.isEmpty ? "127.0.0.1,localhost" : current + ",127.0.0.1,localhost", 1)
+/// The calls of POSIX that a loopback server needs, on sockets that never block.
+enum Socket {
+  /// Listens on 127.0.0.1, on a port that the system chooses.
+  static func listenOnLoopback() throws(LoopbackServerError) -> (descriptor: Int32, port: UInt16) {
+    #if canImport(Glibc)
+      let kind = Int32(SOCK_STREAM.rawValue)
+    #else
+      let kind = Int32(SOCK_STREAM)
+    #endif
+    let descriptor = socket(AF_INET, kind, 0)
+    guard descriptor >= 0 else { throw LoopbackServerError(call: "socket", number: errno) }
+    var address = sockaddr_in()
+    #if canImport(Darwin)
+      address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+    #endif
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let failure = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> LoopbackServerError? in
+        guard bind(descriptor, address, length) == 0 else { return .init(call: "bind", number: errno) }
+        guard listen(descriptor, 1_024) == 0 else { return .init(call: "listen", number: errno) }
+        guard getsockname(descriptor, address, &length) == 0 else { return .init(call: "getsockname", number: errno) }
+        return nil
+      }
     }
-  }()
+    if let failure {
+      closeDescriptor(descriptor)
+      throw failure
+    }
+    neverBlock(descriptor)
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  enum Accepted {
+    case connection(Int32)
+    case noneWaits
+    /// One waits, and the process or the system has nothing left for it.
+    case exhausted
+  }
+
+  static func acceptConnection(on listener: Int32) -> Accepted {
+    while true {
+      let descriptor = accept(listener, nil, nil)
+      if descriptor >= 0 {
+        neverBlock(descriptor)
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))  // Each piece of a drip is a packet.
+        #if canImport(Darwin)
+          setOption(descriptor, SOL_SOCKET, SO_NOSIGPIPE, Int32(1))
+        #endif
+        return .connection(descriptor)
+      }
+      switch errno {
+      case EINTR, ECONNABORTED: continue
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+      default: return .noneWaits
+      }
+    }
+  }
+
+  enum Received {
+    case bytes([UInt8])
+    case nothingYet
+    /// The peer closed or reset the connection.
+    case ended
+  }
+
+  static func receive(from descriptor: Int32) -> Received {
+    var status = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+      repeat { status = recv(descriptor, buffer.baseAddress, buffer.count, 0) } while status < 0 && errno == EINTR
+      count = max(0, status)
+    }
+    if status > 0 { return .bytes(bytes) }
+    if status == 0 { return .ended }
+    return errno == EAGAIN || errno == EWOULDBLOCK ? .nothingYet : .ended
+  }
+
+  /// Sends what fits.
+  ///
+  /// - Returns: How many bytes that were; nil if the connection is gone.
+  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int? {
+    #if canImport(Darwin)
+      let flags: Int32 = 0  // SO_NOSIGPIPE stands for it.
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    while true {
+      let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
+      if count >= 0 { return count }
+      if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
+      guard errno == EINTR else { return nil }
+    }
+  }
+
+  /// Whether the peer has closed or reset the connection, even if bytes before that were not read.
+  static func peerHasLeft(_ descriptor: Int32) -> Bool {
+    #if os(Linux) || os(Android)
+      let leaving: Int16 = 0x2000  // POLLRDHUP, which needs _GNU_SOURCE.
+    #else
+      let leaving = Int16(POLLHUP)  // Darwin watches for it only if asked.
+    #endif
+    var entry = pollfd(fd: descriptor, events: leaving, revents: 0)
+    guard poll(&entry, 1, 0) > 0 else { return false }
+    return entry.revents & (leaving | Int16(POLLHUP) | Int16(POLLERR)) != 0
+  }
+
+  /// Sends FIN.
+  static func finishSending(_ descriptor: Int32) {
+    _ = shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// Reads what is there, because closing with bytes unread sends RST in place of FIN.
+  static func drain(_ descriptor: Int32) {
+    for _ in 0..<64 {
+      guard case .bytes = receive(from: descriptor) else { return }
+    }
+  }
+
+  /// Makes the next close send RST.
+  static func resetOnClose(_ descriptor: Int32) {
+    setOption(descriptor, SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+  }
+
+  static func closeDescriptor(_ descriptor: Int32) {
+    _ = close(descriptor)
+  }
+
+  private static func neverBlock(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL, 0) | O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  private static func setOption<Value>(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Value) {
+    _ = withUnsafeBytes(of: value) { setsockopt(descriptor, level, name, $0.baseAddress, socklen_t($0.count)) }
+  }
 }

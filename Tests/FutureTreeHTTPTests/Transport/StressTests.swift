@@ -88,7 +88,7 @@ private enum Stress {
       var least = Held()
       for _ in 0..<looks {
         _ = try await loader.load(try HTTPRequest(server.url("/"))).value
-        let open = server.record.openConnections
+        let open = server.record.openConnectionCount
         least.descriptors = min(least.descriptors, entries(of: "/proc/self/fd") - 2 * open)
         least.threads = min(least.threads, entries(of: "/proc/self/task"))
       }
