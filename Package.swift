@@ -20,7 +20,7 @@ let package = Package(
       path: "Examples/QuickStart"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting"]),
     .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting"]),
-    .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTreeTesting"]),
+    .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

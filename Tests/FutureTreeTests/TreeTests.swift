@@ -19,6 +19,7 @@ import Testing
            └─ onFailure  pending
         """)
     #expect(branches[0].tree().entries.count == 4)
+    promise.succeed(1)
   }
 
   @Test("a future that waits for several is drawn once, and referred to")
@@ -33,6 +34,7 @@ import Testing
         promise  pending, 1 wants it
         └─ all   (see above)
         """)
+    for promise in promises { promise.succeed(1) }
   }
 
   @Test("it says what was asked, what was withheld, and how a future ended")

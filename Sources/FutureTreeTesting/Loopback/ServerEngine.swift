@@ -82,9 +82,13 @@ extension ServerEngine {
   private func acceptLater() {
     sleeping = accepting
     sleeping?.suspend()
-    queue.asyncAfter(deadline: .now() + .milliseconds(10)) {
-      self.sleeping?.resume()  // Also if it was cancelled meanwhile: a source that sleeps is never cancelled.
-      self.sleeping = nil
+    // No timer: the first one of a process takes a descriptor on Linux, and Dispatch traps if there is none.
+    DispatchQueue(label: "FutureTreeTesting.LoopbackServer.nap").async {
+      Socket.nap()
+      self.queue.async {
+        self.sleeping?.resume()  // Also if it was cancelled meanwhile: its cancel handler waits for that.
+        self.sleeping = nil
+      }
     }
   }
 

@@ -146,6 +146,11 @@ enum Socket {
     _ = close(descriptor)
   }
 
+  /// Blocks the thread for ten milliseconds.
+  static func nap() {
+    _ = usleep(10_000)
+  }
+
   private static func neverBlock(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL, 0) | O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -34,27 +34,29 @@ import Testing
     #expect(try HTTPURL("http://\(host):8080/").port == 8080)
   }
 
-  @Test(
-    "what parsers read differently is refused",
-    arguments: [
-      "", "example.com", "/path", "ftp://example.com/", "file:///etc/passwd", "javascript:1", "http:/example.com",
-      "http://", "http:///path", "http://user@example.com/", "http://user:secret@example.com/", "http://@example.com/",
-      "http://127.0.0.1:1\\@localhost/", "http://ho%0Ast/", "http://ho%73t/", "http://１２７.0.0.1/",
-      "http://bücher.example/",
-      "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://127.1/", "http://127.0.0.01/",
-      "http://1.2.3.4.5/", "http://256.0.0.1/", "http://1.2.3.4./", "http://a..b/", "http://.example/",
-      "http://-a.example/",
-      "http://a-.example/", "http://a b/", "http://a\tb/", "http://a\u{0}b/", "http://[::1/", "http://[::1]x/",
-      "http://[1::2::3]/", "http://[12345::]/", "http://[::1%25lo]/", "http://[1:2:3:4:5:6:7]/",
-      "http://example.com:0/",
-      "http://example.com:65536/", "http://example.com:/", "http://example.com:+80/", "http://example.com:8 0/",
-      "http://example.com/a b", "http://example.com/a\r\nX: y", "http://example.com/%zz", "http://example.com/%2",
-      "http://example.com/a[b]", "http://example.com/\"", "http://example.com/<", "http://example.com/a\\b",
-      "http://example.com/ä", "http://a\(String(repeating: "b", count: 63)).example/",
-    ])
-  func refused(text: String) {
-    let error = #expect(throws: HTTPError.self) { _ = try HTTPURL(text) }
-
-    #expect(error?.code == .invalidURL)
+  @Test("what parsers read differently is refused")
+  func refused() {
+    for text in Self.refused {
+      let error = #expect(throws: HTTPError.self, "\(text.debugDescription)") { _ = try HTTPURL(text) }
+      #expect(error?.code == .invalidURL)
+    }
   }
+
+  /// In no list of arguments, because test runners print those, control bytes and all.
+  private static let refused = [
+    "", "example.com", "/path", "ftp://example.com/", "file:///etc/passwd", "javascript:1", "http:/example.com",
+    "http://", "http:///path", "http://user@example.com/", "http://user:secret@example.com/", "http://@example.com/",
+    "http://127.0.0.1:1\\@localhost/", "http://ho%0Ast/", "http://ho%73t/", "http://１２７.0.0.1/",
+    "http://bücher.example/",
+    "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://127.1/", "http://127.0.0.01/",
+    "http://1.2.3.4.5/", "http://256.0.0.1/", "http://1.2.3.4./", "http://a..b/", "http://.example/",
+    "http://-a.example/",
+    "http://a-.example/", "http://a b/", "http://a\tb/", "http://a\u{0}b/", "http://[::1/", "http://[::1]x/",
+    "http://[1::2::3]/", "http://[12345::]/", "http://[::1%25lo]/", "http://[1:2:3:4:5:6:7]/",
+    "http://example.com:0/",
+    "http://example.com:65536/", "http://example.com:/", "http://example.com:+80/", "http://example.com:8 0/",
+    "http://example.com/a b", "http://example.com/a\r\nX: y", "http://example.com/%zz", "http://example.com/%2",
+    "http://example.com/a[b]", "http://example.com/\"", "http://example.com/<", "http://example.com/a\\b",
+    "http://example.com/ä", "http://a\(String(repeating: "b", count: 63)).example/",
+  ]
 }
