@@ -13,6 +13,7 @@ import FutureTree
 public final class ManualExecutor: Sendable {
   private let jobs = Locked<[FutureExecutor.Job]>([])
 
+  /// An executor without jobs.
   public init() {}
 
   /// The executor to hand to operators.

@@ -32,13 +32,17 @@ public final class MockLoader: HTTPLoader {
 
   /// A request to cancel that reached the mock, and what it was meant for.
   public struct ReceivedCancel: Sendable {
+    /// What was loaded.
     public let request: HTTPRequest
+    /// How far the request to cancel went.
     public let options: CancellationOptions
+    /// Why.
     public let reason: CancellationReason
   }
 
   private let state = Locked(State())
 
+  /// A loader without answers.
   public init() {}
 
   /// The requests that were loaded, in order.
@@ -50,6 +54,7 @@ public final class MockLoader: HTTPLoader {
   /// How many answers have not been used.
   public var unusedAnswers: Int { state.withLock { $0.answers.count } }
 
+  /// Uses the next answer.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     let answer: Answer? = state.withLock { state in
       state.requests.append(request)

@@ -17,6 +17,7 @@ public struct TreeSnapshot: Sendable, Hashable {
   public struct Entry: Sendable, Hashable {
     /// The name that `named(_:)` gave it, or what made it.
     public let name: String
+    /// What it is doing, or how it ended.
     public let state: State
     /// How many want its value: derived futures, tokens, awaiting tasks.
     public let consumers: Int

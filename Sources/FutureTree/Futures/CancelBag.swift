@@ -11,6 +11,7 @@
 public final class CancelBag: Sendable {
   private let contents = Contents()
 
+  /// An empty bag.
   public init() {}
 
   deinit {

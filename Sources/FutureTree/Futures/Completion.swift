@@ -30,6 +30,7 @@ public enum Completion<Value: Sendable>: Sendable {
 }
 
 extension Completion where Value == Void {
+  /// A success with nothing to tell.
   public static var success: Completion { .success(()) }
 }
 

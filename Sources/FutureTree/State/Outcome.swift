@@ -52,8 +52,11 @@ extension Outcome: Equatable where Value: Equatable {
 
 /// The three ways in which a future ends, without what came of it.
 public enum Ending: Sendable, Hashable {
+  /// With a value.
   case succeeded
+  /// With an error.
   case failed
+  /// It was given up.
   case cancelled
 }
 
@@ -64,6 +67,7 @@ public struct FutureCancelled: Error, Hashable, CustomStringConvertible {
   /// Why the future was cancelled, and which line asked.
   public let reason: CancellationReason
 
+  /// For bodies that end their future `.cancelled` by throwing.
   public init(reason: CancellationReason) {
     self.reason = reason
   }

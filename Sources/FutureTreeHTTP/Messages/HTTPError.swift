@@ -11,6 +11,7 @@
 public struct HTTPError: Error, Sendable {
   /// What went wrong, to tell cases apart. Later versions may add codes.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
+    /// The name of the code, such as `timedOut`; it holds no secrets and suits a metric.
     public let description: String
 
     init(_ description: String) {
@@ -18,6 +19,7 @@ public struct HTTPError: Error, Sendable {
     }
   }
 
+  /// What went wrong.
   public let code: Code
 
   /// What is wrong, where, and what to do about it.
@@ -26,6 +28,7 @@ public struct HTTPError: Error, Sendable {
   /// What the platform reported, if it reported anything. Its own description may hold secrets: do not print it.
   public let underlying: (any Error)?
 
+  /// An error; layers and loaders of your own may use the codes that are here.
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
@@ -83,8 +86,10 @@ extension HTTPError.Code {
 }
 
 extension HTTPError: CustomStringConvertible, CustomReflectable {
+  /// Code and message.
   public var description: String { "\(code): \(message)" }
 
+  /// Code and message, without what the platform reported.
   public var customMirror: Mirror {
     Mirror(self, children: ["code": code.description, "message": message], displayStyle: .struct)
   }

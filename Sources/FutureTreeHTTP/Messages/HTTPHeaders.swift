@@ -12,7 +12,9 @@
 public struct HTTPHeaders: Sendable {
   /// One header field.
   public struct Field: Sendable, Hashable {
+    /// The name, as it was spelled.
     public let name: String
+    /// The value.
     public let value: String
 
     /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`, which says where.

@@ -24,13 +24,21 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
     self.name = name
   }
 
+  /// Asks for the resource (RFC 9110, section 9.3.1).
   public static let get = HTTPMethod(known: "GET")
+  /// Asks for the header fields of the resource (9.3.2).
   public static let head = HTTPMethod(known: "HEAD")
+  /// Hands the body to the resource (9.3.3).
   public static let post = HTTPMethod(known: "POST")
+  /// Puts the body in the place of the resource (9.3.4).
   public static let put = HTTPMethod(known: "PUT")
+  /// Changes the resource as the body says (RFC 5789).
   public static let patch = HTTPMethod(known: "PATCH")
+  /// Removes the resource (9.3.5).
   public static let delete = HTTPMethod(known: "DELETE")
+  /// Asks what can be done with the resource (9.3.7).
   public static let options = HTTPMethod(known: "OPTIONS")
 
+  /// The method as it is sent.
   public var description: String { name }
 }

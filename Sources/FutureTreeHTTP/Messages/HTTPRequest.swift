@@ -10,10 +10,13 @@
 /// bytes in method, header name or value, header fields that say where the message ends, user information in the URL.
 /// Nothing is dropped or rewritten silently. A request that is loaded twice is two executions.
 public struct HTTPRequest: Sendable {
+  /// What is to be done.
   public let method: HTTPMethod
+  /// What it is to be done with.
   public let url: HTTPURL
   /// The header fields that were set. The transport adds `Host`, `Content-Type`, and what frames the body.
   public private(set) var headers = HTTPHeaders()
+  /// What is sent with it.
   public var body: HTTPBody = .empty
   private var options = HTTPRequestOptions()
 
@@ -29,6 +32,7 @@ public struct HTTPRequest: Sendable {
     self.init(method, try HTTPURL(url))
   }
 
+  /// A request for a URL that was parsed before.
   public init(_ method: HTTPMethod, _ url: HTTPURL) {
     self.method = method
     self.url = url

@@ -4,11 +4,14 @@ import Foundation
 public struct HTTPResponse: Sendable {
   /// What was asked.
   public let request: HTTPRequest
+  /// What became of it.
   public let status: HTTPStatus
   /// The header fields. Platforms join fields of one name, and may change their order and the case of their names.
   public let headers: HTTPHeaders
+  /// The whole body; empty if there is none.
   public let body: Data
 
+  /// An answer, for loaders of your own and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()) {
     self.request = request
     self.status = status

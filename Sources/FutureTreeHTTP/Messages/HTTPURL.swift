@@ -9,6 +9,7 @@
 /// signs and control bytes in a host, numbers that are not four decimal bytes) is refused, because a check and the
 /// connection that follows it must mean the same host.
 public struct HTTPURL: Sendable, Hashable {
+  /// How the connection is made.
   public enum Scheme: String, Sendable {
     case http
     case https
@@ -17,6 +18,7 @@ public struct HTTPURL: Sendable, Hashable {
     public var defaultPort: UInt16 { self == .http ? 80 : 443 }
   }
 
+  /// How the connection is made.
   public let scheme: Scheme
   /// A name in lower case, four decimal bytes, or an IPv6 address in brackets.
   public let host: String

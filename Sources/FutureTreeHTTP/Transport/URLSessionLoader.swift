@@ -37,6 +37,7 @@ public final class URLSessionLoader: HTTPLoader {
     /// How many connections to one host are open at once. Requests beyond it wait, and their deadline does not.
     public var maximumConnectionsPerHost: Int
 
+    /// The defaults suit a client of an API.
     public init(
       timeout: Duration? = .seconds(60), maximumBodySize: Int = 64 << 20, maximumConnectionsPerHost: Int = 6
     ) {
@@ -62,6 +63,9 @@ public final class URLSessionLoader: HTTPLoader {
     session.finishTasksAndInvalidate()
   }
 
+  /// Sends a request. A request that the platform would change is refused with an `HTTPError`.
+  ///
+  /// - Returns: a future that completes on a thread of the session, once, with the whole answer.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     let urlRequest: URLRequest
     do { urlRequest = try URLRequest(request) } catch { return .failed(error) }
@@ -85,6 +89,7 @@ public final class URLSessionLoader: HTTPLoader {
 /// request[option: RequestTimeout.self] = .seconds(5)
 /// ```
 public enum RequestTimeout: HTTPRequestOption {
+  /// The loader decides.
   public static var defaultValue: Duration? { nil }
 }
 
