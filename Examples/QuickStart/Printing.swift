@@ -4,12 +4,14 @@ func title(_ text: String) {
   print("\n\(text)\n\(String(repeating: "-", count: text.count))")
 }
 
-/// Prints a line about a future that has completed: the picture of it, and for a success what it brought.
+/// Prints a line about a future that has completed: its name and its state, by the picture of it, and what it brought.
 func report<Value: Sendable>(_ future: Future<Value>, _ outcome: Outcome<Value>) {
+  guard let entry = future.tree().entries.first else { return }
+  let name = entry.name + String(repeating: " ", count: max(0, 20 - entry.name.count))
   switch outcome {
-  case .success(let values as [any Sendable]): print("\(future.tree()), \(values.count) of them")
-  case .success(let value): print("\(future.tree()): \(value)")
-  case .failure, .cancelled: print(future.tree())
+  case .success(let values as [any Sendable]): print("\(name)\(entry.state): \(values.count) of them")
+  case .success(let value): print("\(name)\(entry.state): \(value)")
+  case .failure, .cancelled: print("\(name)\(entry.state)")
   }
 }
 
