@@ -11,6 +11,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upst
     let index: Int
     /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
+    /// The input has ended and told this slot.
+    @exclusivity(unchecked) fileprivate var wasTold = false
 
     fileprivate init(join: Join, index: Int, step: @escaping Step) {
       self.join = join
@@ -41,7 +43,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upst
       }
       let isWanted = lock.withLock {
         guard state.isPending else { return false }
-        slot.input = Unmanaged.passUnretained(input)
+        if !slot.wasTold { slot.input = Unmanaged.passUnretained(input) }
         return true
       }
       if !isWanted { leave([Link(node: input, entry: slot)]) }
@@ -52,6 +54,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upst
   final func told(_ slot: Slot) -> Bool {
     lock.withLock {
       slot.input = nil
+      slot.wasTold = true
       return state.isPending
     }
   }

@@ -5,10 +5,12 @@ extension Node {
   enum InnerRole {
     /// What was asked is asked of it.
     case work
-    /// What was asked was consumed; only what is stronger will be asked of it.
-    case answer
+    /// It answers a request, which is consumed by that; only what is stronger is asked of it.
+    case answer(to: CancelRequest)
     /// It cleans up after a cancellation and is never asked.
     case cleanUp
+
+    var isCleanUp: Bool { if case .cleanUp = self { true } else { false } }
   }
 
   /// Makes this future take its outcome from `inner`. Returns whether it has ended by that.
@@ -17,7 +19,7 @@ extension Node {
   @usableFromInline final func link(to inner: Node, as role: InnerRole) -> Bool {
     guard inner !== self else { return fail(CompletedWithItself()) }
     guard ending == nil else {
-      let request = role == .work ? lock.withLock { state.requests.asked?.forwarded } : nil
+      let request = lock.withLock { requestForInner(as: role) }
       if let request { _ = Wave.run(Wave.Arrival(node: inner, request: request)) }
       return false
     }
@@ -27,20 +29,30 @@ extension Node {
     }
     var arrival: Wave.Arrival?
     lock.withLock {
-      guard state.isPending, state.link(isCleanUp: role == .cleanUp) else {
+      guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
         arrival = Wave.Arrival(
-          node: inner, request: role == .work ? state.requests.asked?.forwarded : nil, asker: self, departure: .leaves)
+          node: inner, request: requestForInner(as: role), asker: self, departure: .leaves)
         return
       }
       upstream = Unmanaged.passUnretained(inner)
-      let request = role == .work ? state.requests.asked?.forwarded : nil
+      let request = requestForInner(as: role)
       guard request != nil || state.isAbandoned else { return }
       arrival = Wave.Arrival(
         node: inner, request: request, asker: self, departure: state.isAbandoned ? .losesInterest : .stays)
     }
     if let arrival { _ = Wave.run(arrival) }
     return false
+  }
+
+  /// What of the stored request the inner future is asked. Called under the lock.
+  private func requestForInner(as role: InnerRole) -> CancelRequest? {
+    guard let asked = state.requests.asked else { return nil }
+    switch role {
+    case .work: return asked.forwarded
+    case .answer(let consumed): return asked.isStronger(than: consumed) ? asked.forwarded : nil
+    case .cleanUp: return nil
+    }
   }
 }
 

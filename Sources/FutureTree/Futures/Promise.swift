@@ -114,7 +114,7 @@ extension Promise {
       { source, request in
         let received = ReceivedCancelRequest<Value>(source: source, request: request)
         if case .complete(let completion) = handler(received) {
-          source.keepPromise(completion, innerRole: .answer)
+          source.keepPromise(completion, innerRole: .answer(to: request))
         }
       }, on: executor)
     return CancelHandler(entry: entry)
@@ -137,7 +137,7 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   /// - Returns: `false` if the promise was completed or sealed before.
   @discardableResult
   public func complete(_ completion: Completion<Value>) -> Bool {
-    source.keepPromise(completion, innerRole: .answer)
+    source.keepPromise(completion, innerRole: .answer(to: request))
   }
 }
 

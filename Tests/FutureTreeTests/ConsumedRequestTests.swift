@@ -1,0 +1,36 @@
+import FutureTree
+import Testing
+
+@Suite("Law 8: what an answer consumes") struct ConsumedRequestTests {
+  @Test("a stronger request that came before the answer is not consumed by it: the inner future is asked")
+  func strongerBeforeTheAnswer() {
+    let inner = Promise<Int>()
+    let received = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let promise = Promise<Int>()
+    promise.onRequestCancel { request in
+      received.value = request
+      return .continue
+    }
+
+    promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "weak")
+    promise.future.cancel(reason: "strong")
+    received.value?.complete(.completeUsing(inner.future))
+
+    #expect(inner.cancelRequest?.reason.message == "strong")
+    inner.succeed(1)
+    #expect(promise.future.state == "success(1)")
+  }
+
+  @Test("the request that it answers is consumed: the inner future is not asked")
+  func answered() {
+    let inner = Promise<Int>()
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .complete(.completeUsing(inner.future)) }
+
+    promise.future.cancel()
+
+    #expect(inner.cancelRequest == nil)
+    inner.succeed(1)
+    #expect(promise.future.state == "success(1)")
+  }
+}
