@@ -16,9 +16,10 @@ public final class ManualExecutor: Sendable {
   /// An executor without jobs.
   public init() {}
 
-  /// The executor to hand to operators.
+  /// The executor to hand to operators. It does not keep this object alive: when this object goes, jobs that did not run are
+  /// dropped, and their futures fail.
   public var executor: FutureExecutor {
-    .custom { [self] job in jobs.withLock { $0.append(job) } }
+    .custom { [weak self] job in self?.jobs.withLock { $0.append(job) } }
   }
 
   /// How many jobs wait.

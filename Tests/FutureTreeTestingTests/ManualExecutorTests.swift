@@ -24,4 +24,16 @@ import Testing
 
     #expect(length.outcomeIfCompleted == .failure(DroppedJob()))
   }
+
+  @Test("an executor that goes drops its jobs: nothing hangs and nothing is leaked")
+  func gone() {
+    var executor: ManualExecutor? = ManualExecutor()
+    let future = executor.map { Future.succeeded(1).map(on: $0.executor) { $0 } }
+    weak let observed = executor
+
+    executor = nil
+
+    #expect(observed == nil)
+    #expect(future?.outcomeIfCompleted == .failure(DroppedJob()))
+  }
 }
