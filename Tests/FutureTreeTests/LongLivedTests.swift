@@ -158,4 +158,20 @@ struct LongLivedTests {
     kept.value = nil
     #expect(census.alive == 0)
   }
+
+  @Test("a token keeps neither the value nor the future of a completed future alive")
+  func token() {
+    let census = Census()
+    var promise: Promise<Probe>? = Promise<Probe>()
+    let token = promise?.future.cancelToken()
+    let asked = promise?.future.cancelToken()
+    asked?.cancel(.doNotForwardIfOthersWaiting)
+
+    promise?.succeed(census.probe())
+    promise = nil
+
+    #expect(census.alive == 0)
+    #expect(token?.cancel().effect == .tooLate(.succeeded))
+    #expect(asked?.cancel().effect == .tooLate(.succeeded))
+  }
 }

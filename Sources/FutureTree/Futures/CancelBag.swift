@@ -22,7 +22,7 @@ public final class CancelBag: Sendable {
   public func insert(_ token: CancelToken) {
     contents.insert(token)
     let observation = token.whenCompleted { [weak contents, id = ObjectIdentifier(token)] in contents?.remove(id) }
-    contents.add(observation, for: token)
+    if let observation { contents.add(observation, for: token) }
   }
 
   /// Cancels everything in the bag, and empties it. The bag can be filled again.

@@ -8,18 +8,36 @@
 /// While a token lives, the future is wanted: requests with `doNotForwardIfOthersWaiting` stop there. A token that asked
 /// wants no longer. Dropping a token withdraws its interest and is not a request; if others asked before and it was the
 /// last consumer, what was withheld is delivered (law 13).
+///
+/// A token holds its future only while that is pending, and never its outcome.
 public final class CancelToken: Sendable {
-  private let node: Node
-  private let interest: Interest
+  private enum Target {
+    case pending(Node)
+    case ended(Ending)
+  }
+
+  private let target: Locked<Target>
+  private let interest = Interest()
+  private let observation: Observation
 
   init(_ node: Node) {
-    self.node = node
-    interest = Interest()
     node.beginInterest(interest)
+    let target = Locked(Target.pending(node))
+    self.target = target
+    observation = Observation(
+      observer: Observer(of: node) { node in
+        guard let ending = node.state.ending else { return }
+        let previous = target.withLock { target in
+          defer { target = .ended(ending) }
+          return target
+        }
+        _ = previous  // Freed here, not under the lock.
+      })
   }
 
   deinit {
-    node.endInterest(interest)
+    observation.end()
+    if case .pending(let node) = target.value { node.endInterest(interest) }
   }
 
   /// Asks the future to cancel, as the consumer that this token is.
@@ -30,15 +48,23 @@ public final class CancelToken: Sendable {
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> CancelReceipt {
-    let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
-    return Wave.run(
-      Wave.Arrival(
-        node: node, request: CancelRequest(options: options, reason: reason), asker: interest, departure: .leaves))
+    switch target.value {
+    case .ended(let ending):
+      return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0)
+    case .pending(let node):
+      let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
+      let request = CancelRequest(options: options, reason: reason)
+      return Wave.run(Wave.Arrival(node: node, request: request, asker: interest, departure: .leaves))
+    }
   }
 
   /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
-  func whenCompleted(_ body: @escaping @Sendable () -> Void) -> Observation {
-    Observation(observer: Observer(of: node) { _ in body() })
+  func whenCompleted(_ body: @escaping @Sendable () -> Void) -> Observation? {
+    guard case .pending(let node) = target.value else {
+      body()
+      return nil
+    }
+    return Observation(observer: Observer(of: node) { _ in body() })
   }
 
   /// What is counted for a token: an entry that is in no list.
