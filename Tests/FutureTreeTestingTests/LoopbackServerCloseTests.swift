@@ -49,6 +49,7 @@ import Testing
 
     #expect(record.connections.filter { $0.state != .open }.map(\.abandonedTarget) == ["/slow?3"])
     #expect(record.openConnectionCount == 5)  // The four others, and the client of the suite.
+    withExtendedLifetime(clients) {}
   }
 
   @Test("a close between requests abandons nothing", arguments: [0, 1])

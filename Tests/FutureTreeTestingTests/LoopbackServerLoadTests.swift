@@ -42,6 +42,7 @@ import Testing
     #expect(record.openConnectionCount == 500)
     #expect(after.abandonedPaths == Array(repeating: "/stalled", count: 250))
     #expect(after.openConnectionCount == 250)
+    withExtendedLifetime(clients) {}
   }
 
   @Test("stopping gives every descriptor back")
@@ -64,7 +65,7 @@ import Testing
 
     #expect(open == paths.count + 1)
     #expect(descriptorCount(boundTo: server.port) == 0)
-    _ = clients
+    withExtendedLifetime(clients) {}
   }
 
   @Test("dropping a server stops it, also with a wait under way")
