@@ -37,8 +37,13 @@ public final class LoopbackServer: Sendable {
   public init() throws(LoopbackServerError) {
     ProxyEnvironment.exemptLoopback
     let (listener, port) = try Socket.listenOnLoopback()
+    do {
+      engine = ServerEngine(listener: listener, poller: try Poller())
+    } catch {
+      Socket.closeDescriptor(listener)
+      throw error
+    }
     self.port = Int(port)
-    engine = ServerEngine(listener: listener)
     engine.start()
   }
 

@@ -4,9 +4,7 @@ import Dispatch
 ///
 /// # Invariants
 /// 1. Everything here runs on the server's queue.
-/// 2. The descriptor is closed when the last source on it has been cancelled: a source must not watch a descriptor whose
-///    number the system gave to somebody else.
-/// 3. A source that is suspended is resumed before it is cancelled; Dispatch traps otherwise.
+/// 2. The descriptor is touched only before `isClosed`: its number may belong to somebody else after that.
 final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
   let id: Int
   private let descriptor: Int32
@@ -15,9 +13,7 @@ final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
   private var events: ArraySlice<Conversation.Event> = []
   private var isHandling = false
 
-  private let reader: any DispatchSourceRead
   private var isReading = true
-  private var writer: (any DispatchSourceWrite)?
   private var timer: (any DispatchSourceTimer)?
   private var watch: (any DispatchSourceTimer)?
   private var heldAt: (gate: LoopbackGate, id: Int)?
@@ -25,17 +21,15 @@ final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
   private var hasFinishedSending = false
 
   private var isClosed = false
-  private var sourceCount = 0
 
   init(id: Int, descriptor: Int32, engine: ServerEngine) {
     self.id = id
     self.descriptor = descriptor
     self.engine = engine
-    reader = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: engine.queue)
   }
 
   func start(greeting: LoopbackAnswer?) {
-    activate(reader) { $0.receive() }
+    tellMe(when: .readable)
     handle(.accepted(greeting))
   }
 
@@ -51,6 +45,7 @@ final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
   }
 
   private func perform(_ action: Conversation.Action) {
+    guard !isClosed else { return }
     switch action {
     case .requestBegan(let request): engine.note(.requestBegan(request, connection: id))
     case .bodyArrived(let bytes): engine.note(.bodyArrived(bytes, connection: id))
@@ -76,13 +71,22 @@ final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
 // MARK: - Reading and writing
 
 extension ServerChannel {
-  /// Reads until nothing is there: Dispatch on Linux reports a connection that was reset once, whatever is left to read.
+  /// Asks to be told when the socket is ready. It is told once.
+  private func tellMe(when readiness: Poller.Readiness) {
+    engine.poller.watch(descriptor, for: readiness) { ready in
+      self.engine.queue.async {
+        if ready.contains(.readable) { self.receive() }
+        if ready.contains(.writable) { self.roomCame() }
+      }
+    }
+  }
+
   private func receive() {
     for _ in 0..<16 {
       guard !isClosed, isReading else { return }
       switch Socket.receive(from: descriptor) {
       case .bytes(let bytes): handle(.received(bytes))
-      case .nothingYet: return
+      case .nothingYet: return tellMe(when: .readable)
       case .ended: return handle(.clientLeft)
       }
     }
@@ -96,26 +100,15 @@ extension ServerChannel {
   private func write() {
     while !unsent.isEmpty {
       guard let count = Socket.write(unsent, to: descriptor) else { return writeFailed() }
-      guard count > 0 else { return awaitRoom() }
+      guard count > 0 else { return tellMe(when: .writable) }
       unsent = unsent.dropFirst(count)
     }
-    writer?.cancel()
-    writer = nil
     handle(.written)
   }
 
   private func writeFailed() {
     unsent = []
-    writer?.cancel()
-    writer = nil
     handle(.clientLeft)
-  }
-
-  private func awaitRoom() {
-    guard writer == nil else { return }
-    let source = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: engine.queue)
-    writer = source
-    activate(source) { $0.roomCame() }
   }
 
   private func roomCame() {
@@ -129,10 +122,8 @@ extension ServerChannel {
     if reads {
       watch?.cancel()
       watch = nil
-      reader.resume()
       receiveLater()  // What was reported before reading stopped is not reported again.
     } else {
-      reader.suspend()
       watchWithoutReading()
     }
   }
@@ -191,27 +182,18 @@ extension ServerChannel {
       Socket.finishSending(descriptor)
       Socket.drain(descriptor)
     }
-    if !isReading { reader.resume() }
-    reader.cancel()
-    writer?.cancel()
     timer?.cancel()
     watch?.cancel()
-    (writer, timer, watch) = (nil, nil, nil)
-  }
-
-  /// Starts a source; the descriptor outlives it.
-  private func activate(_ source: any DispatchSourceProtocol, _ body: @escaping @Sendable (ServerChannel) -> Void) {
-    sourceCount += 1
-    source.setEventHandler { body(self) }
-    source.setCancelHandler { self.sourceEnded() }
-    source.activate()
-  }
-
-  private func sourceEnded() {
-    sourceCount -= 1
-    guard isClosed, sourceCount == 0 else { return }
+    (timer, watch) = (nil, nil)
+    engine.poller.forget(descriptor)
     Socket.closeDescriptor(descriptor)
     engine.channelClosed(id)
+  }
+
+  /// Starts a timer.
+  private func activate(_ timer: any DispatchSourceTimer, _ body: @escaping @Sendable (ServerChannel) -> Void) {
+    timer.setEventHandler { body(self) }
+    timer.activate()
   }
 }
 

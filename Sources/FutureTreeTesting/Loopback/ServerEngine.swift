@@ -4,7 +4,7 @@ import FutureTree
 /// What runs behind a `LoopbackServer`: one serial queue, the listener, the connections, the record and the waits.
 ///
 /// # Invariants
-/// 1. `accepting`, `sleeping`, `channels`, `waits` and `isStopped` are touched on `queue` only; the record is changed there only.
+/// 1. `channels`, `waits` and `isStopped` are touched on `queue` only; the record is changed there only.
 /// 2. `record` and `routes` are read from any thread, each under its own lock. Neither is held while the other is taken,
 ///    and no closure of a user runs under one.
 /// 3. What a wait completes runs on no queue of ours: a consumer that blocks does not stop the server.
@@ -13,32 +13,26 @@ final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
   let record = Locked(LoopbackRecord())
   let routes = Locked(LoopbackRoutes())
 
+  let poller: Poller
   private let listener: Int32
   private let isOnQueue = DispatchSpecificKey<Bool>()
-  /// Entered once for each descriptor that is open.
+  /// Entered once for each socket that is open, and for the poller.
   private let descriptors = DispatchGroup()
-  private var accepting: (any DispatchSourceRead)?
-  /// `accepting` while it is suspended, because there were no descriptors.
-  private var sleeping: (any DispatchSourceRead)?
   private var channels: [Int: ServerChannel] = [:]
   private var waits: [ServerWait] = []
   private var isStopped = false
 
-  init(listener: Int32) {
+  init(listener: Int32, poller: Poller) {
     self.listener = listener
+    self.poller = poller
     queue.setSpecific(key: isOnQueue, value: true)
   }
 
   func start() {
     descriptors.enter()
-    let source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: queue)
-    source.setEventHandler { self.acceptConnections() }
-    source.setCancelHandler { [listener, descriptors] in
-      Socket.closeDescriptor(listener)
-      descriptors.leave()
-    }
-    queue.sync { accepting = source }
-    source.activate()
+    descriptors.enter()
+    poller.start { [descriptors] in descriptors.leave() }
+    awaitConnections()
   }
 
   /// Closes everything, and returns when it is closed; on the queue itself, where it cannot wait: before.
@@ -54,41 +48,42 @@ final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
   private func shutDown() {
     guard !isStopped else { return }
     isStopped = true
-    accepting?.cancel()
-    accepting = nil
+    poller.forget(listener)
+    Socket.closeDescriptor(listener)
+    descriptors.leave()
     for channel in channels.values.sorted(by: { $0.id < $1.id }) { channel.handle(.serverStopped) }
     let unfulfilled = waits
     waits = []
     for wait in unfulfilled { wait.fail(.stopped, record: record.withLock { $0 }) }
     let released = routes.withLock { $0.removeAll() }
     _ = released  // Its closures are released unlocked.
+    poller.stop()
   }
 }
 
 // MARK: - Connections
 
 extension ServerEngine {
+  private func awaitConnections() {
+    poller.watch(listener, for: .readable) { _ in self.queue.async { self.acceptConnections() } }
+  }
+
   private func acceptConnections() {
     while !isStopped {
       switch Socket.acceptConnection(on: listener) {
       case .connection(let descriptor): open(descriptor)
-      case .noneWaits: return
+      case .noneWaits: return awaitConnections()
       case .exhausted: return acceptLater()
       }
     }
   }
 
-  /// The listener would report what waits again and again, so it sleeps until something may have been freed.
+  /// The listener would be ready again and again, so it rests until something may have been freed.
   private func acceptLater() {
-    sleeping = accepting
-    sleeping?.suspend()
     // No timer: the first one of a process takes a descriptor on Linux, and Dispatch traps if there is none.
     DispatchQueue(label: "FutureTreeTesting.LoopbackServer.nap").async {
       Socket.nap()
-      self.queue.async {
-        self.sleeping?.resume()  // Also if it was cancelled meanwhile: its cancel handler waits for that.
-        self.sleeping = nil
-      }
+      self.queue.async { self.acceptConnections() }
     }
   }
 

@@ -146,6 +146,33 @@ enum Socket {
     _ = close(descriptor)
   }
 
+  /// Two ends of a pipe that never block.
+  static func pipe() throws(LoopbackServerError) -> (read: Int32, write: Int32) {
+    var ends: (Int32, Int32) = (0, 0)
+    let status = withUnsafeMutableBytes(of: &ends) { systemPipe($0.assumingMemoryBound(to: Int32.self).baseAddress) }
+    guard status == 0 else { throw LoopbackServerError(call: "pipe", number: errno) }
+    neverBlock(ends.0)
+    neverBlock(ends.1)
+    return (ends.0, ends.1)
+  }
+
+  /// Writes a byte into a pipe; one that is full has bytes enough.
+  static func writeByte(to pipe: Int32) {
+    var byte: UInt8 = 1
+    _ = systemWrite(pipe, &byte, 1)
+  }
+
+  static func drainPipe(_ pipe: Int32) {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    while read(pipe, &bytes, bytes.count) > 0 {}
+  }
+
+  /// Blocks the thread until one of the sockets is ready.
+  static func waitForAny(of entries: inout [pollfd]) {
+    let count = nfds_t(entries.count)
+    while poll(&entries, count, -1) < 0 && errno == EINTR {}
+  }
+
   /// Blocks the thread for ten milliseconds.
   static func nap() {
     _ = usleep(10_000)
@@ -159,4 +186,11 @@ enum Socket {
   private static func setOption<Value>(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Value) {
     _ = withUnsafeBytes(of: value) { setsockopt(descriptor, level, name, $0.baseAddress, socklen_t($0.count)) }
   }
+}
+
+// The calls of the system whose names `Socket` uses for its own.
+private func systemPipe(_ ends: UnsafeMutablePointer<Int32>?) -> Int32 { ends.map { pipe($0) } ?? -1 }
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+  write(descriptor, bytes, count)
 }
