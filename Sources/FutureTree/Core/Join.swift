@@ -1,9 +1,11 @@
-/// A future that waits for several others at once.
+/// A future that waits for several others at once, or for one after another.
 ///
-/// It has one slot in the list of each input. A slot holds its join, so a join lives as long as one input is pending; the
-/// join holds its slots until it has ended, which breaks the circle.
-class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upstream` is.
+/// It has slots, each in the list of the input that it waits for now. A slot holds its join, so a join lives as long as one
+/// input is pending; the join holds its slots until it has ended, which breaks the circle.
+class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are guarded as `upstream` is.
   @exclusivity(unchecked) private final var slots: [Slot] = []
+  /// How many slots wait for an input that has not told them.
+  @exclusivity(unchecked) private final var waiting = 0
 
   /// The entry of a join in the list of one input.
   final class Slot: Waiter, @unchecked Sendable {  // Because: `input` is guarded by the join's lock.
@@ -11,8 +13,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upst
     let index: Int
     /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
-    /// The input has ended and told this slot.
-    @exclusivity(unchecked) fileprivate var wasTold = false
+    /// How many inputs have told this slot: one that tells before `input` is set must not be remembered.
+    @exclusivity(unchecked) fileprivate var told = 0
 
     fileprivate init(join: Join, index: Int, step: @escaping Step) {
       self.join = join
@@ -31,60 +33,64 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upst
     for slot in slots { slot.input = nil }
   }
 
-  /// Begins to wait for the inputs. Call it once, before the join is given to anybody.
-  final func wait(for inputs: [Node], step: @escaping Step) {
-    let slots = inputs.indices.map { Slot(join: self, index: $0, step: step) }
-    lock.withLock { self.slots = slots }
-    for (slot, input) in zip(slots, inputs) {
-      // First the list of the input, then `input`: whoever sees it may rely on the entry in the list.
-      guard input.attach(slot, isConsumer: true) else {
-        Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
-        continue
-      }
-      let isWanted = lock.withLock {
-        guard state.isPending else { return false }
-        if !slot.wasTold { slot.input = Unmanaged.passUnretained(input) }
-        return true
-      }
-      if !isWanted { leave([Link(node: input, entry: slot)]) }
+  /// Makes the slots. Call it once, before the join is given to anybody.
+  final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
+    let slots = (0..<count).map { Slot(join: self, index: $0, step: step) }
+    lock.withLock {
+      self.slots = slots
+      waiting = count
     }
+    return slots
   }
 
-  /// A slot was told: its input is not waited for any more. Returns false if the join had ended.
-  final func told(_ slot: Slot) -> Bool {
+  /// A slot begins to wait for an input. The slot is in no list.
+  final func wait(in slot: Slot, for input: Node) {
+    let told = lock.withLock { slot.told }
+    // First the list of the input, then `input`: whoever sees it may rely on the entry in the list.
+    guard input.attach(slot, isConsumer: true) else {
+      return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
+    }
+    let arrival: Wave.Arrival? = lock.withLock {
+      guard state.isPending else {
+        // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
+        let request = state.requests.asked.map(\.forwarded) ?? Join.leaving(madeBy: state.madeBy)
+        return Wave.Arrival(node: input, request: request, asker: slot, departure: .leaves)
+      }
+      if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
+      let request = state.requests.asked?.forwarded
+      guard request != nil || state.isAbandoned else { return nil }
+      return Wave.Arrival(
+        node: input, request: request, asker: slot, departure: state.isAbandoned ? .losesInterest : .stays)
+    }
+    if let arrival { _ = Wave.run(arrival) }
+  }
+
+  /// A slot was told: its input is not waited for any more.
+  ///
+  /// - Returns: whether no slot waits for an input now; nil if the join has ended.
+  final func told(_ slot: Slot) -> Bool? {
     lock.withLock {
       slot.input = nil
-      slot.wasTold = true
-      return state.isPending
+      slot.told += 1
+      waiting -= 1
+      return state.isPending ? waiting == 0 : nil
     }
   }
 
-  /// Ends as an input did that decides, and lets go of the inputs left (law 23).
-  final func decide(as input: Node) -> Bool {
-    decide { endLocked(as: input) }
+  /// A slot that was told will wait for another input.
+  final func waitsAgain() {
+    lock.withLock { waiting += 1 }
   }
 
-  /// Ends `.cancelled` because an input left that ended early in this branch, and lets go of the inputs left.
-  final func decideCancelled(_ reason: CancellationReason) -> Bool {
-    decide { endCancelled(reason) }
+  /// Whether a request to cancel took effect here: what has not begun does not begin (law 11).
+  final var wasAsked: Bool { lock.withLock { state.requests.asked != nil } }
+
+  /// Why those that are left are let go of when a join is decided.
+  private static func leaving(madeBy: Operator) -> CancelRequest {
+    CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason(madeBy))
   }
 
-  private func decide(_ end: () -> Bool) -> Bool {
-    let left: [Link]? = lock.withLock {
-      let links = waitsFor
-      return end() ? links : nil
-    }
-    guard let left else { return false }
-    leave(left)
-    return true
-  }
-
-  private func leave(_ links: [Link]) {
-    guard !links.isEmpty else { return }
-    let reason: CancellationReason = "`\(state.madeBy)` was decided without this one"
-    let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason)
-    Wave.run(links.map { Wave.Arrival(node: $0.node, request: request, asker: $0.entry, departure: .leaves) })
-  }
+  static func decidedReason(_ madeBy: Operator) -> CancellationReason { "`\(madeBy)` was decided without this one" }
 
   /// Frees the slots of a join that has ended.
   final func releaseSlots() {
@@ -93,5 +99,84 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` is guarded as `upst
       return self.slots
     }
     _ = slots  // Freed here, not under the lock.
+  }
+}
+
+/// A join with the types of what it makes. What tells one operator from another is its rule.
+final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
+  /// What a join does when an input has ended. Runs no code of a user, under no lock.
+  ///
+  /// - Parameters:
+  ///   - slot: the slot that waited for it.
+  ///   - input: what has ended.
+  ///   - isLast: whether no slot waits for an input now.
+  typealias Rule = @Sendable (_ slot: Slot, _ input: Node, _ isLast: Bool) -> Verdict<Output>
+
+  @exclusivity(unchecked) private var rule: Rule?
+
+  init(_ madeBy: Operator, rule: @escaping Rule) {
+    self.rule = rule
+    super.init(madeBy: madeBy) { entry, _, turn in
+      let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
+      switch turn {
+      case .destroyValue: node.destroyValue(as: Output.self)
+      case .endedEarly: node.release()
+      case .upstreamEnded, .bodyBegins, .bodyDropped: break
+      }
+      return false
+    }
+  }
+
+  /// Makes the slots, which begin to wait when they are told to.
+  func makeSlots(_ count: Int) -> [Slot] {
+    makeSlots(count) { entry, input, _ in
+      let slot = unsafeDowncast(entry, to: Slot.self)
+      return unsafeDowncast(slot.join, to: JoinNode<Output>.self).advance(slot, input)
+    }
+  }
+
+  private func advance(_ slot: Slot, _ input: Node) -> Bool {
+    guard let isLast = told(slot), let rule = lock.withLock({ rule }) else { return false }
+    switch rule(slot, input, isLast) {
+    case .waits:
+      return false
+    case .waitsFor(let next):
+      waitsAgain()
+      wait(in: slot, for: next)
+      return false
+    case .ends(let outcome):
+      guard decide(outcome) else { return false }
+      release()
+      return true
+    }
+  }
+
+  private func decide(_ outcome: Outcome<Output>) -> Bool {
+    decide(because: Join.decidedReason(state.madeBy)) { endLocked(with: outcome) }
+  }
+
+  private func release() {
+    let rule = lock.withLock { self.rule.take() }
+    _ = rule  // Freed here, not under the lock.
+    releaseSlots()
+  }
+}
+
+/// What a join does when one of its inputs has ended.
+enum Verdict<Output: Sendable> {
+  case waits
+  /// The slot waits for this future next.
+  case waitsFor(Node)
+  case ends(Outcome<Output>)
+}
+
+extension Node {
+  /// Ends with an outcome. Called under the lock.
+  func endLocked<Value: Sendable>(with outcome: Outcome<Value>) -> Bool {
+    switch outcome {
+    case .success(let value): endLocked(succeeding: value)
+    case .failure(let error): endLocked(failing: error)
+    case .cancelled(let reason): endCancelled(reason)
+    }
   }
 }

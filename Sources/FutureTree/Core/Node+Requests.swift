@@ -4,71 +4,68 @@ extension Node {
   struct Landing {
     /// What the request met; nil where nothing was asked.
     var reception: FutureState.Reception?
-    /// Where the wave goes on: what this future waits for.
-    var links: [Link] = []
-    /// What `links` are asked, if anything.
-    var forwarded: CancelRequest?
-    /// What becomes of this future's interest in `links`.
-    var departure = Wave.Departure.stays
+    /// Where the wave goes on.
+    var next: [Wave.Arrival] = []
     /// The request ended this future.
     var hasEnded = false
     /// The body has not been given to anybody: whoever ended this future runs or releases it.
     var ownsBody = false
   }
 
-  func receive(_ arrival: Wave.Arrival) -> Landing {
+  /// - Parameter index: the position of this future among those that the wave has reached, if the request is applied.
+  func receive(_ arrival: Wave.Arrival, reachedAs index: Int) -> Landing {
     lock.withLock {
-      var landing = Landing()
-      guard let ending = state.ending else { return receivePending(arrival) }
-      if arrival.request != nil { landing.reception = .tooLate(ending) }
-      return landing
+      guard let ending = state.ending else { return receivePending(arrival, reachedAs: index) }
+      return Landing(reception: arrival.request.map { _ in .tooLate(ending) })
     }
   }
 
-  private func receivePending(_ arrival: Wave.Arrival) -> Landing {
-    var landing = Landing()
+  private func receivePending(_ arrival: Wave.Arrival, reachedAs index: Int) -> Landing {
     let wasCounted = arrival.asker?.isCounted ?? false
     if arrival.departure == .leaves, let asker = arrival.asker { waiters.remove(asker) }
-    if let request = arrival.request {
-      landing.reception = state.receive(request, others: Int(state.consumers) - (wasCounted ? 1 : 0))
-    }
-    var isWithheld: Bool { if case .withheld? = landing.reception { true } else { false } }
-    if wasCounted, let asker = arrival.asker, arrival.departure != .stays || isWithheld {
-      asker.isCounted = false
-      if state.consumerLeft() {
-        landing.departure = .losesInterest
-        state.abandon()
-        if let delivered = state.receiveWithheld() { landing.reception = delivered }
-      }
-    }
-    if case .applied(let request, let effect)? = landing.reception {
-      apply(request, effect, to: &landing)
-    } else if landing.departure == .losesInterest {
-      landing.links = waitsFor
-    }
-    return landing
-  }
-
-  private func apply(_ request: CancelRequest, _ effect: FutureState.Effect, to landing: inout Landing) {
-    switch effect {
-    case .callsHandlers, .stores:
-      if landing.departure == .losesInterest { landing.links = waitsFor }
-    case .forwards:
-      landing.links = waitsFor
-      landing.forwarded = request.forwarded
-    case .ends:
-      landing.links = waitsFor
-      landing.forwarded = state.isCleaningUp ? nil : request.forwarded
-      landing.departure = .leaves
+    let decision = state.receive(arrival.event(isFromConsumer: wasCounted))
+    if decision.uncountsAsker { arrival.asker?.isCounted = false }
+    var landing = Landing(reception: decision.reception, next: arrivals(after: decision, reachedAs: index))
+    switch decision.reception {
+    case .applied(let request, .ends):
       landing.ownsBody = ownsBody
       landing.hasEnded = endCancelled(request.reason)
-    case .skipsBody:
+    case .applied(let request, .skipsBody):
       landing.ownsBody = true
       if let upstream = upstream?.takeUnretainedValue(), upstream.state.ending == .failed {
         landing.hasEnded = endLocked(as: upstream)
       } else {
         landing.hasEnded = endCancelled(request.reason)
       }
+    case .tooLate, .duplicate, .withheld, .applied, nil:
+      break
+    }
+    return landing
+  }
+
+  /// Where a wave goes on from here. Called under the lock.
+  private func arrivals(after decision: FutureState.Landing, reachedAs index: Int) -> [Wave.Arrival] {
+    guard decision.goesOn else { return [] }
+    return waitsFor.map { link in
+      Wave.Arrival(
+        node: link.node, request: decision.forwarded, asker: link.entry, departure: decision.departure,
+        via: decision.forwarded == nil ? -1 : index)
+    }
+  }
+
+  /// What `receive` would find, if the future were in the state that the imagination has of it.
+  func imagine(_ arrival: Wave.Arrival, reachedAs index: Int, in imagination: inout Imagination) -> Landing {
+    lock.withLock {
+      var imagined = imagination.states[ObjectIdentifier(self)] ?? state
+      if let ending = imagined.ending { return Landing(reception: arrival.request.map { _ in .tooLate(ending) }) }
+      let decision = imagined.receive(arrival.event(isFromConsumer: imagination.counts(arrival.asker)))
+      if decision.uncountsAsker { imagination.uncount(arrival.asker) }
+      let next = arrivals(after: decision, reachedAs: index)
+      if case .applied(_, let effect)? = decision.reception, effect == .ends || effect == .skipsBody {
+        _ = imagined.end(.cancelled)
+      }
+      imagination.states[ObjectIdentifier(self)] = imagined
+      return Landing(reception: decision.reception, next: next)
     }
   }
 
@@ -81,13 +78,17 @@ extension Node {
     }
   }
 
-  /// Ends `.cancelled` now, if it still waits for `upstream`. Returns whether the caller has the body, nil if it does not.
-  func endEarly(waitingFor upstream: Node, reason: CancellationReason) -> Bool? {
+  /// Ends `.cancelled` now, if it still waits for `upstream`.
+  ///
+  /// - Returns: whether the caller has the body, and what else it waited for; nil if it did not wait for `upstream`.
+  func endEarly(waitingFor upstream: Node, reason: CancellationReason) -> (ownsBody: Bool, left: [Link])? {
     lock.withLock {
-      guard let current = self.upstream, current.toOpaque() == Unmanaged.passUnretained(upstream).toOpaque()
-      else { return nil }
+      guard state.isPending else { return nil }
+      let links = waitsFor
+      let left = links.filter { $0.node !== upstream }
+      guard left.count < links.count else { return nil }
       let ownsBody = ownsBody
-      return endCancelled(reason) ? ownsBody : nil
+      return endCancelled(reason) ? (ownsBody, left) : nil
     }
   }
 
@@ -95,7 +96,7 @@ extension Node {
   func countsAgain(_ entry: Waiter, after request: CancelRequest) -> Bool {
     lock.withLock {
       guard state.isPending else { return true }
-      guard let asked = state.requests.asked, !request.isStronger(than: asked) else { return false }
+      guard state.hasBeenAsked(asStronglyAs: request) else { return false }
       if entry.isListed, !entry.isCounted {
         entry.isCounted = true
         _ = state.consumerCame()

@@ -133,6 +133,16 @@ extension Node {
     }
   }
 
+  /// Ends with a value. Called under the lock.
+  func endLocked<Value: Sendable>(succeeding value: Value) -> Bool {
+    end(.succeeded, storing: value, as: Value.self)
+  }
+
+  /// Ends with an error. Called under the lock.
+  func endLocked(failing error: any Error) -> Bool {
+    end(.failed, storing: error, as: (any Error).self)
+  }
+
   /// Ends `.cancelled` early. Called under the lock.
   func endCancelled(_ reason: CancellationReason) -> Bool {
     end(.cancelled, storing: actualReason(reason), as: CancellationReason.self)

@@ -8,6 +8,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   /// Installs a handler, or calls it at once if a request waits for one (law 8).
   ///
   /// - Complexity: O(1).
+  @discardableResult
   func install(_ handler: @escaping Handler, on executor: FutureExecutor) -> HandlerList.Entry {
     let entry = HandlerList.Entry(of: self, executor: executor, handler: handler)
     let (isNeeded, request): (Bool, CancelRequest?) = lock.withLock {
@@ -20,6 +21,9 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
     if let request { entry.call(request) }
     return entry
   }
+
+  /// How many handlers a request would call now.
+  var handlerCount: Int { lock.withLock { handlers.count } }
 
   /// - Complexity: O(1).
   fileprivate func uninstall(_ entry: HandlerList.Entry) {
@@ -46,6 +50,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
 /// The handlers of one source, the last installed first. Inserting and removing are O(1); releasing is a loop.
 struct HandlerList {
   private var first: Entry?
+  private(set) var count = 0
 
   /// A handler, and the future it belongs to until it was called or taken out, whichever is first: a handle of it keeps
   /// nothing alive after that.
@@ -88,12 +93,14 @@ struct HandlerList {
     entry.isListed = true
     first?.previous = entry
     first = entry
+    count += 1
   }
 
   /// Takes the entry out, if it is here. The caller has a reference of its own, so nothing is freed.
   mutating func remove(_ entry: Entry) {
     guard entry.isListed else { return }
     entry.isListed = false
+    count -= 1
     if first === entry { first = entry.next } else { entry.previous?.next = entry.next }
     entry.next?.previous = entry.previous
     entry.next = nil

@@ -12,18 +12,13 @@ struct Wave {
     /// The entry that stands in the list of `node`, or a token.
     var asker: Waiter?
     /// What becomes of the asker's interest.
-    var departure = Departure.stays
+    var departure = FutureState.Departure.stays
     /// Which of the futures that were asked passes the request on; -1 where it starts.
     var via = -1
-  }
 
-  enum Departure {
-    /// It waits for what comes back, and wants it.
-    case stays
-    /// It still waits but wants nothing (law 10).
-    case losesInterest
-    /// It leaves the list.
-    case leaves
+    func event(isFromConsumer: Bool) -> FutureState.Arrival {
+      FutureState.Arrival(request: request, departure: departure, isFromConsumer: isFromConsumer)
+    }
   }
 
   /// A future that the request was applied to, and where the request came from.
@@ -50,6 +45,11 @@ struct Wave {
   private var joined: [(node: Node, via: Int)] = []
   private var ended: [(node: Node, ownsBody: Bool)] = []
 
+  /// What futures waited for that have ended early, and wait for nothing now (law 23).
+  private var left: [Node.Link] = []
+  /// Set in a preview, which changes this in place of the futures.
+  private var imagination: Imagination?
+
   private var stopped: Set<ObjectIdentifier> = []
   private var othersWaiting = 0
   private var handlers = 0
@@ -74,8 +74,36 @@ struct Wave {
     }
   }
 
+  /// Says what a wave would come to, and changes nothing.
+  ///
+  /// - Complexity: as a wave.
+  static func preview(_ arrival: Arrival) -> CancelReceipt {
+    var wave = Wave(arrivals: [arrival])
+    wave.imagination = Imagination()
+    wave.walk()
+    wave.dropJoined()
+    for stop in wave.withheld { wave.countStop(at: stop.node) }
+    for reached in wave.reached { wave.handlers += (reached.node as? Source)?.handlerCount ?? 0 }
+    return wave.receipt
+  }
+
   private init(arrivals: [Arrival]) {
     self.arrivals = arrivals
+  }
+}
+
+/// The states of futures as they would be.
+struct Imagination {
+  var states: [ObjectIdentifier: FutureState] = [:]
+  private var uncounted: Set<ObjectIdentifier> = []
+
+  func counts(_ entry: Waiter?) -> Bool {
+    guard let entry else { return false }
+    return entry.isCounted && !uncounted.contains(ObjectIdentifier(entry))
+  }
+
+  mutating func uncount(_ entry: Waiter?) {
+    if let entry { uncounted.insert(ObjectIdentifier(entry)) }
   }
 }
 
@@ -86,20 +114,21 @@ extension Wave {
     while next < arrivals.count {
       let arrival = arrivals[next]
       next += 1
-      let landing = arrival.node.receive(arrival)
-      if arrival.departure == .losesInterest { arrival.asker?.owner?.tellInterest() }
+      let landing = land(arrival)
       record(landing.reception, of: arrival)
       if case .applied(let request, let effect)? = landing.reception {
         reached.append(Reached(node: arrival.node, request: request, effect: effect, via: arrival.via))
         if landing.hasEnded { ended.append((arrival.node, landing.ownsBody)) }
       }
-      for link in landing.links {
-        arrivals.append(
-          Arrival(
-            node: link.node, request: landing.forwarded, asker: link.entry, departure: landing.departure,
-            via: reached.count - 1))
-      }
+      arrivals += landing.next
     }
+  }
+
+  private mutating func land(_ arrival: Arrival) -> Node.Landing {
+    if imagination != nil { return arrival.node.imagine(arrival, reachedAs: reached.count, in: &imagination!) }
+    let landing = arrival.node.receive(arrival, reachedAs: reached.count)
+    if arrival.departure == .losesInterest { arrival.asker?.owner?.tellInterest() }
+    return landing
   }
 
   private mutating func record(_ reception: FutureState.Reception?, of arrival: Arrival) {
@@ -128,24 +157,40 @@ extension Wave {
   /// Law 3: the branches that only the asker wanted, from where the request was withheld down to where it was asked.
   private mutating func prune() {
     guard !withheld.isEmpty else { return }
-    // What was withheld on one path may have gone through on another: then the asker waits after all.
-    withheld.removeAll { stop in
-      guard let asker = stop.asker, stop.node.countsAgain(asker, after: stop.request) else { return false }
-      if stop.via >= 0 { joined.append((stop.node, stop.via)) }
-      return true
-    }
+    dropJoined()
     let joinedBy = Dictionary(grouping: joined) { ObjectIdentifier($0.node) }
     for stop in withheld {
-      if stopped.insert(ObjectIdentifier(stop.node)).inserted { othersWaiting += stop.node.consumers }
+      countStop(at: stop.node)
       guard let asker = stop.asker else { continue }
       stop.node.detach(asker)
-      guard let derived = asker as? Node else {
-        Trampoline.turn(of: asker, upstream: stop.node, .endedEarly)
-        continue
-      }
-      guard end(derived, waitingFor: stop.node, reason: stop.request.reason), stop.via >= 0 else { continue }
+      guard let consumer = asker.owner, end(consumer, waitingFor: stop.node, reason: stop.request.reason), stop.via >= 0
+      else { continue }
       endConsumers(of: stop.via, joinedBy: joinedBy)
     }
+  }
+
+  /// What was withheld on one path may have gone through on another: then the asker waits after all.
+  private mutating func dropJoined() {
+    let stops = withheld
+    withheld = []
+    for stop in stops {
+      if let asker = stop.asker, wentThrough(stop, asker) {
+        if stop.via >= 0 { joined.append((stop.node, stop.via)) }
+      } else {
+        withheld.append(stop)
+      }
+    }
+  }
+
+  private func wentThrough(_ stop: Withheld, _ asker: Waiter) -> Bool {
+    guard let imagination else { return stop.node.countsAgain(asker, after: stop.request) }
+    guard let state = imagination.states[ObjectIdentifier(stop.node)], state.isPending else { return true }
+    return state.hasBeenAsked(asStronglyAs: stop.request)
+  }
+
+  private mutating func countStop(at node: Node) {
+    guard stopped.insert(ObjectIdentifier(node)).inserted else { return }
+    othersWaiting += Int(imagination?.states[ObjectIdentifier(node)]?.consumers ?? Int32(node.consumers))
   }
 
   /// The futures through which the request came to one that has ended early end as well, down to the target.
@@ -162,8 +207,9 @@ extension Wave {
   }
 
   private mutating func end(_ node: Node, waitingFor upstream: Node, reason: CancellationReason) -> Bool {
-    guard let ownsBody = node.endEarly(waitingFor: upstream, reason: reason) else { return false }
-    ended.append((node, ownsBody))
+    guard let end = node.endEarly(waitingFor: upstream, reason: reason) else { return false }
+    ended.append((node, end.ownsBody))
+    left += end.left
     return true
   }
 }
@@ -183,6 +229,7 @@ extension Wave {
       if ownsBody { Trampoline.turn(of: node, upstream: node, .endedEarly) }
       Trampoline.tell(node)
     }
+    Node.leave(left, because: "a future that waited for it has ended early")
   }
 
   private var receipt: CancelReceipt {

@@ -58,6 +58,17 @@ public final class CancelToken: Sendable {
     }
   }
 
+  /// Says what `cancel` would come to if this token asked now, and does nothing (law 17).
+  public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
+    switch target.value {
+    case .ended(let ending):
+      return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0)
+    case .pending(let node):
+      let request = CancelRequest(options: options, reason: .unspecified)
+      return Wave.preview(Wave.Arrival(node: node, request: request, asker: interest, departure: .leaves))
+    }
+  }
+
   /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
   func whenCompleted(_ body: @escaping @Sendable () -> Void) -> Observation? {
     guard case .pending(let node) = target.value else {

@@ -45,8 +45,8 @@ extension Future {
   }
 
   /// A pending future that only the caller can complete.
-  static func source() -> Source {
-    Source(madeBy: .promise) { entry, upstream, turn in
+  static func source(_ madeBy: Operator = .promise) -> Source {
+    Source(madeBy: madeBy) { entry, upstream, turn in
       let source = unsafeDowncast(entry, to: Source.self)
       return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
     }
@@ -106,6 +106,20 @@ extension Future {
   ) -> CancelReceipt {
     let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
     return Wave.run(Wave.Arrival(node: node, request: CancelRequest(options: options, reason: reason)))
+  }
+
+  /// Says what `cancel` would come to if it was called now, and does nothing.
+  ///
+  /// ```swift
+  /// if case .withheld(by: let others) = download.previewCancel(.doNotForwardIfOthersWaiting).effect { … }
+  /// ```
+  ///
+  /// What handlers would do is not known: they are counted, not called. Other threads may change the tree meanwhile.
+  ///
+  /// - Returns: the receipt that `cancel` would return (law 17).
+  /// - Complexity: O(futures + edges) that the request would reach.
+  public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
+    Wave.preview(Wave.Arrival(node: node, request: CancelRequest(options: options, reason: .unspecified)))
   }
 }
 

@@ -104,6 +104,16 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
   }
 }
 
+/// A future that takes over the outcome of its upstream, and differs in how it is asked or ended.
+final class PassThroughNode<Value: Sendable>: Node, @unchecked Sendable {  // Because: it has no fields.
+  init(_ madeBy: Operator) {
+    super.init(madeBy: madeBy) { entry, upstream, turn in
+      let node = unsafeDowncast(entry, to: PassThroughNode<Value>.self)
+      return node.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
+    }
+  }
+}
+
 extension Future {
   @inlinable func mapNode<U>(
     _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> U

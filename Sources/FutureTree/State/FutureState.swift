@@ -55,22 +55,45 @@ extension FutureState {
     defer { isAbandoned = false }
     return isAbandoned
   }
-
-  /// A consumer no longer wants the value. Returns whether it was the last.
-  mutating func consumerLeft() -> Bool {
-    consumers -= 1
-    return consumers == 0
-  }
-
-  /// The last consumer left and nobody came since.
-  mutating func abandon() {
-    isAbandoned = true
-  }
 }
 
 // MARK: - Requests
 
 extension FutureState {
+  /// What comes to a future from one of its consumers, or from nobody.
+  struct Arrival {
+    /// What is asked, if anything is.
+    var request: CancelRequest?
+    /// What becomes of the asker's interest.
+    var departure = Departure.stays
+    /// Whether the asker is counted as a consumer here.
+    var isFromConsumer: Bool
+  }
+
+  /// What becomes of the interest of one consumer.
+  enum Departure {
+    /// It waits for what comes back, and wants it.
+    case stays
+    /// It still waits but wants nothing (law 10).
+    case losesInterest
+    /// It leaves the list.
+    case leaves
+  }
+
+  /// What an arrival met, and how it goes on upstream.
+  struct Landing {
+    /// What the request met; nil where nothing was asked.
+    var reception: Reception?
+    /// The asker does not count as a consumer any more.
+    var uncountsAsker = false
+    /// What this future waits for must hear of it.
+    var goesOn = false
+    /// What they are asked, if anything.
+    var forwarded: CancelRequest?
+    /// What becomes of this future's interest in them.
+    var departure = Departure.stays
+  }
+
   /// What a request meets at one future.
   enum Reception {
     case tooLate(Ending)
@@ -93,32 +116,72 @@ extension FutureState {
     case skipsBody
   }
 
+  mutating func receive(_ arrival: Arrival) -> Landing {
+    var landing = Landing()
+    if let request = arrival.request {
+      landing.reception = receive(request, others: Int(consumers) - (arrival.isFromConsumer ? 1 : 0))
+    }
+    guard isPending else { return landing }
+    var isWithheld: Bool { if case .withheld? = landing.reception { true } else { false } }
+    if arrival.isFromConsumer, arrival.departure != .stays || isWithheld {
+      landing.uncountsAsker = true
+      consumers -= 1
+      if consumers == 0 {
+        isAbandoned = true
+        landing.goesOn = true
+        landing.departure = .losesInterest
+        if let delivered = receiveWithheld() { landing.reception = delivered }
+      }
+    }
+    if case .applied(let request, let effect)? = landing.reception { go(on: effect, of: request, &landing) }
+    return landing
+  }
+
+  private func go(on effect: Effect, of request: CancelRequest, _ landing: inout Landing) {
+    switch effect {
+    case .callsHandlers, .stores:
+      break
+    case .forwards:
+      landing.goesOn = true
+      landing.forwarded = request.forwarded
+    case .ends:
+      landing.goesOn = true
+      landing.forwarded = madeBy.forwardsRequests && !isCleaningUp ? request.forwarded : nil
+      landing.departure = .leaves
+    case .skipsBody:
+      landing.goesOn = false
+    }
+  }
+
   /// A request arrives that `others` consumers, without the asker, might object to.
   mutating func receive(_ request: CancelRequest, others: Int) -> Reception {
     if let ending { return .tooLate(ending) }
-    if let asked = requests.asked, !request.isStronger(than: asked) { return .duplicate }
+    if hasBeenAsked(asStronglyAs: request) { return .duplicate }
     if isShared || request.options.contains(.doNotForwardIfOthersWaiting), others > 0 {
       requests.withhold(request)
       return .withheld(others: others)
     }
-    return apply(requests.ask(request, includingWithheld: others == 0))
+    let request = requests.ask(request, includingWithheld: others == 0)
+    return .applied(request, effect(of: request))
+  }
+
+  /// Whether a request would be a duplicate.
+  func hasBeenAsked(asStronglyAs request: CancelRequest) -> Bool {
+    guard let asked = requests.asked else { return false }
+    return !request.isStronger(than: asked)
   }
 
   /// The last consumer left: what was withheld is delivered, if it still is news.
-  mutating func receiveWithheld() -> Reception? {
-    guard isPending, consumers == 0, let withheld = requests.withheld else { return nil }
+  private mutating func receiveWithheld() -> Reception? {
+    guard let withheld = requests.withheld else { return nil }
     return receive(withheld, others: 0)
-  }
-
-  private func apply(_ request: CancelRequest) -> Reception {
-    .applied(request, effect(of: request))
   }
 
   private func effect(of request: CancelRequest) -> Effect {
     if request.options.isForced { return .ends }
     switch phase {
-    case .waiting where madeBy == .promise: return .callsHandlers
-    case _ where request.options.reach == 1: return .ends
+    case .waiting where madeBy.isSource: return .callsHandlers
+    case _ where request.options.reach == 1 || !madeBy.forwardsRequests: return .ends
     case .queued where madeBy.skipsBodyWhenAsked: return .skipsBody
     case .waiting: return .forwards
     case .linked: return isCleaningUp ? .stores : .forwards

@@ -4,24 +4,21 @@
 /// rest of the core knows no operator by name.
 @usableFromInline
 enum Operator: UInt8, Sendable {
-  case promise
-  case work
-  case map
-  case flatMap
-  case onSuccess
-  case recover
-  case onFailure
-  case onCancel
-  case onComplete
-  case ensure
-  case all
+  // Sources: their handlers are asked.
+  case promise, task, timer
+  // One upstream.
+  case work, map, flatMap, onSuccess, recover, mapError, onFailure, onCancel, onComplete, ensure
+  case timeout, delayed, shielded
+  // Several.
+  case all, zip, allSettled, race, any, traverse, retry
 
   /// Whether the body has something to say about an upstream that ended so.
   func runsBody(on ending: Ending) -> Bool {
     switch self {
-    case .promise, .all: false
-    case .work, .map, .flatMap, .onSuccess: ending == .succeeded
-    case .recover, .onFailure: ending == .failed
+    case .promise, .task, .timer, .timeout, .shielded: false
+    case .all, .zip, .allSettled, .race, .any, .traverse, .retry: false
+    case .work, .map, .flatMap, .onSuccess, .delayed: ending == .succeeded
+    case .recover, .mapError, .onFailure: ending == .failed
     case .onCancel: ending == .cancelled
     case .onComplete, .ensure: true
     }
@@ -30,11 +27,22 @@ enum Operator: UInt8, Sendable {
   /// Law 11: whether a body that has not begun when its future is asked to cancel does not begin.
   var skipsBodyWhenAsked: Bool {
     switch self {
-    case .work, .map, .flatMap, .onSuccess, .recover: true
-    case .promise, .onFailure, .onCancel, .onComplete, .ensure, .all: false
+    case .work, .map, .flatMap, .onSuccess, .delayed, .recover: true
+    default: false
     }
   }
 
   /// Law 11: whether the body runs even when its branch ends early under laws 3 to 5.
   var runsBodyWhenEndedEarly: Bool { runsBody(on: .cancelled) }
+
+  /// Whether it has no upstream: what is asked of it is asked of its handlers.
+  var isSource: Bool {
+    switch self {
+    case .promise, .task, .timer: true
+    default: false
+    }
+  }
+
+  /// Whether a request goes on to what it waits for. A shield treats each request as law 4.
+  var forwardsRequests: Bool { self != .shielded }
 }

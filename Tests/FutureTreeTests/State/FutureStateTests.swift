@@ -66,10 +66,9 @@ import Testing
       _ = state.receive(request(options, message), others: 1)
     }
 
-    _ = state.consumerLeft()
-    let reception = state.receiveWithheld()
+    let landing = state.receive(FutureState.Arrival(departure: .leaves, isFromConsumer: true))
 
-    #expect(reception?.appliedMessage == "second")
+    #expect(landing.reception?.appliedMessage == "second")
     #expect(state.requests.withheld == nil)
   }
 
@@ -88,8 +87,8 @@ import Testing
   func abandoned() {
     var state = wanted(by: 2)
 
-    let lostLast = [state.consumerLeft(), state.consumerLeft()]
-    state.abandon()
+    let leaving = FutureState.Arrival(departure: .leaves, isFromConsumer: true)
+    let lostLast = [state.receive(leaving).goesOn, state.receive(leaving).goesOn]
     let wantedAgain = [state.consumerCame(), state.consumerCame()]
 
     #expect(lostLast == [false, true])
@@ -102,7 +101,7 @@ import Testing
       (Operator.map, Ending.succeeded, FutureState.Start.cancels), (.flatMap, .succeeded, .cancels),
       (.onSuccess, .succeeded, .cancels), (.work, .succeeded, .cancels), (.recover, .failed, .passes),
       (.onFailure, .failed, .runs), (.onCancel, .cancelled, .runs), (.onComplete, .succeeded, .runs),
-      (.ensure, .failed, .runs), (.map, .failed, .passes), (.recover, .succeeded, .passes),
+      (.ensure, .failed, .runs), (.mapError, .failed, .runs), (.delayed, .succeeded, .cancels), (.map, .failed, .passes), (.recover, .succeeded, .passes),
     ])
   func askedBefore(madeBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
     var state = FutureState(madeBy: madeBy)
@@ -111,6 +110,18 @@ import Testing
     let started = state.upstreamEnded(ending, hasExecutor: false)
 
     #expect(started == start)
+  }
+
+  @Test("a shield ends at once, whatever is asked, and forwards nothing")
+  func shielded() {
+    for options in [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions] {
+      var state = FutureState(madeBy: .shielded)
+
+      let landing = state.receive(FutureState.Arrival(request: request(options), isFromConsumer: false))
+
+      #expect(landing.reception?.effect == .ends)
+      #expect(landing.goesOn && landing.forwarded == nil)
+    }
   }
 
   @Test("a body on its way through an executor is skipped when it is asked, and begins otherwise")

@@ -1,0 +1,25 @@
+/// Law 23: who decides before all its inputs have ended lets go of those that are left.
+extension Node {
+  /// Ends, and then lets go of what this future still waits for.
+  ///
+  /// - Parameters:
+  ///   - reason: what those that are left are told.
+  ///   - end: ends this future, under its lock. Returns false if it had ended.
+  final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
+    let left: [Link]? = lock.withLock {
+      guard state.isPending else { return nil }
+      let links = waitsFor
+      return end() ? links : nil
+    }
+    guard let left else { return false }
+    Node.leave(left, because: reason())
+    return true
+  }
+
+  /// Withdraws the interest of entries whose futures have ended, with a request that stops where others wait.
+  static func leave(_ links: [Link], because reason: @autoclosure () -> CancellationReason) {
+    guard !links.isEmpty else { return }
+    let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason())
+    Wave.run(links.map { Wave.Arrival(node: $0.node, request: request, asker: $0.entry, departure: .leaves) })
+  }
+}

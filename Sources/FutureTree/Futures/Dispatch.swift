@@ -1,0 +1,124 @@
+import Dispatch
+
+// What the library takes from Dispatch: executors and the clock of the machine.
+
+/// The main actor as a place for bodies. Its one value is `.main`.
+///
+/// ```swift
+/// feed.onSuccess(on: .main) { feed in view.show(feed) }  // The body is isolated to the main actor.
+/// ```
+///
+/// A body runs at once where the main queue is current already, and is dispatched to it otherwise. It is a type of its own
+/// because overloads that differ only in the isolation of a closure do not compile.
+public struct MainExecutor: Sendable {
+  private init() {}
+
+  /// The main actor.
+  public static let main = MainExecutor()
+}
+
+extension MainExecutor {
+  /// The main queue as an executor that does not hop when it is there already.
+  static let executor = FutureExecutor.custom { job in
+    // The queue is asked, not the thread: under `dispatchMain()` the main queue is not on the main thread.
+    if DispatchQueue.getSpecific(key: key) != nil { job() } else { DispatchQueue.main.async(execute: job) }
+  }
+
+  private static let key: DispatchSpecificKey<Void> = {
+    let key = DispatchSpecificKey<Void>()
+    DispatchQueue.main.setSpecific(key: key, value: ())
+    return key
+  }()
+
+  /// Runs a body of the main actor on the main queue.
+  static func assume<Result: Sendable>(_ body: @MainActor () throws -> Result) rethrows -> Result {
+    try MainActor.assumeIsolated(body)
+  }
+}
+
+extension FutureExecutor {
+  /// The concurrent queue of the system with this quality of service.
+  public static func global(qos: DispatchQoS.QoSClass = .default) -> FutureExecutor {
+    queue(DispatchQueue.global(qos: qos))
+  }
+
+  /// A dispatch queue, serial or concurrent.
+  public static func queue(_ queue: DispatchQueue) -> FutureExecutor {
+    custom { job in queue.async(execute: job) }
+  }
+}
+
+// MARK: - Time
+
+/// The clock of the machine: monotonic, and standing still while the machine sleeps.
+///
+/// Bodies are called on the concurrent pool of Dispatch, so that a slow one holds up no other. One timer of Dispatch serves
+/// all that are waiting, and one that is cancelled is released at once.
+///
+/// - Complexity: O(log n) to schedule and to cancel, for n that are waiting.
+public struct SystemClock: FutureClock {
+  public init() {}
+
+  public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
+
+  public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+    // More than a century is a century: what Dispatch counts in nanoseconds has an end.
+    let duration = min(max(duration, .zero), .seconds(100 * 365 * 86_400))
+    let entry = SystemTimers.shared.insert(at: now + duration, body)
+    return FutureTimer { SystemTimers.shared.remove(entry) }
+  }
+}
+
+extension FutureClock where Self == SystemClock {
+  /// The clock of the machine.
+  public static var system: SystemClock { SystemClock() }
+}
+
+/// Everything that waits for the clock of the machine.
+private final class SystemTimers: @unchecked Sendable {  // Because: `timers` and `armed` are guarded by `lock`.
+  static let shared = SystemTimers()
+
+  private let lock = Lock()
+  private var timers = TimerQueue()
+  /// When `source` will fire.
+  private var armed: Duration?
+  private let source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "FutureTree.SystemClock"))
+
+  private init() {
+    source.setEventHandler { [unowned self] in fire() }
+    source.activate()
+  }
+
+  func insert(at deadline: Duration, _ body: @escaping TimerQueue.Body) -> TimerQueue.Entry {
+    lock.withLock {
+      defer { arm() }
+      return timers.insert(at: deadline, body)
+    }
+  }
+
+  func remove(_ entry: TimerQueue.Entry) {
+    let body = lock.withLock { timers.remove(entry) }
+    _ = body  // Freed here, not under the lock.
+  }
+
+  private func fire() {
+    let now = SystemClock().now
+    let due = lock.withLock {
+      var due: [TimerQueue.Body] = []
+      while let (_, body) = timers.popDue(at: now) { due.append(body) }
+      armed = nil
+      arm()
+      return due
+    }
+    for body in due { DispatchQueue.global().async(execute: body) }
+  }
+
+  /// Called under the lock, so that of two threads the one with the earlier time is not overruled.
+  private func arm() {
+    guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
+    armed = next
+    let (seconds, attoseconds) = next.components
+    let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    source.schedule(deadline: DispatchTime(uptimeNanoseconds: nanoseconds + 1))
+  }
+}

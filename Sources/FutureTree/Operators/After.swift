@@ -1,0 +1,29 @@
+extension Future where Value == Void {
+  /// Returns a future that succeeds when a time has passed.
+  ///
+  /// ```swift
+  /// Future.after(.seconds(1)).onSuccess { print("tick") }
+  /// ```
+  ///
+  /// A request to cancel completes it `.cancelled` at once and cancels the timer.
+  ///
+  /// - Parameters:
+  ///   - duration: how long to wait from now. If it is negative, the future fails with `InvalidArgument`.
+  ///   - clock: what measures it.
+  /// - Complexity: a timer of the clock.
+  public static func after(
+    _ duration: Duration, clock: some FutureClock = .system, fileID: String = #fileID, line: UInt = #line
+  ) -> Future {
+    if let error = InvalidArgument.negative(duration, in: "after(_:)", fileID: fileID, line: line) {
+      return .failed(error)
+    }
+    let source = Future.source(.timer)
+    let timer = clock.schedule(after: duration) { source.keepPromise(Completion<Void>.success, innerRole: .work) }
+    source.install(
+      { source, request in
+        timer.cancel()
+        source.keepPromise(Completion<Void>.cancelled, innerRole: .answer(to: request))
+      }, on: .immediate)
+    return Future(node: source)
+  }
+}

@@ -1,0 +1,42 @@
+extension Future {
+  /// Returns a future with the first value that comes.
+  ///
+  /// ```swift
+  /// let page = Future.any(mirrors.map { $0.load(path) })
+  /// ```
+  ///
+  /// The first success decides, and then the futures left are let go of: each is asked to stop with
+  /// `doNotForwardIfOthersWaiting` (law 23). A request to cancel is forwarded to all that are unfinished.
+  ///
+  /// - Returns: a consumer of each future. Where none succeeds: `.cancelled` if all were, with the reason of the request to
+  ///   this future or else of the first of them; otherwise a failure with `AllFailed`. With no futures, the latter.
+  /// - Complexity: O(n).
+  public static func any(_ futures: [Future]) -> Future {
+    guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
+    return JoinNode.future(.any, of: futures.map(\.node)) { slot, input, isLast in
+      if input.state.ending == .succeeded { return .ends(input.outcome(as: Value.self)) }
+      guard isLast else { return .waits }
+      let errors = futures.filter { $0.node.state.ending == .failed }.map(\.node.error)
+      guard errors.isEmpty else { return .ends(.failure(AllFailed(errors: errors))) }
+      return .ends(.cancelled(slot.join.wasAsked ? .unspecified : futures[0].node.cancellationReason))
+    }
+  }
+}
+
+/// The error of `any` and `race` when there is no value: each future failed or was cancelled, or there was none.
+public struct AllFailed: Error, CustomStringConvertible {
+  /// The errors of the futures that failed, in the order of the futures.
+  public let errors: [any Error]
+
+  public init(errors: [any Error]) {
+    self.errors = errors
+  }
+
+  public var description: String {
+    switch errors.count {
+    case 0: "There was no future that could succeed: the list was empty."
+    case 1: "The only future that was not cancelled failed: \(errors[0])"
+    default: "All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
+    }
+  }
+}

@@ -1,0 +1,25 @@
+// What the operators over several futures share: see `Core/Join.swift`.
+
+extension JoinNode {
+  /// A future that waits for all of `inputs` at once. One that is there twice has one slot: the join is one consumer of it.
+  static func future(_ madeBy: Operator, of inputs: [Node], rule: @escaping Rule) -> Future<Output> {
+    var seen: Set<ObjectIdentifier> = []
+    let inputs = inputs.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    let join = JoinNode(madeBy, rule: rule)
+    for (slot, input) in zip(join.makeSlots(inputs.count), inputs) { join.wait(in: slot, for: input) }
+    return Future(node: join)
+  }
+
+  /// A future that decides on the first input that does not succeed, and has all the values when there is none.
+  static func allSuccesses(
+    _ madeBy: Operator, of inputs: [Node], gather: @escaping @Sendable () -> Output
+  ) -> Future<Output> {
+    future(madeBy, of: inputs) { _, input, isLast in
+      switch input.state.ending {
+      case .failed: .ends(.failure(input.error))
+      case .cancelled: .ends(.cancelled(input.cancellationReason))
+      case .succeeded, nil: isLast ? .ends(.success(gather())) : .waits
+      }
+    }
+  }
+}

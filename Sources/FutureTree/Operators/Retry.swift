@@ -1,0 +1,108 @@
+extension Future {
+  /// Calls `body` until the future that it returns succeeds, and waits between the attempts.
+  ///
+  /// ```swift
+  /// let user = Future.retry(.exponential(attempts: 3)) { attempt in api.user(1) }
+  /// ```
+  ///
+  /// A failure is followed by the next attempt, until the policy gives up: then it is the failure of the future. A
+  /// cancellation of an attempt passes. After a request to cancel there is no other attempt: it is forwarded to the attempt
+  /// under way, whose failure then passes; between two attempts, the future is `.cancelled` at once.
+  ///
+  /// - Parameters:
+  ///   - policy: how many attempts there are, and what lies between them.
+  ///   - executor: where `body` runs.
+  ///   - clock: what measures the time between attempts.
+  ///   - body: gets the number of the attempt, counted from 1. What it throws is a failure of the attempt.
+  /// - Returns: a consumer of each attempt while it waits for it.
+  /// - Complexity: O(1) memory, however many attempts there are.
+  public static func retry(
+    _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: some FutureClock = .system,
+    fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) throws -> Future
+  ) -> Future {
+    guard policy.attempts > 0 else {
+      let problem = "the policy allows \(policy.attempts) attempts, so that nothing could begin. Allow 1 or more."
+      return .failed(InvalidArgument("retry(_:)", problem, fileID: fileID, line: line))
+    }
+    let progress = Locked((attempt: 1, isDelay: false))
+    let begin = { @Sendable (attempt: Int) -> Node in
+      Future<Int>.succeeded(attempt).flatMapNode(.work, executor, body).node
+    }
+    // The slot waits for an attempt, then for a delay, then for the next attempt, and so on.
+    let join = JoinNode<Value>(.retry) { slot, input, _ in
+      let (attempt, isDelay) = progress.value
+      if isDelay {
+        guard input.state.ending == .succeeded else { return .ends(input.outcomeOfDelay()) }
+        progress.value = (attempt + 1, false)
+        return .waitsFor(begin(attempt + 1))
+      }
+      guard case .failure(let error) = input.outcome(as: Value.self), !slot.join.wasAsked,
+        let delay = policy.delay(after: attempt, error: error)
+      else { return .ends(input.outcome(as: Value.self)) }
+      progress.value = (attempt, true)
+      return .waitsFor(Future<Void>.after(delay, clock: clock, fileID: fileID, line: line).node)
+    }
+    for slot in join.makeSlots(1) { join.wait(in: slot, for: begin(1)) }
+    return Future(node: join)
+  }
+}
+
+extension Node {
+  /// The outcome of a delay that did not succeed.
+  fileprivate func outcomeOfDelay<Value>() -> Outcome<Value> {
+    state.ending == .failed ? .failure(error) : .cancelled(cancellationReason)
+  }
+}
+
+/// How often something is tried, and how long to wait in between.
+///
+/// ```swift
+/// BackOff.exponential(attempts: 5, first: .milliseconds(200), limit: .seconds(10))
+/// BackOff(attempts: 3) { attempt, error in error is Busy ? .seconds(attempt) : nil }
+/// ```
+public struct BackOff: Sendable {
+  /// How many attempts there are at most, the first included.
+  public let attempts: Int
+  private let delayAfter: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
+
+  /// A policy of your own.
+  ///
+  /// - Parameters:
+  ///   - attempts: how many attempts there are at most, the first included.
+  ///   - delay: gets the number of the attempt that failed, counted from 1, and its error. Returns how long to wait before
+  ///     the next, or nil to give up.
+  public init(attempts: Int, delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) {
+    self.attempts = attempts
+    delayAfter = delay
+  }
+
+  /// The same time between all attempts.
+  public static func constant(attempts: Int, delay: Duration = .zero) -> BackOff {
+    BackOff(attempts: attempts) { _, _ in delay }
+  }
+
+  /// Twice the time after each attempt, up to a limit; of that, a random part is waited, so that many clients that failed
+  /// at the same moment do not come back at the same moment.
+  ///
+  /// - Parameters:
+  ///   - attempts: how many attempts there are at most, the first included.
+  ///   - first: the longest time after the first attempt.
+  ///   - limit: the longest time after any.
+  ///   - random: returns which part of the time is waited, from 0 to 1; by default all parts are as likely. Tests pass
+  ///     `{ 1 }`.
+  public static func exponential(
+    attempts: Int, first: Duration = .milliseconds(100), limit: Duration = .seconds(30),
+    random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+  ) -> BackOff {
+    BackOff(attempts: attempts) { attempt, _ in
+      var longest = min(first, limit)
+      for _ in 1..<max(attempt, 1) where longest < limit { longest = min(longest * 2, limit) }
+      return longest * random()
+    }
+  }
+
+  /// How long to wait after this attempt has failed; nil to give up.
+  func delay(after attempt: Int, error: any Error) -> Duration? {
+    attempt < attempts ? delayAfter(attempt, error) : nil
+  }
+}

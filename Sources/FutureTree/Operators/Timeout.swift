@@ -1,0 +1,53 @@
+extension Future {
+  /// Returns a future with the same outcome that fails if it takes too long.
+  ///
+  /// ```swift
+  /// let page = load(url).timeout(after: .seconds(5))
+  /// ```
+  ///
+  /// When the time has passed it fails with `TimeoutError`, and lets go of `self`, which is asked to stop with
+  /// `doNotForwardIfOthersWaiting` (law 23). A request to cancel is forwarded to `self`, and the time goes on running: what
+  /// does not answer a request in time is given up as well.
+  ///
+  /// - Parameters:
+  ///   - duration: how long to wait from now. If it is negative, the future fails with `InvalidArgument`, and `self` is let
+  ///     go of in the same way.
+  ///   - clock: what measures it.
+  /// - Returns: a consumer of `self`. The timer is cancelled when the future completes.
+  /// - Complexity: O(1), and a timer of the clock.
+  public func timeout(
+    after duration: Duration, clock: some FutureClock = .system, fileID: String = #fileID, line: UInt = #line
+  ) -> Future {
+    let node = PassThroughNode<Value>(.timeout)
+    let future: Future = derive(node)
+    if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
+      node.expire(with: error, because: "its timeout was negative")
+    } else if node.ending == nil {
+      let timer = clock.schedule(after: duration) {
+        node.expire(with: TimeoutError(duration: duration), because: "timed out after \(duration)")
+      }
+      _ = Observer(of: node) { _ in timer.cancel() }
+    }
+    return future
+  }
+}
+
+/// The error of a future that took longer than `timeout(after:)` allows.
+public struct TimeoutError: Error, Hashable, CustomStringConvertible {
+  /// How long it was waited for.
+  public let duration: Duration
+
+  public init(duration: Duration) {
+    self.duration = duration
+  }
+
+  public var description: String { "No outcome within \(duration)." }
+}
+
+extension Node {
+  fileprivate func expire(with error: any Error, because reason: @autoclosure () -> CancellationReason) {
+    Trampoline.run {
+      if decide(because: reason(), { endLocked(failing: error) }) { Trampoline.tell(self) }
+    }
+  }
+}

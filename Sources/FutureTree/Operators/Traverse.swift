@@ -1,0 +1,89 @@
+extension Future {
+  /// Calls `body` for each item, at most so many at a time, and returns a future of all values in the order of the items.
+  ///
+  /// ```swift
+  /// let pages = Future.traverse(urls, atMost: 4) { url in api.load(url) }
+  /// ```
+  ///
+  /// The first failure or cancellation decides: what has not begun does not begin, and what has is let go of (law 23). A
+  /// request to cancel is forwarded to what is under way; what has not begun does not begin, and the future is `.cancelled`
+  /// when that is done.
+  ///
+  /// - Parameters:
+  ///   - items: are gathered before this returns.
+  ///   - limit: how many futures are waited for at once. If it is less than 1, the future fails with `InvalidArgument`.
+  ///   - executor: where `body` runs.
+  ///   - body: what it throws is a failure of its item.
+  /// - Returns: a consumer of each future while it waits for it. With no items, a success with no values.
+  /// - Complexity: O(n).
+  public static func traverse<Item: Sendable>(
+    _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
+    fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Item) throws -> Future
+  ) -> Future<[Value]> {
+    let items = Array(items)
+    guard limit > 0 else {
+      let problem = "the limit is \(limit), so that nothing could begin. Pass 1 or more."
+      return .failed(InvalidArgument("traverse(_:atMost:)", problem, fileID: fileID, line: line))
+    }
+    guard !items.isEmpty else { return .succeeded([]) }
+    let traversal = Locked(Traversal<Value>(count: items.count, lanes: min(limit, items.count)))
+    let begin = { @Sendable (index: Int) -> Node in
+      Future<Item>.succeeded(items[index]).flatMapNode(.work, executor, body).node
+    }
+    let join = JoinNode<[Value]>(.traverse) { slot, input, _ in
+      let outcome = input.outcome(as: Value.self)
+      let wasAsked = slot.join.wasAsked
+      switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, wasAsked: wasAsked) }) {
+      case .begins(let index): return .waitsFor(begin(index))
+      case .waits: return .waits
+      case .ends(let outcome): return .ends(outcome)
+      }
+    }
+    for slot in join.makeSlots(min(limit, items.count)) where join.ending == nil {
+      join.wait(in: slot, for: begin(slot.index))
+    }
+    return Future<[Value]>(node: join)
+  }
+}
+
+/// How far a traversal has come. Each lane waits for one item at a time.
+private struct Traversal<Value: Sendable> {
+  enum Next {
+    /// The lane goes on with this item.
+    case begins(Int)
+    case waits
+    case ends(Outcome<[Value]>)
+  }
+
+  private var values: [Value?]
+  private var unfinished: Int
+  /// The item that each lane waits for.
+  private var lanes: [Int]
+  private var busy: Int
+  private var next: Int
+
+  init(count: Int, lanes: Int) {
+    values = Array(repeating: nil, count: count)
+    unfinished = count
+    self.lanes = Array(0..<lanes)
+    busy = lanes
+    next = lanes
+  }
+
+  mutating func laneEnded(_ lane: Int, with outcome: Outcome<Value>, wasAsked: Bool) -> Next {
+    switch outcome {
+    case .failure(let error): return .ends(.failure(error))
+    case .cancelled(let reason): return .ends(.cancelled(reason))
+    case .success(let value): values[lanes[lane]] = value
+    }
+    unfinished -= 1
+    if unfinished == 0 { return .ends(.success(values.compactMap { $0 })) }
+    guard !wasAsked, next < values.count else {
+      busy -= 1
+      return busy == 0 ? .ends(.cancelled(.unspecified)) : .waits
+    }
+    lanes[lane] = next
+    next += 1
+    return .begins(lanes[lane])
+  }
+}

@@ -1,0 +1,36 @@
+/// The error of a future that was asked for with an argument that makes no sense, such as a negative duration.
+///
+/// ```swift
+/// let page = load().timeout(after: deadline - now)  // The deadline has passed: the future fails with `InvalidArgument`.
+/// ```
+///
+/// A library that traps here ends a process for a subtraction that came out wrong; one that clamps hides it.
+public struct InvalidArgument: Error, Hashable, CustomStringConvertible {
+  /// What was called, such as `timeout(after:)`.
+  public let function: String
+  /// What is wrong with which argument, and what to pass instead.
+  public let problem: String
+  /// The file of the call, as `Module/File.swift`.
+  public let fileID: String
+  /// The line of the call.
+  public let line: UInt
+
+  package init(_ function: String, _ problem: String, fileID: String, line: UInt) {
+    self.function = function
+    self.problem = problem
+    self.fileID = fileID
+    self.line = line
+  }
+
+  public var description: String { "`\(function)` at \(fileID):\(line): \(problem)" }
+}
+
+extension InvalidArgument {
+  /// An error, if the duration is negative.
+  static func negative(_ duration: Duration, in function: String, fileID: String, line: UInt) -> InvalidArgument? {
+    guard duration < .zero else { return nil }
+    return InvalidArgument(
+      function, "the duration is \(duration) and cannot be negative. Pass max(duration, .zero) to mean \"at once\".",
+      fileID: fileID, line: line)
+  }
+}
