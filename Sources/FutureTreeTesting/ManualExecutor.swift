@@ -12,6 +12,8 @@ import FutureTree
 /// Jobs run on the thread that calls `runNext` or `runAll`. It can be used from any thread.
 public final class ManualExecutor: Sendable {
   private let jobs = Locked<[FutureExecutor.Job]>([])
+  /// The executors whose jobs the current thread is in.
+  @TaskLocal private static var current: Set<ObjectIdentifier> = []
 
   /// An executor without jobs.
   public init() {}
@@ -19,7 +21,9 @@ public final class ManualExecutor: Sendable {
   /// The executor to hand to operators. It does not keep this object alive: when this object goes, jobs that did not run are
   /// dropped, and their futures fail.
   public var executor: FutureExecutor {
-    .custom { [weak self] job in self?.jobs.withLock { $0.append(job) } }
+    .serial(isCurrent: { [id = ObjectIdentifier(self)] in ManualExecutor.current.contains(id) }) { [weak self] job in
+      self?.jobs.withLock { $0.append(job) }
+    }
   }
 
   /// How many jobs wait.
@@ -33,8 +37,9 @@ public final class ManualExecutor: Sendable {
     let job: FutureExecutor.Job? = jobs.withLock { jobs in
       jobs.indices.contains(index) ? jobs.remove(at: index) : nil
     }
-    job?()
-    return job != nil
+    guard let job else { return false }
+    ManualExecutor.$current.withValue(ManualExecutor.current.union([ObjectIdentifier(self)])) { job() }
+    return true
   }
 
   /// Runs jobs, those that they add included, until none waits.

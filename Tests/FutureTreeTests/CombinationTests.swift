@@ -163,7 +163,7 @@ struct InterestCombinationTests {
     tokens.value[1].cancel(.forceImmediately, reason: "force")
     #expect(shared.state == "pending")
 
-    tokens.withLock { _ = $0.removeLast() }
+    _ = tokens.withLock { $0.removeLast() }
 
     #expect(shared.reason?.message == "force")
   }

@@ -36,13 +36,13 @@ struct Law13TokenTests {
     let tokens = Locked([promise.future.cancelToken(), promise.future.cancelToken(), promise.future.cancelToken()])
     tokens.value[0].cancel(.doNotForwardIfOthersWaiting, reason: "withheld")
 
-    tokens.withLock { _ = $0.removeLast() }
+    _ = tokens.withLock { $0.removeLast() }
     #expect(log.entries == [])
-    tokens.withLock { _ = $0.removeLast() }
+    _ = tokens.withLock { $0.removeLast() }
 
     #expect(log.entries == ["source: ifOthers"])
     #expect(promise.cancelRequest?.reason.message == "withheld")
-    tokens.withLock { $0.removeAll() }
+    tokens.value = []
     #expect(log.entries == ["source: ifOthers"])
   }
 
@@ -188,7 +188,7 @@ struct Law13TokenTests {
     let promise = Promise<Int>()
     let tokens = Locked((0..<20_000).map { _ in promise.future.cancelToken() })
 
-    tokens.withLock { $0.removeAll() }
+    tokens.value = []
 
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
   }

@@ -134,13 +134,11 @@ struct Law16DroppedPromiseTests {
   func insideHandler() {
     let log = Recorder()
     let box = Locked<Promise<Int>?>(Promise<Int>())
-    let future = box.withLock { $0!.future }
-    box.withLock { promise in
-      _ = promise!.onRequestCancel { _ in
-        let last = box.withLock { $0.take() }
-        log(last == nil ? "gone" : "dropped")
-        return .continue
-      }
+    let future = box.value!.future
+    box.value?.onRequestCancel { _ in
+      let last = box.withLock { $0.take() }
+      log(last == nil ? "gone" : "dropped")
+      return .continue
     }
 
     future.cancel()

@@ -15,9 +15,12 @@ public struct FutureExecutor: Sendable {
   public typealias Job = @Sendable () -> Void
 
   private let submit: (@Sendable (@escaping Job) -> Void)?
+  /// Set where jobs run one at a time: whether the calling thread is running one of them.
+  private let isCurrentSerial: (@Sendable () -> Bool)?
 
-  private init(submit: (@Sendable (@escaping Job) -> Void)?) {
+  private init(submit: (@Sendable (@escaping Job) -> Void)?, isCurrentSerial: (@Sendable () -> Bool)? = nil) {
     self.submit = submit
+    self.isCurrentSerial = isCurrentSerial
   }
 
   /// Runs bodies where the completion happens: after the callback that the completing thread is in, if it is in one,
@@ -33,10 +36,28 @@ public struct FutureExecutor: Sendable {
     FutureExecutor(submit: submit)
   }
 
+  /// Hands each job to `submit`, which runs one at a time, in order.
+  ///
+  /// ```swift
+  /// let onLoop = FutureExecutor.serial(isCurrent: { loop.isCurrent }) { job in loop.enqueue(job) }
+  /// ```
+  ///
+  /// - Parameter isCurrent: whether the calling thread is running one of these jobs. `wait(for:)` throws there instead of
+  ///   waiting for a body that cannot run before it returns.
+  public static func serial(
+    isCurrent: @escaping @Sendable () -> Bool, _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void
+  ) -> FutureExecutor {
+    FutureExecutor(submit: submit, isCurrentSerial: isCurrent)
+  }
+
   var isImmediate: Bool { submit == nil }
+
+  /// Whether a job cannot run before the caller returns.
+  var isBlockedByCaller: Bool { isCurrentSerial?() ?? false }
 
   /// Runs a closure here; what it completes is told when it is done.
   func run(_ body: @escaping Job) {
+    LockRule.assertNoLockIsHeld()
     guard let submit else { return Trampoline.run(body) }
     submit { Trampoline.run(body) }
   }

@@ -1,21 +1,20 @@
-#if FUTURETREE_PTHREAD_LOCK
-  #if canImport(Darwin)
-    import Darwin
-  #elseif canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #elseif canImport(Android)
-    import Android
-  #endif
-#else
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+#if !FUTURETREE_PTHREAD_LOCK
   import Synchronization
 #endif
 
 /// The one lock type of the library: small, not recursive, held for a few instructions.
 ///
-/// No code of a user runs while it is held, and nobody holds two (law 19). The other modules of the package and the tests
-/// take it from here.
+/// No code of a user runs while it is held, and nobody holds two (law 19). Debug builds assert both: see `LockRule`. The
+/// other modules of the package and the tests take it from here.
 ///
 /// The thread sanitizer does not see the synchronisation of `Synchronization.Mutex` on Linux and reports races that do
 /// not exist. Compile with `-D FUTURETREE_PTHREAD_LOCK` to put a `pthread_mutex_t`, which it knows, in its place.
@@ -36,8 +35,12 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
     }
 
     package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+      LockRule.enter()
       pthread_mutex_lock(mutex)
-      defer { pthread_mutex_unlock(mutex) }
+      defer {
+        pthread_mutex_unlock(mutex)
+        LockRule.leave()
+      }
       return try body()
     }
   #else
@@ -47,7 +50,9 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
 
     @inline(__always)
     package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
-      try mutex.withLock { _ in try Guarded(result: body()) }.result
+      LockRule.enter()
+      defer { LockRule.leave() }
+      return try mutex.withLock { _ in try Guarded(result: body()) }.result
     }
 
     /// Lets a result leave the mutex: what is returned was guarded by the fields' own rules, not by the mutex's type.
@@ -70,9 +75,49 @@ package final class Locked<State>: @unchecked Sendable {  // Because: `state` is
     try lock.withLock { try body(&state) }
   }
 
-  /// A copy of it.
+  /// A copy of it. What is replaced is freed after the lock has been released.
   package var value: State {
     get { withLock { $0 } }
-    set { withLock { $0 = newValue } }
+    set {
+      var replaced = newValue
+      withLock { swap(&$0, &replaced) }
+    }
   }
+}
+
+/// Law 19, asserted: a thread that holds a lock takes no other, and calls no code of a user.
+///
+/// Costs nothing in a release build, unless that is compiled with `-D FUTURETREE_LOCK_RULE`.
+package enum LockRule {
+  #if DEBUG || FUTURETREE_LOCK_RULE
+    package static let isAsserted = true
+
+    /// For each thread, whether it holds a lock.
+    private static let key: pthread_key_t = {
+      var key = pthread_key_t()
+      let status = pthread_key_create(&key, nil)
+      precondition(status == 0, "pthread_key_create failed with \(status)")
+      return key
+    }()
+
+    package static func enter() {
+      precondition(pthread_getspecific(key) == nil, "A thread that holds a lock takes another (law 19).")
+      pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    }
+
+    package static func leave() {
+      pthread_setspecific(key, nil)
+    }
+
+    /// Called before code of a user is.
+    package static func assertNoLockIsHeld() {
+      precondition(pthread_getspecific(key) == nil, "Code of a user would run under a lock (law 19).")
+    }
+  #else
+    package static let isAsserted = false
+
+    @inline(__always) package static func enter() {}
+    @inline(__always) package static func leave() {}
+    @inline(__always) package static func assertNoLockIsHeld() {}
+  #endif
 }

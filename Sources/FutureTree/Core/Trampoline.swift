@@ -25,20 +25,26 @@ final class Trampoline {
   private var entries: [Entry] = []
   private var head = 0
   private var isActive = false
+  /// The future whose waiters are being told.
+  private var telling: Node?
+  /// The entry whose turn it is, and those whose turns wait for a blocking `wait` on this thread.
+  private var current: Waiter?
+  private var blocked: [Waiter] = []
 
   /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
   static func tell(_ node: Node) {
-    current.add(.tell(node))
+    ofThread.add(.tell(node))
   }
 
   /// Lets one entry take its turn: now, or when the callback that this thread is in is done.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
-    current.add(.turn(entry, upstream, turn))
+    ofThread.add(.turn(entry, upstream, turn))
   }
 
   /// Runs code of a user, and then tells what it completed.
   static func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-    let trampoline = current
+    LockRule.assertNoLockIsHeld()
+    let trampoline = ofThread
     guard !trampoline.isActive else { return try body() }
     trampoline.isActive = true
     defer {
@@ -49,6 +55,7 @@ final class Trampoline {
   }
 
   private func add(_ entry: Entry) {
+    LockRule.assertNoLockIsHeld()
     entries.append(entry)
     guard !isActive else { return }
     isActive = true
@@ -74,14 +81,46 @@ final class Trampoline {
   private func take(_ entry: Entry) {
     switch entry {
     case .tell(let node):
-      while let waiter = node.takeWaiter() {
-        if waiter.step(waiter, node, .upstreamEnded), let ended = waiter.owner { entries.append(.tell(ended)) }
-      }
+      let outer = telling
+      telling = node
+      tellWaiters(of: node)
+      telling = outer
     case .turn(let waiter, let upstream, let turn):
-      if waiter.step(waiter, upstream, turn), let ended = waiter.owner { entries.append(.tell(ended)) }
+      take(turn, of: waiter, upstream: upstream)
     case .taken:
       break
     }
+  }
+
+  private func tellWaiters(of node: Node) {
+    while let waiter = node.takeWaiter() { take(.upstreamEnded, of: waiter, upstream: node) }
+  }
+
+  private func take(_ turn: Waiter.Turn, of waiter: Waiter, upstream: Node) {
+    current = waiter
+    if waiter.step(waiter, upstream, turn), let ended = waiter.owner { entries.append(.tell(ended)) }
+    current = nil
+  }
+}
+
+// MARK: - Blocking
+
+extension Trampoline {
+  /// Runs what this thread has to tell before it blocks inside a callback (law 19).
+  static func runPending() {
+    let trampoline = ofThread
+    guard trampoline.isActive else { return }
+    let blocking = trampoline.current
+    if let blocking { trampoline.blocked.append(blocking) }
+    if let node = trampoline.telling { trampoline.tellWaiters(of: node) }
+    trampoline.drain()
+    if blocking != nil { trampoline.blocked.removeLast() }
+    trampoline.current = blocking
+  }
+
+  /// Whether this thread is in the body of a future, so that the future cannot complete while the thread blocks.
+  static func isInBody(of node: Node) -> Bool {
+    ofThread.current === node || ofThread.blocked.contains { $0 === node }
   }
 }
 
@@ -100,7 +139,7 @@ extension Trampoline {
     return key
   }()
 
-  private static var current: Trampoline {
+  private static var ofThread: Trampoline {
     if let pointer = pthread_getspecific(key) {
       return Unmanaged<Trampoline>.fromOpaque(pointer).takeUnretainedValue()
     }

@@ -27,6 +27,15 @@ public enum Completion<Value: Sendable>: Sendable {
     case .cancelled(let reason): self = .cancelled(reason)
     }
   }
+
+  /// The completion of a body that threw: errors that mean a cancellation cancel (law 15).
+  init(throwing error: any Error) {
+    if let cancelled = error as? FutureCancelled {
+      self = .cancelled(cancelled.reason)
+    } else {
+      self = error is CancellationError ? .cancelled : .failure(error)
+    }
+  }
 }
 
 extension Completion where Value == Void {

@@ -19,16 +19,12 @@ public struct MainExecutor: Sendable {
 
 extension MainExecutor {
   /// The main queue as an executor that does not hop when it is there already.
-  static let executor = FutureExecutor.custom { job in
+  static let executor = FutureExecutor.serial(isCurrent: isCurrent) { job in
     // The queue is asked, not the thread: under `dispatchMain()` the main queue is not on the main thread.
-    if DispatchQueue.getSpecific(key: key) != nil { job() } else { DispatchQueue.main.async(execute: job) }
+    if isCurrent() { job() } else { DispatchQueue.main.async(execute: job) }
   }
 
-  private static let key: DispatchSpecificKey<Void> = {
-    let key = DispatchSpecificKey<Void>()
-    DispatchQueue.main.setSpecific(key: key, value: ())
-    return key
-  }()
+  private static let isCurrent: @Sendable () -> Bool = QueueMark.isCurrent(.main)
 
   /// Runs a body of the main actor on the main queue.
   static func assume<Result: Sendable>(_ body: @MainActor () throws -> Result) rethrows -> Result {
@@ -39,12 +35,41 @@ extension MainExecutor {
 extension FutureExecutor {
   /// The concurrent queue of the system with this quality of service.
   public static func global(qos: DispatchQoS.QoSClass = .default) -> FutureExecutor {
-    queue(DispatchQueue.global(qos: qos))
+    queue(DispatchQueue.global(qos: qos), isConcurrent: true)
   }
 
-  /// A dispatch queue, serial or concurrent.
-  public static func queue(_ queue: DispatchQueue) -> FutureExecutor {
-    custom { job in queue.async(execute: job) }
+  /// A dispatch queue.
+  ///
+  /// - Parameter isConcurrent: whether the queue runs several jobs at once. A queue does not tell, and `wait(for:)` must
+  ///   know: on a serial queue it throws instead of waiting for what cannot run before it returns.
+  public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
+    if isConcurrent { return custom { job in queue.async(execute: job) } }
+    return serial(isCurrent: QueueMark.isCurrent(queue)) { job in queue.async(execute: job) }
+  }
+}
+
+/// Tells whether code runs on a queue, by a mark that the queue carries.
+private enum QueueMark {
+  private static let key = DispatchSpecificKey<ObjectIdentifier>()
+
+  static func isCurrent(_ queue: DispatchQueue) -> @Sendable () -> Bool {
+    let mark = ObjectIdentifier(queue)
+    queue.setSpecific(key: key, value: mark)
+    return { DispatchQueue.getSpecific(key: key) == mark }
+  }
+}
+
+/// What a thread blocks on.
+final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  func open() {
+    semaphore.signal()
+  }
+
+  /// Returns false if the gate was not opened within the time.
+  func wait(for duration: Duration) -> Bool {
+    semaphore.wait(timeout: DispatchTime(after: SystemClock().now + min(duration, SystemClock.longest))) == .success
   }
 }
 
@@ -62,10 +87,18 @@ public struct SystemClock: FutureClock {
   public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
-    // More than a century is a century: what Dispatch counts in nanoseconds has an end.
-    let duration = min(max(duration, .zero), .seconds(100 * 365 * 86_400))
-    let entry = SystemTimers.shared.insert(at: now + duration, body)
+    let entry = SystemTimers.shared.insert(at: now + min(max(duration, .zero), SystemClock.longest), body)
     return FutureTimer { SystemTimers.shared.remove(entry) }
+  }
+
+  /// More than a century is a century: what Dispatch counts in nanoseconds has an end.
+  fileprivate static let longest = Duration.seconds(100 * 365 * 86_400)
+}
+
+extension DispatchTime {
+  fileprivate init(after origin: Duration) {
+    let (seconds, attoseconds) = origin.components
+    self.init(uptimeNanoseconds: UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000) + 1)
   }
 }
 
@@ -117,8 +150,6 @@ private final class SystemTimers: @unchecked Sendable {  // Because: `timers` an
   private func arm() {
     guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
     armed = next
-    let (seconds, attoseconds) = next.components
-    let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-    source.schedule(deadline: DispatchTime(uptimeNanoseconds: nanoseconds + 1))
+    source.schedule(deadline: DispatchTime(after: next))
   }
 }

@@ -45,8 +45,10 @@ extension Future {
   }
 
   /// A pending future that only the caller can complete.
-  static func source(_ madeBy: Operator = .promise) -> Source {
-    Source(madeBy: madeBy) { entry, upstream, turn in
+  ///
+  /// - Parameter executor: where the work behind it runs, if that is known.
+  static func source(_ madeBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate) -> Source {
+    Source(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let source = unsafeDowncast(entry, to: Source.self)
       return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
     }

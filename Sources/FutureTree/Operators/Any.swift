@@ -36,7 +36,8 @@ public struct AllFailed: Error, CustomStringConvertible {
     switch errors.count {
     case 0: "There was no future that could succeed: the list was empty."
     case 1: "The only future that was not cancelled failed: \(errors[0])"
-    default: "All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
+    default:
+      "All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
     }
   }
 }

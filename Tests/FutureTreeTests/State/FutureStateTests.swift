@@ -101,7 +101,8 @@ import Testing
       (Operator.map, Ending.succeeded, FutureState.Start.cancels), (.flatMap, .succeeded, .cancels),
       (.onSuccess, .succeeded, .cancels), (.work, .succeeded, .cancels), (.recover, .failed, .passes),
       (.onFailure, .failed, .runs), (.onCancel, .cancelled, .runs), (.onComplete, .succeeded, .runs),
-      (.ensure, .failed, .runs), (.mapError, .failed, .runs), (.delayed, .succeeded, .cancels), (.map, .failed, .passes), (.recover, .succeeded, .passes),
+      (.ensure, .failed, .runs), (.mapError, .failed, .runs), (.delayed, .succeeded, .cancels),
+      (.map, .failed, .passes), (.recover, .succeeded, .passes),
     ])
   func askedBefore(madeBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
     var state = FutureState(madeBy: madeBy)
@@ -114,7 +115,8 @@ import Testing
 
   @Test("a shield ends at once, whatever is asked, and forwards nothing")
   func shielded() {
-    for options in [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions] {
+    for options in [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions]
+    {
       var state = FutureState(madeBy: .shielded)
 
       let landing = state.receive(FutureState.Arrival(request: request(options), isFromConsumer: false))

@@ -1,0 +1,165 @@
+// Bodies that are tasks (law 15). Each operator does what it does with a plain body; while the task runs, a request to
+// cancel is forwarded to it. A body that has not begun when it is asked does not begin, but for those that always run.
+//
+// The task starts where the executor gets to the body, and runs on that executor between its waits.
+
+// MARK: - After a success
+
+extension Future {
+  /// Goes on with the value in a task: `body` returns a value or nothing.
+  @discardableResult
+  public func onSuccess<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
+  ) -> Future<U> {
+    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { try await body(value) } }
+  }
+
+  /// Goes on with the value in a task: `body` returns the future that is waited for next.
+  @discardableResult
+  public func onSuccess<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Future<U>
+  ) -> Future<U> {
+    flatMapNode(.onSuccess, executor) { value in .running(on: executor, forFuture: { try await body(value) }) }
+  }
+
+  /// Goes on with the value in a task: `body` returns how the future completes.
+  @discardableResult
+  public func onSuccess<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Completion<U>
+  ) -> Future<U> {
+    flatMapNode(.onSuccess, executor) { value in .running(on: executor, forCompletion: { try await body(value) }) }
+  }
+
+  /// Returns a future of what `body` makes of the value in a task.
+  @discardableResult
+  public func map<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
+  ) -> Future<U> {
+    flatMapNode(.map, executor) { value in .running(on: executor) { try await body(value) } }
+  }
+
+  /// Returns a future with the outcome of the future that `body` answers the value with, in a task.
+  @discardableResult
+  public func flatMap<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Future<U>
+  ) -> Future<U> {
+    flatMapNode(.flatMap, executor) { value in .running(on: executor, forFuture: { try await body(value) }) }
+  }
+}
+
+// MARK: - After a failure
+
+extension Future {
+  /// Goes on after a failure in a task: `body` returns the value that takes the error's place.
+  @discardableResult
+  public func recover(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
+  ) -> Future<Value> {
+    completionNode(.recover, executor) { outcome in
+      guard case .failure(let error) = outcome else { return Completion(outcome) }
+      return .completeUsing(.running(on: executor) { try await body(error) })
+    }
+  }
+
+  /// Goes on after a failure in a task: `body` returns the future that is waited for next.
+  @_disfavoredOverload
+  @discardableResult
+  public func recover(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Future<Value>
+  ) -> Future<Value> {
+    completionNode(.recover, executor) { outcome in
+      guard case .failure(let error) = outcome else { return Completion(outcome) }
+      return .completeUsing(.running(on: executor, forFuture: { try await body(error) }))
+    }
+  }
+
+  /// Goes on after a failure in a task: `body` returns how the future completes.
+  @_disfavoredOverload
+  @discardableResult
+  public func recover(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Completion<Value>
+  ) -> Future<Value> {
+    completionNode(.recover, executor) { outcome in
+      guard case .failure(let error) = outcome else { return Completion(outcome) }
+      return .completeUsing(.running(on: executor, forCompletion: { try await body(error) }))
+    }
+  }
+
+  /// Puts another error in the place of an error, in a task.
+  @discardableResult
+  public func mapError(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> any Error
+  ) -> Future {
+    completionNode(.mapError, executor) { outcome in
+      guard case .failure(let error) = outcome else { return Completion(outcome) }
+      return .completeUsing(
+        .running(on: executor, alwaysBegins: true, forCompletion: { .failure(try await body(error)) }))
+    }
+  }
+
+  /// Looks at an error in a task, and passes it on when the task is done.
+  @discardableResult
+  public func onFailure(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async -> Void
+  ) -> Future {
+    completionNode(.onFailure, executor) { outcome in
+      guard case .failure(let error) = outcome else { return Completion(outcome) }
+      return .completeUsing(.running(on: executor, passing: outcome) { await body(error) })
+    }
+  }
+}
+
+// MARK: - After any outcome
+
+extension Future {
+  /// Looks at a cancellation in a task, and passes it on when the task is done.
+  @discardableResult
+  public func onCancel(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (CancellationReason) async -> Void
+  ) -> Future {
+    completionNode(.onCancel, executor) { outcome in
+      guard case .cancelled(let reason) = outcome else { return Completion(outcome) }
+      return .completeUsing(.running(on: executor, passing: outcome) { await body(reason) })
+    }
+  }
+
+  /// Runs `body` in a task whatever the outcome is, and passes the outcome on when the task is done.
+  @discardableResult
+  public func ensure(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable () async -> Void
+  ) -> Future {
+    completionNode(.ensure, executor) { outcome in
+      .completeUsing(.running(on: executor, passing: outcome) { await body() })
+    }
+  }
+
+  /// Goes on with the outcome in a task: `body` returns a value or nothing.
+  @discardableResult
+  public func onComplete<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
+  ) -> Future<U> {
+    completionNode(.onComplete, executor) { outcome in
+      .completeUsing(.running(on: executor, alwaysBegins: true) { try await body(outcome) })
+    }
+  }
+
+  /// Goes on with the outcome in a task: `body` returns the future that is waited for next.
+  @discardableResult
+  public func onComplete<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> Future<U>
+  ) -> Future<U> {
+    completionNode(.onComplete, executor) { outcome in
+      .completeUsing(.running(on: executor, alwaysBegins: true, forFuture: { try await body(outcome) }))
+    }
+  }
+
+  /// Goes on with the outcome in a task: `body` returns how the future completes.
+  @discardableResult
+  public func onComplete<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> Completion<U>
+  ) -> Future<U> {
+    completionNode(.onComplete, executor) { outcome in
+      .completeUsing(.running(on: executor, alwaysBegins: true, forCompletion: { try await body(outcome) }))
+    }
+  }
+}

@@ -1,0 +1,127 @@
+extension Future {
+  /// Runs a task, and returns a future of what it returns.
+  ///
+  /// ```swift
+  /// let thumbnail = Future.task { try await render(image) }
+  /// thumbnail.cancel()  // cancels the task, and waits for what it makes of that
+  /// ```
+  ///
+  /// A request to cancel is forwarded to the task, which decides what comes of it (law 15). A body that has not begun by
+  /// then does not begin.
+  ///
+  /// - Parameters:
+  ///   - priority: the priority of the task; by default that of the caller.
+  ///   - body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  public static func task(
+    priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
+  ) -> Future {
+    running(on: .immediate, priority: priority, body)
+  }
+}
+
+// MARK: - Bodies that are tasks
+
+extension Future {
+  /// A task as a source.
+  ///
+  /// - Parameters:
+  ///   - executor: where the task runs.
+  ///   - actor: the executor of the actor to which the body is isolated, for `wait(for:)` to know.
+  ///   - alwaysBegins: whether the body begins even if its future is asked before it could (law 11).
+  static func running(
+    on executor: FutureExecutor, actor: FutureExecutor? = nil, priority: TaskPriority? = nil,
+    alwaysBegins: Bool = false,
+    _ body: @escaping @Sendable () async throws -> Value
+  ) -> Future {
+    let source = Future.source(.task, runningOn: actor ?? executor)
+    let run: @Sendable () async -> Void = {
+      do {
+        if !alwaysBegins { try Task.checkCancellation() }
+        source.keepPromise(Completion.success(try await body()), innerRole: .work)
+      } catch {
+        source.keepPromise(Completion<Value>(throwing: error), innerRole: .work)
+      }
+    }
+    let task: Task<Void, Never>
+    if executor.isImmediate {
+      task = Task(priority: priority, operation: run)
+    } else {
+      let onDrop = { @Sendable in _ = source.keepPromise(Completion<Value>.failure(DroppedJob()), innerRole: .work) }
+      task = Task(executorPreference: TaskJobs(executor, onDrop: onDrop), priority: priority, operation: run)
+    }
+    source.install({ _, _ in task.cancel() }, on: .immediate)
+    return Future(node: source)
+  }
+
+  /// A task that returns the future that is waited for next.
+  static func running(
+    on executor: FutureExecutor, actor: FutureExecutor? = nil, alwaysBegins: Bool = false,
+    forFuture body: @escaping @Sendable () async throws -> Future
+  ) -> Future {
+    Future<Future>.running(on: executor, actor: actor, alwaysBegins: alwaysBegins, body).flatMap { $0 }
+  }
+
+  /// A task that returns how the future completes.
+  static func running(
+    on executor: FutureExecutor, actor: FutureExecutor? = nil, alwaysBegins: Bool = false,
+    forCompletion body: @escaping @Sendable () async throws -> Completion<Value>
+  ) -> Future {
+    Future<Completion<Value>>.running(on: executor, actor: actor, alwaysBegins: alwaysBegins, body)
+      .completionNode(.flatMap, .immediate) { outcome in try outcome.get() }
+  }
+}
+
+extension Future {
+  /// A task that always runs, and passes an outcome on when it is done.
+  static func running(
+    on executor: FutureExecutor, actor: FutureExecutor? = nil, passing outcome: Outcome<Value>,
+    _ body: @escaping @Sendable () async -> Void
+  ) -> Future {
+    running(
+      on: executor, actor: actor, alwaysBegins: true,
+      forCompletion: {
+        await body()
+        return Completion(outcome)
+      })
+  }
+}
+
+/// Runs the jobs of one task on a `FutureExecutor`.
+private final class TaskJobs: TaskExecutor {
+  private let executor: FutureExecutor
+  private let onDrop: @Sendable () -> Void
+
+  init(_ executor: FutureExecutor, onDrop: @escaping @Sendable () -> Void) {
+    self.executor = executor
+    self.onDrop = onDrop
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let queued = Queued(job: UnownedJob(job), owner: self)
+    executor.run { queued.run() }
+  }
+
+  /// A job on its way through the executor. If it is dropped there, the future of its task fails instead of hanging, and
+  /// the task ends elsewhere, because a task that nobody runs is never freed.
+  private final class Queued: @unchecked Sendable {  // Because: `hasBegun` belongs to whoever runs the job.
+    private let job: UnownedJob
+    private let owner: TaskJobs
+    private var hasBegun = false
+
+    init(job: UnownedJob, owner: TaskJobs) {
+      self.job = job
+      self.owner = owner
+    }
+
+    func run() {
+      hasBegun = true
+      job.runSynchronously(on: owner.asUnownedTaskExecutor())
+    }
+
+    deinit {
+      guard !hasBegun else { return }
+      owner.onDrop()
+      globalConcurrentExecutor.enqueue(job)
+    }
+  }
+}
