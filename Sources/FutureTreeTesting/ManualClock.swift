@@ -32,8 +32,10 @@ public final class ManualClock: FutureClock {
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
     let entry = time.withLock { $0.timers.insert(at: $0.now + max(duration, .zero), body) }
-    return FutureTimer { [weak self] in
-      let body = self?.time.withLock { $0.timers.remove(entry) }
+    // Weak: the clock alone holds what is to happen, so that it is dropped with the clock.
+    return FutureTimer { [weak self, weak entry] in
+      guard let self, let entry else { return }
+      let body = time.withLock { $0.timers.remove(entry) }
       _ = body  // Freed here, not under the lock.
     }
   }

@@ -9,7 +9,7 @@ extension Future {
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> U
   ) -> Future<U> {
     flatMapNode(.onSuccess, MainExecutor.executor) { value in
-      .running(on: .immediate, actor: MainExecutor.executor) { try await body(value) }
+      .running(on: .immediate, actor: MainExecutor.executor) { .success(try await body(value)) }
     }
   }
 
@@ -19,7 +19,7 @@ extension Future {
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> Future<U>
   ) -> Future<U> {
     flatMapNode(.onSuccess, MainExecutor.executor) { value in
-      .running(on: .immediate, actor: MainExecutor.executor, forFuture: { try await body(value) })
+      .running(on: .immediate, actor: MainExecutor.executor) { .completeUsing(try await body(value)) }
     }
   }
 
@@ -29,7 +29,7 @@ extension Future {
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> Completion<U>
   ) -> Future<U> {
     flatMapNode(.onSuccess, MainExecutor.executor) { value in
-      .running(on: .immediate, actor: MainExecutor.executor, forCompletion: { try await body(value) })
+      .running(on: .immediate, actor: MainExecutor.executor) { try await body(value) }
     }
   }
 
@@ -39,7 +39,7 @@ extension Future {
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> U
   ) -> Future<U> {
     flatMapNode(.map, MainExecutor.executor) { value in
-      .running(on: .immediate, actor: MainExecutor.executor) { try await body(value) }
+      .running(on: .immediate, actor: MainExecutor.executor) { .success(try await body(value)) }
     }
   }
 
@@ -49,7 +49,7 @@ extension Future {
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> Future<U>
   ) -> Future<U> {
     flatMapNode(.flatMap, MainExecutor.executor) { value in
-      .running(on: .immediate, actor: MainExecutor.executor, forFuture: { try await body(value) })
+      .running(on: .immediate, actor: MainExecutor.executor) { .completeUsing(try await body(value)) }
     }
   }
 }
@@ -64,7 +64,10 @@ extension Future {
   ) -> Future<Value> {
     completionNode(.recover, MainExecutor.executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: .immediate, actor: MainExecutor.executor) { try await body(error) })
+      return .completeUsing(
+        .running(on: .immediate, actor: MainExecutor.executor, askedFirst: .failure(error)) {
+          .success(try await body(error))
+        })
     }
   }
 
@@ -77,7 +80,9 @@ extension Future {
     completionNode(.recover, MainExecutor.executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .completeUsing(
-        .running(on: .immediate, actor: MainExecutor.executor, forFuture: { try await body(error) }))
+        .running(on: .immediate, actor: MainExecutor.executor, askedFirst: .failure(error)) {
+          .completeUsing(try await body(error))
+        })
     }
   }
 
@@ -90,7 +95,7 @@ extension Future {
     completionNode(.recover, MainExecutor.executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .completeUsing(
-        .running(on: .immediate, actor: MainExecutor.executor, forCompletion: { try await body(error) }))
+        .running(on: .immediate, actor: MainExecutor.executor, askedFirst: .failure(error)) { try await body(error) })
     }
   }
 
@@ -103,8 +108,8 @@ extension Future {
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .completeUsing(
         .running(
-          on: .immediate, actor: MainExecutor.executor, alwaysBegins: true,
-          forCompletion: { .failure(try await body(error)) }))
+          on: .immediate, actor: MainExecutor.executor, askedFirst: nil
+        ) { .failure(try await body(error)) })
     }
   }
 
@@ -153,7 +158,8 @@ extension Future {
   ) -> Future<U> {
     completionNode(.onComplete, MainExecutor.executor) { outcome in
       .completeUsing(
-        .running(on: .immediate, actor: MainExecutor.executor, alwaysBegins: true) { try await body(outcome) })
+        .running(on: .immediate, actor: MainExecutor.executor, askedFirst: nil) { .success(try await body(outcome)) }
+      )
     }
   }
 
@@ -165,7 +171,8 @@ extension Future {
     completionNode(.onComplete, MainExecutor.executor) { outcome in
       .completeUsing(
         .running(
-          on: .immediate, actor: MainExecutor.executor, alwaysBegins: true, forFuture: { try await body(outcome) }))
+          on: .immediate, actor: MainExecutor.executor, askedFirst: nil
+        ) { .completeUsing(try await body(outcome)) })
     }
   }
 
@@ -177,7 +184,8 @@ extension Future {
     completionNode(.onComplete, MainExecutor.executor) { outcome in
       .completeUsing(
         .running(
-          on: .immediate, actor: MainExecutor.executor, alwaysBegins: true, forCompletion: { try await body(outcome) }))
+          on: .immediate, actor: MainExecutor.executor, askedFirst: nil
+        ) { try await body(outcome) })
     }
   }
 }

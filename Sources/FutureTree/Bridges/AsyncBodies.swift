@@ -11,7 +11,7 @@ extension Future {
   public func onSuccess<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { try await body(value) } }
+    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { .success(try await body(value)) } }
   }
 
   /// Goes on with the value in a task: `body` returns the future that is waited for next.
@@ -19,7 +19,7 @@ extension Future {
   public func onSuccess<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Future<U>
   ) -> Future<U> {
-    flatMapNode(.onSuccess, executor) { value in .running(on: executor, forFuture: { try await body(value) }) }
+    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { .completeUsing(try await body(value)) } }
   }
 
   /// Goes on with the value in a task: `body` returns how the future completes.
@@ -27,7 +27,7 @@ extension Future {
   public func onSuccess<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Completion<U>
   ) -> Future<U> {
-    flatMapNode(.onSuccess, executor) { value in .running(on: executor, forCompletion: { try await body(value) }) }
+    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { try await body(value) } }
   }
 
   /// Returns a future of what `body` makes of the value in a task.
@@ -35,7 +35,7 @@ extension Future {
   public func map<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    flatMapNode(.map, executor) { value in .running(on: executor) { try await body(value) } }
+    flatMapNode(.map, executor) { value in .running(on: executor) { .success(try await body(value)) } }
   }
 
   /// Returns a future with the outcome of the future that `body` answers the value with, in a task.
@@ -43,7 +43,7 @@ extension Future {
   public func flatMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Future<U>
   ) -> Future<U> {
-    flatMapNode(.flatMap, executor) { value in .running(on: executor, forFuture: { try await body(value) }) }
+    flatMapNode(.flatMap, executor) { value in .running(on: executor) { .completeUsing(try await body(value)) } }
   }
 }
 
@@ -57,7 +57,7 @@ extension Future {
   ) -> Future<Value> {
     completionNode(.recover, executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor) { try await body(error) })
+      return .completeUsing(.running(on: executor, askedFirst: .failure(error)) { .success(try await body(error)) })
     }
   }
 
@@ -69,7 +69,8 @@ extension Future {
   ) -> Future<Value> {
     completionNode(.recover, executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor, forFuture: { try await body(error) }))
+      return .completeUsing(
+        .running(on: executor, askedFirst: .failure(error)) { .completeUsing(try await body(error)) })
     }
   }
 
@@ -81,7 +82,7 @@ extension Future {
   ) -> Future<Value> {
     completionNode(.recover, executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor, forCompletion: { try await body(error) }))
+      return .completeUsing(.running(on: executor, askedFirst: .failure(error)) { try await body(error) })
     }
   }
 
@@ -93,7 +94,7 @@ extension Future {
     completionNode(.mapError, executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .completeUsing(
-        .running(on: executor, alwaysBegins: true, forCompletion: { .failure(try await body(error)) }))
+        .running(on: executor, askedFirst: nil) { .failure(try await body(error)) })
     }
   }
 
@@ -139,7 +140,7 @@ extension Future {
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {
     completionNode(.onComplete, executor) { outcome in
-      .completeUsing(.running(on: executor, alwaysBegins: true) { try await body(outcome) })
+      .completeUsing(.running(on: executor, askedFirst: nil) { .success(try await body(outcome)) })
     }
   }
 
@@ -149,7 +150,7 @@ extension Future {
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> Future<U>
   ) -> Future<U> {
     completionNode(.onComplete, executor) { outcome in
-      .completeUsing(.running(on: executor, alwaysBegins: true, forFuture: { try await body(outcome) }))
+      .completeUsing(.running(on: executor, askedFirst: nil) { .completeUsing(try await body(outcome)) })
     }
   }
 
@@ -159,7 +160,7 @@ extension Future {
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> Completion<U>
   ) -> Future<U> {
     completionNode(.onComplete, executor) { outcome in
-      .completeUsing(.running(on: executor, alwaysBegins: true, forCompletion: { try await body(outcome) }))
+      .completeUsing(.running(on: executor, askedFirst: nil) { try await body(outcome) })
     }
   }
 }

@@ -15,7 +15,7 @@ extension Future {
   public static func task(
     priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
-    running(on: .immediate, priority: priority, body)
+    running(on: .immediate, priority: priority) { .success(try await body()) }
   }
 }
 
@@ -27,17 +27,20 @@ extension Future {
   /// - Parameters:
   ///   - executor: where the task runs.
   ///   - actor: the executor of the actor to which the body is isolated, for `wait(for:)` to know.
-  ///   - alwaysBegins: whether the body begins even if its future is asked before it could (law 11).
+  ///   - askedFirst: what comes of it if it is asked before the body has begun (law 11); nil if the body begins all the same.
   static func running(
     on executor: FutureExecutor, actor: FutureExecutor? = nil, priority: TaskPriority? = nil,
-    alwaysBegins: Bool = false,
-    _ body: @escaping @Sendable () async throws -> Value
+    askedFirst: Completion<Value>? = .cancelled,
+    _ body: @escaping @Sendable () async throws -> Completion<Value>
   ) -> Future {
     let source = Future.source(.task, runningOn: actor ?? executor)
     let run: @Sendable () async -> Void = {
+      if let askedFirst, Task.isCancelled {
+        _ = source.keepPromise(askedFirst, innerRole: .work)
+        return
+      }
       do {
-        if !alwaysBegins { try Task.checkCancellation() }
-        source.keepPromise(Completion.success(try await body()), innerRole: .work)
+        source.keepPromise(try await body(), innerRole: .work)
       } catch {
         source.keepPromise(Completion<Value>(throwing: error), innerRole: .work)
       }
@@ -53,36 +56,15 @@ extension Future {
     return Future(node: source)
   }
 
-  /// A task that returns the future that is waited for next.
-  static func running(
-    on executor: FutureExecutor, actor: FutureExecutor? = nil, alwaysBegins: Bool = false,
-    forFuture body: @escaping @Sendable () async throws -> Future
-  ) -> Future {
-    Future<Future>.running(on: executor, actor: actor, alwaysBegins: alwaysBegins, body).flatMap { $0 }
-  }
-
-  /// A task that returns how the future completes.
-  static func running(
-    on executor: FutureExecutor, actor: FutureExecutor? = nil, alwaysBegins: Bool = false,
-    forCompletion body: @escaping @Sendable () async throws -> Completion<Value>
-  ) -> Future {
-    Future<Completion<Value>>.running(on: executor, actor: actor, alwaysBegins: alwaysBegins, body)
-      .completionNode(.flatMap, .immediate) { outcome in try outcome.get() }
-  }
-}
-
-extension Future {
   /// A task that always runs, and passes an outcome on when it is done.
   static func running(
     on executor: FutureExecutor, actor: FutureExecutor? = nil, passing outcome: Outcome<Value>,
     _ body: @escaping @Sendable () async -> Void
   ) -> Future {
-    running(
-      on: executor, actor: actor, alwaysBegins: true,
-      forCompletion: {
-        await body()
-        return Completion(outcome)
-      })
+    running(on: executor, actor: actor, askedFirst: nil) {
+      await body()
+      return Completion(outcome)
+    }
   }
 }
 

@@ -88,7 +88,9 @@ public struct SystemClock: FutureClock {
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
     let entry = SystemTimers.shared.insert(at: now + min(max(duration, .zero), SystemClock.longest), body)
-    return FutureTimer { SystemTimers.shared.remove(entry) }
+    return FutureTimer { [weak entry] in
+      if let entry { SystemTimers.shared.remove(entry) }
+    }
   }
 
   /// More than a century is a century: what Dispatch counts in nanoseconds has an end.

@@ -15,12 +15,17 @@
 /// The first completion wins; each later one returns `false` and changes nothing (law 1). A promise that is dropped before
 /// it was completed completes its future: `.cancelled` if it was asked, otherwise with `BrokenPromise` (law 16).
 public final class Promise<Value: Sendable>: Sendable {
-  private let source = Future<Value>.source()
+  let source: Source
   private let fileID: String
   private let line: UInt
 
   /// Creates a promise. The file and the line appear in the error of a promise that is dropped.
-  public init(fileID: String = #fileID, line: UInt = #line) {
+  public convenience init(fileID: String = #fileID, line: UInt = #line) {
+    self.init(.promise, fileID: fileID, line: line)
+  }
+
+  init(_ madeBy: Operator, fileID: String, line: UInt) {
+    source = Future<Value>.source(madeBy)
     self.fileID = fileID
     self.line = line
   }

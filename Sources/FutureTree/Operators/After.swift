@@ -17,13 +17,15 @@ extension Future where Value == Void {
     if let error = InvalidArgument.negative(duration, in: "after(_:)", fileID: fileID, line: line) {
       return .failed(error)
     }
-    let source = Future.source(.timer)
-    let timer = clock.schedule(after: duration) { source.keepPromise(Completion<Void>.success, innerRole: .work) }
-    source.install(
+    // The timer holds the promise, so that a clock that goes away breaks it instead of leaving the future hanging.
+    let promise = Promise<Void>(.timer, fileID: fileID, line: line)
+    let future = promise.future
+    let timer = clock.schedule(after: duration) { promise.succeed() }
+    promise.source.install(
       { source, request in
         timer.cancel()
         source.keepPromise(Completion<Void>.cancelled, innerRole: .answer(to: request))
       }, on: .immediate)
-    return Future(node: source)
+    return future
   }
 }

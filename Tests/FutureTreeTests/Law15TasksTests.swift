@@ -1,0 +1,243 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// A gate that tasks wait for and that knows whether they were cancelled there.
+private final class Stop: Sendable {
+  private let promise = Promise<Void>()
+  let log = Recorder()
+
+  func open() { promise.succeed() }
+
+  /// Waits for the gate, or for a cancellation of the task.
+  func wait() async throws {
+    log("begins")
+    do { try await promise.future.value } catch {
+      log("cancelled")
+      throw error
+    }
+  }
+}
+
+@Suite("Law 15: a task as a source")
+struct Law15TasksTests {
+  private let stop = Stop()
+  private let executor = ManualExecutor()
+
+  /// Every operator with an async body that waits at the gate, after an outcome that makes the body begin.
+  struct AsyncOperator: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// What upstream ends with, so that the body begins.
+    let trigger: Outcome<Int>
+    let apply: @Sendable (Future<Int>, FutureExecutor, @escaping @Sendable () async throws -> Int) -> Future<Int>
+    /// Whether a request passes by a body that waits for its executor.
+    var alwaysRuns = false
+    /// What comes of a body that is cancelled by a request.
+    var whenCancelled = "cancelled"
+
+    static let every: [AsyncOperator] = [
+      AsyncOperator(
+        testDescription: "onSuccess, a value", trigger: .success(1),
+        apply: { $0.onSuccess(on: $1) { [body = $2] _ in try await body() } }),
+      AsyncOperator(
+        testDescription: "onSuccess, a future", trigger: .success(1),
+        apply: { $0.onSuccess(on: $1) { [body = $2] _ in Future.succeeded(try await body()) } }),
+      AsyncOperator(
+        testDescription: "onSuccess, a completion", trigger: .success(1),
+        apply: { $0.onSuccess(on: $1) { [body = $2] _ in Completion.success(try await body()) } }),
+      AsyncOperator(
+        testDescription: "map", trigger: .success(1),
+        apply: { $0.map(on: $1) { [body = $2] _ in try await body() } }),
+      AsyncOperator(
+        testDescription: "flatMap", trigger: .success(1),
+        apply: { $0.flatMap(on: $1) { [body = $2] _ in .succeeded(try await body()) } }),
+      AsyncOperator(
+        testDescription: "recover, a value", trigger: .failure(Oops()),
+        apply: { $0.recover(on: $1) { [body = $2] _ in try await body() } }),
+      AsyncOperator(
+        testDescription: "recover, a future", trigger: .failure(Oops()),
+        apply: { $0.recover(on: $1) { [body = $2] _ in Future.succeeded(try await body()) } }),
+      AsyncOperator(
+        testDescription: "recover, a completion", trigger: .failure(Oops()),
+        apply: { $0.recover(on: $1) { [body = $2] _ in Completion.success(try await body()) } }),
+      AsyncOperator(
+        testDescription: "mapError", trigger: .failure(Oops()),
+        apply: { $0.mapError(on: $1) { [body = $2] error in Oops("\(error) \(try await body())") } }, alwaysRuns: true),
+      AsyncOperator(
+        testDescription: "onFailure", trigger: .failure(Oops()),
+        apply: { $0.onFailure(on: $1) { [body = $2] _ in _ = try? await body() } }, alwaysRuns: true,
+        whenCancelled: "failure(oops)"),
+      AsyncOperator(
+        testDescription: "ensure", trigger: .success(1),
+        apply: { $0.ensure(on: $1) { [body = $2] in _ = try? await body() } }, alwaysRuns: true,
+        whenCancelled: "success(1)"),
+      AsyncOperator(
+        testDescription: "onComplete, a value", trigger: .success(1),
+        apply: { $0.onComplete(on: $1) { [body = $2] _ in try await body() } }, alwaysRuns: true),
+      AsyncOperator(
+        testDescription: "onComplete, a future", trigger: .failure(Oops()),
+        apply: { $0.onComplete(on: $1) { [body = $2] _ in Future.succeeded(try await body()) } }, alwaysRuns: true),
+      AsyncOperator(
+        testDescription: "onComplete, a completion", trigger: .failure(Oops()),
+        apply: { $0.onComplete(on: $1) { [body = $2] _ in Completion.success(try await body()) } }, alwaysRuns: true),
+    ]
+  }
+
+  private func body() -> @Sendable () async throws -> Int {
+    { [stop] in
+      try await stop.wait()
+      return 5
+    }
+  }
+
+  @Test("a request is forwarded to the task of a body, which decides what comes of it", arguments: AsyncOperator.every)
+  func forwardsToBody(operation: AsyncOperator) {
+    let promise = Promise<Int>()
+    let future = operation.apply(promise.future, executor.executor, body())
+    promise.complete(with: operation.trigger)
+    executor.runAll()
+
+    let receipt = future.cancel()
+    executor.runAll()
+
+    #expect(receipt.effect == .delivered)
+    #expect(stop.log.entries == ["begins", "cancelled"])
+    #expect(future.state == operation.whenCancelled)
+  }
+
+  @Test(
+    "a body that waits for its executor does not begin when it is asked, but for those that always run",
+    arguments: AsyncOperator.every)
+  func notBegun(operation: AsyncOperator) {
+    let promise = Promise<Int>()
+    let future = operation.apply(promise.future, executor.executor, body())
+    promise.complete(with: operation.trigger)
+
+    future.cancel()
+    executor.runAll()
+
+    #expect(stop.log.entries == (operation.alwaysRuns ? ["begins", "cancelled"] : []))
+    #expect(future.isCompleted)
+  }
+
+  @Test("a task that was made and has not begun does not begin either", arguments: AsyncOperator.every)
+  func taskNotBegun(operation: AsyncOperator) {
+    let promise = Promise<Int>()
+    let future = operation.apply(promise.future, executor.executor, body())
+    promise.complete(with: operation.trigger)
+    executor.runNext()
+
+    future.cancel()
+    executor.runAll()
+
+    #expect(stop.log.entries == (operation.alwaysRuns ? ["begins", "cancelled"] : []))
+    let isRecover = operation.testDescription.hasPrefix("recover")
+    #expect(future.state == (isRecover ? "failure(oops)" : operation.whenCancelled))
+  }
+
+  @Test("without a request the body's value comes", arguments: AsyncOperator.every)
+  func succeeds(operation: AsyncOperator) {
+    let promise = Promise<Int>()
+    let future = operation.apply(promise.future, executor.executor, body())
+    promise.complete(with: operation.trigger)
+    executor.runAll()
+
+    stop.open()
+    executor.runAll()
+
+    let unchanged = ["ensure": "success(1)", "onFailure": "failure(oops)", "mapError": "failure(oops 5)"]
+    #expect(future.state == unchanged[operation.testDescription] ?? "success(5)")
+  }
+
+  @Test("onCancel: its body runs in a task that nobody asks, and then the cancellation passes")
+  func onCancel() {
+    let stop = stop
+    let promise = Promise<Int>()
+    let future = promise.future.onCancel(on: executor.executor) { _ in _ = try? await stop.wait() }
+    promise.completeCancelled("gone")
+    executor.runAll()
+
+    future.cancel()
+    let before = future.state
+    stop.open()
+    executor.runAll()
+
+    #expect(stop.log.entries == ["begins"])
+    #expect([before, future.state] == ["pending", "cancelled"])
+    #expect(future.reason?.message == "gone")
+  }
+
+  @Test("Future.task: what it returns, throws, and how it is asked")
+  func task() async {
+    let stop = stop
+    let value = Future.task { 1 }
+    let failure = Future<Int>.task { throw Oops() }
+    let waiting = Future<Int>.task {
+      try await stop.wait()
+      return 1
+    }
+
+    waiting.cancel(reason: "enough")
+
+    #expect(await value.outcome.state == "success(1)")
+    #expect(await failure.outcome.state == "failure(oops)")
+    #expect(await waiting.outcome.reason?.message == "enough")
+  }
+
+  @Test("a task may ignore the request, and succeed")
+  func ignores() {
+    let stop = stop
+    let future = Future.succeeded(1).map(on: executor.executor) { value in
+      try? await stop.wait()
+      return value
+    }
+    executor.runAll()
+
+    future.cancel()
+    executor.runAll()
+
+    #expect(stop.log.entries == ["begins", "cancelled"])
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("a body that throws CancellationError or FutureCancelled cancels its future, async or not")
+  func throwsCancellation() async {
+    let thrown: [any Error] = [CancellationError(), FutureCancelled(reason: "mine")]
+    for error in thrown {
+      let plain = Future<Int>.succeeded(1).map { _ -> Int in throw error }
+      let inTask = Future<Int>.task { throw error }
+
+      #expect(plain.state == "cancelled")
+      #expect(await inTask.outcome.state == "cancelled")
+    }
+    #expect(await Future<Int>.task { throw FutureCancelled(reason: "mine") }.outcome.reason?.message == "mine")
+  }
+
+  @Test("an executor that drops the job of a task fails its future, and the task ends all the same")
+  func dropped() async {
+    let ended = Promise<Void>()
+    let executor = ManualExecutor()
+    let future = Future.succeeded(1).map(on: executor.executor) { value -> Int in
+      defer { ended.succeed() }
+      try? await Task.sleep(for: .zero)
+      return value
+    }
+    executor.runNext()
+
+    executor.dropAll()
+
+    #expect(future.outcomeIfCompleted?.error is DroppedJob)
+    _ = await future.outcome
+  }
+
+  @Test("a completed task is released with what it captured")
+  func releases() async {
+    let census = Census()
+    let future = Future.task { [probe = census.probe()] in probe.touch() }
+
+    _ = await future.outcome
+    await Task.yield()
+
+    spin { census.alive == 0 }
+  }
+}

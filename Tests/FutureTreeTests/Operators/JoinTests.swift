@@ -1,0 +1,316 @@
+import FutureTree
+import Testing
+
+/// An operator over several futures of integers, with its outcome as text.
+struct JoinUnderTest: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let apply: @Sendable ([Future<Int>]) -> Future<String>
+  /// Outcomes of the first input that decide while the second is pending.
+  let deciders: [Outcome<Int>]
+
+  static let every: [JoinUnderTest] = [
+    JoinUnderTest(
+      testDescription: "all", apply: { Future.all($0).map { "\($0)" } },
+      deciders: [.failure(Oops()), .cancelled("gone")]),
+    JoinUnderTest(
+      testDescription: "zip", apply: { Future.zip($0[0], $0[1]).map { "\($0)" } },
+      deciders: [.failure(Oops()), .cancelled("gone")]),
+    JoinUnderTest(
+      testDescription: "allSettled", apply: { Future.allSettled($0).map { "\($0.map(\.state))" } }, deciders: []),
+    JoinUnderTest(
+      testDescription: "race", apply: { Future.race($0).map { "\($0)" } },
+      deciders: [.success(1), .failure(Oops()), .cancelled("gone")]),
+    JoinUnderTest(testDescription: "any", apply: { Future.any($0).map { "\($0)" } }, deciders: [.success(1)]),
+  ]
+
+  static let deciding: [(JoinUnderTest, Outcome<Int>)] = every.flatMap { join in join.deciders.map { (join, $0) } }
+}
+
+@Suite("Operators: every join")
+struct JoinTests {
+  @Test("asked while it waits: forwards to all that are unfinished", arguments: JoinUnderTest.every)
+  func forwards(join: JoinUnderTest) {
+    let log = Recorder()
+    let sources = (0..<2).map { source(log, "source \($0)") }
+    let joined = join.apply(sources.map(\.future))
+
+    let receipt = joined.cancel()
+
+    #expect(log.entries.sorted() == ["source 0: plain", "source 1: plain"])
+    #expect(receipt.effect == .delivered && receipt.handlers == 2)
+    #expect(joined.state == "pending")
+  }
+
+  @Test("it waits for what comes back: a success that raced the request stays one", arguments: JoinUnderTest.every)
+  func successAfterRequest(join: JoinUnderTest) {
+    let sources = [Promise<Int>(), Promise<Int>()]
+    let joined = join.apply(sources.map(\.future)).recover { error in "\(error)" }
+
+    joined.cancel()
+    for (index, source) in sources.enumerated() { source.succeed(index) }
+
+    // The `map` behind the join was asked as well, and does not run its body.
+    #expect(joined.state == "cancelled")
+  }
+
+  @Test(
+    "law 23: decided, it withdraws from the input left, under law 3, and says why", arguments: JoinUnderTest.deciding)
+  func letsGo(join: JoinUnderTest, outcome: Outcome<Int>) {
+    let log = Recorder()
+    let (decider, left, wanted) = (Promise<Int>(), source(log, "left"), source(log, "wanted"))
+    let joined = join.apply([decider.future, left.future])
+    let other = join.apply([decider.future, wanted.future])
+    let token = wanted.future.cancelToken()
+
+    decider.complete(with: outcome)
+
+    #expect(joined.isCompleted && other.isCompleted)
+    #expect(log.entries == ["left: ifOthers"])
+    #expect(left.cancelRequest?.reason.message.contains("`\(join.testDescription)`") == true)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("it is one consumer of each input, also of one that is there twice", arguments: JoinUnderTest.every)
+  func counts(join: JoinUnderTest) {
+    let promise = Promise<Int>()
+    let joined = join.apply([promise.future, promise.future])
+
+    let consumers = promise.future.tree().entries[0].consumers
+    promise.succeed(1)
+
+    #expect(consumers == 1)
+    #expect(joined.isCompleted)
+  }
+
+  @Test(
+    "law 3: where one input is withheld, the branch ends at once and lets go of the others",
+    arguments: JoinUnderTest.every)
+  func withheld(join: JoinUnderTest) {
+    let log = Recorder()
+    let (mine, wanted) = (source(log, "mine"), source(log, "wanted"))
+    let token = wanted.future.cancelToken()
+    let joined = join.apply([mine.future, wanted.future.map { $0 }])
+    let tail = joined.onComplete { outcome in log("tail \(outcome.state)") }
+
+    let receipt = tail.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect([joined.state, tail.state] == ["cancelled", "cancelled"])
+    #expect(log.entries == ["mine: ifOthers", "tail cancelled"])
+    #expect(receipt.effect == .delivered)
+    #expect(mine.future.tree().entries[0].consumers == 0)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(
+    "law 5: forced, it is cancelled at once, and the inputs are asked without the force", arguments: JoinUnderTest.every
+  )
+  func forced(join: JoinUnderTest) {
+    let log = Recorder()
+    let sources = (0..<2).map { source(log, "source \($0)") }
+    let joined = join.apply(sources.map(\.future))
+
+    joined.cancel(.forceImmediately)
+
+    #expect(joined.state == "cancelled")
+    #expect(log.entries.sorted() == ["source 0: plain", "source 1: plain"])
+  }
+
+  @Test("law 4: it lets go, and nobody is asked", arguments: JoinUnderTest.every)
+  func lawFour(join: JoinUnderTest) {
+    let log = Recorder()
+    let sources = (0..<2).map { source(log, "source \($0)") }
+    let joined = join.apply(sources.map(\.future))
+
+    joined.cancel(.doNotForwardRequest)
+
+    #expect(joined.state == "cancelled")
+    #expect(log.entries == [])
+    #expect(sources.map { $0.future.tree().entries[0].consumers } == [0, 0])
+  }
+
+  @Test("law 21: decided, it holds no input and no value of one", arguments: JoinUnderTest.deciding)
+  func releases(join: JoinUnderTest, outcome: Outcome<Int>) {
+    let census = Census()
+    let decider = Promise<Int>()
+    let left = Promise<Int>()
+    let probed = left.future.onSuccess { [probe = census.probe()] value -> Int in
+      probe.touch()
+      return value
+    }
+    let joined = join.apply([decider.future, probed])
+
+    decider.complete(with: outcome)
+    left.succeed(1)
+
+    #expect(joined.isCompleted)
+    #expect(census.alive == 0)
+  }
+
+  @Test("a join that is not wanted any more wants nothing itself (law 10)", arguments: JoinUnderTest.every)
+  func abandoned(join: JoinUnderTest) {
+    let promises = [Promise<Int>(), Promise<Int>()]
+    let joined = join.apply(promises.map(\.future))
+    var token: CancelToken? = joined.cancelToken()
+    let before = promises.map { $0.future.tree().entries[0].consumers }
+
+    token = nil
+    let after = promises.map { $0.future.tree().entries[0].consumers }
+    token = joined.cancelToken()
+    let again = promises.map { $0.future.tree().entries[0].consumers }
+
+    #expect([before, after, again] == [[1, 1], [0, 0], [1, 1]])
+    withExtendedLifetime(token) {}
+  }
+}
+
+@Suite("Operators: allSettled")
+struct AllSettledTests {
+  @Test("all outcomes, in the order of the inputs, when the last is there")
+  func settles() {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let settled = Future.allSettled(promises.map(\.future))
+
+    promises[2].completeCancelled("gone")
+    promises[0].succeed(0)
+    #expect(settled.state == "pending")
+    promises[1].fail(Oops())
+
+    let outcomes = settled.map { $0.map(\.state) }
+    #expect(outcomes.state == #"success(["success(0)", "failure(oops)", "cancelled"])"#)
+  }
+
+  @Test("asked: cancelled when all have settled, whatever they settled with")
+  func asked() {
+    let promises = [Promise<Int>(), Promise<Int>()]
+    let settled = Future.allSettled(promises.map(\.future))
+
+    settled.cancel(reason: "enough")
+    promises[0].succeed(1)
+    #expect(settled.state == "pending")
+    promises[1].fail(Oops())
+
+    #expect(settled.state == "cancelled")
+    #expect(settled.reason?.message == "enough")
+  }
+
+  @Test("of nothing it succeeds with nothing")
+  func empty() {
+    #expect(Future<Int>.allSettled([]).outcomeIfCompleted?.ending == .succeeded)
+  }
+}
+
+@Suite("Operators: race")
+struct RaceTests {
+  @Test(
+    "the first outcome of any kind decides, and later ones change nothing",
+    arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
+  func first(outcome: Outcome<Int>) {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let race = Future.race(promises.map(\.future))
+
+    promises[1].complete(with: outcome)
+    promises[0].succeed(7)
+
+    #expect(race.outcomeIfCompleted == outcome)
+  }
+
+  @Test("of futures that have completed, the first in the list wins")
+  func completed() {
+    #expect(Future.race([.failed(Oops()), Future.succeeded(1)]).state == "failure(oops)")
+  }
+
+  @Test("of nothing it fails with no error")
+  func empty() {
+    let error = Future<Int>.race([]).outcomeIfCompleted?.error as? AllFailed
+
+    #expect(error?.errors.isEmpty == true)
+    #expect(error?.description.contains("empty") == true)
+  }
+}
+
+@Suite("Operators: any")
+struct AnyTests {
+  @Test("the first success decides; failures and cancellations before it do not")
+  func firstSuccess() {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let any = Future.any(promises.map(\.future))
+
+    promises[0].fail(Oops())
+    promises[1].completeCancelled("gone")
+    #expect(any.state == "pending")
+    promises[2].succeed(2)
+
+    #expect(any.state == "success(2)")
+  }
+
+  @Test("all failed: every error, in the order of the inputs")
+  func allFailed() {
+    let promises = (0..<2).map { _ in Promise<Int>() }
+    let any = Future.any(promises.map(\.future))
+
+    promises[1].fail(Oops("second"))
+    promises[0].fail(Oops("first"))
+
+    let errors = (any.outcomeIfCompleted?.error as? AllFailed)?.errors.map { "\($0)" }
+    #expect(errors == ["first", "second"])
+    #expect("\(any.outcomeIfCompleted!.error!)" == "All 2 futures that were not cancelled failed: first; second")
+  }
+
+  @Test("all cancelled: cancelled, with the reason of the request or of the first")
+  func allCancelled() {
+    let unasked = Future<Int>.any([.cancelled("first"), .cancelled("second")])
+    let promise = Promise<Int>()
+    let asked = Future.any([promise.future])
+
+    asked.cancel(reason: "enough")
+    promise.completeCancelled("mine")
+
+    #expect([unasked.reason?.message, asked.reason?.message] == ["first", "enough"])
+  }
+
+  @Test("some failed and the others were cancelled: a failure with the errors there are")
+  func mixed() {
+    let any = Future<Int>.any([.cancelled("gone"), .failed(Oops())])
+
+    #expect("\(any.outcomeIfCompleted!.error!)" == "The only future that was not cancelled failed: oops")
+  }
+
+  @Test("of nothing it fails with no error")
+  func empty() {
+    #expect((Future<Int>.any([]).outcomeIfCompleted?.error as? AllFailed)?.errors.isEmpty == true)
+  }
+}
+
+@Suite("Operators: zip")
+struct ZipTests {
+  @Test("the values of futures of different types, as a tuple")
+  func values() {
+    let (number, text) = (Promise<Int>(), Promise<String>())
+    let zipped = Future.zip(number.future, text.future, Future.succeeded([true]))
+
+    text.succeed("two")
+    #expect(zipped.state == "pending")
+    number.succeed(1)
+
+    let typed: Future<(Int, String, [Bool])> = zipped
+    #expect(typed.state == #"success((1, "two", [true]))"#)
+  }
+
+  @Test("the first failure decides")
+  func failure() {
+    let zipped = Future.zip(Promise<Int>().future.named("never"), Future<String>.failed(Oops()))
+
+    #expect(zipped.state == "failure(oops)" || zipped.outcomeIfCompleted?.error is BrokenPromise)
+  }
+
+  @Test("a value of a zip is freed with it")
+  func releases() {
+    let census = Census()
+    do {
+      let zipped = Future.zip(Future.succeeded(census.probe()), Future.succeeded(census.probe()))
+      #expect(zipped.isCompleted && census.alive == 2)
+    }
+
+    #expect(census.alive == 0)
+  }
+}

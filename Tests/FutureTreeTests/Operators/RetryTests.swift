@@ -1,0 +1,124 @@
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTree
+
+@Suite("Operators: retry")
+struct RetryTests {
+  private let clock = ManualClock()
+  private let log = Recorder()
+
+  /// Attempts that fail until the given one.
+  private func retry(_ policy: BackOff, succeedingAt last: Int) -> Future<Int> {
+    Future.retry(policy, clock: clock) { [log, clock] attempt in
+      log("\(attempt) at \(clock.now)")
+      return attempt == last ? .succeeded(attempt) : .failed(Oops("\(attempt)"))
+    }
+  }
+
+  @Test("tries again after each failure, with the time of the policy in between")
+  func succeeds() {
+    let future = retry(BackOff(attempts: 3) { attempt, _ in .seconds(attempt) }, succeedingAt: 3)
+
+    #expect(log.entries == ["1 at 0.0 seconds"])
+    clock.advance(by: .seconds(1))
+    clock.advance(by: .seconds(2))
+
+    #expect(log.entries == ["1 at 0.0 seconds", "2 at 1.0 seconds", "3 at 3.0 seconds"])
+    #expect(future.state == "success(3)")
+  }
+
+  @Test("the last failure is that of the future")
+  func givesUp() {
+    let future = retry(.constant(attempts: 2), succeedingAt: 9)
+
+    clock.advance(by: .zero)
+
+    #expect(future.state == "failure(2)")
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("a policy may give up because of the error")
+  func policyGivesUp() {
+    let future = retry(
+      BackOff(attempts: 9) { attempt, error in (error as? Oops) == Oops("1") ? .zero : nil }, succeedingAt: 9)
+
+    clock.advance(by: .zero)
+
+    #expect(future.state == "failure(2)")
+  }
+
+  @Test("asked in an attempt: it is asked, and its failure passes without another")
+  func askedInAttempt() {
+    let promise = source(log)
+    let future = Future.retry(.constant(attempts: 5), clock: clock) { _ in promise.future }
+
+    future.cancel()
+    promise.fail(Oops())
+
+    #expect(log.entries == ["source: plain"])
+    #expect(future.state == "failure(oops)")
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("asked between two attempts: cancelled at once, and there is no other")
+  func askedInBetween() {
+    let future = retry(.constant(attempts: 5, delay: .seconds(1)), succeedingAt: 9)
+
+    future.cancel(reason: "enough")
+    clock.advance(by: .seconds(9))
+
+    #expect(future.reason?.message == "enough")
+    #expect(log.count == 1)
+  }
+
+  @Test("a cancelled attempt passes: a cancellation is no failure to retry")
+  func cancelledAttempt() {
+    let future = Future<Int>.retry(.constant(attempts: 5), clock: clock) { _ in .cancelled("gone") }
+
+    #expect(future.reason?.message == "gone")
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("what a body throws is a failure of its attempt")
+  func throwing() {
+    let future = Future<Int>.retry(.constant(attempts: 2), clock: clock) { attempt in throw Oops("\(attempt)") }
+
+    clock.advance(by: .zero)
+
+    #expect(future.state == "failure(2)")
+  }
+
+  @Test("exponential: twice the time after each attempt, up to the limit, times the part that is drawn")
+  func exponential() {
+    let policy = BackOff.exponential(attempts: 6, first: .seconds(1), limit: .seconds(5)) { 0.5 }
+
+    let delays = (1...5).map { policy.delay(after: $0, error: Oops()) }
+
+    #expect(delays == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(2.5), .seconds(2.5)])
+    #expect(policy.delay(after: 6, error: Oops()) == nil)
+  }
+
+  @Test("no attempts, or a negative delay, are errors that say where; nothing loops")
+  func invalid() {
+    let none = retry(.constant(attempts: 0), succeedingAt: 1)
+    let negative = retry(.constant(attempts: 3, delay: .seconds(-1)), succeedingAt: 9)
+
+    #expect((none.outcomeIfCompleted?.error as? InvalidArgument)?.function == "retry(_:)")
+    #expect(negative.outcomeIfCompleted?.error is InvalidArgument)
+    #expect(log.count == 1)
+  }
+
+  @Test("100,000 attempts hold no more than one")
+  func many() {
+    let future = Future<Int>.retry(.constant(attempts: 100_000), clock: clock) { attempt in
+      attempt == 100_000 ? .succeeded(attempt) : .failed(Oops())
+    }
+
+    clock.advance(by: .zero)
+    while clock.advanceToNextTimer() {}
+
+    #expect(future.state == "success(100000)")
+    #expect(future.tree().entries.count == 1)
+  }
+}
