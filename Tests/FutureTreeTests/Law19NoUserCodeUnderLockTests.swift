@@ -1,6 +1,7 @@
-import FutureTree
 import FutureTreeTesting
 import Testing
+
+@testable import FutureTree
 
 /// A place from which user code is called.
 enum Callback: String, CaseIterable, Sendable {
@@ -273,4 +274,23 @@ struct Law19NoUserCodeUnderLockTests {
 private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
   body()
   return value
+}
+
+@Suite("Law 19: the rule of the lock is asserted")
+struct LockRuleTests {
+  @Test("a thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
+  func twoLocks() async {
+    await #expect(processExitsWith: .failure) {
+      let (outer, inner) = (Locked(1), Locked(2))
+      outer.withLock { $0 = inner.value }
+    }
+  }
+
+  @Test("code of a user that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
+  func userCode() async {
+    await #expect(processExitsWith: .failure) {
+      let lock = Lock()
+      lock.withLock { FutureExecutor.immediate.run {} }
+    }
+  }
 }

@@ -164,3 +164,27 @@ extension Future {
     }
   }
 }
+
+// MARK: - For many items, and again and again
+
+extension Future {
+  /// Runs a task for each item, at most so many at a time, and returns a future of all values in the order of the items.
+  public static func traverse<Item: Sendable>(
+    _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
+    fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Item) async throws -> Value
+  ) -> Future<[Value]> {
+    traverse(items, atMost: limit, on: executor, fileID: fileID, line: line) { item in
+      .running(on: executor) { .success(try await body(item)) }
+    }
+  }
+
+  /// Runs a task until one succeeds, and waits between the attempts.
+  public static func retry(
+    _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: some FutureClock = .system,
+    fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value
+  ) -> Future {
+    retry(policy, on: executor, clock: clock, fileID: fileID, line: line) { attempt in
+      .running(on: executor) { .success(try await body(attempt)) }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("State: TimerQueue")
+struct TimerQueueTests {
+  @Test("the earliest first, and among equals what was added first")
+  func order() {
+    let log = Recorder()
+    var queue = TimerQueue()
+    for (index, seconds) in [3, 1, 2, 1, 3].enumerated() {
+      _ = queue.insert(at: .seconds(seconds)) { log("\(index)") }
+    }
+
+    while let (_, body) = queue.popDue(at: .seconds(2)) { body() }
+
+    #expect(log.entries == ["1", "3", "2"])
+    #expect(queue.count == 2)
+    #expect(queue.nextDeadline == .seconds(3))
+  }
+
+  @Test("any entry can be taken out, once; the others keep their order", arguments: 0..<20)
+  func removal(seed: Int) {
+    var random = Random(seed: UInt64(seed))
+    var queue = TimerQueue()
+    var entries: [(deadline: Int, order: Int, entry: TimerQueue.Entry)] = []
+    for order in 0..<100 {
+      let deadline = Int.random(in: 0..<20, using: &random)
+      entries.append((deadline, order, queue.insert(at: .seconds(deadline)) {}))
+    }
+    entries.shuffle(using: &random)
+
+    let removed = entries.prefix(60).map { queue.remove($0.entry) != nil }
+    let again = entries.prefix(60).map { queue.remove($0.entry) != nil }
+    var popped: [Duration] = []
+    while let (deadline, _) = queue.popDue(at: .seconds(20)) { popped.append(deadline) }
+
+    #expect(removed.allSatisfy { $0 } && !again.contains(true))
+    #expect(popped == entries.dropFirst(60).map { .seconds($0.deadline) }.sorted())
+  }
+}
+
+/// SplitMix64: a test that fails can be run again.
+struct Random: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+}
