@@ -1,28 +1,101 @@
 import FutureTree
+import FutureTreeTesting
 import Testing
 
-@Suite("Law 20: any depth, in small")
+@Suite("Law 20: any depth", .serialized)
 struct Law20AnyDepthTests {
+  /// What the law says of a chain of `map`.
+  static let longest = 1_000_000
+  /// For other shapes: more than a recursion could bear on 512 KiB.
   static let depth = 100_000
 
-  private static func chain(from future: Future<Int>) -> Future<Int> {
+  private static func chain(from future: Future<Int>, of length: Int = depth) -> Future<Int> {
     var tail = future
-    for _ in 0..<depth { tail = tail.map { $0 + 1 } }
+    for _ in 0..<length { tail = tail.map { $0 + 1 } }
     return tail
   }
 
-  @Test("a chain completes on a small stack")
+  @Test("a chain of 1,000,000 is built, completed and released on a small stack")
   func completes() {
     let log = Recorder()
+    let census = Census()
     onSmallStack {
       let promise = Promise<Int>()
-      let tail = Self.chain(from: promise.future)
+      let head = promise.future.ensure { [probe = census.probe()] in probe.touch() }
+      let tail = Self.chain(from: head, of: Self.longest)
 
       promise.succeed(0)
 
       log(tail.state)
     }
-    #expect(log.entries == ["success(\(Self.depth))"])
+    #expect(log.entries == ["success(\(Self.longest))"])
+    #expect(census.alive == 0)
+  }
+
+  @Test("a chain of 1,000,000 is cancelled from its tail and released on a small stack")
+  func cancelledLong() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log, answering: .complete(.cancelled))
+      let tail = Self.chain(from: promise.future, of: Self.longest)
+
+      let receipt = tail.cancel()
+
+      log("\(tail.state), reached \(receipt.reached)")
+    }
+    #expect(log.entries == ["source: plain", "cancelled, reached \(Self.longest + 1)"])
+  }
+
+  @Test("a chain of 1,000,000 is released while it is pending, with its promise")
+  func releasedPending() {
+    let log = Recorder()
+    onSmallStack {
+      var promise: Promise<Int>? = Promise<Int>()
+      let tail = Self.chain(from: promise!.future, of: Self.longest)
+
+      promise = nil
+
+      log(tail.outcomeIfCompleted?.error is BrokenPromise ? "broken" : tail.state)
+    }
+    #expect(log.entries == ["broken"])
+  }
+
+  @Test("a preview of a long chain needs no stack either")
+  func preview() {
+    let log = Recorder()
+    onSmallStack {
+      let promise = source(log)
+      let tail = Self.chain(from: promise.future)
+
+      log("\(tail.previewCancel())")
+      withExtendedLifetime(promise) {}
+    }
+    #expect(log.entries == ["delivered to 1 handler, reached \(Self.depth + 1) futures"])
+  }
+
+  @Test("shields, timeouts and joins in a chain", arguments: ["shielded", "timeout", "all", "race", "mapError"])
+  func otherLinks(name: String) {
+    let log = Recorder()
+    let clock = ManualClock()
+    onSmallStack {
+      let promise = Promise<Int>()
+      var tail = promise.future
+      for _ in 0..<Self.depth / 4 {
+        switch name {
+        case "shielded": tail = tail.shielded()
+        case "timeout": tail = tail.timeout(after: .seconds(1), clock: clock)
+        case "all": tail = Future.all([tail]).map { $0[0] }
+        case "race": tail = Future.race([tail])
+        default: tail = tail.mapError { $0 }
+        }
+      }
+
+      promise.succeed(1)
+
+      log(tail.state)
+    }
+    #expect(log.entries == ["success(1)"])
+    #expect(clock.timerCount == 0)
   }
 
   @Test("a chain that is made behind a completed future completes")

@@ -28,20 +28,37 @@ extension Node {
       return step(self, inner, .upstreamEnded)
     }
     var arrival: Wave.Arrival?
-    lock.withLock {
+    let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
         arrival = Wave.Arrival(
           node: inner, request: requestForInner(as: role), asker: self, departure: .leaves)
-        return
+        return false
       }
       upstream = Unmanaged.passUnretained(inner)
       let request = requestForInner(as: role)
-      guard request != nil || state.isAbandoned else { return }
+      guard request != nil || state.isAbandoned else { return true }
       arrival = Wave.Arrival(
         node: inner, request: request, asker: self, departure: state.isAbandoned ? .losesInterest : .stays)
+      return true
+    }
+    // Each of two threads that close a circle has set its `upstream` before it looks, so one of them sees it.
+    if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
+      _ = Wave.run(Wave.Arrival(node: inner, asker: self, departure: .leaves))
+      return true
     }
     if let arrival { _ = Wave.run(arrival) }
+    return false
+  }
+
+  /// Whether this future waits for another, with at most seven in between. To follow any length would cost a walk each time.
+  private func waits(for other: Node) -> Bool {
+    var node = self
+    for _ in 0..<8 {
+      guard let next = node.lock.withLock({ node.upstream?.takeUnretainedValue() }) else { return false }
+      if next === other { return true }
+      node = next
+    }
     return false
   }
 
@@ -56,13 +73,15 @@ extension Node {
   }
 }
 
-/// The error of a future that was completed with itself, by its promise or by a body that returned it.
+/// The error of a future that was completed with itself, or with one that waits for it, by its promise or by a body.
 ///
-/// It would wait for its own outcome for ever. Longer circles are not detected; `tree()` shows them.
+/// It would wait for its own outcome for ever. Circles of up to nine futures are detected, unless they go through a join;
+/// longer ones are not, and `tree()` shows them.
 public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
   public init() {}
 
   public var description: String {
-    "A future was completed with itself and would wait for ever. Complete it with a value or with another future."
+    "A future was completed with itself, or with one that waits for it, and would wait for ever. "
+      + "Complete it with a value or with another future."
   }
 }

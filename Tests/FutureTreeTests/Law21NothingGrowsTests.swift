@@ -2,7 +2,7 @@ import FutureTree
 import Testing
 
 @Suite("Law 21: nothing grows")
-struct LongLivedTests {
+struct Law21NothingGrowsTests {
   private let census = Census()
 
   @Test("a future that lives long holds what is registered now: 10,000 observers that ended")

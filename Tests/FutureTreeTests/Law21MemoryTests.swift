@@ -1,0 +1,59 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// Each in a process of its own, after a warm-up: other tests would be counted as well.
+@Suite("Law 21: memory stays flat", .timeLimit(.minutes(2)))
+struct Law21MemoryTests {
+  @Test("1,000,000 tokens taken and dropped in any order on one future that lives long")
+  func tokens() async {
+    await #expect(processExitsWith: .success) {
+      let promise = Promise<Int>()
+      let future = promise.future
+      expectFlatMemory(after: 1_000_000) { count, random in
+        var held = (0..<100).map { _ in future.cancelToken() }
+        for _ in 0..<count { held[Int.random(in: 0..<100, using: &random)] = future.cancelToken() }
+      }
+      precondition(future.tree().entries[0].consumers == 0)
+    }
+  }
+
+  @Test("60,000 observers, handlers, consumers and timers that came and went")
+  func registrations() async {
+    await #expect(processExitsWith: .success) {
+      let (promise, clock) = (Promise<Int>(), ManualClock())
+      let future = promise.future
+      expectFlatMemory(after: 60_000) { count, _ in
+        for _ in 0..<count {
+          future.observe { _ in }.end()
+          promise.onRequestCancel { _ in .continue }.end()
+          future.timeout(after: .seconds(9), clock: clock).map { $0 }.cancel(.doNotForwardRequest)
+          future.timeout(after: .seconds(9), clock: clock).cancel(.doNotForwardRequest)
+          clock.advance(by: .seconds(1))
+        }
+        // Of the two timeouts the first was only let go of: it still waits, wanted by nobody.
+        clock.advance(by: .seconds(9))
+      }
+      precondition(clock.timerCount == 0)
+    }
+  }
+
+  @Test("60,000 timers of the machine's clock that were cancelled long before their time")
+  func systemTimers() async {
+    await #expect(processExitsWith: .success) {
+      expectFlatMemory(after: 60_000) { count, _ in
+        for _ in 0..<count { Future.after(.seconds(3600)).cancel() }
+      }
+    }
+  }
+}
+
+/// Warms up with a few rounds, runs many, and ends the process if memory has grown by more than a megabyte meanwhile.
+private func expectFlatMemory(after rounds: Int, _ work: (_ rounds: Int, inout Random) -> Void) {
+  var random = Random(seed: 7)
+  work(rounds / 10, &random)
+  let before = residentBytes()
+  work(rounds, &random)
+  let growth = residentBytes() - before
+  precondition(growth < 1 << 20, "memory grew by \(growth) bytes")
+}
