@@ -45,9 +45,9 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
 
   /// A slot begins to wait for an input. The slot is in no list.
   final func wait(in slot: Slot, for input: Node) {
-    let told = lock.withLock { slot.told }
+    let (told, isWanted) = lock.withLock { (slot.told, !state.isAbandoned) }
     // First the list of the input, then `input`: whoever sees it may rely on the entry in the list.
-    guard input.attach(slot, isConsumer: true) else {
+    guard input.attach(slot, isConsumer: isWanted) else {
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     let arrival: Wave.Arrival? = lock.withLock {
@@ -57,12 +57,10 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
         return Wave.Arrival(node: input, request: request, asker: slot, departure: .leaves)
       }
       if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
-      let request = state.requests.asked?.forwarded
-      guard request != nil || state.isAbandoned else { return nil }
-      return Wave.Arrival(
-        node: input, request: request, asker: slot, departure: state.isAbandoned ? .losesInterest : .stays)
+      return arrivalOfNews(at: input, from: slot, request: state.requests.asked?.forwarded)
     }
     if let arrival { _ = Wave.run(arrival) }
+    if !isWanted { tellInterest() }
   }
 
   /// A slot was told: its input is not waited for any more.

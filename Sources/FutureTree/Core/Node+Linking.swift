@@ -24,7 +24,8 @@ extension Node {
       return false
     }
     // First the list of `inner`, then our own state: whoever sees `upstream` may rely on the entry in the list.
-    guard inner.attach(self, isConsumer: true) else {
+    let isWanted = isWanted
+    guard inner.attach(self, isConsumer: isWanted) else {
       return step(self, inner, .upstreamEnded)
     }
     var arrival: Wave.Arrival?
@@ -36,10 +37,7 @@ extension Node {
         return false
       }
       upstream = Unmanaged.passUnretained(inner)
-      let request = requestForInner(as: role)
-      guard request != nil || state.isAbandoned else { return true }
-      arrival = Wave.Arrival(
-        node: inner, request: request, asker: self, departure: state.isAbandoned ? .losesInterest : .stays)
+      arrival = arrivalOfNews(at: inner, from: self, request: requestForInner(as: role))
       return true
     }
     // Each of two threads that close a circle has set its `upstream` before it looks, so one of them sees it.
@@ -48,7 +46,18 @@ extension Node {
       return true
     }
     if let arrival { _ = Wave.run(arrival) }
+    if !isWanted { tellInterest() }
     return false
+  }
+
+  /// Whether what this future waits for must count it.
+  final var isWanted: Bool { lock.withLock { !state.isAbandoned } }
+
+  /// What a future must be told for which this one has just begun to wait. Called under the lock.
+  final func arrivalOfNews(at input: Node, from entry: Waiter, request: CancelRequest?) -> Wave.Arrival? {
+    guard request != nil || state.isAbandoned else { return nil }
+    return Wave.Arrival(
+      node: input, request: request, asker: entry, departure: state.isAbandoned ? .losesInterest : .stays)
   }
 
   /// Whether this future waits for another, with at most seven in between. To follow any length would cost a walk each time.

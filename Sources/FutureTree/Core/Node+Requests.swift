@@ -73,7 +73,7 @@ extension Node {
   private var ownsBody: Bool {
     switch state.phase {
     case .waiting: true
-    case .queued: state.madeBy.skipsBodyWhenAsked
+    case .queued: !state.madeBy.runsBodyWhenEndedEarly
     case .running, .linked, .succeeded, .failed, .cancelled: false
     }
   }
@@ -92,17 +92,22 @@ extension Node {
     }
   }
 
-  /// Counts an entry whose request was withheld here as a consumer again, if the request went through since.
-  func countsAgain(_ entry: Waiter, after request: CancelRequest) -> Bool {
-    lock.withLock {
+  /// Whether a request that was withheld here went through since, on another path of its wave.
+  ///
+  /// - Parameter entry: what lost its interest only because the request was withheld, and counts again then.
+  func wentThrough(_ request: CancelRequest, countingAgain entry: Waiter?) -> Bool {
+    var isWantedAgain = false
+    let wentThrough = lock.withLock {
       guard state.isPending else { return true }
       guard state.hasBeenAsked(asStronglyAs: request) else { return false }
-      if entry.isListed, !entry.isCounted {
+      if let entry, entry.isListed, !entry.isCounted {
         entry.isCounted = true
-        _ = state.consumerCame()
+        isWantedAgain = state.consumerCame()
       }
       return true
     }
+    if isWantedAgain { tellInterest() }
+    return wentThrough
   }
 }
 
@@ -119,8 +124,7 @@ extension Node {
   func tellInterest() {
     var pending = [self]
     while let node = pending.popLast() {
-      let (isWanted, links) = node.lock.withLock { (!node.state.isAbandoned, node.waitsFor) }
-      guard isWanted else { continue }
+      guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
       for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
       if node.lock.withLock({ node.state.isAbandoned }) {
         Wave.run(links.map { Wave.Arrival(node: $0.node, asker: $0.entry, departure: .losesInterest) })

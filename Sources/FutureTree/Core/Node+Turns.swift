@@ -31,8 +31,11 @@ extension Node {
       release()
       return hasEnded
     case .passValue:
-      release()
-      return succeed(upstream.value(as: type))
+      if succeed(upstream.value(as: type)) {
+        release()
+        return true
+      }
+      return take(.endedEarly, of: upstream, release: release, run: run)
     case .runBody:
       return run(upstream)
     case .runBodyWithOwnOutcome:
@@ -42,6 +45,17 @@ extension Node {
       destroyValue(as: type)
       return false
     }
+  }
+
+  /// It ended early while it was about to pass on a value.
+  @usableFromInline
+  final func take(_ turn: Turn, of upstream: Node, release: () -> Void, run: (_ outcomeOf: Node) -> Bool) -> Bool {
+    switch duty(in: turn, of: upstream) {
+    case .runBodyWithOwnOutcome: _ = run(self)
+    case .releaseBody: release()
+    case .nothing, .passValue, .runBody, .destroyValue: break
+    }
+    return false
   }
 
   @usableFromInline final func duty(in turn: Turn, of upstream: Node) -> Duty {
@@ -68,7 +82,9 @@ extension Node {
     switch start {
     case .gone: return .nothing
     case .cancels: return .releaseBody(hasEnded: cancel(.unspecified))
-    case .passes: return ending == .succeeded ? .passValue : .releaseBody(hasEnded: pass(upstream))
+    case .passes:
+      if ending == .succeeded { return .passValue }
+      return pass(upstream) ? .releaseBody(hasEnded: true) : endBody()
     case .runs: return .runBody
     case .queues:
       QueuedBody.submit(self, upstream: upstream)
@@ -116,7 +132,8 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `hasBegun` be
 
   private func run() {
     hasBegun = true
-    Trampoline.turn(of: node, upstream: upstream, .bodyBegins)
+    // Now, also inside a callback: a body must run inside the job that its executor gave it.
+    Trampoline.turnNow(of: node, upstream: upstream, .bodyBegins)
   }
 
   deinit {

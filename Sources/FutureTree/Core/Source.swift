@@ -37,9 +37,10 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
     return called.count
   }
 
-  /// Lets go of the handlers of a future that has ended or was sealed.
+  /// Lets go of the handlers of a future that has ended or was sealed. A handler may hold the promise of the next future,
+  /// and so on, so that they are freed by a loop.
   func releaseHandlers() {
-    for entry in takeHandlers(evenIfEnded: true) { entry.release() }
+    for entry in takeHandlers(evenIfEnded: true) { Trampoline.release(entry) }
   }
 
   private func takeHandlers(evenIfEnded: Bool) -> [HandlerList.Entry] {
@@ -79,7 +80,8 @@ struct HandlerList {
       take()?.source.uninstall(self)
     }
 
-    fileprivate func release() {
+    /// Frees the handler.
+    func release() {
       _ = take()
     }
 

@@ -18,6 +18,8 @@ final class Trampoline {
     case tell(Node)
     /// One entry takes its turn.
     case turn(Waiter, Node, Waiter.Turn)
+    /// A handler is freed. It may hold the promise of the next future, and so on.
+    case release(HandlerList.Entry)
     /// It was taken out. Nothing is freed while `entries` changes: a `deinit` of a user may come back here.
     case taken
   }
@@ -27,9 +29,9 @@ final class Trampoline {
   private var isActive = false
   /// The future whose waiters are being told.
   private var telling: Node?
-  /// The entry whose turn it is, and those whose turns wait for a blocking `wait` on this thread.
+  /// The entry whose turn it is, and those in whose turns that one is.
   private var current: Waiter?
-  private var blocked: [Waiter] = []
+  private var outer: [Waiter] = []
 
   /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
   static func tell(_ node: Node) {
@@ -39,6 +41,17 @@ final class Trampoline {
   /// Lets one entry take its turn: now, or when the callback that this thread is in is done.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
     ofThread.add(.turn(entry, upstream, turn))
+  }
+
+  /// Lets one entry take its turn at once, also inside a callback. What it completes is told as always.
+  static func turnNow(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
+    let trampoline = ofThread
+    run { trampoline.nested { trampoline.take(turn, of: entry, upstream: upstream) } }
+  }
+
+  /// Frees a handler: now, or when the callback that this thread is in is done.
+  static func release(_ handler: HandlerList.Entry) {
+    ofThread.add(.release(handler))
   }
 
   /// Runs code of a user, and then tells what it completed.
@@ -87,6 +100,8 @@ final class Trampoline {
       telling = outer
     case .turn(let waiter, let upstream, let turn):
       take(turn, of: waiter, upstream: upstream)
+    case .release(let handler):
+      handler.release()
     case .taken:
       break
     }
@@ -110,17 +125,24 @@ extension Trampoline {
   static func runPending() {
     let trampoline = ofThread
     guard trampoline.isActive else { return }
-    let blocking = trampoline.current
-    if let blocking { trampoline.blocked.append(blocking) }
-    if let node = trampoline.telling { trampoline.tellWaiters(of: node) }
-    trampoline.drain()
-    if blocking != nil { trampoline.blocked.removeLast() }
-    trampoline.current = blocking
+    trampoline.nested {
+      if let node = trampoline.telling { trampoline.tellWaiters(of: node) }
+      trampoline.drain()
+    }
+  }
+
+  /// Takes turns inside the turn of the current entry.
+  private func nested(_ body: () -> Void) {
+    let entry = current
+    if let entry { outer.append(entry) }
+    body()
+    if entry != nil { outer.removeLast() }
+    current = entry
   }
 
   /// Whether this thread is in the body of a future, so that the future cannot complete while the thread blocks.
   static func isInBody(of node: Node) -> Bool {
-    ofThread.current === node || ofThread.blocked.contains { $0 === node }
+    ofThread.current === node || ofThread.outer.contains { $0 === node }
   }
 }
 

@@ -29,11 +29,14 @@ struct Wave {
     let via: Int
   }
 
-  /// A future at which the request stopped, and the entry there that waits for nothing now.
+  /// A future at which the request stopped.
   private struct Withheld {
     let node: Node
     let request: CancelRequest
+    /// The entry there that waits for nothing now; nil where nobody asked, or who asked has left.
     let asker: Waiter?
+    /// Whether the asker wanted the value until the request was withheld.
+    let wasWanted: Bool
     let via: Int
   }
 
@@ -144,7 +147,9 @@ extension Wave {
       if isTarget { first = .withheld(by: others) }
       guard let request = arrival.request else { return }
       let asker = arrival.departure == .leaves ? nil : arrival.asker
-      withheld.append(Withheld(node: arrival.node, request: request, asker: asker, via: arrival.via))
+      let wasWanted = arrival.departure == .stays
+      withheld.append(
+        Withheld(node: arrival.node, request: request, asker: asker, wasWanted: wasWanted, via: arrival.via))
     case .applied:
       break
     }
@@ -174,7 +179,7 @@ extension Wave {
     let stops = withheld
     withheld = []
     for stop in stops {
-      if let asker = stop.asker, wentThrough(stop, asker) {
+      if wentThrough(stop) {
         if stop.via >= 0 { joined.append((stop.node, stop.via)) }
       } else {
         withheld.append(stop)
@@ -182,8 +187,10 @@ extension Wave {
     }
   }
 
-  private func wentThrough(_ stop: Withheld, _ asker: Waiter) -> Bool {
-    guard let imagination else { return stop.node.countsAgain(asker, after: stop.request) }
+  private func wentThrough(_ stop: Withheld) -> Bool {
+    guard let imagination else {
+      return stop.node.wentThrough(stop.request, countingAgain: stop.wasWanted ? stop.asker : nil)
+    }
     guard let state = imagination.states[ObjectIdentifier(stop.node)], state.isPending else { return true }
     return state.hasBeenAsked(asStronglyAs: stop.request)
   }

@@ -14,6 +14,13 @@ extension CancelRequest {
     return options.reach > other.options.reach
   }
 
+  /// A force that came later and reaches less far does not take back what was asked: an inner future that is linked later
+  /// gets what reaches furthest.
+  fileprivate func reaching(asFarAs earlier: CancelRequest?) -> CancelRequest {
+    guard let earlier, earlier.options.reach > options.reach else { return self }
+    return CancelRequest(options: earlier.options.union(.forceImmediately), reason: reason)
+  }
+
   /// What upstream gets of a request: everything but the force (law 5), and nothing where it is not forwarded (law 4).
   var forwarded: CancelRequest? {
     options.reach == 1 ? nil : CancelRequest(options: options.subtracting(.forceImmediately), reason: reason)
@@ -50,7 +57,7 @@ enum RequestHistory {
     } else if let withheld, !withheld.isStronger(than: request) {
       rest = nil
     }
-    self = .some(asked: strongest, withheld: rest)
+    self = .some(asked: strongest.reaching(asFarAs: asked), withheld: rest)
     return strongest
   }
 }

@@ -1,0 +1,183 @@
+import Dispatch
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// What a review found broken once. Each is named after the law that it broke.
+@Suite("What was broken once", .serialized)
+struct RegressionTests {
+  @Test("law 11: the body of onCancel runs if a force meets a success that is passing")
+  func onCancelForced() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let box = Locked<Future<Int>?>(nil)
+    let probe = Locked<Probe?>(Probe { box.value?.cancel(.forceImmediately) })
+    box.value = promise.future.onCancel { [probe = probe.value!] _ in
+      probe.touch()
+      log("onCancel")
+    }
+    probe.value = nil
+
+    promise.succeed(1)
+
+    let state = box.value!.state
+    #expect(log.entries == (state == "cancelled" ? ["onCancel"] : []))
+    box.value = nil
+  }
+
+  @Test("law 11: the same between threads", .timeLimit(.minutes(1)))
+  func onCancelForcedRace() {
+    race(
+      rounds: 5_000,
+      { () -> (Promise<Int>, Future<Int>, Recorder) in
+        let (promise, log) = (Promise<Int>(), Recorder())
+        return (promise, promise.future.onCancel { _ in log("ran") }, log)
+      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] }
+    ) { round, number in
+      let expected = round.1.state == "cancelled" ? 1 : 0
+      if round.2.count != expected { Issue.record("round \(number): ran \(round.2.count) times, \(round.1.state)") }
+    }
+  }
+
+  @Test(
+    "laws 12 and 17: who loses interest in a wide join pays for its edges, not for their square",
+    .timeLimit(.minutes(1)))
+  func wideJoin() {
+    let promises = (0..<30_000).map { _ in Promise<Int>() }
+    let all = Future.all(promises.map(\.future))
+
+    all.cancelToken().cancel()
+
+    #expect(promises.allSatisfy { $0.cancelRequest != nil })
+    for promise in promises { promise.completeCancelled() }
+  }
+
+  @Test("law 10: nobody wants the source of a diamond whose only token asked politely")
+  func diamondToken() {
+    let promise = Promise<Int>()
+    let shared = promise.future.map { $0 }.shared()
+    let all = Future.all([shared.map { $0 }, shared.map { $0 }])
+    all.cancelToken().cancel(.doNotForwardIfOthersWaiting)
+
+    let receipt = shared.cancel()
+
+    #expect(receipt.effect == .stored)
+    #expect(promise.cancelRequest?.options == [])
+  }
+
+  @Test("law 10: nobody wants the source of a diamond whose join was decided")
+  func diamondJoin() {
+    let (promise, trigger) = (Promise<Int>(), Promise<Int>())
+    let shared = promise.future.map { $0 }.shared()
+    let all = Future.all([trigger.future, shared.map { $0 }, shared.map { $0 }])
+    trigger.fail(Oops())
+
+    let receipt = shared.cancel()
+
+    #expect(receipt.effect == .stored)
+    #expect(promise.cancelRequest?.options == [])
+    withExtendedLifetime(all) {}
+  }
+
+  @Test("a body runs inside the job that its executor runs, also when that runs it at once inside a callback")
+  func insideJob() {
+    let log = Recorder()
+    let isInside = Locked(false)
+    let executor = FutureExecutor.custom { job in
+      isInside.value = true
+      job()
+      isInside.value = false
+    }
+    let promise = Promise<Int>()
+    let mapped = promise.future.map(on: executor) { _ in log("map \(isInside.value)") }
+    promise.future.observe(on: executor) { _ in log("observe \(isInside.value)") }
+
+    promise.succeed(1)
+    let work = Future(on: executor) { log("work \(isInside.value)") }
+
+    #expect(log.entries == ["map true", "observe true", "work true"])
+    #expect(mapped.isCompleted && work.isCompleted)
+  }
+
+  @Test("law 21: a queued body that will not run is released when its future is forced")
+  func queuedBody() {
+    let census = Census()
+    let executor = ManualExecutor()
+    let future = Future<Int>.failed(Oops()).onFailure(on: executor.executor) { [probe = census.probe()] _ in
+      probe.touch()
+    }
+
+    future.cancel(.forceImmediately)
+
+    #expect(future.state == "cancelled")
+    #expect(census.alive == 0)
+    executor.runAll()
+  }
+
+  @Test("law 10: an unwanted future that links another takes no interest from it")
+  func unwantedLink() {
+    let (promise, outer) = (Promise<Int>(), Promise<Int>())
+    let inner = promise.future.map { $0 }  // Has wanted `promise` since it was made.
+    let derived = outer.future.flatMap { _ in inner }
+    derived.map { $0 }.cancel(.doNotForwardRequest)  // `derived` wants no more.
+    let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
+
+    outer.succeed(1)
+
+    #expect(receipt.effect == .withheld(by: 1))
+    #expect(promise.cancelRequest == nil)
+    withExtendedLifetime((inner, derived)) {}
+  }
+
+  @Test(
+    "law 8: a request stored for an inner future is neither lost nor weakened by a later force",
+    arguments: [.doNotForwardRequest, .doNotForwardIfOthersWaiting] as [CancellationOptions])
+  func storedRequest(weaker: CancellationOptions) {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let other = inner.future.map { $0 }
+    let box = Locked<Future<Int>?>(nil)
+    let executor = ManualExecutor()
+    box.value = Future.succeeded(1).flatMap(on: executor.executor) { _ in
+      box.value?.cancel()
+      box.value?.cancel(weaker.union(.forceImmediately))
+      return inner.future
+    }
+
+    executor.runAll()
+
+    #expect(log.entries == ["inner: plain"])
+    withExtendedLifetime(other) {}
+  }
+
+  @Test("law 17: a receipt counts each future once, also one that was withheld on one path and reached on another")
+  func receiptCount() {
+    let promise = Promise<Int>()
+    let all = Future.all([promise.future, promise.future.map { $0 }])
+
+    let receipt = all.cancel([.forceImmediately, .doNotForwardIfOthersWaiting])
+
+    #expect(receipt.reached == 3)
+  }
+
+  @Test("law 20: handlers that hold the next promise are released in constant stack")
+  func handlersHoldPromises() {
+    let log = Recorder()
+    onSmallStack {
+      var promise = Promise<Int>()
+      for _ in 0..<50_000 {
+        let next = promise
+        promise = Promise<Int>()
+        promise.onRequestCancel { [next] _ in
+          _ = next.future
+          return .continue
+        }
+      }
+
+      promise.succeed(1)
+
+      log("released")
+    }
+    #expect(log.entries == ["released"])
+  }
+}
