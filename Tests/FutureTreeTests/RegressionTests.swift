@@ -180,4 +180,51 @@ struct RegressionTests {
     }
     #expect(log.entries == ["released"])
   }
+
+  @Test(
+    "law 10: a token asks politely while another is taken: nobody is counted when all have gone",
+    .timeLimit(.minutes(1)))
+  func phantomRace() {
+    struct Round: Sendable {
+      let promise = Promise<Int>()
+      let branch: Future<Int>
+      let other: Future<Int>
+      let token: CancelToken
+      let taken = Locked<CancelToken?>(nil)
+
+      init() {
+        branch = promise.future.map { $0 }
+        other = promise.future.map { $0 }
+        token = branch.cancelToken()
+      }
+    }
+    race(
+      rounds: 5_000, { Round() },
+      {
+        [
+          { $0.token.cancel(.doNotForwardIfOthersWaiting) },
+          { $0.taken.value = $0.branch.cancelToken() },
+        ]
+      }
+    ) { round, number in
+      round.taken.value = nil
+      round.other.cancel(.doNotForwardRequest)
+      let effect = round.promise.future.cancel(.doNotForwardIfOthersWaiting).effect
+      if case .withheld = effect { Issue.record("round \(number): somebody is counted who has gone") }
+    }
+  }
+
+  @Test("memory: the last input of a join succeeds while the join is forced", .timeLimit(.minutes(1)))
+  func joinAndForce() {
+    race(
+      rounds: 5_000,
+      { () -> (Promise<Int>, Future<[Int]>) in
+        let promise = Promise<Int>()
+        return (promise, Future.all([promise.future, .succeeded(2)]))
+      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] }
+    ) { round, number in
+      let state = round.1.state
+      if state != "success([1, 2])", state != "cancelled" { Issue.record("round \(number): \(state)") }
+    }
+  }
 }

@@ -48,7 +48,7 @@ struct Wave {
   private var joined: [(node: Node, via: Int)] = []
   private var ended: [(node: Node, ownsBody: Bool)] = []
 
-  /// What futures waited for that have ended early, and wait for nothing now (law 23).
+  /// What futures waited for that have ended early, and wait for nothing now.
   private var left: [Node.Link] = []
   /// Set in a preview, which changes this in place of the futures.
   private var imagination: Imagination?
@@ -71,6 +71,7 @@ struct Wave {
     return Trampoline.run {
       wave.walk()
       wave.prune()
+      wave.leave()
       wave.callHandlers()
       wave.deliver()
       return wave.receipt
@@ -167,7 +168,7 @@ extension Wave {
     for stop in withheld {
       countStop(at: stop.node)
       guard let asker = stop.asker else { continue }
-      stop.node.detach(asker)
+      left.append(Node.Link(node: stop.node, entry: asker))
       guard let consumer = asker.owner, end(consumer, waitingFor: stop.node, reason: stop.request.reason), stop.via >= 0
       else { continue }
       endConsumers(of: stop.via, joinedBy: joinedBy)
@@ -219,6 +220,13 @@ extension Wave {
     left += end.left
     return true
   }
+
+  /// What has ended early wants nothing. Another thread may have wanted it again since its interest was withdrawn, so this
+  /// counts, and what was withheld may be delivered.
+  private func leave() {
+    guard !left.isEmpty else { return }
+    Wave.run(left.map { Arrival(node: $0.node, asker: $0.entry, departure: .leaves) })
+  }
 }
 
 // MARK: - Handlers and completions
@@ -236,7 +244,6 @@ extension Wave {
       if ownsBody { Trampoline.turn(of: node, upstream: node, .endedEarly) }
       Trampoline.tell(node)
     }
-    Node.leave(left, because: "a future that waited for it has ended early")
   }
 
   private var receipt: CancelReceipt {
