@@ -1,0 +1,60 @@
+/// One wish to stop that many operations hear.
+///
+/// ```swift
+/// let source = CancellationTokenSource()
+/// for url in urls { cache.fill(url, until: source.token) }
+/// source.cancel(reason: "memory is short")
+/// ```
+///
+/// The source says it; its tokens hear it. The first cancel wins, and a source cannot be used again after it. Dropping a
+/// source cancels nothing: what is registered with its tokens is released, because nobody can say it any more.
+///
+/// A `CancelToken` is the opposite: it asks one future, and belongs to it. `future.cancel(when: token)` joins the two.
+///
+/// It can be used from any thread and from inside any callback.
+public final class CancellationTokenSource: Sendable {
+  private let handle: CancellationTokenHandle
+
+  /// A source of its own.
+  public init() {
+    handle = CancellationTokenHandle(CancellationTokenState())
+  }
+
+  /// A source that is also cancelled when one of these tokens is, with the reason that was given there.
+  ///
+  /// ```swift
+  /// let page = CancellationTokenSource(linkedTo: [app.shutdown, session.token])
+  /// ```
+  ///
+  /// It leaves the lists of those tokens when it is cancelled, or when neither the source, nor one of its tokens, nor
+  /// anything that is registered with them is left. Cancelling it leaves those tokens alone.
+  ///
+  /// - Complexity: O(tokens).
+  public init(linkedTo tokens: [CancellationToken]) {
+    handle = CancellationTokenHandle(CancellationTokenState(linkedTo: tokens.compactMap { $0.handle?.state }))
+  }
+
+  /// What operations are given: the same token each time.
+  public var token: CancellationToken { CancellationToken(handle: handle) }
+
+  /// Whether this source, or one that it is linked to, was cancelled.
+  public var isCancelling: Bool { token.isCancelling }
+
+  /// Cancels the tokens of this source, and of all sources linked to it.
+  ///
+  /// First every source that this reaches knows it. Then what is registered runs on this thread, outside every lock: of
+  /// one source in the order in which it came, and of a source before that of the sources linked to it. It has run when
+  /// this returns.
+  ///
+  /// - Parameter reason: why; it gets the file and the line of this call, if it has none.
+  /// - Returns: `false` if it was cancelled before. Then nothing changes.
+  /// - Complexity: O(registrations + linked sources), in constant stack.
+  @discardableResult
+  public func cancel(reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line) -> Bool {
+    handle.state.cancel((reason ?? .unspecified).asked(fileID: fileID, line: line))
+  }
+}
+
+extension CancellationTokenSource: CustomStringConvertible {
+  public var description: String { "CancellationTokenSource(\(token.stateDescription))" }
+}

@@ -1,0 +1,223 @@
+/// What a source and its tokens share: whether it was cancelled, what is registered, and which sources are linked to it.
+///
+/// # Invariants
+/// 1. `lock` guards everything here, the links of the entries, what is in an entry that is listed here, and the `child` of
+///    a link that is listed here. Nobody holds two locks, and nothing is released under one.
+/// 2. Once `reason` is set nothing is listed any more, `registrations` excepted, which the cancelling thread takes out one
+///    by one: an entry that is still listed has not begun and can be ended.
+/// 3. A parent holds its children, not a child its parents: what nobody can cancel is released, bodies and all.
+/// 4. A state leaves its parents once nobody can register with it and nothing is registered, or once it is cancelled.
+final class CancellationTokenState: @unchecked Sendable {  // Because: see invariant 1.
+  private let lock = Lock()
+  private var reason: CancellationReason?
+  private var registrations = WaiterList()
+  private var children = WaiterList()
+  /// How many entries are in both lists.
+  private var listed = 0
+  /// Whether a source or a token is left, with which somebody can register.
+  private var hasHandle = true
+  /// This state's entries in the lists of its parents.
+  private var links: [Link] = []
+
+  /// An entry for one linked source in the list of one parent.
+  private final class Link: Waiter, @unchecked Sendable {  // Because: the parent's lock guards `child`.
+    weak let parent: CancellationTokenState?
+    var child: CancellationTokenState?
+
+    init(parent: CancellationTokenState, child: CancellationTokenState) {
+      self.parent = parent
+      self.child = child
+      super.init { _, _, _ in false }
+    }
+  }
+
+  init() {}
+
+  init(linkedTo parents: [CancellationTokenState]) {
+    for parent in parents {
+      let link = Link(parent: parent, child: self)
+      lock.withLock { links.append(link) }
+      if let reason = parent.add(link) {
+        cancel(reason)
+        return
+      }
+      // Whoever cancelled us while we joined took out only the links that were there.
+      if currentReason != nil {
+        Self.remove(takeLinks())
+        return
+      }
+    }
+  }
+
+  /// A chain of linked states is freed by a loop: each is emptied before it goes.
+  deinit {
+    while let entry = registrations.popFirst() as? CancellationEntry { _ = entry.body.take() }
+    var orphans = takeChildren()
+    while var orphan = orphans.popLast() {
+      if isKnownUniquelyReferenced(&orphan) { orphans += orphan.lock.withLock { orphan.takeChildren() } }
+    }
+  }
+
+  /// Why it was cancelled, if it was.
+  var currentReason: CancellationReason? { lock.withLock { reason } }
+
+  /// How many registrations and linked sources are listed here.
+  var listedCount: Int { lock.withLock { listed } }
+}
+
+// MARK: - Cancelling
+
+extension CancellationTokenState {
+  /// Cancels this state and those linked to it, unless it was. Everybody knows it before the first body runs.
+  @discardableResult
+  func cancel(_ reason: CancellationReason) -> Bool {
+    var cancelled: [CancellationTokenState] = []
+    var pending = [self]
+    var next = 0
+    while next < pending.count {
+      let state = pending[next]
+      next += 1
+      guard let (children, links) = state.begin(reason) else { continue }
+      Self.remove(links)
+      pending += children
+      cancelled.append(state)
+    }
+    for state in cancelled { state.callRegistrations(reason) }
+    return !cancelled.isEmpty
+  }
+
+  /// Returns who must know it next, and what to leave; nil if it was cancelled before.
+  private func begin(_ reason: CancellationReason) -> (children: [CancellationTokenState], links: [Link])? {
+    lock.withLock {
+      guard self.reason == nil else { return nil }
+      self.reason = reason
+      defer { links = [] }
+      return (takeChildren(), links)
+    }
+  }
+
+  private func callRegistrations(_ reason: CancellationReason) {
+    while let body = lock.withLock({ (registrations.popFirst() as? CancellationEntry)?.body.take() }) {
+      Trampoline.run { body(reason) }
+    }
+  }
+}
+
+// MARK: - Registering
+
+/// One body that is registered with a token.
+final class CancellationEntry: Waiter, @unchecked Sendable {  // Because: the state's lock guards `body`.
+  typealias Body = @Sendable (CancellationReason) -> Void
+
+  fileprivate var body: Body?
+
+  fileprivate init(_ body: @escaping Body) {
+    self.body = body
+    super.init { _, _, _ in false }
+  }
+}
+
+extension CancellationTokenState {
+  func register(_ body: @escaping CancellationEntry.Body) -> CancellationRegistration {
+    let entry = CancellationEntry(body)
+    let reason: CancellationReason? = lock.withLock {
+      if self.reason == nil {
+        registrations.append(entry)
+        listed += 1
+      }
+      return self.reason
+    }
+    guard let reason else { return CancellationRegistration(entry: entry, state: self) }
+    Trampoline.run { body(reason) }
+    return CancellationRegistration(entry: nil, state: nil)
+  }
+
+  /// Takes the entry out. Returns false if it was not there.
+  func end(_ entry: CancellationEntry) -> Bool {
+    let (body, links) = lock.withLock {
+      guard entry.isListed else { return (nil as CancellationEntry.Body?, [Link]()) }
+      registrations.remove(entry)
+      listed -= 1
+      return (entry.body.take(), takeLinksIfDone())
+    }
+    Self.remove(links)
+    return body != nil  // It is freed here, not under the lock.
+  }
+
+  /// The last source or token is gone.
+  fileprivate func handleWasDropped() {
+    Self.remove(
+      lock.withLock {
+        hasHandle = false
+        return takeLinksIfDone()
+      })
+  }
+}
+
+// MARK: - Links
+
+extension CancellationTokenState {
+  /// Adds an entry for a linked source; returns the reason instead if this one was cancelled.
+  private func add(_ link: Link) -> CancellationReason? {
+    lock.withLock {
+      guard reason == nil else { return reason }
+      children.append(link)
+      listed += 1
+      return nil
+    }
+  }
+
+  /// Takes entries out of the lists of parents, and so on upwards where that leaves a parent without a use.
+  private static func remove(_ links: [Link]) {
+    var links = links
+    while let link = links.popLast() {
+      guard let parent = link.parent else { continue }
+      let (child, linksOfParent) = parent.lock.withLock {
+        defer { link.child = nil }
+        guard link.isListed else { return (link.child, [Link]()) }
+        parent.children.remove(link)
+        parent.listed -= 1
+        return (link.child, parent.takeLinksIfDone())
+      }
+      links += linksOfParent
+      _ = child  // Freed here, not under the lock.
+    }
+  }
+
+  private func takeLinks() -> [Link] {
+    lock.withLock {
+      defer { links = [] }
+      return links
+    }
+  }
+
+  /// Called under the lock.
+  private func takeLinksIfDone() -> [Link] {
+    guard !hasHandle, listed == 0 else { return [] }
+    defer { links = [] }
+    return links
+  }
+
+  /// Called under the lock, or where nobody else can be here.
+  private func takeChildren() -> [CancellationTokenState] {
+    var taken: [CancellationTokenState] = []
+    while let link = children.popFirst() as? Link {
+      listed -= 1
+      if let child = link.child.take() { taken.append(child) }
+    }
+    return taken
+  }
+}
+
+/// Held by a source and its tokens: with the last of them goes the possibility to register.
+final class CancellationTokenHandle: Sendable {
+  let state: CancellationTokenState
+
+  init(_ state: CancellationTokenState) {
+    self.state = state
+  }
+
+  deinit {
+    state.handleWasDropped()
+  }
+}

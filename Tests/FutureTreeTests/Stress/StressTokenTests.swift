@@ -1,0 +1,103 @@
+import FutureTree
+import Testing
+
+@Suite("Stress: cancellation tokens")
+struct StressTokenTests {
+  private struct Round: Sendable {
+    let first = CancellationTokenSource()
+    let second = CancellationTokenSource()
+    let winners = Recorder()
+    let calls = Recorder()
+    let held = Locked<[CancellationTokenSource]>([])
+    let registration = Locked<CancellationRegistration?>(nil)
+
+    func registering() -> Round {
+      registration.value = first.token.register { [calls] in calls("called") }
+      return self
+    }
+
+    func linking() -> Round {
+      let child = CancellationTokenSource(linkedTo: [first.token, second.token])
+      held.value = [child, CancellationTokenSource(linkedTo: [child.token])]
+      registration.value = child.token.register { [calls] in calls("called") }
+      return self
+    }
+  }
+
+  @Test("two cancels: one wins")
+  func twoCancels() {
+    race(rounds: 2_000) {
+      Round()
+    } _: {
+      [
+        { round in if round.first.cancel(reason: "a") { round.winners("a") } },
+        { round in if round.first.cancel(reason: "b") { round.winners("b") } },
+      ]
+    } check: { round, _ in
+      #expect(round.winners.entries == [round.first.token.reason?.message])
+    }
+  }
+
+  @Test("a registration and a cancel: the body runs once")
+  func registers() {
+    race(rounds: 2_000) {
+      Round()
+    } _: {
+      [
+        { round in round.first.token.register { round.calls("called") } },
+        { round in round.first.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.calls.entries == ["called"])
+    }
+  }
+
+  @Test("an end and a cancel: the body runs if and only if the end says that it came too late")
+  func ends() {
+    race(rounds: 2_000) {
+      Round().registering()
+    } _: {
+      [
+        { round in if round.registration.value?.end() == true { round.winners("ended") } },
+        { round in round.first.cancel() },
+      ]
+    } check: { round, _ in
+      #expect(round.calls.count + round.winners.count == 1)
+    }
+  }
+
+  @Test("linking, and the cancels of both parents: the child hears once")
+  func links() {
+    race(rounds: 2_000) {
+      Round()
+    } _: {
+      [
+        { round in
+          let child = CancellationTokenSource(linkedTo: [round.first.token, round.second.token])
+          child.token.register { reason in round.calls(reason.message) }
+        },
+        { round in round.first.cancel(reason: "a") },
+        { round in round.second.cancel(reason: "b") },
+      ]
+    } check: { round, _ in
+      #expect(round.calls.count == 1)
+    }
+  }
+
+  @Test("children that are dropped while their parent is cancelled and dropped")
+  func drops() {
+    race(rounds: 2_000) {
+      Round().linking()
+    } _: {
+      [
+        { round in
+          while let source = round.held.withLock({ $0.popLast() }) { withExtendedLifetime(source) {} }
+        },
+        { round in round.first.cancel() },
+        { round in if round.registration.value?.end() == true { round.winners("ended") } },
+      ]
+    } check: { round, _ in
+      #expect(round.calls.count + round.winners.count == 1)
+    }
+  }
+}

@@ -1,0 +1,264 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("Cancellation tokens")
+struct CancellationTokenTests {
+  private let log = Recorder()
+  private let source = CancellationTokenSource()
+
+  @Test("a token hears its source, with the reason and the line that cancelled")
+  func hears() {
+    let token = source.token
+    #expect(!token.isCancelling)
+    #expect(token.reason == nil)
+
+    let line: UInt = #line + 1
+    source.cancel(reason: "memory is short")
+
+    #expect(token.isCancelling)
+    #expect(source.isCancelling)
+    #expect(token.reason?.message == "memory is short")
+    #expect(token.reason?.fileID == #fileID)
+    #expect(token.reason?.line == line)
+  }
+
+  @Test("what is registered runs once, in the order in which it came")
+  func order() {
+    for number in 1...3 { source.token.register { [log] in log("\(number)") } }
+    #expect(log.entries == [])
+
+    source.cancel()
+    source.cancel()
+
+    #expect(log.entries == ["1", "2", "3"])
+  }
+
+  @Test("a body is given the reason if it takes one")
+  func reason() {
+    source.token.register { [log] reason in log(reason.message) }
+
+    source.cancel(reason: "why")
+
+    #expect(log.entries == ["why"])
+  }
+
+  @Test("the first cancel wins; later ones say so")
+  func firstWins() {
+    let answers = [source.cancel(reason: "first"), source.cancel(reason: "second")]
+
+    #expect(answers == [true, false])
+    #expect(source.token.reason?.message == "first")
+  }
+
+  @Test("registering after the cancel runs at once")
+  func late() {
+    source.cancel(reason: "before")
+
+    let registration = source.token.register { [log] reason in log(reason.message) }
+
+    #expect(log.entries == ["before"])
+    #expect(!registration.end())
+  }
+
+  @Test("registering while the bodies run, runs at once")
+  func whileCancelling() {
+    let token = source.token
+    token.register { [log] in
+      token.register { log("inner") }
+      log("first")
+    }
+    token.register { [log] in log("second") }
+
+    source.cancel()
+
+    #expect(log.entries == ["inner", "first", "second"])
+  }
+
+  @Test("an ended registration does not run, and releases its body")
+  func ended() {
+    let census = Census()
+    func register(_ probe: Probe) -> CancellationRegistration {
+      source.token.register { [log] in
+        probe.touch()
+        log("called")
+      }
+    }
+    let registration = register(census.probe())
+
+    let answers = [registration.end(), registration.end()]
+    #expect(census.alive == 0)
+    source.cancel()
+
+    #expect(answers == [true, false])
+    #expect(log.entries == [])
+  }
+
+  @Test("a body that has not begun can be ended by one that runs")
+  func endedByAnother() {
+    let second = Locked<CancellationRegistration?>(nil)
+    source.token.register { [log] in log("first ends the second: \(second.value?.end() == true)") }
+    second.value = source.token.register { [log] in log("second") }
+    source.token.register { [log] in log("third") }
+
+    source.cancel()
+
+    #expect(log.entries == ["first ends the second: true", "third"])
+  }
+
+  @Test("a body can end itself, which changes nothing")
+  func endedByItself() {
+    let own = Locked<CancellationRegistration?>(nil)
+    own.value = source.token.register { [log] in log("\(own.value?.end() == true)") }
+
+    source.cancel()
+
+    #expect(log.entries == ["false"])
+  }
+
+  @Test("dropping a registration ends nothing")
+  func droppedRegistration() {
+    do { _ = source.token.register { [log] in log("called") } }
+
+    source.cancel()
+
+    #expect(log.entries == ["called"])
+  }
+
+  @Test("dropping a source cancels nothing, and releases what is registered")
+  func droppedSource() {
+    let census = Census()
+    let dropped = Locked<CancellationTokenSource?>(CancellationTokenSource())
+    func register(_ probe: Probe) -> CancellationRegistration? {
+      dropped.value?.token.register { [log] in
+        probe.touch()
+        log("called")
+      }
+    }
+    let registration = register(census.probe())
+    #expect(census.alive == 1)
+
+    dropped.value = nil
+
+    #expect(census.alive == 0)
+    #expect(log.entries == [])
+    #expect(registration?.end() == false)
+  }
+
+  @Test("a token keeps what is registered after its source was dropped: it knows no cancel, and can still be given one")
+  func tokenOutlivesSource() {
+    let census = Census()
+    var dropped: CancellationTokenSource? = CancellationTokenSource()
+    let token = Locked(dropped?.token)
+    func register(_ probe: Probe) { token.value?.register { probe.touch() } }
+    register(census.probe())
+
+    dropped = nil
+
+    #expect(token.value?.isCancelling == false)
+    #expect(census.alive == 1)
+    token.value = nil
+    #expect(census.alive == 0)
+  }
+
+  @Test("bodies are released when they have run")
+  func released() {
+    let census = Census()
+    func register(_ probe: Probe) -> CancellationRegistration { source.token.register { probe.touch() } }
+    let registration = register(census.probe())
+
+    source.cancel()
+
+    #expect(census.alive == 0)
+    withExtendedLifetime(registration) {}
+  }
+
+  @Test("bodies and their deinits run outside the lock: they may do anything with the token")
+  func reentrant() {
+    let token = source.token
+    func register(_ probe: Probe) -> CancellationRegistration { token.register { probe.touch() } }
+    let probe = { [log] in Probe { token.register { log("from a deinit") } } }
+    token.register { [log] in onAnotherThread { log("\(token.isCancelling), \(token.register {}.end())") } }
+    register(probe()).end()
+    _ = register(probe())
+
+    source.cancel()
+
+    #expect(log.entries == ["true, false", "from a deinit", "from a deinit"])
+  }
+
+  @Test("a completion in a body is told when the body is done")
+  func completesAfterwards() {
+    let promise = Promise<Int>()
+    promise.future.observe { [log] _ in log("told") }
+    source.token.register { [log] in
+      promise.succeed(1)
+      log("done")
+    }
+
+    source.cancel()
+
+    #expect(log.entries == ["done", "told"])
+  }
+
+  @Test("`never` is not cancelled, and holds nothing")
+  func never() {
+    let census = Census()
+    func register(_ probe: Probe) -> CancellationRegistration { CancellationToken.never.register { probe.touch() } }
+
+    let registration = register(census.probe())
+
+    #expect(census.alive == 0)
+    #expect(!registration.end())
+    #expect(!CancellationToken.never.isCancelling)
+    #expect(CancellationToken.never == CancellationToken.never)
+  }
+
+  @Test("the tokens of one source are equal, those of two are not")
+  func equality() {
+    #expect(source.token == source.token)
+    #expect(source.token != CancellationTokenSource().token)
+    #expect(source.token != .never)
+    #expect(Set([source.token, source.token, .never]).count == 2)
+  }
+
+  @Test("tokens and sources say what they know")
+  func descriptions() {
+    #expect("\(source)" == "CancellationTokenSource(not cancelled)")
+    source.cancel(reason: CancellationReason("why", fileID: "App/A.swift", line: 1))
+
+    #expect("\(source.token)" == "CancellationToken(cancelled: why (App/A.swift:1))")
+    #expect("\(CancellationToken.never)" == "CancellationToken(never)")
+  }
+
+  @Test("1,000,000 registrations that ended leave nothing on a token", .timeLimit(.minutes(2)))
+  func flat() {
+    let census = Census()
+    let token = source.token
+    func register(_ probe: Probe) -> CancellationRegistration { token.register { probe.touch() } }
+    let stays = token.register { [log] in log("stays") }
+    weak var entry: AnyObject?
+
+    for number in 1...1_000_000 {
+      let registration = register(census.probe())
+      if number == 500_000 { entry = registration.entry }
+      registration.end()
+    }
+
+    #expect(census.alive == 0)
+    #expect(entry == nil)
+    source.cancel()
+    #expect(log.entries == ["stays"])
+    withExtendedLifetime(stays) {}
+  }
+
+  @Test("100,000 registrations are ended in linear time, in any order", .timeLimit(.minutes(1)))
+  func endsInAnyOrder() {
+    let registrations = (0..<100_000).map { number in source.token.register { [log] in log("\(number)") } }
+
+    for registration in registrations.shuffled() where registration.end() {}
+
+    source.cancel()
+    #expect(log.entries == [])
+  }
+}

@@ -1,0 +1,222 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("Linked cancellation tokens")
+struct LinkedTokenTests {
+  private let log = Recorder()
+  private let first = CancellationTokenSource()
+  private let second = CancellationTokenSource()
+
+  @Test("cancelling one parent cancels its children with its reason")
+  func parent() {
+    let child = CancellationTokenSource(linkedTo: [first.token, second.token])
+    child.token.register { [log] reason in log(reason.message) }
+
+    second.cancel(reason: "the second")
+    first.cancel(reason: "the first")
+
+    #expect(log.entries == ["the second"])
+    #expect(child.token.reason?.message == "the second")
+  }
+
+  @Test("cancelling a child leaves its parents alone")
+  func child() {
+    let child = CancellationTokenSource(linkedTo: [first.token])
+
+    child.cancel(reason: "own")
+    first.cancel(reason: "late")
+
+    #expect(child.token.reason?.message == "own")
+    #expect(first.token.reason?.message == "late")
+  }
+
+  @Test("one linked to a token that was cancelled is cancelled, and joins no other")
+  func cancelledBefore() {
+    second.cancel(reason: "before")
+
+    let child = CancellationTokenSource(linkedTo: [first.token, second.token, .never])
+
+    #expect(child.token.reason?.message == "before")
+    #expect(linked(to: first) == 0)
+  }
+
+  @Test("one linked to nothing, or to `never`, is one of its own")
+  func nothing() {
+    #expect(!CancellationTokenSource(linkedTo: []).isCancelling)
+    #expect(!CancellationTokenSource(linkedTo: [.never]).isCancelling)
+  }
+
+  @Test("all sources know before the first body runs; a source's bodies run before those of its children")
+  func wave() {
+    let child = CancellationTokenSource(linkedTo: [first.token])
+    let grandchild = CancellationTokenSource(linkedTo: [child.token])
+    grandchild.token.register { [log] in log("grandchild") }
+    child.token.register { [log] in log("child") }
+    first.token.register { [log] in log("first, \(child.isCancelling), \(grandchild.isCancelling)") }
+
+    first.cancel()
+
+    #expect(log.entries == ["first, true, true", "child", "grandchild"])
+  }
+
+  @Test("a diamond hears once")
+  func diamond() {
+    let left = CancellationTokenSource(linkedTo: [first.token])
+    let right = CancellationTokenSource(linkedTo: [first.token])
+    let bottom = CancellationTokenSource(linkedTo: [left.token, right.token, first.token])
+    bottom.token.register { [log] reason in log(reason.message) }
+
+    first.cancel(reason: "top")
+
+    #expect(log.entries == ["top"])
+  }
+
+  @Test("a body that cancels a child which is already reached changes nothing")
+  func cancelsChild() {
+    let child = CancellationTokenSource(linkedTo: [first.token])
+    child.token.register { [log] reason in log(reason.message) }
+    first.token.register { [log] in log("\(child.cancel(reason: "by hand"))") }
+
+    first.cancel(reason: "top")
+
+    #expect(log.entries == ["false", "top"])
+  }
+
+  @Test("a child that was cancelled leaves all its parents")
+  func leavesCancelled() {
+    let child = CancellationTokenSource(linkedTo: [first.token, second.token])
+    #expect(linked(to: first) == 1)
+
+    first.cancel()
+
+    #expect(linked(to: second) == 0)
+    withExtendedLifetime(child) {}
+  }
+
+  @Test("a child that is dropped leaves its parents")
+  func leavesDropped() {
+    weak var state: CancellationTokenState?
+    do {
+      let child = CancellationTokenSource(linkedTo: [first.token, second.token])
+      state = child.token.handle?.state
+      #expect(linked(to: first) == 1)
+      withExtendedLifetime(child) {}
+    }
+
+    #expect(linked(to: first) == 0)
+    #expect(linked(to: second) == 0)
+    #expect(state == nil)
+  }
+
+  @Test("what is registered with a child that nobody holds is still called, or ended")
+  func registeredAndDropped() {
+    func register(_ line: String) -> CancellationRegistration {
+      CancellationTokenSource(linkedTo: [first.token]).token.register { [log] in log(line) }
+    }
+    _ = register("kept")
+    let ended = register("ended")
+    #expect(linked(to: first) == 2)
+
+    ended.end()
+    #expect(linked(to: first) == 1)
+    first.cancel()
+
+    #expect(log.entries == ["kept"])
+  }
+
+  @Test("a source in the middle that nobody holds passes the cancel on, and goes with what it is for")
+  func middle() {
+    let child = Locked<CancellationTokenSource?>(
+      CancellationTokenSource(linkedTo: [CancellationTokenSource(linkedTo: [first.token]).token]))
+    #expect(linked(to: first) == 1)
+
+    child.value = nil
+    #expect(linked(to: first) == 0)
+
+    let other = CancellationTokenSource(linkedTo: [CancellationTokenSource(linkedTo: [first.token]).token])
+    first.cancel()
+    #expect(other.isCancelling)
+  }
+
+  @Test("when nobody can cancel any more, what is registered is released")
+  func rootDropped() {
+    let census = Census()
+    let root = Locked<CancellationTokenSource?>(CancellationTokenSource())
+    func register(_ probe: Probe) {
+      guard let token = root.value?.token else { return }
+      CancellationTokenSource(linkedTo: [token]).token.register { probe.touch() }
+    }
+    register(census.probe())
+    #expect(census.alive == 1)
+
+    root.value = nil
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("100,000 children that went leave nothing with their parent")
+  func flat() {
+    for _ in 0..<100_000 { _ = CancellationTokenSource(linkedTo: [first.token, second.token]).isCancelling }
+
+    #expect(linked(to: first) == 0)
+    #expect(linked(to: second) == 0)
+  }
+
+  private func linked(to source: CancellationTokenSource) -> Int {
+    source.token.handle?.state.listedCount ?? 0
+  }
+}
+
+@Suite("Linked cancellation tokens, at any depth", .timeLimit(.minutes(2)))
+struct LinkedTokenDepthTests {
+  static let depth = 1_000_000
+
+  /// The last of a chain of linked sources, of which nobody holds those in the middle.
+  private static func chain(from root: CancellationTokenSource) -> CancellationTokenSource {
+    var last = root
+    for _ in 0..<depth { last = CancellationTokenSource(linkedTo: [last.token]) }
+    return last
+  }
+
+  @Test("a chain is cancelled")
+  func cancelled() {
+    let log = Recorder()
+    onSmallStack {
+      let root = CancellationTokenSource()
+      let last = Self.chain(from: root)
+      last.token.register { reason in log(reason.message) }
+
+      root.cancel(reason: "from the root")
+    }
+    #expect(log.entries == ["from the root"])
+  }
+
+  @Test("a chain is freed from its end")
+  func freedFromEnd() {
+    let log = Recorder()
+    onSmallStack {
+      let root = CancellationTokenSource()
+      var last: CancellationTokenSource? = Self.chain(from: root)
+      weak let state = last?.token.handle?.state
+
+      last = nil
+
+      log("\(state == nil), \(root.token.handle?.state.listedCount ?? -1)")
+    }
+    #expect(log.entries == ["true, 0"])
+  }
+
+  @Test("a chain is freed from its root, with what is registered")
+  func freedFromRoot() {
+    let census = Census()
+    onSmallStack {
+      @Sendable func register(_ probe: Probe, with token: CancellationToken) { token.register { probe.touch() } }
+      var root: CancellationTokenSource? = CancellationTokenSource()
+      if let root { register(census.probe(), with: Self.chain(from: root).token) }
+
+      root = nil
+    }
+    #expect(census.alive == 0)
+  }
+}
