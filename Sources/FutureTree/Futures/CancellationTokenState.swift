@@ -37,10 +37,7 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
     for parent in parents {
       let link = Link(parent: parent, child: self)
       lock.withLock { links.append(link) }
-      if let reason = parent.add(link) {
-        cancel(reason)
-        return
-      }
+      if let reason = parent.add(link) { cancel(reason) }
       // Whoever cancelled us while we joined took out only the links that were there.
       if currentReason != nil {
         Self.remove(takeLinks())

@@ -17,7 +17,6 @@ extension Future {
   /// - Complexity: O(1).
   @discardableResult
   public func cancel(when token: CancellationToken, _ options: CancellationOptions = []) -> Future {
-    guard token != .never, !isCompleted else { return self }
     let registration = token.register { reason in cancel(options, reason: reason) }
     if registration.entry != nil { observe { _ in registration.end() } }
     return self

@@ -67,7 +67,7 @@ struct CancelWhenTests {
     #expect(promise.cancelRequest?.reason.message == "before")
   }
 
-  @Test("a future that has completed is not registered")
+  @Test("a future that has completed does not stay registered")
   func completed() {
     Future.succeeded(1).cancel(when: tokens.token)
 
@@ -114,7 +114,11 @@ struct CancelWhenTests {
 
   @Test("a dropped promise completes its future, which leaves the token")
   func promiseDropped() {
-    do { Promise<Int>().future.cancel(when: tokens.token) }
+    do {
+      let promise = Promise<Int>()
+      promise.future.cancel(when: tokens.token)
+      withExtendedLifetime(promise) { #expect(registered == 1) }
+    }
 
     #expect(registered == 0)
   }
