@@ -1,0 +1,93 @@
+/// Loads what many callers ask for at the same time once.
+///
+/// ```swift
+/// let users = SingleFlight<User.ID, User>()
+/// let user = users.load(id) { api.user(id) }
+/// ```
+///
+/// The first caller of a key starts a flight; who asks for the same key while it is under way joins it. Each caller gets a
+/// future of its own, so that cancelling one leaves the others: a request that a caller makes stops while others wait,
+/// whatever its options are, and only that caller's future ends. When the last caller leaves by a request, what was
+/// started is asked with it and the flight is over: who comes then starts a new one, also while the old one is still
+/// ending. When a flight has completed its key is free. Nothing is cached.
+///
+/// It can be used from any thread and from inside any callback. The `==` and `hash(into:)` of a key run under its lock: they
+/// must not call back.
+///
+/// - Note: Dropping it cancels nothing; flights that are under way complete for their callers.
+public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let flights = Locked<[Key: Future<Value>]>([:])
+
+  /// One without flights.
+  public init() {}
+
+  /// How many keys are being loaded, those included whose flight is ending.
+  public var count: Int { flights.withLock { $0.count } }
+
+  /// Returns a future of what is being loaded for `key`, and starts loading it if nobody does.
+  ///
+  /// ```swift
+  /// let icon = icons.load(url) { session.download(url).map { try Icon($0) } }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - key: what is loaded.
+  ///   - start: starts a flight. It is called at once and outside every lock, or not at all: once for each flight, however
+  ///     many threads come at the same moment. What it throws fails the flight; `CancellationError` and `FutureCancelled`
+  ///     cancel it. It must not wait for the flight that it starts.
+  /// - Returns: a future of the caller's own: a consumer of the flight, whose outcome passes.
+  /// - Complexity: O(1).
+  public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
+    var finished: Future<Value>?
+    while true {
+      if let flight = flights.withLock({ $0[key] }), flight != finished {
+        if let caller = join(flight) { return caller }
+        finished = flight
+      }
+      let promise = Promise<Value>()
+      guard begin(promise.future, key, insteadOf: finished) else { continue }
+      let caller = promise.future.passedOn()
+      promise.complete { .completeUsing(try start()) }
+      return caller
+    }
+  }
+
+  /// Joins a flight, unless it is over.
+  private func join(_ flight: Future<Value>) -> Future<Value>? {
+    guard !flight.isCompleted else { return nil }
+    // First join, then look: who was asked after we joined knows that we wait.
+    let caller = flight.passedOn()
+    guard flight.cancelRequest != nil else { return caller }
+    caller.cancel(.doNotForwardRequest)
+    return nil
+  }
+
+  /// Puts a flight in the place of one that is over. Returns false if another was faster.
+  private func begin(_ flight: Future<Value>, _ key: Key, insteadOf finished: Future<Value>?) -> Bool {
+    let (isFirst, previous) = flights.withLock { flights in
+      if let current = flights[key], current != finished { return (false, current as Future<Value>?) }
+      return (true, flights.updateValue(flight, forKey: key))
+    }
+    _ = previous  // Freed here, not under the lock.
+    // Before anybody hears of the outcome the key is free.
+    if isFirst { flight.shared().observe { [weak self] _ in self?.end(flight, key) } }
+    return isFirst
+  }
+
+  private func end(_ flight: Future<Value>, _ key: Key) {
+    let ended = flights.withLock { flights in
+      guard let index = flights.index(forKey: key), flights[index].value == flight else { return nil as Ended? }
+      return flights.remove(at: index)
+    }
+    _ = ended  // Freed here, not under the lock: the key may have a `deinit`.
+  }
+
+  private typealias Ended = (key: Key, value: Future<Value>)
+}
+
+extension Future {
+  /// A consumer of this future with the same outcome, which a request to cancel does not change.
+  fileprivate func passedOn() -> Future {
+    passingNode(.ensure, .immediate) { _ in }
+  }
+}

@@ -1,0 +1,239 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("Operators: SingleFlight")
+struct SingleFlightTests {
+  private let log = Recorder()
+  private let flights = SingleFlight<String, Int>()
+
+  /// Loads from a source that writes what it is asked.
+  private func load(_ key: String = "key", from promise: Promise<Int>) -> Future<Int> {
+    flights.load(key) {
+      log("start \(key)")
+      return promise.future
+    }
+  }
+
+  @Test("the callers of one key share one flight, each with a future of its own")
+  func shares() {
+    let promise = source(log)
+
+    let callers = (1...3).map { _ in load(from: promise) }
+    promise.succeed(1)
+
+    #expect(log.entries == ["start key"])
+    #expect(Set(callers).count == 3)
+    #expect(callers.states() == ["success(1)", "success(1)", "success(1)"])
+  }
+
+  @Test("two keys are two flights")
+  func keys() {
+    let promises = ["a": source(log, "a"), "b": source(log, "b")]
+
+    let callers = promises.keys.sorted().map { key in flights.load(key) { promises[key]?.future ?? .succeeded(0) } }
+    #expect(flights.count == 2)
+    promises["a"]?.succeed(1)
+
+    #expect(callers.states() == ["success(1)", "pending"])
+    #expect(flights.count == 1)
+  }
+
+  @Test(
+    "the outcome passes to all",
+    arguments: [.success(1), .failure(Oops()), .cancelled("gone")] as [Outcome<Int>])
+  func outcomes(outcome: Outcome<Int>) {
+    let promise = source(log)
+    let callers = [load(from: promise), load(from: promise)]
+
+    promise.complete(with: outcome)
+
+    #expect(callers.states() == [outcome.state, outcome.state])
+    #expect(flights.count == 0)
+  }
+
+  @Test(
+    "cancelling one leaves the others, whatever the options are",
+    arguments: [[], .doNotForwardIfOthersWaiting, .forceImmediately, .doNotForwardRequest] as [CancellationOptions])
+  func oneLeaves(options: CancellationOptions) {
+    let promise = source(log)
+    let first = load(from: promise)
+    let second = load(from: promise)
+
+    first.cancel(options)
+
+    #expect([first, second].states() == ["cancelled", "pending"])
+    #expect(log.entries == ["start key"])
+    promise.succeed(1)
+    #expect(second.state == "success(1)")
+  }
+
+  @Test("when the last caller leaves, the source is asked with that request")
+  func lastLeaves() {
+    let promise = source(log)
+    let first = load(from: promise)
+    let second = load(from: promise)
+
+    first.cancel(reason: "first")
+    second.cancel(reason: "second")
+
+    #expect(log.entries == ["start key", "source: plain"])
+    #expect(promise.cancelRequest?.reason.message == "first")
+    #expect(second.state == "pending")
+    promise.completeCancelled()
+    #expect(second.state == "cancelled")
+  }
+
+  @Test("a success that raced the request of the last caller is a success")
+  func racedSuccess() {
+    let promise = source(log)
+    let caller = load(from: promise)
+
+    caller.cancel()
+    promise.succeed(1)
+
+    #expect(caller.state == "success(1)")
+  }
+
+  @Test("who comes while the flight is ending starts a new one")
+  func whileEnding() {
+    let ending = source(log, "ending")
+    let fresh = source(log, "fresh")
+    let first = load(from: ending)
+    first.cancel()
+
+    let second = load(from: fresh)
+    let third = load(from: fresh)
+    ending.succeed(1)
+
+    #expect(log.entries == ["start key", "ending: plain", "start key"])
+    #expect([first, second, third].states() == ["success(1)", "pending", "pending"])
+    #expect(flights.count == 1)
+    fresh.succeed(2)
+    #expect([second, third].states() == ["success(2)", "success(2)"])
+  }
+
+  @Test("a flight that was let go without a request goes on, and can be joined")
+  func letGo() {
+    let promise = source(log)
+    load(from: promise).cancel(.doNotForwardRequest)
+
+    let caller = load(from: promise)
+    promise.succeed(1)
+
+    #expect(log.entries == ["start key"])
+    #expect(caller.state == "success(1)")
+  }
+
+  @Test("when the flight completes the key is free, also for those who hear of it")
+  func keyIsFree() {
+    let promise = source(log)
+    let again = Locked<Future<Int>?>(nil)
+    load(from: promise).observe { [flights] _ in again.value = flights.load("key") { .succeeded(2) } }
+
+    promise.succeed(1)
+
+    #expect(again.value?.state == "success(2)")
+    #expect(flights.count == 0)
+  }
+
+  @Test("a flight that completed in the callback that we are in is over")
+  func completedInCallback() {
+    Future.succeeded(0).observe { [flights, log] _ in
+      for value in 1...2 { log(flights.load("key") { .succeeded(value) }.map { "\($0)" }.state) }
+    }
+
+    #expect(log.entries == ["pending", "pending"])
+    #expect(flights.count == 0)
+    #expect(flights.load("key") { .succeeded(3) }.state == "success(3)")
+  }
+
+  @Test(
+    "what `start` throws ends the flight",
+    arguments: [
+      (Oops(), "failure(oops)"), (CancellationError(), "cancelled"), (FutureCancelled(reason: "no"), "cancelled"),
+    ] as [(any Error & Sendable, String)])
+  func throwing(error: any Error & Sendable, state: String) {
+    let joined = Locked<Future<Int>?>(nil)
+
+    let caller = flights.load("key") {
+      joined.value = flights.load("key") { .succeeded(1) }
+      throw error
+    }
+
+    #expect(caller.state == state)
+    #expect(joined.value?.state == state)
+    #expect(flights.count == 0)
+  }
+
+  @Test("a caller that joins and leaves while `start` runs leaves the first")
+  func leavesWhileStarting() {
+    let promise = source(log)
+
+    let caller = flights.load("key") {
+      let joined = flights.load("key") { .succeeded(1) }
+      joined.cancel()
+      #expect(joined.state == "cancelled")
+      return promise.future
+    }
+
+    #expect(caller.state == "pending")
+    #expect(log.entries == [])
+  }
+
+  @Test("`start` runs outside the lock: other threads may load meanwhile")
+  func unlocked() {
+    let caller = flights.load("key") {
+      onAnotherThread { [flights, log] in log("\(flights.count), \(flights.load("other") { .succeeded(2) }.state)") }
+      return .succeeded(1)
+    }
+
+    #expect(log.entries == ["1, success(2)"])
+    #expect(caller.state == "success(1)")
+  }
+
+  @Test("keys and values are freed outside the lock, when the flight is over")
+  func freed() {
+    struct Key: Hashable {
+      let probe: Probe
+      static func == (left: Key, right: Key) -> Bool { true }
+      func hash(into hasher: inout Hasher) {}
+    }
+    let flights = SingleFlight<Key, Int>()
+    let promise = Promise<Int>()
+    _ = flights.load(Key(probe: Probe { [log] in onAnotherThread { log("count: \(flights.count)") } })) {
+      promise.future
+    }
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["count: 0"])
+  }
+
+  @Test("dropping it cancels nothing")
+  func dropped() {
+    let promise = source(log)
+    let flights = Locked<SingleFlight<String, Int>?>(SingleFlight())
+    let caller = flights.value?.load("key") { promise.future }
+
+    flights.value = nil
+    promise.succeed(1)
+
+    #expect(caller?.state == "success(1)")
+    #expect(log.entries == [])
+  }
+
+  @Test("10,000 callers that come and go leave nothing")
+  func flat() {
+    let census = Census()
+    let promise = source(log)
+    let stays = load(from: promise)
+    func join(_ probe: Probe) { load(from: promise).ensure { probe.touch() }.cancel() }
+
+    for _ in 0..<10_000 { join(census.probe()) }
+
+    #expect(census.alive == 0)
+    #expect(stays.state == "pending")
+    #expect(flights.count == 1)
+  }
+}

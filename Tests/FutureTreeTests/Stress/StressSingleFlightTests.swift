@@ -1,0 +1,69 @@
+import FutureTree
+import Testing
+
+@Suite("Stress: SingleFlight")
+struct StressSingleFlightTests {
+  private struct Round: Sendable {
+    let flights = SingleFlight<Int, Int>()
+    let starts = Recorder()
+    let promises = Locked<[Promise<Int>]>([])
+    let callers = Locked<[Future<Int>]>([])
+
+    func load() -> Future<Int> {
+      let caller = flights.load(0) {
+        starts("start")
+        let promise = Promise<Int>()
+        promise.onRequestCancel { _ in .complete(.cancelled) }
+        promises.withLock { $0.append(promise) }
+        return promise.future
+      }
+      callers.withLock { $0.append(caller) }
+      return caller
+    }
+
+    func loading() -> Round {
+      _ = load()
+      return self
+    }
+  }
+
+  @Test("two callers at once are one flight")
+  func twoCallers() {
+    race(rounds: 2_000) {
+      Round()
+    } _: {
+      [{ _ = $0.load() }, { _ = $0.load() }]
+    } check: { round, number in
+      round.promises.value[0].succeed(number)
+      #expect(round.starts.count == 1)
+      #expect(round.callers.value.states() == ["success(\(number))", "success(\(number))"])
+      #expect(round.flights.count == 0)
+    }
+  }
+
+  @Test("a caller comes while the last one leaves: it gets a value, from the old flight or a new one")
+  func comesAndLeaves() {
+    race(rounds: 2_000) {
+      Round().loading()
+    } _: {
+      [{ $0.callers.value[0].cancel() }, { _ = $0.load() }]
+    } check: { round, number in
+      for promise in round.promises.value { promise.succeed(number) }
+      #expect(round.callers.value.states() == ["cancelled", "success(\(number))"])
+      #expect(round.flights.count == 0)
+    }
+  }
+
+  @Test("a caller comes while the flight completes")
+  func comesAndCompletes() {
+    race(rounds: 2_000) {
+      Round().loading()
+    } _: {
+      [{ $0.promises.value[0].succeed(1) }, { _ = $0.load() }]
+    } check: { round, _ in
+      for promise in round.promises.value { promise.succeed(2) }
+      #expect(round.callers.value.allSatisfy { $0.isCompleted })
+      #expect(round.flights.count == 0)
+    }
+  }
+}
