@@ -1,0 +1,300 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("Operators: FutureQueue")
+struct FutureQueueTests {
+  private let log = Recorder()
+  private let queue = FutureQueue()
+
+  /// Adds work that a promise completes, and writes when it begins.
+  private func add(_ name: String, _ promise: Promise<Int>? = nil) -> (promise: Promise<Int>, future: Future<Int>) {
+    let promise = promise ?? source(log, name)
+    let future = queue.add { [log] in
+      log("begin \(name)")
+      return promise.future
+    }
+    return (promise, future)
+  }
+
+  @Test("one body at a time, in the order in which they were added")
+  func order() {
+    let (first, firstFuture) = add("first")
+    let (second, secondFuture) = add("second")
+    let (third, thirdFuture) = add("third")
+    #expect(log.entries == ["begin first"])
+    #expect(queue.waitingCount == 2)
+
+    first.succeed(1)
+    #expect(log.entries == ["begin first", "begin second"])
+    second.succeed(2)
+    third.succeed(3)
+
+    #expect(log.entries == ["begin first", "begin second", "begin third"])
+    #expect([firstFuture, secondFuture, thirdFuture].states() == ["success(1)", "success(2)", "success(3)"])
+    #expect(queue.waitingCount == 0)
+  }
+
+  @Test(
+    "the next begins however the one before ends",
+    arguments: [.success(1), .failure(Oops()), .cancelled("gone")] as [Outcome<Int>])
+  func endings(outcome: Outcome<Int>) {
+    let (first, future) = add("first")
+    _ = add("second")
+
+    first.complete(with: outcome)
+
+    #expect(future.state == outcome.state)
+    #expect(log.entries == ["begin first", "begin second"])
+  }
+
+  @Test("an idle queue begins at once, again and again")
+  func idle() {
+    let states = (1...3).map { number in queue.add { .succeeded(number) }.state }
+
+    #expect(states == ["success(1)", "success(2)", "success(3)"])
+  }
+
+  @Test(
+    "who is asked before its turn leaves at once, and its body does not run",
+    arguments: [[], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately] as [CancellationOptions])
+  func leaves(options: CancellationOptions) {
+    let (first, _) = add("first")
+    let (_, second) = add("second")
+    let (last, third) = add("third")
+
+    second.cancel(options, reason: "not needed")
+
+    #expect(second.reason?.message == "not needed")
+    #expect(queue.waitingCount == 1)
+    first.succeed(1)
+    #expect(log.entries == ["begin first", "begin third"])
+    last.succeed(3)
+    #expect(third.state == "success(3)")
+  }
+
+  @Test("waiting is not wanting: it neither counts as a consumer of what runs, nor forwards to it")
+  func ordersOnly() {
+    let (first, firstFuture) = add("first")
+    let (_, second) = add("second")
+
+    second.cancel()
+    #expect(first.cancelRequest == nil)
+    _ = add("third")
+    let receipt = firstFuture.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(receipt.effect == .delivered)
+    #expect(log.entries == ["begin first", "first: ifOthers"])
+  }
+
+  @Test("a request that comes after the body began goes to the future that it returned")
+  func forwards() {
+    let (promise, future) = add("first")
+
+    future.cancel()
+
+    #expect(log.entries == ["begin first", "first: plain"])
+    #expect(future.state == "pending")
+    promise.succeed(1)
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("a request that comes while the body runs goes to the future that it returns")
+  func askedInBody() {
+    let gate = Promise<Int>()
+    _ = add("gate", gate)
+    let own = Locked<Future<Int>?>(nil)
+    let promise = source(log, "source")
+    own.value = queue.add {
+      own.value?.cancel()
+      return promise.future
+    }
+
+    gate.succeed(0)
+
+    #expect(log.entries == ["begin gate", "source: plain"])
+    #expect(own.value?.state == "pending")
+  }
+
+  @Test("a future that is forced while its body runs ends, and what the body returns is asked without the force")
+  func forcedInBody() {
+    let gate = Promise<Int>()
+    _ = add("gate", gate)
+    let own = Locked<Future<Int>?>(nil)
+    let promise = source(log, "source")
+    own.value = queue.add {
+      own.value?.cancel(.forceImmediately)
+      return promise.future
+    }
+    _ = add("next")
+
+    gate.succeed(0)
+
+    #expect(own.value?.state == "cancelled")
+    #expect(log.entries == ["begin gate", "source: plain"])
+    promise.completeCancelled()
+    #expect(log.entries == ["begin gate", "source: plain", "begin next"])
+  }
+
+  @Test("one that lets go while its body runs ends, and nothing is asked")
+  func letsGoInBody() {
+    let gate = Promise<Int>()
+    _ = add("gate", gate)
+    let own = Locked<Future<Int>?>(nil)
+    let promise = source(log, "source")
+    own.value = queue.add {
+      own.value?.cancel(.doNotForwardRequest)
+      return promise.future
+    }
+
+    gate.succeed(0)
+
+    #expect(own.value?.state == "cancelled")
+    #expect(log.entries == ["begin gate"])
+  }
+
+  @Test("the next waits for the work, also where the future of it ended early")
+  func endedEarly() {
+    let (promise, future) = add("first")
+    _ = add("second")
+
+    future.cancel(.forceImmediately)
+    #expect(future.state == "cancelled")
+    #expect(log.entries == ["begin first", "first: plain"])
+    promise.completeCancelled()
+
+    #expect(log.entries == ["begin first", "first: plain", "begin second"])
+  }
+
+  @Test("who waits for the one before hears of it before the next begins")
+  func hearsFirst() {
+    let (first, future) = add("first")
+    future.observe { [log] in log("heard \($0.state)") }
+    _ = add("second")
+
+    first.succeed(1)
+
+    #expect(log.entries == ["begin first", "heard success(1)", "begin second"])
+  }
+
+  @Test(
+    "a body that throws ends its future, and the next begins",
+    arguments: [
+      (Oops(), "failure(oops)"), (CancellationError(), "cancelled"), (FutureCancelled(reason: "no"), "cancelled"),
+    ] as [(any Error & Sendable, String)])
+  func throwing(error: any Error & Sendable, state: String) {
+    let (gate, _) = add("gate")
+    let future: Future<Int> = queue.add { throw error }
+    _ = add("next")
+
+    gate.succeed(1)
+
+    #expect(future.state == state)
+    #expect(log.entries == ["begin gate", "begin next"])
+  }
+
+  @Test("a body may add to its queue; that runs after it")
+  func addsInBody() {
+    let inner = Locked<Future<Int>?>(nil)
+
+    let outer = queue.add { [queue, log] in
+      inner.value = queue.add {
+        log("inner")
+        return .succeeded(2)
+      }
+      log("outer")
+      return .succeeded(1)
+    }
+
+    #expect(log.entries == ["outer", "inner"])
+    #expect([outer, inner.value].map { $0?.state } == ["success(1)", "success(2)"])
+  }
+
+  @Test("bodies run and are freed outside the lock")
+  func unlocked() {
+    let (gate, _) = add("gate")
+    func enqueue(_ probe: Probe) -> Future<Int> {
+      queue.add { [queue, log] in
+        probe.touch()
+        onAnotherThread { log("waiting: \(queue.waitingCount)") }
+        return .succeeded(1)
+      }
+    }
+    let probe = { [queue, log] in Probe { onAnotherThread { log("freed: \(queue.waitingCount)") } } }
+    _ = enqueue(probe())
+    let leaver = enqueue(probe())
+
+    leaver.cancel()
+    #expect(log.entries == ["begin gate", "freed: 1"])
+    gate.succeed(1)
+
+    #expect(log.entries == ["begin gate", "freed: 1", "waiting: 0", "freed: 0"])
+  }
+
+  @Test("a dropped queue still runs what was added")
+  func dropped() {
+    let queue = Locked<FutureQueue?>(FutureQueue())
+    let promise = Promise<Int>()
+    _ = queue.value?.add { promise.future }
+    let second = queue.value?.add { .succeeded(2) }
+
+    queue.value = nil
+    #expect(second?.state == "pending")
+    promise.succeed(1)
+
+    #expect(second?.state == "success(2)")
+  }
+
+  @Test("a queue holds nothing of what ran or left")
+  func released() {
+    let census = Census()
+    let (gate, _) = add("gate")
+    func enqueue(_ probe: Probe) -> Future<Int> {
+      queue.add {
+        probe.touch()
+        return .succeeded(1)
+      }
+    }
+    for _ in 0..<1_000 { enqueue(census.probe()).cancel() }
+    #expect(census.alive == 0)
+    _ = enqueue(census.probe())
+
+    gate.succeed(1)
+
+    #expect(census.alive == 0)
+  }
+
+  @Test("200,000 additions run in constant stack, behind one that waits", .timeLimit(.minutes(2)))
+  func deep() {
+    let log = Recorder()
+    onSmallStack {
+      let queue = FutureQueue()
+      let promise = Promise<Int>()
+      _ = queue.add { promise.future }
+      let sum = Locked(0)
+      for _ in 0..<200_000 {
+        queue.add {
+          sum.withLock { $0 += 1 }
+          return .succeeded(1)
+        }
+      }
+
+      promise.succeed(0)
+
+      log("\(sum.value), \(queue.waitingCount)")
+    }
+    #expect(log.entries == ["200000, 0"])
+  }
+
+  @Test("100,000 additions leave in linear time, in any order", .timeLimit(.minutes(1)))
+  func leaveInAnyOrder() {
+    let (gate, _) = add("gate")
+    let futures = (0..<100_000).map { _ in queue.add { .succeeded(1) } }
+
+    for future in futures.shuffled() { future.cancel() }
+
+    #expect(queue.waitingCount == 0)
+    gate.succeed(1)
+    #expect(futures.allSatisfy { $0.state == "cancelled" })
+  }
+}
