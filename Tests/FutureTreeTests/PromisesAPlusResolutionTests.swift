@@ -1,0 +1,217 @@
+import FutureTree
+import Testing
+
+@Suite("Promises/A+ 2.2.7: what an operator returns")
+struct PromisesAPlusReturnTests {
+  @Test("2.2.7.1, 2.3.4 a value that a body returns fulfils the returned future", arguments: Settlement.all)
+  func value(_ settlement: Settlement) {
+    let (future, settle) = settlement.make()
+
+    let returned = future.onComplete { _ in 5 }
+    settle()
+
+    #expect(returned.state == "success(5)")
+    #expect(returned != future)
+  }
+
+  @Test("2.2.7.2 what a body throws fails the returned future", arguments: Settlement.all)
+  func thrown(_ settlement: Settlement) {
+    let (future, settle) = settlement.make()
+
+    let returned = future.onComplete { _ -> Int in throw Oops("thrown") }
+    settle()
+
+    #expect(returned.state == "failure(thrown)")
+  }
+
+  @Test("2.2.7.2 it throws after a success, and after a failure")
+  func thrownByKind() {
+    let afterSuccess = Future.succeeded(1).onSuccess { _ -> Int in throw Oops("after success") }
+    let afterFailure = Future<Int>.failed(Oops()).recover { _ in throw Oops("after failure") }
+
+    #expect(afterSuccess.state == "failure(after success)")
+    #expect(afterFailure.state == "failure(after failure)")
+  }
+
+  @Test("2.2.7.3 without a body for a success, the success passes", arguments: Settlement.fulfilled)
+  func successPasses(_ settlement: Settlement) {
+    let (future, settle) = settlement.make()
+
+    let returned = [future.recover { _ in 9 }, future.onFailure { _ in }, future.onCancel { _ in }]
+    settle()
+
+    #expect(returned.states() == Array(repeating: settlement.state, count: 3))
+  }
+
+  @Test("2.2.7.4 without a body for a rejection, the rejection passes", arguments: Settlement.rejected)
+  func rejectionPasses(_ settlement: Settlement) {
+    let (future, settle) = settlement.make()
+
+    let returned = [future.onSuccess { $0 + 1 }, future.map { $0 + 1 }, future.flatMap { .succeeded($0) }]
+    settle()
+
+    #expect(returned.states() == Array(repeating: settlement.state, count: 3))
+  }
+}
+
+@Suite("Promises/A+ 2.3.1: a future that is its own answer")
+struct PromisesAPlusSelfTests {
+  @Test("2.3.1 a promise that is completed with its own future fails instead of hanging")
+  func promise() {
+    let promise = Promise<Int>()
+
+    promise.complete(.completeUsing(promise.future))
+
+    #expect(promise.future.outcomeIfCompleted?.error is CompletedWithItself)
+  }
+
+  @Test("2.3.1 a body that returns its own future fails it instead of hanging", arguments: Settlement.all)
+  func body(_ settlement: Settlement) {
+    let (gate, open) = settlement.make()
+    let own = Locked<Future<Int>?>(nil)
+    let opened = Promise<Int>()
+
+    own.value = gate.onComplete { _ in opened.future }.onComplete { _ in own.value ?? .succeeded(0) }
+    open()
+    opened.succeed(1)
+
+    #expect(own.value?.outcomeIfCompleted?.error is CompletedWithItself)
+  }
+
+  @Test("2.3.1 so does one that recovers with itself")
+  func recover() {
+    let own = Locked<Future<Int>?>(nil)
+    let promise = Promise<Int>()
+    own.value = promise.future.recover { _ -> Future<Int> in own.value ?? .succeeded(0) }
+
+    promise.fail(Oops())
+
+    #expect(own.value?.outcomeIfCompleted?.error is CompletedWithItself)
+  }
+}
+
+@Suite("Promises/A+ 2.3.2: taking over the state of another future")
+struct PromisesAPlusAdoptionTests {
+  /// The ways in which a future comes to take over another.
+  struct Adoption: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let adopt: @Sendable (Future<Int>) -> Future<Int>
+
+    static let every = [
+      Adoption(testDescription: "completeUsing") { inner in
+        let promise = Promise<Int>()
+        promise.complete(.completeUsing(inner))
+        return promise.future
+      },
+      Adoption(testDescription: "flatMap") { inner in Future.succeeded(0).flatMap { _ in inner } },
+      Adoption(testDescription: "onSuccess") { inner in Future.succeeded(0).onSuccess { _ in inner } },
+      Adoption(testDescription: "recover") { inner in
+        Future.failed(Oops("first")).recover { _ -> Future<Int> in inner }
+      },
+      Adoption(testDescription: "onComplete") { inner in Future<Int>.cancelled("first").onComplete { _ in inner } },
+    ]
+  }
+
+  @Test("2.3.2.1 it is pending until the other is settled", arguments: Adoption.every)
+  func pending(_ adoption: Adoption) {
+    let promise = Promise<Int>()
+
+    let future = adoption.adopt(promise.future)
+
+    #expect(future.state == "pending")
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("2.3.2.2, 2.3.2.3 it is settled as the other is", arguments: Adoption.every, Settlement.all)
+  func settled(_ adoption: Adoption, _ settlement: Settlement) {
+    let (inner, settle) = settlement.make()
+
+    let future = adoption.adopt(inner)
+    settle()
+
+    #expect(future.state == settlement.state)
+    #expect(future.reason == inner.reason)
+  }
+
+  @Test("2.3.2 it takes over one that takes over another", arguments: Adoption.every, Settlement.all)
+  func nested(_ adoption: Adoption, _ settlement: Settlement) {
+    let (inner, settle) = settlement.make()
+
+    let future = adoption.adopt(adoption.adopt(adoption.adopt(inner)))
+    settle()
+
+    #expect(future.state == settlement.state)
+  }
+}
+
+@Suite("Promises/A+ 2.3.3: the first resolution wins")
+struct PromisesAPlusResolutionTests {
+  /// One call that completes a promise, and what the future ends with if it is the first: with a pending future, what
+  /// that ends with.
+  struct Resolution: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let state: String
+    let completion: @Sendable (Promise<Int>) -> Completion<Int>
+
+    static let every = [
+      Resolution(testDescription: "succeed", state: "success(1)") { _ in .success(1) },
+      Resolution(testDescription: "fail", state: "failure(oops)") { _ in .failure(Oops()) },
+      Resolution(testDescription: "cancel", state: "cancelled") { _ in .cancelled("gone") },
+      Resolution(testDescription: "seal onto a pending future", state: "success(7)") { .completeUsing($0.future) },
+      Resolution(testDescription: "seal onto a success", state: "success(2)") { _ in .completeUsing(.succeeded(2)) },
+      Resolution(testDescription: "seal onto a failure", state: "failure(inner)") { _ in
+        .completeUsing(.failed(Oops("inner")))
+      },
+    ]
+  }
+
+  @Test("2.3.3.3.3 each later call is ignored and says so", arguments: Resolution.every, Resolution.every)
+  func later(_ first: Resolution, _ second: Resolution) {
+    for moment in Moment.allCases {
+      let log = Recorder()
+      let promise = Promise<Int>()
+      let pending = Promise<Int>()
+      let other = Promise<Int>()
+      if moment == .already { #expect(promise.complete(first.completion(pending))) }
+      promise.future.observe { log($0.state) }
+      if moment == .immediately { #expect(promise.complete(first.completion(pending))) }
+      if moment == .eventually { onAnotherThread { #expect(promise.complete(first.completion(pending))) } }
+
+      #expect(!promise.complete(second.completion(other)))
+      onAnotherThread { #expect(!promise.complete(second.completion(other))) }
+      other.succeed(9)
+      pending.succeed(7)
+
+      #expect(promise.future.state == first.state)
+      #expect(log.entries == [first.state])
+    }
+  }
+
+  @Test("2.3.3.3.3 so is one that is made while those who wait hear of the first", arguments: Resolution.every)
+  func whileTelling(_ second: Resolution) {
+    let promise = Promise<Int>()
+    let other = Promise<Int>()
+    promise.future.observe { _ in #expect(!promise.complete(second.completion(other))) }
+
+    promise.succeed(5)
+    other.succeed(9)
+
+    #expect(promise.future.state == "success(5)")
+  }
+
+  @Test("2.3.3.3.4 an error after the first resolution is ignored", arguments: Resolution.every)
+  func thrownAfterwards(_ first: Resolution) {
+    let pending = Promise<Int>()
+    let promise = Promise<Int>()
+
+    let work = Future<Int>.succeeded(0).map { _ -> Int in
+      promise.complete(first.completion(pending))
+      throw Oops("afterwards")
+    }
+    work.onFailure { promise.fail($0) }
+    pending.succeed(7)
+
+    #expect(work.state == "failure(afterwards)")
+    #expect(promise.future.state == first.state)
+  }
+}
