@@ -21,8 +21,10 @@ public final class ManualExecutor: Sendable {
   /// The executor to hand to operators. It does not keep this object alive: when this object goes, jobs that did not run are
   /// dropped, and their futures fail.
   public var executor: FutureExecutor {
-    .serial(isCurrent: { [id = ObjectIdentifier(self)] in ManualExecutor.current.contains(id) }) { [weak self] job in
+    .serial { [weak self] job in
       self?.jobs.withLock { $0.append(job) }
+    } isCurrent: { [id = ObjectIdentifier(self)] in
+      ManualExecutor.current.contains(id)
     }
   }
 

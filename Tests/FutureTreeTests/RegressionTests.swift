@@ -25,23 +25,23 @@ struct RegressionTests {
     box.value = nil
   }
 
-  @Test("law 11: the same between threads", .timeLimit(.minutes(1)))
+  @Test("law 11: the same between threads", .timeLimit(.minutes(10)))
   func onCancelForcedRace() {
     race(
       rounds: 5_000,
       { () -> (Promise<Int>, Future<Int>, Recorder) in
         let (promise, log) = (Promise<Int>(), Recorder())
         return (promise, promise.future.onCancel { _ in log("ran") }, log)
-      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] }
-    ) { round, number in
-      let expected = round.1.state == "cancelled" ? 1 : 0
-      if round.2.count != expected { Issue.record("round \(number): ran \(round.2.count) times, \(round.1.state)") }
-    }
+      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] },
+      check: { round, number in
+        let expected = round.1.state == "cancelled" ? 1 : 0
+        if round.2.count != expected { Issue.record("round \(number): ran \(round.2.count) times, \(round.1.state)") }
+      })
   }
 
   @Test(
     "laws 12 and 17: who loses interest in a wide join pays for its edges, not for their square",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
   func wideJoin() {
     let promises = (0..<30_000).map { _ in Promise<Int>() }
     let all = Future.all(promises.map(\.future))
@@ -183,7 +183,7 @@ struct RegressionTests {
 
   @Test(
     "law 10: a token asks politely while another is taken: nobody is counted when all have gone",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
   func phantomRace() {
     struct Round: Sendable {
       let promise = Promise<Int>()
@@ -205,26 +205,26 @@ struct RegressionTests {
           { $0.token.cancel(.doNotForwardIfOthersWaiting) },
           { $0.taken.value = $0.branch.cancelToken() },
         ]
-      }
-    ) { round, number in
-      round.taken.value = nil
-      round.other.cancel(.doNotForwardRequest)
-      let effect = round.promise.future.cancel(.doNotForwardIfOthersWaiting).effect
-      if case .withheld = effect { Issue.record("round \(number): somebody is counted who has gone") }
-    }
+      },
+      check: { round, number in
+        round.taken.value = nil
+        round.other.cancel(.doNotForwardRequest)
+        let effect = round.promise.future.cancel(.doNotForwardIfOthersWaiting).effect
+        if case .withheld = effect { Issue.record("round \(number): somebody is counted who has gone") }
+      })
   }
 
-  @Test("memory: the last input of a join succeeds while the join is forced", .timeLimit(.minutes(1)))
+  @Test("memory: the last input of a join succeeds while the join is forced", .timeLimit(.minutes(10)))
   func joinAndForce() {
     race(
       rounds: 5_000,
       { () -> (Promise<Int>, Future<[Int]>) in
         let promise = Promise<Int>()
         return (promise, Future.all([promise.future, .succeeded(2)]))
-      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] }
-    ) { round, number in
-      let state = round.1.state
-      if state != "success([1, 2])", state != "cancelled" { Issue.record("round \(number): \(state)") }
-    }
+      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] },
+      check: { round, number in
+        let state = round.1.state
+        if state != "success([1, 2])", state != "cancelled" { Issue.record("round \(number): \(state)") }
+      })
   }
 }

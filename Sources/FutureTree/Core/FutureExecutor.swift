@@ -39,13 +39,17 @@ public struct FutureExecutor: Sendable {
   /// Hands each job to `submit`, which runs one at a time, in order.
   ///
   /// ```swift
-  /// let onLoop = FutureExecutor.serial(isCurrent: { loop.isCurrent }) { job in loop.enqueue(job) }
+  /// let onLoop = FutureExecutor.serial { job in
+  ///   loop.enqueue(job)
+  /// } isCurrent: {
+  ///   loop.isCurrent
+  /// }
   /// ```
   ///
   /// - Parameter isCurrent: whether the calling thread is running one of these jobs. `wait(for:)` throws there instead of
   ///   waiting for a body that cannot run before it returns.
   public static func serial(
-    isCurrent: @escaping @Sendable () -> Bool, _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void
+    _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void, isCurrent: @escaping @Sendable () -> Bool
   ) -> FutureExecutor {
     FutureExecutor(submit: submit, isCurrentSerial: isCurrent)
   }

@@ -19,10 +19,11 @@ public struct MainExecutor: Sendable {
 
 extension MainExecutor {
   /// The main queue as an executor that does not hop when it is there already.
-  static let executor = FutureExecutor.serial(isCurrent: isCurrent) { job in
-    // The queue is asked, not the thread: under `dispatchMain()` the main queue is not on the main thread.
-    if isCurrent() { job() } else { DispatchQueue.main.async(execute: job) }
-  }
+  static let executor = FutureExecutor.serial(
+    { job in
+      // The queue is asked, not the thread: under `dispatchMain()` the main queue is not on the main thread.
+      if isCurrent() { job() } else { DispatchQueue.main.async(execute: job) }
+    }, isCurrent: isCurrent)
 
   private static let isCurrent: @Sendable () -> Bool = QueueMark.isCurrent(.main)
 
@@ -44,7 +45,7 @@ extension FutureExecutor {
   ///   know: on a serial queue it throws instead of waiting for what cannot run before it returns.
   public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
     if isConcurrent { return custom { job in queue.async(execute: job) } }
-    return serial(isCurrent: QueueMark.isCurrent(queue)) { job in queue.async(execute: job) }
+    return serial({ job in queue.async(execute: job) }, isCurrent: QueueMark.isCurrent(queue))
   }
 }
 

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import Testing
 
 /// Threads over the operators that have state of their own: each round ends with a claim about the whole.
-@Suite("Stress: operators", .timeLimit(.minutes(2)))
+@Suite("Stress: operators", .timeLimit(.minutes(10)))
 struct StressOperatorsTests {
   private static let rounds = 2_000
 
@@ -28,12 +28,12 @@ struct StressOperatorsTests {
           { $0.promise.succeed(1) },
           { $0.timed.cancel(.forceImmediately) },
         ]
-      }
-    ) { round, number in
-      if round.log.count != 1 || round.clock.timerCount != 0 {
-        Issue.record("round \(number): \(round.log.entries), \(round.clock.timerCount) timers")
-      }
-    }
+      },
+      check: { round, number in
+        if round.log.count != 1 || round.clock.timerCount != 0 {
+          Issue.record("round \(number): \(round.log.entries), \(round.clock.timerCount) timers")
+        }
+      })
   }
 
   @Test(
@@ -60,14 +60,14 @@ struct StressOperatorsTests {
           { round in for index in [1, 3, 5, 7] { round.promises[index].succeed(index) } },
           { $0.all.cancel() },
         ]
-      }
-    ) { round, number in
-      let state = round.all.state
-      let isWhole = state == "success([0, 1, 2, 3, 4, 5, 6, 7])"
-      if !isWhole && state != "cancelled" || Set(round.begun.value).count != round.begun.value.count {
-        Issue.record("round \(number): \(state), began \(round.begun.value)")
-      }
-    }
+      },
+      check: { round, number in
+        let state = round.all.state
+        let isWhole = state == "success([0, 1, 2, 3, 4, 5, 6, 7])"
+        if !isWhole && state != "cancelled" || Set(round.begun.value).count != round.begun.value.count {
+          Issue.record("round \(number): \(state), began \(round.begun.value)")
+        }
+      })
   }
 
   @Test("a retry is cancelled while its delay ends: it ends, and leaves no timer")
@@ -84,14 +84,14 @@ struct StressOperatorsTests {
       }
     }
     race(
-      rounds: Self.rounds, { Round() }, { [{ $0.clock.advance(by: .seconds(1)) }, { $0.retried.cancel() }] }
-    ) { round, number in
-      // Either the delay was cancelled, or the second attempt began and was asked.
-      let isAsked = round.promise.cancelRequest != nil
-      if (round.retried.state == "cancelled") == isAsked || round.clock.timerCount != 0 {
-        Issue.record("round \(number): \(round.retried.state), second attempt asked: \(isAsked)")
-      }
-    }
+      rounds: Self.rounds, { Round() }, { [{ $0.clock.advance(by: .seconds(1)) }, { $0.retried.cancel() }] },
+      check: { round, number in
+        // Either the delay was cancelled, or the second attempt began and was asked.
+        let isAsked = round.promise.cancelRequest != nil
+        if (round.retried.state == "cancelled") == isAsked || round.clock.timerCount != 0 {
+          Issue.record("round \(number): \(round.retried.state), second attempt asked: \(isAsked)")
+        }
+      })
   }
 
   @Test("joins whose inputs complete on two threads end once, with what the operator says")
@@ -114,12 +114,12 @@ struct StressOperatorsTests {
           { round in for index in [1, 3] { round.promises[index].succeed(index) } },
           { $0.joins[2].cancel(.doNotForwardRequest) },
         ]
-      }
-    ) { round, number in
-      if round.log.count != JoinUnderTest.every.count || round.joins[0].state != "success([0, 1, 2, 3])" {
-        Issue.record("round \(number): \(round.joins.states())")
-      }
-    }
+      },
+      check: { round, number in
+        if round.log.count != JoinUnderTest.every.count || round.joins[0].state != "success([0, 1, 2, 3])" {
+          Issue.record("round \(number): \(round.joins.states())")
+        }
+      })
   }
 
   @Test("a thread that waits is woken by a completion, a cancellation or a dropped promise")
@@ -138,12 +138,12 @@ struct StressOperatorsTests {
     ] {
       race(
         rounds: Self.rounds / 4, { Round() },
-        { [{ $0.outcome.value = (try? $0.future.wait(for: .seconds(60)))??.state }, wake] }
-      ) { round, number in
-        if round.outcome.value == nil || round.outcome.value != round.future.state {
-          Issue.record("round \(number): \(round.outcome.value ?? "nil"), \(round.future.state)")
-        }
-      }
+        { [{ $0.outcome.value = (try? $0.future.wait(for: .seconds(60)))??.state }, wake] },
+        check: { round, number in
+          if round.outcome.value == nil || round.outcome.value != round.future.state {
+            Issue.record("round \(number): \(round.outcome.value ?? "nil"), \(round.future.state)")
+          }
+        })
     }
   }
 
@@ -170,12 +170,12 @@ struct StressOperatorsTests {
           { _ = $0.left.previewCancel(.forceImmediately) },
           { $0.joined.cancel(.doNotForwardIfOthersWaiting) },
         ]
-      }
-    ) { round, number in
-      if round.joined.state != "cancelled" || round.promise.future.state != "cancelled" {
-        Issue.record("round \(number): \(round.joined.state), \(round.promise.future.state)")
-      }
-    }
+      },
+      check: { round, number in
+        if round.joined.state != "cancelled" || round.promise.future.state != "cancelled" {
+          Issue.record("round \(number): \(round.joined.state), \(round.promise.future.state)")
+        }
+      })
   }
 
   @Test("tasks are cancelled while they begin and end: each future ends")

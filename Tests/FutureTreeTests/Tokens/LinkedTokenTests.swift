@@ -168,7 +168,7 @@ struct LinkedTokenTests {
   }
 }
 
-@Suite("Linked cancellation tokens, at any depth", .timeLimit(.minutes(2)))
+@Suite("Linked cancellation tokens, at any depth", .timeLimit(.minutes(10)))
 struct LinkedTokenDepthTests {
   static let depth = 1_000_000
 

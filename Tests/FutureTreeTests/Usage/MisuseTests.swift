@@ -64,7 +64,7 @@ struct MisuseTests {
     #expect(isCircle(box.value!))
   }
 
-  @Test("two threads that close a circle from both sides: both promises fail", .timeLimit(.minutes(1)))
+  @Test("two threads that close a circle from both sides: both promises fail", .timeLimit(.minutes(10)))
   func racingCircle() {
     race(
       rounds: 2_000, { (Promise<Int>(), Promise<Int>()) },
@@ -73,11 +73,11 @@ struct MisuseTests {
           { round in round.0.complete(.completeUsing(round.1.future)) },
           { round in round.1.complete(.completeUsing(round.0.future)) },
         ]
-      }
-    ) { round, number in
-      let ends = [round.0.future, round.1.future]
-      if !ends.allSatisfy(isCircle) { Issue.record("round \(number): \(ends.map(\.state))") }
-    }
+      },
+      check: { round, number in
+        let ends = [round.0.future, round.1.future]
+        if !ends.allSatisfy(isCircle) { Issue.record("round \(number): \(ends.map(\.state))") }
+      })
   }
 
   @Test("completing twice is refused, not trapped")
