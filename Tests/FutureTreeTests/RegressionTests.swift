@@ -227,4 +227,46 @@ struct RegressionTests {
         if state != "success([1, 2])", state != "cancelled" { Issue.record("round \(number): \(state)") }
       })
   }
+
+  @Test("memory: an executor drops its jobs while their futures are cancelled", .timeLimit(.minutes(10)))
+  func droppedWhileCancelled() {
+    let census = Census()
+    race(
+      rounds: 500,
+      { () -> (ManualExecutor, [Future<Int>]) in
+        let executor = ManualExecutor()
+        let futures = (0..<20).map { number in
+          Future.succeeded(number).map(on: executor.executor) { [probe = census.probe()] value in
+            probe.touch()
+            return value
+          }
+        }
+        return (executor, futures)
+      }, { [{ $0.0.dropAll() }, { round in for future in round.1 { future.cancel() } }] },
+      check: { round, number in
+        if !round.1.allSatisfy(\.isCompleted) { Issue.record("round \(number): \(round.1.states())") }
+      })
+    #expect(census.alive == 0)
+  }
+
+  @Test("law 3: three leave at once, two of them ask: the source is asked", .timeLimit(.minutes(10)))
+  func threeLeave() {
+    race(
+      rounds: 5_000,
+      { () -> (Promise<Int>, [Future<Int>]) in
+        let promise = Promise<Int>()
+        let middle = promise.future.map { $0 }
+        return (promise, [middle.map { $0 }, middle.map { $0 }, promise.future.map { $0 }])
+      },
+      {
+        [
+          { $0.1[0].cancel(.doNotForwardIfOthersWaiting) },
+          { $0.1[1].cancel(.doNotForwardRequest) },
+          { $0.1[2].cancel(.doNotForwardIfOthersWaiting) },
+        ]
+      },
+      check: { round, number in
+        if round.0.cancelRequest == nil { Issue.record("round \(number): nobody asked the source") }
+      })
+  }
 }

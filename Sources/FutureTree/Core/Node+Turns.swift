@@ -63,7 +63,7 @@ extension Node {
     case .upstreamEnded: return start(after: upstream)
     case .bodyBegins: return begin()
     case .endedEarly: return endBody()
-    case .bodyDropped: return .releaseBody(hasEnded: fail(DroppedJob()))
+    case .bodyDropped: return dropBody()
     case .destroyValue: return .destroyValue
     }
   }
@@ -100,6 +100,12 @@ extension Node {
     }
     if begins { return .runBody }
     return state.madeBy.runsBodyWhenEndedEarly ? .runBodyWithOwnOutcome : .nothing
+  }
+
+  /// Invariant 2 of `FutureState`: of a future that ended before, the body is here only if it was still to run.
+  private func dropBody() -> Duty {
+    if fail(DroppedJob()) { return .releaseBody(hasEnded: true) }
+    return state.madeBy.runsBodyWhenEndedEarly ? .releaseBody(hasEnded: false) : .nothing
   }
 
   /// Called under the lock.

@@ -14,7 +14,7 @@ extension LoopbackServer {
   ///   is for tests that are wrong: no test waits for it.
   /// - Complexity: The condition is called once for each change while the future waits.
   public func waitUntil(
-    within limit: Duration = .seconds(30), fileID: String = #fileID, line: UInt = #line,
+    within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable (LoopbackRecord) -> Bool
   ) -> Future<LoopbackRecord> {
     let promise = Promise<LoopbackRecord>()
@@ -29,7 +29,7 @@ extension LoopbackServer {
 
   /// Returns a future of the record as soon as this many requests to a path, or to a target, have arrived completely.
   public func waitForRequest(
-    to path: String, count: Int = 1, within limit: Duration = .seconds(30), fileID: String = #fileID,
+    to path: String, count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID,
     line: UInt = #line
   ) -> Future<LoopbackRecord> {
     waitUntil(within: limit, fileID: fileID, line: line) { $0.requestCount(to: path) >= count }
@@ -38,7 +38,7 @@ extension LoopbackServer {
   /// Returns a future of the record as soon as clients have closed this many connections while the answer to a path, or to
   /// a target, was not finished.
   public func waitForClose(
-    of path: String, count: Int = 1, within limit: Duration = .seconds(30), fileID: String = #fileID,
+    of path: String, count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID,
     line: UInt = #line
   ) -> Future<LoopbackRecord> {
     waitUntil(within: limit, fileID: fileID, line: line) { record in
@@ -48,7 +48,7 @@ extension LoopbackServer {
 
   /// Returns a future of the record as soon as no connection is open and all that were expected have come.
   public func waitUntilAllClosed(
-    count: Int = 1, within limit: Duration = .seconds(30), fileID: String = #fileID, line: UInt = #line
+    count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line
   ) -> Future<LoopbackRecord> {
     waitUntil(within: limit, fileID: fileID, line: line) {
       $0.openConnectionCount == 0 && $0.connections.count >= count

@@ -8,7 +8,8 @@ import Testing
 /// counted.
 @Suite("URLSessionLoader, under races") struct URLSessionLoaderStressTests {
   @Test(
-    "10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(10)))
+    "10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(10))
+  )
   func races() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       try await Stress.run(races: 10_000)
