@@ -5,7 +5,7 @@ import Testing
 /// An operator whose body holds a probe.
 enum Holder: String, CaseIterable, Sendable {
   case map, flatMap, onSuccess, onSuccessFuture, recover, onFailure, onCancel, onComplete, onCompleteFuture, ensure
-  case all, observe, handler
+  case mapError, timeout, shielded, all, zip, allSettled, race, any, traverse, retry, cancelWhen, observe, handler
 
   /// What is returned is kept by the test; the probe is held by the closure only.
   func attach(_ probe: Probe, to promise: Promise<Int>, on executor: FutureExecutor = .immediate) -> Future<Int> {
@@ -21,6 +21,27 @@ enum Holder: String, CaseIterable, Sendable {
     case .onComplete: return future.onComplete(on: executor) { pass(try $0.get(), probe) }
     case .onCompleteFuture: return future.onComplete(on: executor) { Future.succeeded(pass(try $0.get(), probe)) }
     case .ensure: return future.ensure(on: executor) { probe.touch() }
+    case .mapError: return future.mapError(on: executor) { touching($0, probe) }
+    case .timeout:
+      return future.map(on: executor) { pass($0, probe) }.timeout(after: .seconds(1), clock: ManualClock())
+    case .shielded: return future.map(on: executor) { pass($0, probe) }.shielded()
+    case .zip: return Future.zip(future, future.map(on: executor) { pass($0, probe) }).map { $0.0 }
+    case .allSettled:
+      return Future.allSettled([future.map(on: executor) { pass($0, probe) }]).map { try $0[0].get() }
+    case .race: return Future.race([future.map(on: executor) { pass($0, probe) }])
+    case .any: return Future.any([future.map(on: executor) { pass($0, probe) }])
+    case .traverse:
+      return Future.traverse([0], atMost: 1, on: executor) { _ in
+        probe.touch()
+        return future
+      }.map { $0[0] }
+    case .retry:
+      return Future.retry(.constant(attempts: 1), on: executor) { _ in
+        probe.touch()
+        return future
+      }
+    case .cancelWhen:
+      return future.map(on: executor) { pass($0, probe) }.cancel(when: CancellationTokenSource().token)
     case .all: return Future.all([future, future.map(on: executor) { pass($0, probe) }]).map { $0[0] }
     case .observe:
       future.observe(on: executor) { _ in probe.touch() }
@@ -33,6 +54,11 @@ enum Holder: String, CaseIterable, Sendable {
       return future
     }
   }
+}
+
+private func touching(_ error: any Error, _ probe: Probe) -> any Error {
+  probe.touch()
+  return error
 }
 
 private func pass(_ value: Int, _ probe: Probe) -> Int {
@@ -91,7 +117,10 @@ struct LeakTests {
     withExtendedLifetime(promise) {}
   }
 
-  static let branches = Holder.allCases.filter { ![.all, .observe, .handler].contains($0) }
+  /// Those whose own body holds the probe: what a request that is not forwarded leaves alone keeps its body.
+  static let branches = Holder.allCases.filter { holder in
+    ![.all, .zip, .allSettled, .race, .any, .traverse, .timeout, .shielded, .observe, .handler].contains(holder)
+  }
 
   static let early: [CancellationOptions] = [
     .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,

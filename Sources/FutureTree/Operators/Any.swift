@@ -8,17 +8,17 @@ extension Future {
   /// The first success decides, and then the futures left are let go of: each is asked to stop with
   /// `doNotForwardIfOthersWaiting` (law 23). A request to cancel is forwarded to all that are unfinished.
   ///
-  /// - Returns: a consumer of each future. Where none succeeds: `.cancelled` if all were, with the reason of the request to
-  ///   this future or else of the first of them; otherwise a failure with `AllFailed`. With no futures, the latter.
+  /// - Returns: a consumer of each future. Where none succeeds: `.cancelled` if all were, with the reason of the first of
+  ///   them; otherwise a failure with `AllFailed`. With no futures, the latter.
   /// - Complexity: O(n).
   public static func any(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
-    return JoinNode.future(.any, of: futures.map(\.node)) { slot, input, isLast in
+    return JoinNode.future(.any, of: futures.map(\.node)) { _, input, isLast in
       if input.state.ending == .succeeded { return .ends(input.outcome(as: Value.self)) }
       guard isLast else { return .waits }
       let errors = futures.filter { $0.node.state.ending == .failed }.map(\.node.error)
       guard errors.isEmpty else { return .ends(.failure(AllFailed(errors: errors))) }
-      return .ends(.cancelled(slot.join.wasAsked ? .unspecified : futures[0].node.cancellationReason))
+      return .ends(.cancelled(futures[0].node.cancellationReason))
     }
   }
 }

@@ -1,4 +1,5 @@
 import FutureTree
+import FutureTreeTesting
 import Testing
 
 struct Oops: Error, Hashable, CustomStringConvertible {
@@ -56,6 +57,10 @@ struct Step: Sendable, CustomTestStringConvertible {
     self.apply = apply
   }
 
+  private static let promise = Promise<Int>()
+  /// A future that does not complete.
+  private static let never = promise.future.shared()
+
   static let every: [Step] = [
     Step("map") { $0.map { $0 } },
     Step("flatMap") { $0.flatMap { .succeeded($0) } },
@@ -65,7 +70,15 @@ struct Step: Sendable, CustomTestStringConvertible {
     Step("onCancel") { $0.onCancel { _ in } },
     Step("onComplete") { $0.onComplete { outcome in try outcome.get() } },
     Step("ensure") { $0.ensure {} },
+    Step("mapError") { $0.mapError { $0 } },
+    Step("timeout") { $0.timeout(after: .seconds(1), clock: ManualClock()) },
     Step("all") { Future<Int>.all([$0]).map { $0[0] } },
+    Step("zip") { Future.zip($0, Future.succeeded(0)).map { $0.0 } },
+    Step("allSettled") { Future<Int>.allSettled([$0]).map { try $0[0].get() } },
+    Step("race") { Future<Int>.race([$0, Step.never]) },
+    Step("any") { Future<Int>.any([$0]).mapError { ($0 as? AllFailed)?.errors.first ?? $0 } },
+    Step("traverse") { future in Future<Int>.traverse([0], atMost: 1) { _ in future }.map { $0[0] } },
+    Step("retry") { future in Future<Int>.retry(.constant(attempts: 1)) { _ in future } },
   ]
 }
 
