@@ -1,0 +1,273 @@
+import FutureTree
+import Testing
+
+@Suite("Bridges: from completion handlers")
+struct FromCompletionHandlerTests {
+  private typealias Handler = Future<Int>.ResultHandler
+
+  private let log = Recorder()
+  private let handlers = Locked<[Handler]>([])
+
+  /// A foreign call that keeps its handler and writes that it was cancelled.
+  private struct Call: Sendable {
+    let log: Recorder
+
+    func cancel() { log("cancel") }
+  }
+
+  private func call(_ handler: @escaping Handler) -> Call {
+    handlers.withLock { $0.append(handler) }
+    return Call(log: log)
+  }
+
+  private func cancellable() -> Future<Int> {
+    Future.wrapping { completion in
+      call(completion)
+    } cancel: { call in
+      call.cancel()
+    }
+  }
+
+  private func report(_ result: Result<Int, any Error>) {
+    for handler in handlers.value { handler(result) }
+  }
+
+  static let results: [(Result<Int, any Error>, String)] = [
+    (.success(1), "success(1)"), (.failure(Oops()), "failure(oops)"), (.failure(CancellationError()), "cancelled"),
+    (.failure(FutureCancelled(reason: "gone")), "cancelled"),
+  ]
+
+  @Test("a future has the result that the call reports", arguments: results)
+  func reports(_ result: Result<Int, any Error>, _ state: String) {
+    let plain = Future<Int>.wrapping { completion in handlers.withLock { $0.append(completion) } }
+    let cancellable = cancellable()
+    #expect([plain, cancellable].states() == ["pending", "pending"])
+
+    report(result)
+
+    #expect([plain, cancellable].states() == [state, state])
+  }
+
+  @Test("a call may report before it returns", arguments: results)
+  func reportsAtOnce(_ result: Result<Int, any Error>, _ state: String) {
+    let plain = Future<Int>.wrapping { completion in completion(result) }
+    let cancellable = Future<Int>.wrapping { completion in
+      completion(result)
+      return Call(log: log)
+    } cancel: { call in
+      call.cancel()
+    }
+
+    #expect([plain, cancellable].states() == [state, state])
+    cancellable.cancel()
+    #expect(log.entries == [])
+  }
+
+  @Test("the first report counts")
+  func reportsTwice() {
+    let future = cancellable()
+
+    report(.success(1))
+    report(.failure(Oops()))
+
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("a call that drops its handler breaks the promise, at the line of the caller")
+  func reportsNever() {
+    let line: UInt = #line + 1
+    let plain = Future<Int>.wrapping { (_: Handler) in }
+    let optionals = Future<Int>.wrapping { (_: Future<Int>.OptionalsHandler) in }
+    let cancellable = Future<Int>.wrapping { (_: Handler) in
+      Call(log: log)
+    } cancel: { call in
+      call.cancel()
+    }
+
+    let errors = [plain, optionals, cancellable].map { $0.outcomeIfCompleted?.error as? BrokenPromise }
+
+    #expect(errors.map { $0?.line } == [line, line + 1, line + 2])
+    #expect(errors.allSatisfy { $0?.fileID == #fileID })
+  }
+
+  @Test("one that drops it later, after a request, ends the future `.cancelled`")
+  func dropsAfterRequest() {
+    let future = cancellable()
+
+    future.cancel()
+    handlers.value = []
+
+    #expect(future.state == "cancelled")
+  }
+
+  @Test(
+    "what `start` throws ends the future, also after it gave the handler away",
+    arguments: [(Oops(), "failure(oops)"), (CancellationError(), "cancelled")] as [(any Error & Sendable, String)])
+  func throwing(error: any Error & Sendable, state: String) {
+    let plain = Future<Int>.wrapping { completion in
+      handlers.withLock { $0.append(completion) }
+      throw error
+    }
+    let cancellable = Future<Int>.wrapping { completion -> Call in
+      _ = call(completion)
+      throw error
+    } cancel: { call in
+      call.cancel()
+    }
+
+    report(.success(1))
+
+    #expect([plain, cancellable].states() == [state, state])
+  }
+
+  @Test("a request cancels the call, once, and the future waits for the report")
+  func cancels() {
+    let future = cancellable()
+
+    future.cancel(.doNotForwardIfOthersWaiting)
+    future.cancel(reason: "why")
+
+    #expect(log.entries == ["cancel"])
+    #expect(future.state == "pending")
+    report(.failure(CancellationError()))
+    #expect(future.reason?.message == "why")
+  }
+
+  @Test("a success that raced the request stays one, and so does another error")
+  func raced() {
+    let first = cancellable()
+    first.cancel()
+    report(.success(1))
+    handlers.value = []
+    let second = cancellable()
+    second.cancel()
+    report(.failure(Oops()))
+
+    #expect([first, second].states() == ["success(1)", "failure(oops)"])
+  }
+
+  @Test("a forced future ends, and the call is cancelled")
+  func forced() {
+    let future = cancellable()
+
+    future.cancel(.forceImmediately)
+
+    #expect(future.state == "cancelled")
+    #expect(log.entries == ["cancel"])
+  }
+
+  @Test("a call that was cancelled by somebody else ends the future `.cancelled`")
+  func cancelledElsewhere() {
+    let future = cancellable()
+
+    report(.failure(CancellationError()))
+
+    #expect(future.state == "cancelled")
+    #expect(log.entries == [])
+  }
+
+  @Test("a request that comes before `start` returned cancels the call when it is there")
+  func cancelledBefore() {
+    let gate = Promise<Void>()
+    let outer = Locked<Future<Int>?>(nil)
+    outer.value = gate.future.flatMap { [log] in
+      Future.wrapping { (completion: @escaping Handler) in
+        outer.value?.cancel()
+        log("asked")
+        outer.value?.ensure { completion(.success(1)) }
+        return Call(log: log)
+      } cancel: { call in
+        call.cancel()
+      }
+    }
+
+    gate.succeed()
+
+    #expect(log.entries == ["asked", "cancel"])
+  }
+
+  @Test("`isCancellation` says which errors mean a cancellation")
+  func foreignError() {
+    let errors: [any Error] = [Oops("stopped"), Oops("other"), CancellationError()]
+
+    let states = errors.map { error in
+      let future = Future<Int>.wrapping { completion in
+        completion(.failure(error))
+        return Call(log: log)
+      } cancel: { call in
+        call.cancel()
+      } isCancellation: { error in
+        error as? Oops == Oops("stopped")
+      }
+      return future.state
+    }
+
+    #expect(states == ["cancelled", "failure(other)", "failure(CancellationError())"])
+  }
+
+  @Test("the call is released when the future has completed, and cannot be cancelled twice")
+  func released() {
+    let census = Census()
+    func start(_ probe: Probe) -> Future<Int> {
+      Future.wrapping { completion in
+        handlers.withLock { $0.append(completion) }
+        return probe
+      } cancel: { call in
+        call.touch()
+      }
+    }
+    let future = start(census.probe())
+    #expect(census.alive == 1)
+
+    report(.success(1))
+
+    #expect(census.alive == 0)
+    #expect(future.state == "success(1)")
+  }
+
+  @Test("a handler of a value or an error: the error counts, neither is a failure")
+  func optionals() {
+    let reports: [(Int?, (any Error)?)] = [
+      (1, nil), (nil, Oops()), (2, Oops()), (nil, nil), (nil, CancellationError()),
+    ]
+
+    let plain = reports.map { value, error in
+      Future<Int>.wrapping { (completion: Future<Int>.OptionalsHandler) in completion(value, error) }
+    }
+    let cancellable = reports.map { value, error in
+      Future<Int>.wrapping { (completion: Future<Int>.OptionalsHandler) in
+        completion(value, error)
+        return Call(log: log)
+      } cancel: { call in
+        call.cancel()
+      }
+    }
+
+    let states = ["success(1)", "failure(oops)", "failure(oops)", "failure(\(ReportedNothing()))", "cancelled"]
+    #expect(plain.states() == states)
+    #expect(cancellable.states() == states)
+  }
+
+  @Test("the two kinds of handlers are told apart by what the call takes")
+  func overloads() {
+    @Sendable func withResult(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) { handler(.success(1)) }
+    @Sendable func withOptionals(_ handler: @escaping @Sendable (Int?, (any Error)?) -> Void) { handler(2, nil) }
+
+    let futures = [
+      Future<Int>.wrapping { completion in withResult(completion) },
+      Future<Int>.wrapping { completion in withOptionals(completion) },
+      Future<Int>.wrapping { completion in
+        log("first")
+        withOptionals(completion)
+      },
+      Future<Int>.wrapping { completion in
+        withOptionals(completion)
+        return Call(log: log)
+      } cancel: { call in
+        call.cancel()
+      },
+    ]
+
+    #expect(futures.states() == ["success(1)", "success(2)", "success(2)", "success(2)"])
+  }
+}

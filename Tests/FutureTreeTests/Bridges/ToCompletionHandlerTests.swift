@@ -1,0 +1,79 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Bridges: to completion handlers")
+struct ToCompletionHandlerTests {
+  private let log = Recorder()
+
+  @Sendable private func handle(_ result: Result<Int, any Error>) {
+    switch result {
+    case .success(let value): log("success \(value)")
+    case .failure(let error as FutureCancelled): log("cancelled \(error.reason.message)")
+    case .failure(let error): log("failure \(error)")
+    }
+  }
+
+  static let outcomes: [(Outcome<Int>, String)] = [
+    (.success(1), "success 1"), (.failure(Oops()), "failure oops"), (.cancelled("gone"), "cancelled gone"),
+  ]
+
+  @Test("the handler is given the result, once, and the outcome passes", arguments: outcomes)
+  func reports(_ outcome: Outcome<Int>, _ line: String) {
+    let promise = Promise<Int>()
+    let returned = promise.future.report(to: handle)
+
+    promise.complete(with: outcome)
+
+    #expect(log.entries == [line])
+    #expect(returned.state == outcome.state)
+  }
+
+  @Test("who gave the handler is a consumer: a request that stops for others stops for it")
+  func consumer() {
+    let promise = source(log)
+    promise.future.report(to: handle)
+
+    let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(receipt.effect == .withheld(by: 1))
+    #expect(log.entries == [])
+  }
+
+  @Test("the returned future withdraws: the handler is called at once")
+  func withdraws() {
+    let promise = source(log)
+    let other = promise.future.map { $0 }
+    let returned = promise.future.report(to: handle)
+
+    returned.cancel(.doNotForwardIfOthersWaiting, reason: "not needed")
+
+    #expect(log.entries == ["cancelled not needed"])
+    #expect(other.state == "pending")
+  }
+
+  @Test("the handler runs on its executor")
+  func onExecutor() {
+    let executor = ManualExecutor()
+    Future.succeeded(1).report(on: executor.executor, to: handle)
+    #expect(log.entries == [])
+
+    executor.runAll()
+
+    #expect(log.entries == ["success 1"])
+  }
+
+  @Test("a handler of the main actor runs there")
+  func onMain() async throws {
+    let screen = Screen()
+
+    let reported = Future.succeeded(1).report(on: .main) { result in screen.text = "\((try? result.get()) ?? 0)" }
+
+    #expect(try await reported.value == 1)
+    #expect(await screen.text == "1")
+  }
+}
+
+@MainActor private final class Screen {
+  var text = ""
+}
