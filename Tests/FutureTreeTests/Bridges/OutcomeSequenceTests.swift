@@ -1,0 +1,270 @@
+import Testing
+
+@testable import FutureTree
+
+@Suite("Bridges: the outcomes of several futures")
+struct OutcomeSequenceTests {
+  private let executor = ManualTaskExecutor()
+  private let log = Recorder()
+
+  /// A task that writes what it iterates over, and waits when this returns.
+  private func iterate(_ futures: [Future<Int>]) -> Task<Void, Never> {
+    executor.start { [log] in
+      do {
+        for try await completion in Future.outcomes(of: futures) {
+          log("\(completion.index) \(completion.outcome.state)")
+        }
+        log("end")
+      } catch {
+        log("\(type(of: error))")
+      }
+    }
+  }
+
+  private func sources(_ count: Int) -> [Promise<Int>] {
+    (0..<count).map { source(log, "source \($0)") }
+  }
+
+  @Test("outcomes come in the order in which the futures complete, with their positions")
+  func order() {
+    let promises = sources(3)
+    _ = iterate(promises.map(\.future))
+    #expect(log.entries == [])
+
+    promises[2].succeed(1)
+    executor.runAll()
+    promises[0].fail(Oops())
+    executor.runAll()
+    promises[1].completeCancelled()
+    executor.runAll()
+
+    #expect(log.entries == ["2 success(1)", "0 failure(oops)", "1 cancelled", "end"])
+  }
+
+  @Test("those that come while the task does something else are kept, in their order")
+  func buffered() {
+    let promises = sources(3)
+    _ = iterate(promises.map(\.future))
+
+    for index in [1, 2, 0] { promises[index].succeed(index) }
+    executor.runAll()
+
+    #expect(log.entries == ["1 success(1)", "2 success(2)", "0 success(0)", "end"])
+  }
+
+  @Test("futures that have completed come first, in their order")
+  func completedFirst() {
+    let promise = Promise<Int>()
+
+    _ = iterate([promise.future, .succeeded(1), .failed(Oops()), .cancelled("gone")])
+    #expect(log.entries == ["1 success(1)", "2 failure(oops)", "3 cancelled"])
+    promise.succeed(0)
+    executor.runAll()
+
+    #expect(log.entries.suffix(2) == ["0 success(0)", "end"])
+  }
+
+  @Test("nothing ends at once")
+  func empty() {
+    _ = iterate([])
+
+    #expect(log.entries == ["end"])
+  }
+
+  @Test("a future that is there twice has two outcomes")
+  func twice() {
+    let promise = Promise<Int>()
+    _ = iterate([promise.future, promise.future])
+
+    promise.succeed(1)
+    executor.runAll()
+
+    #expect(log.entries == ["0 success(1)", "1 success(1)", "end"])
+  }
+
+  @Test("an iteration is a consumer of each future, until that has completed")
+  func consumer() {
+    let promises = sources(2)
+    let futures = promises.map(\.future)
+    #expect(futures[0].cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    let sequence = Future.outcomes(of: [futures[1]])
+    #expect(futures[1].node.consumers == 0)
+
+    let iterator = sequence.makeAsyncIterator()
+
+    #expect(futures[1].cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    withExtendedLifetime(iterator) {}
+  }
+
+  @Test("when the task is cancelled it throws, and withdraws from the futures left under law 3")
+  func cancelled() {
+    let promises = sources(3)
+    let other = promises[2].future.map { $0 }
+    let task = iterate(promises.map(\.future))
+    promises[0].succeed(0)
+    executor.runAll()
+    log.clear()
+
+    task.cancel()
+    executor.runAll()
+
+    #expect(log.entries == ["source 1: ifOthers", "CancellationError"] || log.entries == ["CancellationError"])
+    #expect(promises[1].cancelRequest?.reason.message == "the task that iterated was cancelled")
+    #expect(promises[2].cancelRequest == nil)
+    #expect(other.state == "pending")
+  }
+
+  @Test("a task that is cancelled before it iterates throws at once, and asks")
+  func cancelledBefore() {
+    let promise = source(log)
+    let future = promise.future
+    let task = Task(executorPreference: executor) { [log] in
+      do {
+        for try await _ in Future.outcomes(of: [future]) { log("element") }
+      } catch {
+        log("\(type(of: error))")
+      }
+    }
+
+    task.cancel()
+    executor.runAll()
+
+    #expect(log.entries == ["source: ifOthers", "CancellationError"])
+  }
+
+  @Test("outcomes that are there are returned also in a cancelled task")
+  func completedInCancelledTask() {
+    let promise = source(log)
+    let futures = [Future.succeeded(1), promise.future]
+    let task = Task(executorPreference: executor) { [log] in
+      var iterator = Future.outcomes(of: futures).makeAsyncIterator()
+      log("\((try? await iterator.next())??.index ?? -1)")
+      do { log("\(try await iterator.next()?.index ?? -1)") } catch { log("\(type(of: error))") }
+      log("\((try? await iterator.next()).map { "\($0?.index ?? -1)" } ?? "threw")")
+    }
+
+    task.cancel()
+    executor.runAll()
+
+    #expect(log.entries == ["0", "source: ifOthers", "CancellationError", "-1"])
+  }
+
+  @Test("an iteration that ends early withdraws from the futures left in the same way")
+  func breaks() {
+    let promises = sources(3)
+    let other = promises[2].future.map { $0 }
+    let futures = promises.map(\.future)
+    executor.start { [log] in
+      do {
+        for try await completion in Future.outcomes(of: futures) {
+          log("\(completion.index)")
+          break
+        }
+        log("after")
+      } catch {
+        log("\(error)")
+      }
+    }
+
+    promises[0].succeed(1)
+    executor.runAll()
+
+    #expect(log.entries == ["0", "source 1: ifOthers", "after"])
+    #expect(promises[1].cancelRequest?.reason.message == "the iteration ended early")
+    #expect(promises[2].cancelRequest == nil)
+    #expect(other.state == "pending")
+  }
+
+  @Test("a future that is there twice is asked when both are withdrawn")
+  func twiceWithdrawn() {
+    let promise = source(log)
+    do { _ = Future.outcomes(of: [promise.future, promise.future]).makeAsyncIterator() }
+
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("an iteration that went through asks nobody")
+  func wentThrough() {
+    let promises = sources(2)
+    _ = iterate(promises.map(\.future))
+
+    for promise in promises { promise.succeed(1) }
+    executor.runAll()
+
+    #expect(log.entries == ["0 success(1)", "1 success(1)", "end"])
+    #expect(promises.allSatisfy { $0.cancelRequest == nil })
+  }
+
+  @Test("nothing stays with the futures, nor with a sequence that is kept")
+  func released() {
+    let census = Census()
+    let promise = Promise<Probe>()
+    let kept = Future.outcomes(of: [promise.future])
+    weak var slot: AnyObject?
+    for _ in 0..<1_000 {
+      let iterator = kept.makeAsyncIterator()
+      slot = promise.future.node.lock.withLock { promise.future.node.waiters.entries.first }
+      #expect(slot != nil)
+      withExtendedLifetime(iterator) {}
+    }
+
+    #expect(slot == nil)
+    #expect(promise.future.node.consumers == 0)
+    promise.succeed(census.probe())
+    #expect(census.alive == 1)
+  }
+
+  @Test("values that were handed out are not kept")
+  func valuesReleased() {
+    let census = Census()
+    var promises = (0..<3).map { _ in Promise<Probe>() }
+    let remaining = Promise<Probe>()
+    let sequence = Locked<OutcomeSequence<Probe>?>(
+      Future.outcomes(of: promises.map(\.future) + [remaining.future]))
+    let task = executor.start {
+      var iterator = sequence.withLock { $0.take() }?.makeAsyncIterator()
+      while (try? await iterator?.next()) != nil {}
+    }
+
+    while let promise = promises.popLast() { promise.succeed(census.probe()) }
+    #expect(census.alive == 3)
+    executor.runAll()
+
+    #expect(census.alive == 0)
+    withExtendedLifetime((task, remaining)) {}
+  }
+
+  @Test("it can be iterated several times")
+  func several() {
+    let promise = Promise<Int>()
+    let sequence = Future.outcomes(of: [promise.future])
+    for name in ["first", "second"] {
+      executor.start { [log] in
+        do {
+          for try await completion in sequence { log("\(name) \(completion.outcome.state)") }
+        } catch {}
+      }
+    }
+
+    promise.succeed(1)
+    executor.runAll()
+
+    #expect(log.entries == ["first success(1)", "second success(1)"])
+  }
+
+  @Test("100,000 futures, in any order", .timeLimit(.minutes(1)))
+  func many() {
+    let promises = (0..<100_000).map { _ in Promise<Int>() }
+    let sum = Locked(0)
+    executor.start { [futures = promises.map(\.future)] in
+      do {
+        for try await completion in Future.outcomes(of: futures) { sum.withLock { $0 += completion.index } }
+      } catch {}
+    }
+
+    for promise in promises.shuffled() { promise.succeed(1) }
+    executor.runAll()
+
+    #expect(sum.value == (0..<100_000).reduce(0, +))
+  }
+}
