@@ -1,0 +1,1 @@
+../../../Sources/FutureTree/Bridges/Combine.swift

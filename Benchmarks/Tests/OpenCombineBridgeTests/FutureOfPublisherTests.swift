@@ -1,0 +1,143 @@
+import FutureTree
+import OpenCombine
+import OpenCombineBridge
+import Testing
+
+@Suite("A future of a publisher")
+struct FutureOfPublisherTests {
+  private let log = Log()
+
+  @Test("the first value counts; then the subscription is cancelled")
+  func first() {
+    let subject = PassthroughSubject<Int, Oops>()
+    let future = subject.handleEvents(receiveCancel: { [log] in log("cancelled") }).future()
+
+    for value in 1...2 { subject.send(value) }
+
+    #expect(state(of: future) == "success(1)")
+    #expect(log.lines == ["cancelled"])
+  }
+
+  @Test("one value is demanded")
+  func demand() {
+    let future = [7, 8].publisher.handleEvents(receiveRequest: { [log] in log("\($0)") }).future()
+
+    #expect(state(of: future) == "success(7)")
+    #expect(log.lines == ["max(1)"])
+  }
+
+  @Test("a publisher's error fails the future")
+  func failure() {
+    let subject = PassthroughSubject<Int, Oops>()
+    let future = subject.future()
+
+    subject.send(completion: .failure(Oops()))
+
+    #expect(state(of: future) == "failure(oops)")
+  }
+
+  @Test("the failure of a cancelled future is a cancellation again")
+  func cancelledFailure() {
+    let future = FutureTree.Future<Int>.cancelled("gone").publisher.future()
+
+    #expect(state(of: future) == "cancelled(gone)")
+  }
+
+  @Test("a publisher that finishes without a value fails the future")
+  func finished() {
+    let future = Empty<Int, Never>().future()
+
+    #expect(state(of: future) == "failure(\(FinishedWithoutValue()))")
+  }
+
+  @Test("a request cancels the subscription and ends the future")
+  func cancels() {
+    let subject = PassthroughSubject<Int, Oops>()
+    let future = subject.handleEvents(receiveCancel: { [log] in log("cancelled") }).future()
+
+    future.cancel(.doNotForwardIfOthersWaiting, reason: "why")
+    subject.send(1)
+
+    #expect(log.lines == ["cancelled"])
+    #expect(state(of: future) == "cancelled(why)")
+  }
+
+  @Test("a subscription that comes after the request is cancelled when it is there, and demands nothing")
+  func lateSubscription() {
+    let slow = Slow(log: log)
+    let future = slow.future()
+
+    future.cancel()
+    slow.subscribe()
+
+    #expect(log.lines == ["cancelled"])
+    #expect(state(of: future).hasPrefix("cancelled"))
+  }
+
+  @Test("a publisher that lets go of its subscriber breaks the promise, at the line of the caller")
+  func letsGo() {
+    let line: UInt = #line + 1
+    let future = Slow(log: log).future()
+
+    guard case .failure(let error as BrokenPromise)? = future.outcomeIfCompleted else {
+      Issue.record("it is \(state(of: future))")
+      return
+    }
+    #expect(error.line == line)
+  }
+
+  @Test("there and back: a request travels through a publisher")
+  func thereAndBack() {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { [log] request in
+      log("asked \(request.options.contains(.doNotForwardIfOthersWaiting))")
+      return .continue
+    }
+    let future = promise.future.publisher.map { $0 + 1 }.future()
+
+    future.cancel()
+
+    #expect(log.lines == ["asked true"])
+    #expect(state(of: future).hasPrefix("cancelled"))
+  }
+}
+
+/// A publisher that gives its subscriber a subscription when told.
+private final class Slow: Publisher {
+  typealias Output = Int
+  typealias Failure = Never
+
+  private var subscribers: [AnySubscriber<Int, Never>] = []
+  private let log: Log
+
+  init(log: Log) {
+    self.log = log
+  }
+
+  func receive<Downstream: Subscriber>(subscriber: Downstream)
+  where Downstream.Input == Int, Downstream.Failure == Never {
+    subscribers.append(AnySubscriber(subscriber))
+  }
+
+  func subscribe() {
+    for subscriber in subscribers { subscriber.receive(subscription: Ticket(log: log)) }
+  }
+
+  private struct Ticket: Subscription {
+    let combineIdentifier = CombineIdentifier()
+    let log: Log
+
+    func request(_ demand: Subscribers.Demand) { log("demanded \(demand)") }
+
+    func cancel() { log("cancelled") }
+  }
+}
+
+private func state(of future: FutureTree.Future<Int>) -> String {
+  switch future.outcomeIfCompleted {
+  case .success(let value): "success(\(value))"
+  case .failure(let error): "failure(\(error))"
+  case .cancelled(let reason): "cancelled(\(reason.message))"
+  case nil: "pending"
+  }
+}

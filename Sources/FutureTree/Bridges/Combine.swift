@@ -1,0 +1,172 @@
+// To and from publishers. This file is written on the public interface alone: it is part of FutureTree where there is
+// Combine, and the package in `Benchmarks` compiles it against OpenCombine, from outside, and tests it there.
+
+#if FUTURETREE_OPENCOMBINE
+  import FutureTree
+  import OpenCombine
+#elseif canImport(Combine)
+  import Combine
+#endif
+
+#if FUTURETREE_OPENCOMBINE || canImport(Combine)
+
+  // MARK: - From futures
+
+  extension FutureTree.Future {
+    /// A publisher of the value.
+    ///
+    /// ```swift
+    /// let name = api.user(1).publisher.map(\.name).sink { … } receiveValue: { label.text = $0 }
+    /// ```
+    ///
+    /// Each subscription is a consumer of this future from when it is made. Cancelling it ends it at once, and withdraws its
+    /// interest with a request to cancel that stops where others wait (law 3). The value waits until the subscriber demands
+    /// one; a failure does not.
+    ///
+    /// - Returns: a publisher that sends the value and finishes, or fails: with `FutureCancelled`, which has the reason, if
+    ///   the future was cancelled. It sends where the future completes, or where the value is demanded.
+    public var publisher: FuturePublisher<Value> { FuturePublisher(future: self) }
+  }
+
+  /// A publisher of the value of a future.
+  public struct FuturePublisher<Output: Sendable>: Publisher, Sendable {
+    public typealias Failure = any Error
+
+    fileprivate let future: FutureTree.Future<Output>
+
+    public func receive<Downstream: Subscriber>(subscriber: Downstream)
+    where Downstream.Input == Output, Downstream.Failure == any Error {
+      let subscription = FutureSubscription(to: future, of: subscriber)
+      subscriber.receive(subscription: subscription)
+      subscription.start()
+    }
+  }
+
+  /// One consumer of a future, made of futures itself: what is to be sent waits for a promise that opens when it may be.
+  private final class FutureSubscription<Output: Sendable>: Subscription, Sendable {
+    /// Opens when the subscriber has its subscription: then a failure may be sent.
+    private let started: Promise<Void>
+    /// Opens when the subscriber demands a value.
+    private let demanded: Promise<Void>
+    private let delivery: FutureTree.Future<Output>
+    private let observation: Observation
+
+    init<Downstream: Subscriber>(to future: FutureTree.Future<Output>, of subscriber: Downstream)
+    where Downstream.Input == Output, Downstream.Failure == any Error {
+      let (started, demanded) = (Promise<Void>(), Promise<Void>())
+      delivery = future.onComplete { [started = started.future, demanded = demanded.future] outcome in
+        (outcome.ending == .succeeded ? demanded : started).map { try outcome.get() }
+      }
+      let send = Unshared { (outcome: Outcome<Output>) in
+        do {
+          _ = subscriber.receive(try outcome.get())
+          subscriber.receive(completion: .finished)
+        } catch {
+          subscriber.receive(completion: .failure(error))
+        }
+      }
+      observation = delivery.observe { outcome in send.value(outcome) }
+      (self.started, self.demanded) = (started, demanded)
+    }
+
+    /// A subscriber that let go of its subscription without a demand gets nothing more, and wants nothing.
+    deinit {
+      guard !demanded.future.isCompleted else { return }
+      observation.end()
+      delivery.cancel(.doNotForwardRequest, reason: "the subscription was dropped")
+    }
+
+    func start() {
+      started.succeed()
+    }
+
+    func request(_ demand: Subscribers.Demand) {
+      if demand > .none { demanded.succeed() }
+    }
+
+    func cancel() {
+      observation.end()
+      delivery.cancel(.doNotForwardIfOthersWaiting, reason: "the subscription was cancelled")
+    }
+  }
+
+  // MARK: - From publishers
+
+  extension Publisher where Output: Sendable {
+    /// A future of the first value.
+    ///
+    /// ```swift
+    /// let location = locations.filter(\.isPrecise).future()
+    /// ```
+    ///
+    /// It subscribes now and demands one value; after that the subscription is cancelled. A request to cancel cancels the
+    /// subscription and ends the future `.cancelled`.
+    ///
+    /// - Returns: a future that succeeds with the first value, fails with the publisher's error, or, where the publisher
+    ///   finishes before, with `FinishedWithoutValue`. Where the publisher lets go of its subscriber without a word, it fails
+    ///   with `BrokenPromise`, which names the line of this call.
+    public func future(fileID: String = #fileID, line: UInt = #line) -> FutureTree.Future<Output> {
+      let promise = Promise<Output>(fileID: fileID, line: line)
+      let future = promise.future
+      let subscriber = FirstValue<Output, Failure>(promise)
+      promise.onRequestCancel { [weak subscriber] _ in
+        subscriber?.cancel()
+        return .complete(.cancelled)
+      }
+      subscribe(subscriber)
+      return future
+    }
+  }
+
+  /// A subscriber that completes a promise with the first value.
+  private final class FirstValue<Input: Sendable, Failure: Error>: Subscriber, Sendable {
+    private let promise: Promise<Input>
+    private let subscription = Promise<Unshared<any Subscription>>()
+
+    init(_ promise: Promise<Input>) {
+      self.promise = promise
+    }
+
+    func receive(subscription: any Subscription) {
+      guard self.subscription.succeed(Unshared(subscription)) else { return subscription.cancel() }
+      if !promise.future.isCompleted { subscription.request(.max(1)) }
+    }
+
+    func receive(_ input: Input) -> Subscribers.Demand {
+      if promise.succeed(input) { cancel() }
+      return .none
+    }
+
+    func receive(completion: Subscribers.Completion<Failure>) {
+      switch completion {
+      case .finished: promise.fail(FinishedWithoutValue())
+      case .failure(let error as FutureCancelled): promise.completeCancelled(error.reason)
+      case .failure(let error): promise.fail(error)
+      }
+    }
+
+    /// Cancels the subscription: now, or when it is there.
+    func cancel() {
+      subscription.future.observe { outcome in
+        if case .success(let subscription) = outcome { subscription.value.cancel() }
+      }
+    }
+  }
+
+  /// The error of a future whose publisher finished before it sent a value.
+  public struct FinishedWithoutValue: Error, Hashable, CustomStringConvertible {
+    public init() {}
+
+    public var description: String { "A publisher finished without sending a value." }
+  }
+
+  /// Lets what Combine does not declare `Sendable` cross into a closure that is.
+  private struct Unshared<Value>: @unchecked Sendable {  // Because: subscribers are called by one at a time, and
+    let value: Value  // subscriptions may be called from any thread.
+
+    init(_ value: Value) {
+      self.value = value
+    }
+  }
+
+#endif
