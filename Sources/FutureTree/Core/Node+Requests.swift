@@ -13,19 +13,21 @@ extension Node {
   }
 
   /// - Parameter index: the position of this future among those that the wave has reached, if the request is applied.
-  func receive(_ arrival: Wave.Arrival, reachedAs index: Int) -> Landing {
+  func receive(_ arrivals: Wave.Arrivals, reachedAs index: Int) -> Landing {
     lock.withLock {
-      guard let ending = state.ending else { return receivePending(arrival, reachedAs: index) }
-      return Landing(reception: arrival.request.map { _ in .tooLate(ending) })
+      guard let ending = state.ending else { return receivePending(arrivals, reachedAs: index) }
+      return Landing(reception: arrivals.request.map { _ in .tooLate(ending) })
     }
   }
 
-  private func receivePending(_ arrival: Wave.Arrival, reachedAs index: Int) -> Landing {
-    let wasCounted = arrival.asker?.isCounted ?? false
-    if arrival.departure == .leaves, let asker = arrival.asker { waiters.remove(asker) }
-    let decision = state.receive(arrival.event(isFromConsumer: wasCounted))
-    if decision.uncountsAsker { arrival.asker?.isCounted = false }
-    var landing = Landing(reception: decision.reception, next: arrivals(after: decision, reachedAs: index))
+  private func receivePending(_ arrivals: Wave.Arrivals, reachedAs index: Int) -> Landing {
+    let decision = state.receive(arrivals.event)
+    arrivals.forEach { arrival in
+      guard let asker = arrival.asker else { return }
+      if arrival.departure == .leaves { waiters.remove(asker) }
+      if decision.uncountsAll || arrival.departure != .stays { asker.isCounted = false }
+    }
+    var landing = Landing(reception: decision.reception, next: goingOn(after: decision, reachedAs: index))
     switch decision.reception {
     case .applied(let request, .ends):
       landing.ownsBody = ownsBody
@@ -44,7 +46,7 @@ extension Node {
   }
 
   /// Where a wave goes on from here. Called under the lock.
-  private func arrivals(after decision: FutureState.Landing, reachedAs index: Int) -> [Wave.Arrival] {
+  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> [Wave.Arrival] {
     guard decision.goesOn else { return [] }
     return waitsFor.map { link in
       Wave.Arrival(
@@ -54,13 +56,12 @@ extension Node {
   }
 
   /// What `receive` would find, if the future were in the state that the imagination has of it.
-  func imagine(_ arrival: Wave.Arrival, reachedAs index: Int, in imagination: inout Imagination) -> Landing {
+  func imagine(_ arrivals: Wave.Arrivals, reachedAs index: Int, in imagination: inout Imagination) -> Landing {
     lock.withLock {
       var imagined = imagination.states[ObjectIdentifier(self)] ?? state
-      if let ending = imagined.ending { return Landing(reception: arrival.request.map { _ in .tooLate(ending) }) }
-      let decision = imagined.receive(arrival.event(isFromConsumer: imagination.counts(arrival.asker)))
-      if decision.uncountsAsker { imagination.uncount(arrival.asker) }
-      let next = arrivals(after: decision, reachedAs: index)
+      if let ending = imagined.ending { return Landing(reception: arrivals.request.map { _ in .tooLate(ending) }) }
+      let decision = imagined.receive(arrivals.event)
+      let next = goingOn(after: decision, reachedAs: index)
       if case .applied(_, let effect)? = decision.reception, effect == .ends || effect == .skipsBody {
         _ = imagined.end(.cancelled)
       }
@@ -91,23 +92,28 @@ extension Node {
       return endCancelled(reason) ? (ownsBody, left) : nil
     }
   }
+}
 
-  /// Whether a request that was withheld here went through since, on another path of its wave.
-  ///
-  /// - Parameter entry: what lost its interest only because the request was withheld, and counts again then.
-  func wentThrough(_ request: CancelRequest, countingAgain entry: Waiter?) -> Bool {
-    var isWantedAgain = false
-    let wentThrough = lock.withLock {
-      guard state.isPending else { return true }
-      guard state.hasBeenAsked(asStronglyAs: request) else { return false }
-      if let entry, entry.isListed, !entry.isCounted {
-        entry.isCounted = true
-        isWantedAgain = state.consumerCame()
-      }
-      return true
+extension Wave.Arrivals {
+  /// What has come, as the state needs to know it. Called under the lock of the future.
+  fileprivate var event: FutureState.Arrival {
+    var event = FutureState.Arrival(request: request)
+    forEach { arrival in
+      guard arrival.asker?.isCounted == true else { return }
+      event.askers += 1
+      if arrival.departure != .stays { event.leavers += 1 }
     }
-    if isWantedAgain { tellInterest() }
-    return wentThrough
+    return event
+  }
+
+  /// The strongest request that has come.
+  fileprivate var request: CancelRequest? {
+    var strongest = first.request
+    for arrival in others {
+      guard let request = arrival.request else { continue }
+      strongest = strongest.map { request.isStronger(than: $0) ? request : $0 } ?? request
+    }
+    return strongest
   }
 }
 

@@ -1,8 +1,8 @@
 /// One request to cancel on its way through the tree, or an interest that is withdrawn along it.
 ///
 /// A wave has three parts (law 12): it walks upstream until every future it reaches knows that it was asked; then
-/// handlers run, those furthest upstream first; then completions are delivered. It visits each edge once and calls no
-/// code of a user in its first part. Chains are walked by loops.
+/// handlers run, those furthest upstream first; then completions are delivered. It visits each future once, after all that
+/// wait for it, and calls no code of a user in its first part. Chains are walked by loops.
 struct Wave {
   /// What comes to a future from one of its consumers, or from nobody.
   struct Arrival {
@@ -12,51 +12,66 @@ struct Wave {
     /// The entry that stands in the list of `node`, or a token.
     var asker: Waiter?
     /// What becomes of the asker's interest.
-    var departure = FutureState.Departure.stays
+    var departure = Departure.stays
     /// Which of the futures that were asked passes the request on; -1 where it starts.
     var via = -1
+  }
 
-    func event(isFromConsumer: Bool) -> FutureState.Arrival {
-      FutureState.Arrival(request: request, departure: departure, isFromConsumer: isFromConsumer)
+  /// What becomes of the interest of one consumer.
+  enum Departure {
+    /// It waits for what comes back, and wants it.
+    case stays
+    /// It still waits but wants nothing (law 10).
+    case losesInterest
+    /// It leaves the list.
+    case leaves
+  }
+
+  /// Everything that comes to one future.
+  struct Arrivals {
+    let first: Arrival
+    /// Empty but where paths meet, so that a chain costs no array.
+    var others: [Arrival] = []
+
+    var node: Node { first.node }
+
+    func forEach(_ body: (Arrival) -> Void) {
+      body(first)
+      others.forEach(body)
     }
   }
 
-  /// A future that the request was applied to, and where the request came from.
-  private struct Reached {
+  /// A future that the request was applied to.
+  struct Reached {
     let node: Node
     let request: CancelRequest
     let effect: FutureState.Effect
-    let via: Int
+    /// The futures that passed the request on to it.
+    let vias: [Int]
   }
 
-  /// A future at which the request stopped.
-  private struct Withheld {
+  /// An entry that waits for nothing now, because the request stopped at the future it waited for.
+  struct Stop {
     let node: Node
     let request: CancelRequest
-    /// The entry there that waits for nothing now; nil where nobody asked, or who asked has left.
-    let asker: Waiter?
-    /// Whether the asker wanted the value until the request was withheld.
-    let wasWanted: Bool
+    let asker: Waiter
     let via: Int
   }
 
-  private var arrivals: [Arrival]
-  private var next = 0
-  private var reached: [Reached] = []
-  private var withheld: [Withheld] = []
-  /// Requests that met a future of this wave a second time: its other consumers (a diamond).
-  private var joined: [(node: Node, via: Int)] = []
-  private var ended: [(node: Node, ownsBody: Bool)] = []
-
+  var reached: [Reached] = []
+  var stops: [Stop] = []
+  var ended: [(node: Node, ownsBody: Bool)] = []
   /// What futures waited for that have ended early, and wait for nothing now.
-  private var left: [Node.Link] = []
+  var left: [Node.Link] = []
   /// Set in a preview, which changes this in place of the futures.
-  private var imagination: Imagination?
+  var imagination: Imagination?
 
-  private var stopped: Set<ObjectIdentifier> = []
-  private var othersWaiting = 0
+  /// How many futures the request stopped at, and how many others want those.
+  var stopCount = 0
+  var othersWaiting = 0
   private var handlers = 0
-  private var first: CancelReceipt.Effect?
+  /// What the request met where it started, unless it was applied there.
+  var first: CancelReceipt.Effect?
 
   /// Runs a wave from one future, and says what became of it.
   ///
@@ -67,9 +82,9 @@ struct Wave {
 
   @discardableResult
   static func run(_ arrivals: [Arrival]) -> CancelReceipt {
-    var wave = Wave(arrivals: arrivals)
+    var wave = Wave()
     return Trampoline.run {
-      wave.walk()
+      wave.walk(from: arrivals)
       wave.prune()
       wave.leave()
       wave.callHandlers()
@@ -82,134 +97,40 @@ struct Wave {
   ///
   /// - Complexity: as a wave.
   static func preview(_ arrival: Arrival) -> CancelReceipt {
-    var wave = Wave(arrivals: [arrival])
+    var wave = Wave()
     wave.imagination = Imagination()
-    wave.walk()
-    wave.dropJoined()
-    for stop in wave.withheld { wave.countStop(at: stop.node) }
+    wave.walk(from: [arrival])
     for reached in wave.reached { wave.handlers += (reached.node as? Source)?.handlerCount ?? 0 }
     return wave.receipt
-  }
-
-  private init(arrivals: [Arrival]) {
-    self.arrivals = arrivals
   }
 }
 
 /// The states of futures as they would be.
 struct Imagination {
   var states: [ObjectIdentifier: FutureState] = [:]
-  private var uncounted: Set<ObjectIdentifier> = []
-
-  func counts(_ entry: Waiter?) -> Bool {
-    guard let entry else { return false }
-    return entry.isCounted && !uncounted.contains(ObjectIdentifier(entry))
-  }
-
-  mutating func uncount(_ entry: Waiter?) {
-    if let entry { uncounted.insert(ObjectIdentifier(entry)) }
-  }
-}
-
-// MARK: - The walk
-
-extension Wave {
-  private mutating func walk() {
-    while next < arrivals.count {
-      let arrival = arrivals[next]
-      next += 1
-      let landing = land(arrival)
-      record(landing.reception, of: arrival)
-      if case .applied(let request, let effect)? = landing.reception {
-        reached.append(Reached(node: arrival.node, request: request, effect: effect, via: arrival.via))
-        if landing.hasEnded { ended.append((arrival.node, landing.ownsBody)) }
-      }
-      arrivals += landing.next
-    }
-  }
-
-  private mutating func land(_ arrival: Arrival) -> Node.Landing {
-    if imagination != nil { return arrival.node.imagine(arrival, reachedAs: reached.count, in: &imagination!) }
-    let landing = arrival.node.receive(arrival, reachedAs: reached.count)
-    if arrival.departure == .losesInterest { arrival.asker?.owner?.tellInterest() }
-    return landing
-  }
-
-  private mutating func record(_ reception: FutureState.Reception?, of arrival: Arrival) {
-    guard let reception else { return }
-    let isTarget = next == 1
-    switch reception {
-    case .tooLate(let ending):
-      if isTarget { first = .tooLate(ending) }
-    case .duplicate:
-      if isTarget { first = .duplicate }
-      if arrival.via >= 0 { joined.append((arrival.node, arrival.via)) }
-    case .withheld(let others):
-      if isTarget { first = .withheld(by: others) }
-      guard let request = arrival.request else { return }
-      let asker = arrival.departure == .leaves ? nil : arrival.asker
-      let wasWanted = arrival.departure == .stays
-      withheld.append(
-        Withheld(node: arrival.node, request: request, asker: asker, wasWanted: wasWanted, via: arrival.via))
-    case .applied:
-      break
-    }
-  }
 }
 
 // MARK: - Branches that end early
 
 extension Wave {
-  /// Law 3: the branches that only the asker wanted, from where the request was withheld down to where it was asked.
+  /// Law 3: the branches that only the asker wanted, from where the request stopped down to where it was asked.
   private mutating func prune() {
-    guard !withheld.isEmpty else { return }
-    dropJoined()
-    let joinedBy = Dictionary(grouping: joined) { ObjectIdentifier($0.node) }
-    for stop in withheld {
-      countStop(at: stop.node)
-      guard let asker = stop.asker else { continue }
-      left.append(Node.Link(node: stop.node, entry: asker))
-      guard let consumer = asker.owner, end(consumer, waitingFor: stop.node, reason: stop.request.reason), stop.via >= 0
-      else { continue }
-      endConsumers(of: stop.via, joinedBy: joinedBy)
-    }
-  }
-
-  /// What was withheld on one path may have gone through on another: then the asker waits after all.
-  private mutating func dropJoined() {
-    let stops = withheld
-    withheld = []
     for stop in stops {
-      if wentThrough(stop) {
-        if stop.via >= 0 { joined.append((stop.node, stop.via)) }
-      } else {
-        withheld.append(stop)
-      }
+      left.append(Node.Link(node: stop.node, entry: stop.asker))
+      guard let consumer = stop.asker.owner, end(consumer, waitingFor: stop.node, reason: stop.request.reason),
+        stop.via >= 0
+      else { continue }
+      endConsumers(of: stop.via)
     }
-  }
-
-  private func wentThrough(_ stop: Withheld) -> Bool {
-    guard let imagination else {
-      return stop.node.wentThrough(stop.request, countingAgain: stop.wasWanted ? stop.asker : nil)
-    }
-    guard let state = imagination.states[ObjectIdentifier(stop.node)], state.isPending else { return true }
-    return state.hasBeenAsked(asStronglyAs: stop.request)
-  }
-
-  private mutating func countStop(at node: Node) {
-    guard stopped.insert(ObjectIdentifier(node)).inserted else { return }
-    othersWaiting += Int(imagination?.states[ObjectIdentifier(node)]?.consumers ?? Int32(node.consumers))
   }
 
   /// The futures through which the request came to one that has ended early end as well, down to the target.
-  private mutating func endConsumers(of index: Int, joinedBy: [ObjectIdentifier: [(node: Node, via: Int)]]) {
+  private mutating func endConsumers(of index: Int) {
     var pending = [index]
     while let index = pending.popLast() {
-      let node = reached[index].node
-      let joined = joinedBy[ObjectIdentifier(node)] ?? []
-      for via in [reached[index].via] + joined.map(\.via) where via >= 0 {
+      for via in reached[index].vias {
         let consumer = reached[via]
-        if end(consumer.node, waitingFor: node, reason: consumer.request.reason) { pending.append(via) }
+        if end(consumer.node, waitingFor: reached[index].node, reason: consumer.request.reason) { pending.append(via) }
       }
     }
   }
@@ -257,6 +178,6 @@ extension Wave {
     } else if othersWaiting > 0 {
       effect = .withheld(by: othersWaiting)
     }
-    return CancelReceipt(effect: effect, reached: max(1, reached.count + stopped.count), handlers: handlers)
+    return CancelReceipt(effect: effect, reached: max(1, reached.count + stopCount), handlers: handlers)
   }
 }

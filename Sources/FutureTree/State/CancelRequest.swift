@@ -14,11 +14,11 @@ extension CancelRequest {
     return options.reach > other.options.reach
   }
 
-  /// A force that came later and reaches less far does not take back what was asked: an inner future that is linked later
-  /// gets what reaches furthest.
-  fileprivate func reaching(asFarAs earlier: CancelRequest?) -> CancelRequest {
-    guard let earlier, earlier.options.reach > options.reach else { return self }
-    return CancelRequest(options: earlier.options.union(.forceImmediately), reason: reason)
+  /// A force that reaches less far does not take back what else was asked: upstream, and an inner future that is linked
+  /// later, get what reaches furthest.
+  fileprivate func reaching(asFarAs weaker: CancelRequest?) -> CancelRequest {
+    guard let weaker, weaker.options.reach > options.reach else { return self }
+    return CancelRequest(options: weaker.options.union(.forceImmediately), reason: reason)
   }
 
   /// What upstream gets of a request: everything but the force (law 5), and nothing where it is not forwarded (law 4).
@@ -52,7 +52,8 @@ enum RequestHistory {
     var strongest = request
     var rest = withheld
     if includingWithheld, let withheld {
-      if !request.isStronger(than: withheld) { strongest = withheld }
+      strongest =
+        request.isStronger(than: withheld) ? request.reaching(asFarAs: withheld) : withheld.reaching(asFarAs: request)
       rest = nil
     } else if let withheld, !withheld.isStronger(than: request) {
       rest = nil

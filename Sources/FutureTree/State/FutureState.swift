@@ -60,38 +60,28 @@ extension FutureState {
 // MARK: - Requests
 
 extension FutureState {
-  /// What comes to a future from one of its consumers, or from nobody.
+  /// What comes to a future from its consumers, or from nobody.
   struct Arrival {
     /// What is asked, if anything is.
     var request: CancelRequest?
-    /// What becomes of the asker's interest.
-    var departure = Departure.stays
-    /// Whether the asker is counted as a consumer here.
-    var isFromConsumer: Bool
-  }
-
-  /// What becomes of the interest of one consumer.
-  enum Departure {
-    /// It waits for what comes back, and wants it.
-    case stays
-    /// It still waits but wants nothing (law 10).
-    case losesInterest
-    /// It leaves the list.
-    case leaves
+    /// How many of its consumers it comes from.
+    var askers = 0
+    /// How many of those do not want the value any more.
+    var leavers = 0
   }
 
   /// What an arrival met, and how it goes on upstream.
   struct Landing {
     /// What the request met; nil where nothing was asked.
     var reception: Reception?
-    /// The asker does not count as a consumer any more.
-    var uncountsAsker = false
+    /// No asker counts as a consumer any more, because the request stopped here.
+    var uncountsAll = false
     /// What this future waits for must hear of it.
     var goesOn = false
     /// What they are asked, if anything.
     var forwarded: CancelRequest?
     /// What becomes of this future's interest in them.
-    var departure = Departure.stays
+    var departure = Wave.Departure.stays
   }
 
   /// What a request meets at one future.
@@ -119,19 +109,17 @@ extension FutureState {
   mutating func receive(_ arrival: Arrival) -> Landing {
     var landing = Landing()
     if let request = arrival.request {
-      landing.reception = receive(request, others: Int(consumers) - (arrival.isFromConsumer ? 1 : 0))
+      landing.reception = receive(request, others: Int(consumers) - arrival.askers)
     }
     guard isPending else { return landing }
-    var isWithheld: Bool { if case .withheld? = landing.reception { true } else { false } }
-    if arrival.isFromConsumer, arrival.departure != .stays || isWithheld {
-      landing.uncountsAsker = true
-      consumers -= 1
-      if consumers == 0 {
-        isAbandoned = true
-        landing.goesOn = true
-        landing.departure = .losesInterest
-        if let delivered = receiveWithheld() { landing.reception = delivered }
-      }
+    if case .withheld? = landing.reception { landing.uncountsAll = true }
+    let uncounted = landing.uncountsAll ? arrival.askers : arrival.leavers
+    consumers -= Int32(uncounted)
+    if uncounted > 0, consumers == 0 {
+      isAbandoned = true
+      landing.goesOn = true
+      landing.departure = .losesInterest
+      if let delivered = receiveWithheld() { landing.reception = delivered }
     }
     if case .applied(let request, let effect)? = landing.reception { go(on: effect, of: request, &landing) }
     return landing

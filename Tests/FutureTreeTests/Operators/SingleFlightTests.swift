@@ -142,7 +142,10 @@ struct SingleFlightTests {
     let callers = Locked<[Future<Int>]>([])
 
     Future.succeeded(0).observe { [flights] _ in
-      for value in 1...2 { callers.withLock { $0.append(flights.load("key") { .succeeded(value) }) } }
+      for value in 1...2 {
+        let caller = flights.load("key") { .succeeded(value) }
+        callers.withLock { $0.append(caller) }
+      }
     }
 
     #expect(callers.value.states() == ["success(1)", "success(2)"])

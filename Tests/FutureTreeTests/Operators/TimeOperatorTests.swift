@@ -210,16 +210,19 @@ struct AfterTests {
     #expect(tick.outcomeIfCompleted?.ending == .failed)
   }
 
-  @Test("the clock of the machine and one of Swift call back, and not what was cancelled")
+  @Test("the clock of the machine and one of Swift call back, and what was cancelled is released")
   func systemClock() async throws {
-    let log = Recorder()
-    let cancelled = SystemClock().schedule(after: .milliseconds(1)) { log("cancelled") }
-    cancelled.cancel()
+    let census = Census()
+    let timer = SystemClock().schedule(after: .seconds(3600)) { [probe = census.probe()] in probe.touch() }
+    timer.cancel()
 
-    _ = await Future.after(.milliseconds(2)).outcome
-    _ = await Future.after(.zero, clock: ClockAdapter(ContinuousClock())).outcome
+    let outcomes = await [
+      Future.after(.milliseconds(1)).outcome.ending,
+      Future.after(.milliseconds(1), clock: ClockAdapter(ContinuousClock())).outcome.ending,
+    ]
 
-    #expect(log.entries == [])
+    #expect(outcomes == [.succeeded, .succeeded])
+    #expect(census.alive == 0)
   }
 }
 

@@ -66,7 +66,7 @@ import Testing
       _ = state.receive(request(options, message), others: 1)
     }
 
-    let landing = state.receive(FutureState.Arrival(departure: .leaves, isFromConsumer: true))
+    let landing = state.receive(FutureState.Arrival(askers: 1, leavers: 1))
 
     #expect(landing.reception?.appliedMessage == "second")
     #expect(state.requests.withheld == nil)
@@ -87,7 +87,7 @@ import Testing
   func abandoned() {
     var state = wanted(by: 2)
 
-    let leaving = FutureState.Arrival(departure: .leaves, isFromConsumer: true)
+    let leaving = FutureState.Arrival(askers: 1, leavers: 1)
     let lostLast = [state.receive(leaving).goesOn, state.receive(leaving).goesOn]
     let wantedAgain = [state.consumerCame(), state.consumerCame()]
 
@@ -119,7 +119,7 @@ import Testing
     {
       var state = FutureState(madeBy: .shielded)
 
-      let landing = state.receive(FutureState.Arrival(request: request(options), isFromConsumer: false))
+      let landing = state.receive(FutureState.Arrival(request: request(options)))
 
       #expect(landing.reception?.effect == .ends)
       #expect(landing.goesOn && landing.forwarded == nil)

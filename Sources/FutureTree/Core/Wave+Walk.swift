@@ -1,0 +1,163 @@
+/// The first part of a wave: interest is withdrawn, and every future that is reached learns of the request.
+///
+/// A future decides once, when everything that waits for it and that the wave can reach has decided: only then is it known
+/// who its *other* consumers are. In a chain that is so by itself. Where paths part, the wave surveys what it can reach.
+extension Wave {
+  mutating func walk(from starts: [Arrival]) {
+    var arrivals = starts
+    var isTarget = true
+    while arrivals.count == 1 {
+      arrivals = land(Arrivals(first: arrivals[0]), isTarget: isTarget)
+      isTarget = false
+    }
+    if !arrivals.isEmpty { walkInOrder(from: arrivals) }
+  }
+
+  /// Returns where the wave goes on.
+  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> [Arrival] {
+    let landing: Node.Landing
+    if imagination != nil {
+      landing = arrivals.node.imagine(arrivals, reachedAs: reached.count, in: &imagination!)
+    } else {
+      landing = arrivals.node.receive(arrivals, reachedAs: reached.count)
+      arrivals.forEach { if $0.departure == .losesInterest { $0.asker?.owner?.tellInterest() } }
+    }
+    record(landing, of: arrivals, isTarget: isTarget)
+    return landing.next
+  }
+
+  private mutating func record(_ landing: Node.Landing, of arrivals: Arrivals, isTarget: Bool) {
+    let node = arrivals.node
+    switch landing.reception {
+    case .tooLate(let ending):
+      if isTarget { first = .tooLate(ending) }
+    case .duplicate:
+      if isTarget { first = .duplicate }
+    case .withheld(let others):
+      if isTarget { first = .withheld(by: others) }
+      stopCount += 1
+      othersWaiting += others
+      arrivals.forEach { arrival in
+        guard let request = arrival.request, let asker = arrival.asker, arrival.departure != .leaves else { return }
+        stops.append(Stop(node: node, request: request, asker: asker, via: arrival.via))
+      }
+    case .applied(let request, let effect):
+      var vias: [Int] = []
+      arrivals.forEach { if $0.via >= 0 { vias.append($0.via) } }
+      reached.append(Reached(node: node, request: request, effect: effect, vias: vias))
+      if landing.hasEnded { ended.append((node, landing.ownsBody)) }
+    case nil:
+      break
+    }
+  }
+}
+
+// MARK: - Where paths part
+
+extension Wave {
+  private mutating func walkInOrder(from starts: [Arrival]) {
+    var survey = Survey(from: starts)
+    for start in starts { survey.arrive(start) }
+    survey.edgesAreDone(to: starts.map { ObjectIdentifier($0.node) })
+    while let arrivals = survey.next() {
+      for arrival in land(arrivals) { survey.arrive(arrival) }
+      survey.hasDecided(arrivals.node)
+    }
+  }
+}
+
+/// What a wave can reach, and in which order: each future after all that wait for it.
+///
+/// Other threads may change the tree between the survey and the walk. Then a future decides with what has come to it by
+/// then; what comes later comes to it as another arrival.
+private struct Survey {
+  private struct Place {
+    let node: Node
+    /// How many edges lead here on which something may still come.
+    var edges = 0
+    /// Where the wave may go on from here; nil while it is expected to stop here.
+    var upstream: [ObjectIdentifier]?
+    var arrivals: Wave.Arrivals?
+    var isQueued = false
+    var isDecided = false
+  }
+
+  private var places: [ObjectIdentifier: Place] = [:]
+  /// The futures in the order in which the survey came upon them.
+  private var found: [ObjectIdentifier] = []
+  private var ready: [ObjectIdentifier] = []
+  private var nextReady = 0
+
+  init(from starts: [Wave.Arrival]) {
+    // All that arrives in one wave asks the same, so that one request tells how far it can go.
+    let isForwardedAlways = starts.contains { $0.request?.options.reach == 3 }
+    var pending = starts.map(\.node)
+    var index = 0
+    while index < pending.count {
+      let node = pending[index]
+      index += 1
+      let id = ObjectIdentifier(node)
+      if places[id] == nil {
+        places[id] = Place(node: node)
+        found.append(id)
+      }
+      places[id]!.edges += 1
+      guard places[id]!.upstream == nil else { continue }
+      let (consumers, isShared, links) = node.lock.withLock {
+        (Int(node.state.consumers), node.state.isShared, node.state.isPending ? node.waitsFor : [])
+      }
+      // It goes on from here only if all that want this future take part in the wave, or if it stops for nobody.
+      guard places[id]!.edges >= consumers || isForwardedAlways && !isShared else { continue }
+      places[id]!.upstream = links.map { ObjectIdentifier($0.node) }
+      pending += links.map(\.node)
+    }
+  }
+
+  /// Something has come to a future.
+  mutating func arrive(_ arrival: Wave.Arrival) {
+    let id = ObjectIdentifier(arrival.node)
+    if places[id] == nil {
+      places[id] = Place(node: arrival.node)
+      found.append(id)
+    }
+    if places[id]!.arrivals == nil {
+      places[id]!.arrivals = Wave.Arrivals(first: arrival)
+    } else {
+      places[id]!.arrivals!.others.append(arrival)
+    }
+    queueIfReady(id)
+  }
+
+  /// Nothing more comes on one edge to each of these futures, nor from those to which nothing has come at all.
+  mutating func edgesAreDone(to futures: [ObjectIdentifier]) {
+    var pending = futures
+    while let id = pending.popLast() {
+      places[id]!.edges -= 1
+      queueIfReady(id)
+      guard places[id]!.edges == 0, places[id]!.arrivals == nil, !places[id]!.isDecided else { continue }
+      pending += places[id]!.upstream ?? []
+    }
+  }
+
+  /// The future whose turn it is, with all that has come to it.
+  mutating func next() -> Wave.Arrivals? {
+    if nextReady == ready.count, let late = found.first(where: { places[$0]!.arrivals != nil }) { ready.append(late) }
+    guard nextReady < ready.count else { return nil }
+    let id = ready[nextReady]
+    nextReady += 1
+    places[id]!.isQueued = false
+    places[id]!.isDecided = true
+    return places[id]!.arrivals.take()
+  }
+
+  /// A future has decided, and what it passes on has arrived.
+  mutating func hasDecided(_ node: Node) {
+    edgesAreDone(to: places[ObjectIdentifier(node)]!.upstream.take() ?? [])
+  }
+
+  private mutating func queueIfReady(_ id: ObjectIdentifier) {
+    guard places[id]!.edges <= 0, places[id]!.arrivals != nil, !places[id]!.isQueued else { return }
+    places[id]!.isQueued = true
+    ready.append(id)
+  }
+}
