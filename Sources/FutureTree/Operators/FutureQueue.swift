@@ -37,6 +37,7 @@ public final class FutureQueue: Sendable {
   ///
   /// - Parameter body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it. It must not
   ///   wait for what is added to the same queue later.
+  /// - Returns: a future of its own for this place in the queue, which ends as the future of `body` does.
   /// - Complexity: O(1), leaving the queue included.
   @discardableResult
   public func add<Value>(_ body: @escaping @Sendable () throws -> Future<Value>) -> Future<Value> {

@@ -263,38 +263,4 @@ struct FutureQueueTests {
 
     #expect(census.alive == 0)
   }
-
-  @Test("200,000 additions run in constant stack, behind one that waits", .timeLimit(.minutes(10)))
-  func deep() {
-    let log = Recorder()
-    onSmallStack {
-      let queue = FutureQueue()
-      let promise = Promise<Int>()
-      _ = queue.add { promise.future }
-      let sum = Locked(0)
-      for _ in 0..<200_000 {
-        queue.add {
-          sum.withLock { $0 += 1 }
-          return .succeeded(1)
-        }
-      }
-
-      promise.succeed(0)
-
-      log("\(sum.value), \(queue.waitingCount)")
-    }
-    #expect(log.entries == ["200000, 0"])
-  }
-
-  @Test("100,000 additions leave in linear time, in any order", .timeLimit(.minutes(10)))
-  func leaveInAnyOrder() {
-    let (gate, _) = add("gate")
-    let futures = (0..<100_000).map { _ in queue.add { .succeeded(1) } }
-
-    for future in futures.shuffled() { future.cancel() }
-
-    #expect(queue.waitingCount == 0)
-    gate.succeed(1)
-    #expect(futures.allSatisfy { $0.state == "cancelled" })
-  }
 }

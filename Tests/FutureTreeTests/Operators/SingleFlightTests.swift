@@ -205,14 +205,17 @@ struct SingleFlightTests {
       func hash(into hasher: inout Hasher) {}
     }
     let flights = SingleFlight<Key, Int>()
-    let promise = Promise<Int>()
-    _ = flights.load(Key(probe: Probe { [log] in onAnotherThread { log("count: \(flights.count)") } })) {
-      promise.future
+    let promises = (1...2).map { _ in Promise<Int>() }
+    func load(_ index: Int) -> Future<Int> {
+      let probe = Probe { [log] in onAnotherThread { log("\(index) freed, \(flights.count)") } }
+      return flights.load(Key(probe: probe)) { promises[index].future }
     }
+    load(0).cancel()
+    _ = load(1)  // Takes the place of the first, whose key stays.
 
-    promise.succeed(1)
+    for promise in promises { promise.succeed(1) }
 
-    #expect(log.entries == ["count: 0"])
+    #expect(log.entries.sorted() == ["0 freed, 0", "1 freed, 0"])
   }
 
   @Test("dropping it cancels nothing")
