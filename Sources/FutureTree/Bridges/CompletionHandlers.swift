@@ -6,14 +6,6 @@ extension Future {
 
   /// A completion handler that reports a value or an error.
   public typealias OptionalsHandler = @Sendable (Value?, (any Error)?) -> Void
-
-  /// Whether an error of a foreign call means that the call was cancelled.
-  public typealias CancellationTest = @Sendable (any Error) -> Bool
-
-  /// The test that is used where none is given: `CancellationError` and `FutureCancelled` mean a cancellation.
-  public static var isCancellation: CancellationTest {
-    { error in error is CancellationError || error is FutureCancelled }
-  }
 }
 
 // MARK: - Calls that cannot be cancelled
@@ -31,11 +23,13 @@ extension Future {
   ///
   /// - Parameter start: makes the call; it is called once, now. What it throws ends the future. Errors that are
   ///   `CancellationError` or `FutureCancelled`, thrown or reported, end it `.cancelled`.
+  /// - Returns: a future that the call completes, on the thread where it reports.
+  /// - Complexity: O(1).
   public static func wrapping(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping ResultHandler) throws -> Void
   ) -> Future {
     let promise = Promise<Value>(fileID: fileID, line: line)
-    _ = promise.start(isCancellation) { try start { promise.complete($0, isCancellation) } }
+    _ = promise.start(meansCancellation) { try start { promise.complete($0, meansCancellation) } }
     return promise.future
   }
 
@@ -81,12 +75,16 @@ extension Future {
   /// - Parameters:
   ///   - start: makes the call and returns it; it is called once, now. What it throws ends the future.
   ///   - cancel: cancels the call. It runs outside every lock, where the request is made.
-  ///   - isCancellation: whether an error that is reported or thrown means that the call was cancelled.
+  ///   - isCancellation: whether an error that is reported or thrown means that the call was cancelled; where it is not
+  ///     given, `CancellationError` and `FutureCancelled` do.
+  /// - Returns: a future that the call completes, on the thread where it reports.
+  /// - Complexity: O(1).
   public static func wrapping<Call: Sendable>(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping ResultHandler) throws -> Call,
-    cancel: @escaping @Sendable (Call) -> Void, isCancellation: @escaping CancellationTest = isCancellation
+    cancel: @escaping @Sendable (Call) -> Void, isCancellation: (@Sendable (any Error) -> Bool)? = nil
   ) -> Future {
     let promise = Promise<Value>(fileID: fileID, line: line)
+    let isCancellation = isCancellation ?? meansCancellation
     let call = promise.start(isCancellation) { try start { promise.complete($0, isCancellation) } }
     if let call {
       promise.onRequestCancel { _ in
@@ -111,7 +109,7 @@ extension Future {
   @_disfavoredOverload
   public static func wrapping<Call: Sendable>(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping OptionalsHandler) throws -> Call,
-    cancel: @escaping @Sendable (Call) -> Void, isCancellation: @escaping CancellationTest = isCancellation
+    cancel: @escaping @Sendable (Call) -> Void, isCancellation: (@Sendable (any Error) -> Bool)? = nil
   ) -> Future {
     wrapping(
       fileID: fileID, line: line, { completion in try start { value, error in completion(result(value, error)) } },
@@ -122,6 +120,11 @@ extension Future {
     if let error { return .failure(error) }
     return value.map { .success($0) } ?? .failure(ReportedNothing())
   }
+}
+
+/// The test that is used where none is given.
+private let meansCancellation: @Sendable (any Error) -> Bool = { error in
+  error is CancellationError || error is FutureCancelled
 }
 
 extension Promise {

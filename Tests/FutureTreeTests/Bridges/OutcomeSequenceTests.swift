@@ -221,16 +221,16 @@ struct OutcomeSequenceTests {
     let remaining = Promise<Probe>()
     let sequence = Locked<OutcomeSequence<Probe>?>(
       Future.outcomes(of: promises.map(\.future) + [remaining.future]))
-    let task = executor.start {
+    let task = executor.start { [log] in
       var iterator = sequence.withLock { $0.take() }?.makeAsyncIterator()
-      while (try? await iterator?.next()) != nil {}
+      while (try? await iterator?.next()?.index) != nil { log("\(census.alive)") }
     }
 
     while let promise = promises.popLast() { promise.succeed(census.probe()) }
     #expect(census.alive == 3)
     executor.runAll()
 
-    #expect(census.alive == 0)
+    #expect(log.entries == ["2", "1", "0"])
     withExtendedLifetime((task, remaining)) {}
   }
 

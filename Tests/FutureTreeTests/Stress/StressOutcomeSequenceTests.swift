@@ -1,0 +1,54 @@
+import FutureTree
+import Testing
+
+@Suite("Stress: the outcomes of several futures", .serialized)
+struct StressOutcomeSequenceTests {
+  static let rounds = 2_000
+
+  @Test("iterate ∥ complete from two sides: every outcome comes once")
+  func completes() async throws {
+    for _ in 0..<Self.rounds {
+      let promises = (0..<6).map { _ in Promise<Int>() }
+      let futures = promises.map(\.future)
+      let task = Task {
+        var indices: [Int] = []
+        for try await completion in Future.outcomes(of: futures) { indices.append(completion.index) }
+        return indices.sorted()
+      }
+      async let left: Void = { for promise in promises { promise.succeed(1) } }()
+      async let right: Void = { for promise in promises.reversed() { promise.succeed(2) } }()
+      _ = await (left, right)
+      #expect(try await task.value == [0, 1, 2, 3, 4, 5])
+    }
+  }
+
+  @Test("iterate ∥ cancel the task ∥ complete one: it ends, and asks what is left exactly once")
+  func cancelled() async {
+    for _ in 0..<Self.rounds {
+      let first = Promise<Int>()
+      let second = Promise<Int>()
+      let handled = Recorder()
+      second.onRequestCancel { _ in
+        handled("asked")
+        return .continue
+      }
+      let futures = [first.future, second.future]
+      let task = Task {
+        var count = 0
+        do {
+          for try await _ in Future.outcomes(of: futures) { count += 1 }
+          return -1
+        } catch {
+          return count
+        }
+      }
+      async let cancelled: Void = task.cancel()
+      async let completed: Bool = first.succeed(1)
+      let count = await task.value
+      _ = await (cancelled, completed)
+      #expect(count == 0 || count == 1)
+      #expect(handled.entries == ["asked"])
+      withExtendedLifetime(second) {}
+    }
+  }
+}
