@@ -46,7 +46,10 @@ extension CancellationToken {
   /// Calls `body` with the reason when the source is cancelled; now, if that has happened.
   @discardableResult
   public func register(_ body: @escaping @Sendable (CancellationReason) -> Void) -> CancellationRegistration {
-    handle?.state.register(body) ?? CancellationRegistration(entry: nil, state: nil)
+    // A state without a handle leaves its parents: the handle must live until the body is listed.
+    withExtendedLifetime(handle) {
+      handle?.state.register(body) ?? CancellationRegistration(entry: nil, state: nil)
+    }
   }
 }
 

@@ -31,7 +31,10 @@ public final class CancellationTokenSource: Sendable {
   ///
   /// - Complexity: O(tokens).
   public init(linkedTo tokens: [CancellationToken]) {
-    handle = CancellationTokenHandle(CancellationTokenState(linkedTo: tokens.compactMap { $0.handle?.state }))
+    // A state without a handle leaves its parents: the handles must live until this one is listed.
+    handle = withExtendedLifetime(tokens) {
+      CancellationTokenHandle(CancellationTokenState(linkedTo: tokens.compactMap { $0.handle?.state }))
+    }
   }
 
   /// What operations are given: the same token each time.
