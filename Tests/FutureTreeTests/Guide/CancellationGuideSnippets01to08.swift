@@ -1,0 +1,202 @@
+import FutureTree
+import Testing
+
+/// The code of the guide *Cancellation*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Cancellation, laws 1 to 8")
+struct CancellationGuideSnippets01to08 {
+  private let print = Transcript()
+
+  @Test("law 1")
+  func law1() {
+    // guide 1
+    let download = Promise<String>()
+    download.onRequestCancel { request in
+      print("asked: \(request.reason.message)")  // asked: the tab was closed
+      return .continue
+    }
+    let title = download.future.map { $0.uppercased() }
+
+    print(download.future.cancel(reason: "the tab was closed"))  // delivered to 1 handler, reached 1 future
+    print(download.succeed("a page"))  // true; the value was faster
+    print(download.completeCancelled())  // false; a future completes once
+    title.observe { print($0) }  // success("A PAGE")
+    // end
+
+    #expect(
+      print.lines == [
+        "asked: the tab was closed", "delivered to 1 handler, reached 1 future", "true", "false", "success(\"A PAGE\")",
+      ])
+  }
+
+  @Test("law 2")
+  func law2() {
+    // guide 2
+    let (user, posts) = (Promise<String>(), Promise<[String]>())
+    user.onRequestCancel { _ in .complete(.cancelled) }
+    posts.onRequestCancel { _ in .continue }
+    let page = Future.zip(user.future, posts.future)
+    let greeting = user.future.map { "Hello, \($0)" }
+
+    print(page.cancel())  // delivered to 2 handlers, reached 3 futures
+    page.observe { print("page \($0.ending)") }  // page cancelled
+    greeting.observe { print("greeting \($0.ending)") }  // greeting cancelled
+    print(posts.future.isCompleted)  // false; its handler said that the work goes on
+    // end
+
+    #expect(
+      print.lines == [
+        "delivered to 2 handlers, reached 3 futures", "page cancelled", "greeting cancelled", "false",
+      ])
+    #expect(greeting.cancelRequest == nil)
+  }
+
+  @Test("law 3")
+  func law3() {
+    // guide 3
+    let download = Promise<String>()
+    download.onRequestCancel { request in
+      print("asked: \(request.reason.message)")  // asked: the tab was closed
+      return .complete(.cancelled)
+    }
+    let title = download.future.map { $0.uppercased() }
+    let headline = title.map { "\($0)!" }
+    let size = download.future.map { $0.count }
+
+    let first = headline.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
+    print(first)  // withheld by 1 other, reached 3 futures
+    print(title.isCompleted, headline.isCompleted, download.future.isCompleted)  // true true false
+    let second = size.cancel(.doNotForwardIfOthersWaiting, reason: "the app was closed")
+    print(second)  // delivered to 1 handler, reached 2 futures
+    // end
+
+    #expect(
+      print.lines == [
+        "withheld by 1 other, reached 3 futures", "true true false", "asked: the tab was closed",
+        "delivered to 1 handler, reached 2 futures",
+      ])
+    #expect([title, headline].states() == ["cancelled", "cancelled"])
+    #expect(size.state == "cancelled")
+  }
+
+  @Test("law 4")
+  func law4() {
+    // guide 4
+    let download = Promise<String>()
+    download.onRequestCancel { request in
+      print("asked: \(request.options)")  // asked: [doNotForwardRequest]
+      return .continue
+    }
+    let title = download.future.map { $0.uppercased() }
+
+    print(title.cancel(.doNotForwardRequest))  // completed at once, reached 1 future
+    print(download.cancelRequest == nil)  // true; nobody above was asked
+    print(download.future.cancel(.doNotForwardRequest))  // delivered to 1 handler, reached 1 future
+    print(download.future.cancel())  // stored, no handler yet, reached 1 future; it is no duplicate
+    // end
+
+    #expect(
+      print.lines == [
+        "completed at once, reached 1 future", "true", "asked: [doNotForwardRequest]",
+        "delivered to 1 handler, reached 1 future", "stored, no handler yet, reached 1 future",
+      ])
+    #expect(title.state == "cancelled")
+  }
+
+  @Test("law 5")
+  func law5() {
+    // guide 5
+    let download = Promise<String>()
+    download.onRequestCancel { request in
+      print("asked: \(request.options)")  // asked: []
+      return .continue
+    }
+    let title = download.future.map { $0.uppercased() }
+
+    print(title.cancel(.forceImmediately))  // completed at once, reached 2 futures
+    print(title.isCompleted, download.future.isCompleted)  // true false; the download was asked without the force
+    print(download.future.cancel(.forceImmediately))  // completed at once, reached 1 future
+    print(download.succeed("a page"))  // false
+    // end
+
+    #expect(
+      print.lines == [
+        "asked: []", "completed at once, reached 2 futures", "true false", "completed at once, reached 1 future",
+        "false",
+      ])
+  }
+
+  @Test("law 6")
+  func law6() {
+    // guide 6
+    let login = Promise<String>()
+    login.onRequestCancel { request in
+      print("asked: \(request.reason.message)")  // asked: the inbox was closed
+      return .complete(.cancelled)
+    }
+    let session = login.future.shared()
+    let inbox = session.map { "inbox of \($0)" }
+    let calendar = session.map { "calendar of \($0)" }
+
+    print(inbox.cancel(reason: "the inbox was closed"))  // withheld by 1 other, reached 2 futures
+    print(inbox.isCompleted, session.isCompleted)  // true false
+    print(calendar.cancel(reason: "the calendar was closed"))  // delivered to 1 handler, reached 2 futures
+    // end
+
+    #expect(
+      print.lines == [
+        "withheld by 1 other, reached 2 futures", "true false", "asked: the inbox was closed",
+        "delivered to 1 handler, reached 2 futures",
+      ])
+    #expect([inbox, calendar].states() == ["cancelled", "cancelled"])
+  }
+
+  @Test("law 7")
+  func law7() {
+    // guide 7
+    let (search, page, upload) = (Promise<String>(), Promise<String>(), Promise<String>())
+    let partsDeleted = Promise<Void>()
+    search.onRequestCancel { _ in .complete(.cancelled) }
+    page.onRequestCancel { _ in .complete(.completeUsing(.succeeded("yesterday's page"))) }
+    upload.onRequestCancel { request in
+      partsDeleted.future.observe { _ in request.complete(.cancelled(request.reason)) }
+      return .continue
+    }
+
+    for promise in [search, page, upload] { promise.future.cancel() }
+    search.future.observe { print("search \($0.ending)") }  // search cancelled
+    page.future.observe { print("page \($0)") }  // page success("yesterday\'s page")
+    partsDeleted.succeed()
+    upload.future.observe { print("upload \($0.ending)") }  // upload cancelled
+    // end
+
+    #expect(
+      print.lines == [
+        "search cancelled", "page success(\"yesterday\\'s page\")", "upload cancelled",
+      ])
+  }
+
+  @Test("law 8")
+  func law8() {
+    // guide 8
+    let (login, inbox) = (Promise<String>(), Promise<String>())
+    let mail = login.future.ensure { print("login over") }  // login over
+    print(mail.cancel(reason: "left"))  // stored, no handler yet, reached 2 futures
+
+    login.onRequestCancel { request in
+      print("login asked: \(request.reason.message)")  // login asked: left
+      return .continue
+    }
+    inbox.onRequestCancel { request in
+      print("inbox asked: \(request.reason.message)")  // inbox asked: left
+      return .complete(.cancelled)
+    }
+    login.complete(.completeUsing(inbox.future))
+    // end
+
+    #expect(
+      print.lines == [
+        "stored, no handler yet, reached 2 futures", "login asked: left", "inbox asked: left", "login over",
+      ])
+    #expect(mail.state == "cancelled")
+  }
+}

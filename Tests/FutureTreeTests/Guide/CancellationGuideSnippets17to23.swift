@@ -1,0 +1,127 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+/// The code of the guide *Cancellation*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Cancellation, laws 17 to 23")
+struct CancellationGuideSnippets17to23 {
+  private let print = Transcript()
+
+  @Test("law 17")
+  func law17() {
+    // guide 17
+    let download = Promise<String>()
+    let title = download.future.map { $0.uppercased() }
+    let size = download.future.map { $0.count }
+
+    print(title.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 2 futures
+    print(size.cancel(.doNotForwardRequest))  // completed at once, reached 1 future
+    print(title.cancel())  // stored, no handler yet, reached 2 futures
+    print(title.cancel())  // duplicate, reached 1 future
+    download.onRequestCancel { _ in .complete(.cancelled) }
+    let receipt = title.cancel()
+    print(receipt)  // too late, it had been cancelled, reached 1 future
+    print(receipt.effect == .tooLate(.cancelled), receipt.reached, receipt.handlers)  // true 1 0
+    // end
+
+    #expect(
+      print.lines == [
+        "withheld by 1 other, reached 2 futures", "completed at once, reached 1 future",
+        "stored, no handler yet, reached 2 futures", "duplicate, reached 1 future",
+        "too late, it had been cancelled, reached 1 future", "true 1 0",
+      ])
+  }
+
+  @Test("law 18")
+  func law18() {
+    // guide 18
+    let download = Promise<String>()
+    download.onRequestCancel { request in
+      print("handler: \(request.reason.message)")  // handler: the tab was closed
+      return .complete(.cancelled)
+    }
+    let title = download.future.map { $0.uppercased() }
+
+    let line: UInt = #line + 1
+    title.cancel(reason: "the tab was closed")
+    title.onCancel { reason in print(reason.message, reason.line == line) }  // the tab was closed true
+    // end
+
+    #expect(print.lines == ["handler: the tab was closed", "the tab was closed true"])
+    #expect(title.reason?.fileID == #fileID)
+  }
+
+  @Test("law 19")
+  func law19() {
+    // guide 19
+    let (first, second) = (Promise<Int>(), Promise<Int>())
+    second.future.observe { print("second: \($0)") }  // second: success(2)
+    first.future.observe { outcome in
+      print("first: \(outcome)")  // first: success(1)
+      second.succeed(2)
+      print(second.future.isCompleted)  // true; its observer has not heard of it yet
+    }
+
+    first.succeed(1)
+    // end
+
+    #expect(print.lines == ["first: success(1)", "true", "second: success(2)"])
+  }
+
+  @Test("law 20")
+  func law20() {
+    // guide 20
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .complete(.cancelled) }
+    var last = promise.future
+    for _ in 1...100_000 { last = last.map { $0 + 1 } }
+
+    print(last.cancel())  // delivered to 1 handler, reached 100001 futures
+    last.observe { print($0.ending) }  // cancelled
+    // end
+
+    #expect(print.lines == ["delivered to 1 handler, reached 100001 futures", "cancelled"])
+  }
+
+  @Test("law 21")
+  func law21() {
+    // guide 21
+    let session = Promise<String>()
+    for number in 1...1_000 {
+      session.future.map { "\($0), request \(number)" }.cancel(.doNotForwardRequest)
+      session.future.observe { _ in }.end()
+      session.onRequestCancel { _ in .continue }.end()
+    }
+    let request = session.future.map { "\($0), the last request" }
+
+    print(session.future.tree().entries.count)  // 2; the session and the last request
+    session.succeed("session")
+    print(request.tree().entries.count)  // 1; a future that has completed holds no upstream
+    // end
+
+    #expect(print.lines == ["2", "1"])
+  }
+
+  @Test("law 23")
+  func law23() {
+    // guide 23
+    let (near, far, slow) = (Promise<String>(), Promise<String>(), Promise<String>())
+    for promise in [far, slow] {
+      promise.onRequestCancel { request in
+        print("let go: \(request.reason.message)")
+        return .continue
+      }
+    }
+    let page = Future.race([near.future, far.future])
+    near.succeed("a page")
+    page.observe { print($0) }  // success("a page")
+
+    let clock = ManualClock()
+    let limited = slow.future.timeout(after: .seconds(5), clock: clock)
+    clock.advance(by: .seconds(5))
+    limited.onFailure { print($0) }  // No outcome within 5.0 seconds.
+    // end
+
+    #expect(print.lines == ["let go: x", "success(\"a page\")", "let go: y", "No outcome within 5.0 seconds."])
+  }
+}
