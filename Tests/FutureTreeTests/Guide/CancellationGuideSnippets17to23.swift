@@ -113,15 +113,19 @@ struct CancellationGuideSnippets17to23 {
       }
     }
     let page = Future.race([near.future, far.future])
-    near.succeed("a page")
+    near.succeed("a page")  // let go: `race` was decided without this one
     page.observe { print($0) }  // success("a page")
 
     let clock = ManualClock()
     let limited = slow.future.timeout(after: .seconds(5), clock: clock)
-    clock.advance(by: .seconds(5))
+    clock.advance(by: .seconds(5))  // let go: timed out after 5.0 seconds
     limited.onFailure { print($0) }  // No outcome within 5.0 seconds.
     // end
 
-    #expect(print.lines == ["let go: x", "success(\"a page\")", "let go: y", "No outcome within 5.0 seconds."])
+    #expect(
+      print.lines == [
+        "let go: `race` was decided without this one", "success(\"a page\")", "let go: timed out after 5.0 seconds",
+        "No outcome within 5.0 seconds.",
+      ])
   }
 }
