@@ -102,6 +102,27 @@ struct CancellationGuideSnippets17to23 {
     #expect(print.lines == ["2", "1"])
   }
 
+  @Test("law 22")
+  func law22() {
+    // guide 22
+    let (header, queue) = (Promise<String>(), FutureQueue())
+    header.onRequestCancel { _ in .continue }
+    let first = queue.add { header.future }
+    let second = queue.add { Future.succeeded("body") }
+    let third = queue.add { Future.succeeded("index") }
+
+    print(first.previewCancel(.doNotForwardIfOthersWaiting))  // delivered to 1 handler, reached 2 futures
+    second.cancel(reason: "no body")
+    second.observe { print($0.ending) }  // cancelled
+    print(header.cancelRequest == nil)  // true; what runs before it was not asked
+    header.succeed("header")
+    third.observe { print($0) }  // success("index")
+    // end
+
+    #expect(
+      print.lines == ["delivered to 1 handler, reached 2 futures", "cancelled", "true", "success(\"index\")"])
+  }
+
   @Test("law 23")
   func law23() {
     // guide 23

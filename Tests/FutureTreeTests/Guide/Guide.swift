@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+/// A page of the documentation whose code is compiled and run by the tests.
+///
+/// The code stands in the files `<name>GuideSnippets….swift` beside this one, between `// guide <label>` and `// end`.
+struct Guide: Sendable, CustomTestStringConvertible {
+  let name: String
+  /// How many laws the guide states: each in a section `## <number>. …`, with a drawing and the snippet of its number.
+  let laws: Int
+
+  init(_ name: String, laws: Int = 0) {
+    self.name = name
+    self.laws = laws
+  }
+
+  static let all = [Guide("FutureTree"), Guide("Cancellation", laws: 23)]
+
+  var testDescription: String { name }
+
+  func page() throws -> GuidePage {
+    let root = Guide.folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let file = root.appending(path: "Sources/FutureTree/FutureTree.docc/\(name).md")
+    return GuidePage(try String(contentsOf: file, encoding: .utf8))
+  }
+
+  func snippets() throws -> [GuideSnippet] {
+    try FileManager.default.contentsOfDirectory(at: Guide.folder, includingPropertiesForKeys: nil)
+      .filter { $0.lastPathComponent.hasPrefix("\(name)GuideSnippets") }
+      .sorted { $0.lastPathComponent < $1.lastPathComponent }
+      .flatMap { GuideSnippet.all(in: try String(contentsOf: $0, encoding: .utf8), file: $0.lastPathComponent) }
+  }
+
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+}
+
+/// What a guide says, as far as its tests look at it.
+struct GuidePage {
+  struct Block {
+    let section: String
+    let language: String
+    let line: Int
+    var text: String
+  }
+
+  private(set) var sections: [String] = []
+  private(set) var blocks: [Block] = []
+
+  init(_ text: String) {
+    var open: Block?
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      if line.hasPrefix("```") {
+        if let block = open {
+          blocks.append(block)
+          open = nil
+        } else {
+          open = Block(section: sections.last ?? "", language: String(line.dropFirst(3)), line: index + 1, text: "")
+        }
+      } else if open != nil {
+        open?.text += line + "\n"
+      } else if line.hasPrefix("## ") {
+        sections.append(String(line.dropFirst(3)))
+      }
+    }
+  }
+}
+
+/// The code of a guide in the tests, and what a test expects of it.
+struct GuideSnippet {
+  let label: String
+  let file: String
+  let line: Int
+  let text: String
+  /// What follows the snippet, up to the next or the end of the file.
+  var expectations: String
+
+  static func all(in source: String, file: String) -> [GuideSnippet] {
+    var snippets: [GuideSnippet] = []
+    var open: (label: String, line: Int, lines: [Substring])?
+    for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let words = line.split(separator: " ")
+      if words.count == 3, words[0] == "//", words[1] == "guide" {
+        open = (String(words[2]), index + 1, [])
+      } else if words == ["//", "end"], let snippet = open {
+        let text = dedented(snippet.lines)
+        snippets.append(
+          GuideSnippet(label: snippet.label, file: file, line: snippet.line, text: text, expectations: ""))
+        open = nil
+      } else if open != nil {
+        open?.lines.append(line)
+      } else if !snippets.isEmpty {
+        snippets[snippets.count - 1].expectations += line + "\n"
+      }
+    }
+    return snippets
+  }
+
+  private static func dedented(_ lines: [Substring]) -> String {
+    let indent = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+    return lines.map { $0.dropFirst(indent) + "\n" }.joined()
+  }
+
+  /// What the comments say that `print` prints: beside the call or below it, up to a semicolon.
+  var claims: [String] {
+    let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    return lines.indices.compactMap { index in
+      let parts = lines[index].components(separatedBy: "  // ")
+      guard parts[0].contains("print("), !parts[0].hasPrefix("//") else { return nil }
+      var comment = parts.count == 2 ? parts[1] : ""
+      if parts.count == 1, index + 1 < lines.count, lines[index + 1].hasPrefix("// ") {
+        comment = String(lines[index + 1].dropFirst(3))
+      }
+      return comment.split(separator: ";").first.map(String.init)
+    }
+  }
+}
