@@ -5,10 +5,12 @@ import Testing
 @Suite("Guide: FutureTree")
 struct FutureTreeGuideSnippets {
   private let print = Transcript()
+  private let downloads = Locked<[Promise<String>]>([])
 
   private func download(_ page: String) -> Future<String> {
     let promise = Promise<String>()
     promise.onRequestCancel { _ in .complete(.cancelled) }
+    downloads.withLock { $0.append(promise) }
     return promise.future
   }
 
