@@ -42,9 +42,9 @@ struct CancellationGuideSnippets17to23 {
     }
     let title = download.future.map { $0.uppercased() }
 
-    let line: UInt = #line + 1
-    title.cancel(reason: "the tab was closed")
+    let line: UInt = #line + 2
     title.onCancel { reason in print(reason.message, reason.line == line) }  // the tab was closed true
+    title.cancel(reason: "the tab was closed")
     // end
 
     #expect(print.lines == ["handler: the tab was closed", "the tab was closed true"])
