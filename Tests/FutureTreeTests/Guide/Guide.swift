@@ -14,14 +14,20 @@ struct Guide: Sendable, CustomTestStringConvertible {
     self.laws = laws
   }
 
-  static let all = [Guide("FutureTree"), Guide("Cancellation", laws: 23)]
+  static let all = [Guide("Cancellation", laws: 23), Guide("FutureTree")]
+
+  /// The names of the pages that are there.
+  static func pageNames() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(at: documentation, includingPropertiesForKeys: nil)
+      .filter { $0.pathExtension == "md" }
+      .map { $0.deletingPathExtension().lastPathComponent }
+      .sorted()
+  }
 
   var testDescription: String { name }
 
   func page() throws -> GuidePage {
-    let root = Guide.folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let file = root.appending(path: "Sources/FutureTree/FutureTree.docc/\(name).md")
-    return GuidePage(try String(contentsOf: file, encoding: .utf8))
+    GuidePage(try String(contentsOf: Guide.documentation.appending(path: "\(name).md"), encoding: .utf8))
   }
 
   func snippets() throws -> [GuideSnippet] {
@@ -32,6 +38,7 @@ struct Guide: Sendable, CustomTestStringConvertible {
   }
 
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+  private static let documentation = folder.appending(path: "../../../Sources/FutureTree/FutureTree.docc").standardized
 }
 
 /// What a guide says, as far as its tests look at it.
@@ -77,21 +84,26 @@ struct GuideSnippet {
   static func all(in source: String, file: String) -> [GuideSnippet] {
     var snippets: [GuideSnippet] = []
     var open: (label: String, line: Int, lines: [Substring])?
+    func close() {
+      guard let snippet = open else { return }
+      let text = dedented(snippet.lines)
+      snippets.append(GuideSnippet(label: snippet.label, file: file, line: snippet.line, text: text, expectations: ""))
+      open = nil
+    }
     for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let words = line.split(separator: " ")
       if words.count == 3, words[0] == "//", words[1] == "guide" {
+        close()
         open = (String(words[2]), index + 1, [])
-      } else if words == ["//", "end"], let snippet = open {
-        let text = dedented(snippet.lines)
-        snippets.append(
-          GuideSnippet(label: snippet.label, file: file, line: snippet.line, text: text, expectations: ""))
-        open = nil
+      } else if words == ["//", "end"] {
+        close()
       } else if open != nil {
         open?.lines.append(line)
       } else if !snippets.isEmpty {
         snippets[snippets.count - 1].expectations += line + "\n"
       }
     }
+    close()  // A snippet without its end is one as well, and is in no guide.
     return snippets
   }
 

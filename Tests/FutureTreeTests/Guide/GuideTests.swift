@@ -8,6 +8,11 @@ struct GuideTests {
     #expect(problems(of: guide, page: try guide.page(), snippets: try guide.snippets()) == [])
   }
 
+  @Test("every page of the documentation is in the list of guides")
+  func complete() throws {
+    #expect(try Guide.pageNames() == Guide.all.map(\.name).sorted())
+  }
+
   @Test("a guide that is in order has no problems")
   func inOrder() {
     let page = "# Guide\n\n## 1. First\n\n```text\n●\n```\n\n```swift\nlet a = 1\n\nprint(a)  // 1; one\n```\n"
