@@ -80,8 +80,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     lock.withLock { waiting += 1 }
   }
 
-  /// Whether a request to cancel took effect here: what has not begun does not begin (law 11).
-  final var wasAsked: Bool { lock.withLock { state.requests.asked != nil } }
+  /// What was asked of this future: then what has not begun does not begin (law 11).
+  final var asked: CancelRequest? { lock.withLock { state.requests.asked } }
 
   /// Why those that are left are let go of when a join is decided.
   private static func leaving(madeBy: Operator) -> CancelRequest {
@@ -174,7 +174,7 @@ extension Node {
     switch outcome {
     case .success(let value): endLocked(succeeding: value)
     case .failure(let error): endLocked(failing: error)
-    case .cancelled(let reason): endCancelled(reason)
+    case .cancelled(let reason): endLocked(cancelled: reason)
     }
   }
 }

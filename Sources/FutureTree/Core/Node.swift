@@ -143,6 +143,11 @@ extension Node {
     end(.failed, storing: error, as: (any Error).self)
   }
 
+  /// Ends `.cancelled`, with the reason as it is. Called under the lock.
+  func endLocked(cancelled reason: CancellationReason) -> Bool {
+    end(.cancelled, storing: reason, as: CancellationReason.self)
+  }
+
   /// Ends `.cancelled` early. Called under the lock.
   func endCancelled(_ reason: CancellationReason) -> Bool {
     end(.cancelled, storing: actualReason(reason), as: CancellationReason.self)

@@ -44,8 +44,8 @@ extension Wave {
     case .applied(let request, let effect):
       var vias: [Int] = []
       arrivals.forEach { if $0.via >= 0 { vias.append($0.via) } }
+      if landing.hasEnded { ended.append(Ended(node: node, ownsBody: landing.ownsBody, index: reached.count)) }
       reached.append(Reached(node: node, request: request, effect: effect, vias: vias))
-      if landing.hasEnded { ended.append((node, landing.ownsBody)) }
     case nil:
       break
     }
@@ -131,7 +131,10 @@ private struct Survey {
   /// Nothing more comes on one edge to each of these futures, nor from those to which nothing has come at all.
   mutating func edgesAreDone(to futures: [ObjectIdentifier]) {
     var pending = futures
-    while let id = pending.popLast() {
+    var index = 0
+    while index < pending.count {
+      let id = pending[index]
+      index += 1
       places[id]!.edges -= 1
       queueIfReady(id)
       guard places[id]!.edges == 0, places[id]!.arrivals == nil, !places[id]!.isDecided else { continue }
@@ -141,18 +144,26 @@ private struct Survey {
 
   /// The future whose turn it is, with all that has come to it.
   mutating func next() -> Wave.Arrivals? {
-    if nextReady == ready.count, let late = found.first(where: { places[$0]!.arrivals != nil }) { ready.append(late) }
-    guard nextReady < ready.count else { return nil }
-    let id = ready[nextReady]
-    nextReady += 1
-    places[id]!.isQueued = false
-    places[id]!.isDecided = true
-    return places[id]!.arrivals.take()
+    while nextReady < ready.count || queueLate() {
+      let id = ready[nextReady]
+      nextReady += 1
+      places[id]!.isQueued = false
+      places[id]!.isDecided = true
+      if let arrivals = places[id]!.arrivals.take() { return arrivals }
+    }
+    return nil
   }
 
   /// A future has decided, and what it passes on has arrived.
   mutating func hasDecided(_ node: Node) {
     edgesAreDone(to: places[ObjectIdentifier(node)]!.upstream.take() ?? [])
+  }
+
+  /// Something has come to a future, but not all that the survey expected: the tree has changed, or is a circle.
+  private mutating func queueLate() -> Bool {
+    guard let late = found.first(where: { places[$0]!.arrivals != nil }) else { return false }
+    ready.append(late)
+    return true
   }
 
   private mutating func queueIfReady(_ id: ObjectIdentifier) {

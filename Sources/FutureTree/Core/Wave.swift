@@ -58,9 +58,17 @@ struct Wave {
     let via: Int
   }
 
+  /// A future that the wave has ended.
+  struct Ended {
+    let node: Node
+    let ownsBody: Bool
+    /// Its position among those that were reached, or -1.
+    let index: Int
+  }
+
   var reached: [Reached] = []
   var stops: [Stop] = []
-  var ended: [(node: Node, ownsBody: Bool)] = []
+  var ended: [Ended] = []
   /// What futures waited for that have ended early, and wait for nothing now.
   var left: [Node.Link] = []
   /// Set in a preview, which changes this in place of the futures.
@@ -117,8 +125,8 @@ extension Wave {
   private mutating func prune() {
     for stop in stops {
       left.append(Node.Link(node: stop.node, entry: stop.asker))
-      guard let consumer = stop.asker.owner, end(consumer, waitingFor: stop.node, reason: stop.request.reason),
-        stop.via >= 0
+      guard let consumer = stop.asker.owner,
+        end(consumer, waitingFor: stop.node, reason: stop.request.reason, index: stop.via), stop.via >= 0
       else { continue }
       endConsumers(of: stop.via)
     }
@@ -130,14 +138,18 @@ extension Wave {
     while let index = pending.popLast() {
       for via in reached[index].vias {
         let consumer = reached[via]
-        if end(consumer.node, waitingFor: reached[index].node, reason: consumer.request.reason) { pending.append(via) }
+        let hasEnded = end(
+          consumer.node, waitingFor: reached[index].node, reason: consumer.request.reason, index: via)
+        if hasEnded { pending.append(via) }
       }
     }
   }
 
-  private mutating func end(_ node: Node, waitingFor upstream: Node, reason: CancellationReason) -> Bool {
+  private mutating func end(
+    _ node: Node, waitingFor upstream: Node, reason: CancellationReason, index: Int
+  ) -> Bool {
     guard let end = node.endEarly(waitingFor: upstream, reason: reason) else { return false }
-    ended.append((node, end.ownsBody))
+    ended.append(Ended(node: node, ownsBody: end.ownsBody, index: index))
     left += end.left
     return true
   }
@@ -160,10 +172,12 @@ extension Wave {
     }
   }
 
-  private func deliver() {
-    for (node, ownsBody) in ended {
-      if ownsBody { Trampoline.turn(of: node, upstream: node, .endedEarly) }
-      Trampoline.tell(node)
+  /// As the handlers: what is furthest upstream first.
+  private mutating func deliver() {
+    if ended.count > 1 { ended.sort { $0.index > $1.index } }
+    for ended in ended {
+      if ended.ownsBody { Trampoline.turn(of: ended.node, upstream: ended.node, .endedEarly) }
+      Trampoline.tell(ended.node)
     }
   }
 

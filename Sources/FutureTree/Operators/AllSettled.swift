@@ -15,8 +15,8 @@ extension Future {
     guard !futures.isEmpty else { return .succeeded([]) }
     return JoinNode.future(.allSettled, of: futures.map(\.node)) { slot, _, isLast in
       guard isLast else { return .waits }
-      return .ends(
-        slot.join.wasAsked ? .cancelled(.unspecified) : .success(futures.map { $0.node.outcome(as: Value.self) }))
+      if let asked = slot.join.asked { return .ends(.cancelled(asked.reason)) }
+      return .ends(.success(futures.map { $0.node.outcome(as: Value.self) }))
     }
   }
 }

@@ -100,7 +100,9 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
     let outcome: Outcome<Value> =
       upstream === self ? .cancelled(cancellationReason) : upstream.outcome(as: Value.self)
     body(outcome)
-    return upstream !== self && resolve(Completion(outcome))
+    guard upstream !== self else { return false }
+    if case .success(let value) = outcome { return succeed(value) }
+    return pass(upstream)
   }
 }
 

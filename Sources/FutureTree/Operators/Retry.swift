@@ -36,7 +36,7 @@ extension Future {
         progress.value = (attempt + 1, false)
         return .waitsFor(begin(attempt + 1))
       }
-      guard case .failure(let error) = input.outcome(as: Value.self), !slot.join.wasAsked,
+      guard case .failure(let error) = input.outcome(as: Value.self), slot.join.asked == nil,
         let delay = policy.delay(after: attempt, error: error)
       else { return .ends(input.outcome(as: Value.self)) }
       progress.value = (attempt, true)

@@ -32,8 +32,8 @@ extension Future {
     }
     let join = JoinNode<[Value]>(.traverse) { slot, input, _ in
       let outcome = input.outcome(as: Value.self)
-      let wasAsked = slot.join.wasAsked
-      switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, wasAsked: wasAsked) }) {
+      let asked = slot.join.asked
+      switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, asked: asked) }) {
       case .begins(let index): return .waitsFor(begin(index))
       case .waits: return .waits
       case .ends(let outcome): return .ends(outcome)
@@ -70,7 +70,7 @@ private struct Traversal<Value: Sendable> {
     next = lanes
   }
 
-  mutating func laneEnded(_ lane: Int, with outcome: Outcome<Value>, wasAsked: Bool) -> Next {
+  mutating func laneEnded(_ lane: Int, with outcome: Outcome<Value>, asked: CancelRequest?) -> Next {
     switch outcome {
     case .failure(let error): return .ends(.failure(error))
     case .cancelled(let reason): return .ends(.cancelled(reason))
@@ -78,9 +78,10 @@ private struct Traversal<Value: Sendable> {
     }
     unfinished -= 1
     if unfinished == 0 { return .ends(.success(values.compactMap { $0 })) }
-    guard !wasAsked, next < values.count else {
+    guard asked == nil, next < values.count else {
       busy -= 1
-      return busy == 0 ? .ends(.cancelled(.unspecified)) : .waits
+      guard busy == 0 else { return .waits }
+      return .ends(.cancelled(asked?.reason ?? .unspecified))
     }
     lanes[lane] = next
     next += 1

@@ -1,0 +1,147 @@
+// What operators make of an outcome, and what executors and observers are given.
+
+extension ContractModel {
+  /// A future is told that what it waited for has ended.
+  mutating func hear(_ future: Int, of upstream: Int) {
+    guard nodes[future].outcome == nil, let outcome = nodes[upstream].outcome,
+      let index = nodes[future].upstream.firstIndex(of: upstream)
+    else { return }
+    nodes[future].upstream.remove(at: index)
+    if nodes[future].isLinked { return finish(future, outcome, isOwn: false) }
+    hear(future, outcome)
+  }
+
+  mutating func hear(_ future: Int, _ outcome: ModelOutcome) {
+    guard nodes[future].outcome == nil else { return }
+    switch nodes[future].row.reaction(to: outcome) {
+    case .pass: finish(future, outcome, isOwn: false)
+    case .body, .bodyThenPass: begin(future, outcome)
+    case .gather: gather(future)
+    case .decide: decide(future, outcome)
+    }
+  }
+
+  mutating func begin(_ future: Int, _ outcome: ModelOutcome) {
+    if nodes[future].row.isSkippedWhenAsked, let asked = nodes[future].asked {
+      tally[.notBegun] += 1
+      return finish(future, skipped(asked, outcome))
+    }
+    guard nodes[future].isOnExecutor else { return runBody(future, outcome, counts: true) }
+    nodes[future].queued = outcome
+    jobs.append(.body(future))
+  }
+
+  /// Law 11: how a future ends whose body does not begin. What `recover` would have mended passes.
+  func skipped(_ request: ModelRequest, _ outcome: ModelOutcome) -> ModelOutcome {
+    if case .failure = outcome { outcome } else { .cancelled(reason: request.reason) }
+  }
+
+  mutating func runBody(_ future: Int, _ outcome: ModelOutcome, counts: Bool) {
+    let isBlind = nodes[future].operation == .ensure
+    events.append(ModelEvent(kind: .body, id: future, request: nil, outcome: isBlind ? nil : outcome))
+    nodes[future].isRunning = true
+    perform(nodes[future].act)
+    nodes[future].isRunning = false
+    guard counts else {
+      tally[.notBegun] += 1  // Law 11: what it returns is ignored.
+      return
+    }
+    if nodes[future].row.reaction(to: outcome) == .bodyThenPass { return finish(future, outcome, isOwn: false) }
+    resolve(future, nodes[future].body, isCleanUp: outcome.isCancelled)
+  }
+
+  /// Law 19: any call is legal in a callback; who is told of what it did hears it when the callback is done.
+  mutating func perform(_ act: ModelAct?) {
+    guard let act else { return }
+    tally[.noLock] += 1
+    switch act {
+    case .complete(let promise, let value): _ = complete(promise, .success(value))
+    case .cancel(let future, let request): _ = cancel(future, request)
+    }
+  }
+
+  mutating func runEarly(_ future: Int) {
+    runBody(future, nodes[future].outcome!, counts: false)
+  }
+
+  private mutating func gather(_ future: Int) {
+    guard nodes[future].upstream.isEmpty else { return }
+    let sum = nodes[future].inputs.reduce(0) { sum, input in
+      guard case .success(let value)? = nodes[input].outcome else { return sum }
+      return sum &* 31 &+ value
+    }
+    finish(future, .success(sum))
+  }
+
+  private mutating func decide(_ future: Int, _ outcome: ModelOutcome) {
+    let left = nodes[future].upstream.filter {
+      nodes[$0].outcome == nil && nodes[$0].listeners.contains(.future(future))
+    }
+    var told: [Turn] = []
+    finish(future, outcome, isOwn: false, tellingIn: &told)
+    if !left.isEmpty { letGo(of: left, isCounted: nodes[future].isCounted) }
+    // The laws are silent on the order: what the request ended is delivered before the outcome of the join.
+    turns += told
+  }
+  /// Law 23: a join that is decided lets go of the inputs left.
+  mutating func letGo(of inputs: [Int], isCounted: Bool = true) {
+    tally[.decided] += 1
+    let request = ModelRequest(options: .polite, reason: ModelReason.decided)
+    _ = wave(inputs.map { Start(node: $0, request: request, leaves: isCounted) })
+  }
+}
+
+// MARK: - Executors and observers
+
+extension ContractModel {
+  mutating func runJob(at index: Int) {
+    guard jobs.indices.contains(index) else { return }
+    switch jobs.remove(at: index) {
+    case .body(let future): runQueuedBody(future)
+    case .endedEarly(let future): runEarly(future)
+    case .handler(let handler, let request): call(handler, request)
+    case .observer(let observation, let outcome):
+      if observations[observation].isPending { call(observer: observation, outcome) }
+    }
+  }
+
+  private mutating func runQueuedBody(_ future: Int) {
+    if let outcome = nodes[future].queued {
+      nodes[future].queued = nil
+      runBody(future, outcome, counts: true)
+    } else if nodes[future].row.alwaysRuns {
+      runEarly(future)
+    }
+  }
+
+  /// The laws are silent: a body whose executor is gone fails its future, as law 16 has it for promises.
+  mutating func dropJobs() {
+    let dropped = jobs
+    jobs = []
+    for case .body(let future) in dropped where nodes[future].queued != nil {
+      finish(future, .failure(ModelFailure.dropped))
+    }
+  }
+
+  mutating func observe(_ observation: Observation) {
+    observations.append(observation)
+    if let outcome = nodes[observation.future].outcome { return observed(observations.count - 1, outcome) }
+    nodes[observation.future].listeners.append(.observer(observations.count - 1))
+  }
+
+  mutating func endObservation(_ observation: Int) {
+    observations[observation].isPending = false
+  }
+
+  mutating func observed(_ observation: Int, _ outcome: ModelOutcome) {
+    guard observations[observation].isPending else { return }
+    guard observations[observation].isOnExecutor else { return call(observer: observation, outcome) }
+    jobs.append(.observer(observation, outcome))
+  }
+
+  private mutating func call(observer observation: Int, _ outcome: ModelOutcome) {
+    observations[observation].isPending = false
+    events.append(ModelEvent(kind: .observer, id: observation, request: nil, outcome: outcome))
+    perform(observations[observation].act)
+  }
+}

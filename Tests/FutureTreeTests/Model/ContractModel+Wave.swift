@@ -1,0 +1,248 @@
+// One request, or one withdrawal, on its way upstream (laws 2 to 6 and 12).
+
+extension ContractModel {
+  /// Law 12: interest first, then handlers, those furthest upstream first, then completions.
+  mutating func wave(_ starts: [Start]) -> ModelReceipt {
+    var wave = Wave(arrivals: [Arrival](repeating: Arrival(), count: nodes.count))
+    let order = order(from: starts)
+    for start in starts { begin(start, &wave) }
+    for future in order { visit(future, &wave) }
+    endBranches(stoppedAt: order.filter { wave.arrivals[$0].fate == .withheld }, &wave)
+    if !wave.left.isEmpty { _ = self.wave(wave.left) }
+    for call in wave.calls.reversed() { callHandlers(call, &wave) }
+    // The laws are silent on the order: what handlers completed is delivered before what the request itself ended.
+    for future in order.reversed() { turns += wave.ended.filter { $0.future == future } }
+    return receipt(of: wave)
+  }
+
+  /// Law 9: last installed first, all of them.
+  private mutating func callHandlers(_ call: Call, _ wave: inout Wave) {
+    // The laws are silent: what a handler of another promise completed meanwhile has released its own, uncalled.
+    let called = call.forced ?? nodes[call.future].handlers
+    if call.forced == nil { nodes[call.future].handlers = [] }
+    if called.count > 1 { tally[.handlersRun] += 1 }
+    wave.receipt.handlers += called.count
+    let isReversed = mistake != .callsHandlersFirstInstalledFirst
+    for handler in isReversed ? called.reversed() : called { start(handler, call.request) }
+  }
+
+  private mutating func begin(_ start: Start, _ wave: inout Wave) {
+    if start.isForwarding {
+      wave.arrivals[start.node].fate = .forwards
+      return forward(start.node, start.request!, &wave)
+    }
+    wave.arrivals[start.node].request = start.request
+    wave.arrivals[start.node].edges = 1
+    if start.leaves { lose(start.node, &wave) }
+  }
+
+  private mutating func lose(_ future: Int, _ wave: inout Wave) {
+    nodes[future].interest -= 1
+    wave.arrivals[future].hasLost = true
+  }
+
+  /// What is reached, each future behind all that depend on it.
+  private func order(from starts: [Start]) -> [Int] {
+    var edges = [Int](repeating: 0, count: nodes.count)
+    var reached = starts.map(\.node)
+    var index = 0
+    while index < reached.count {
+      for upstream in nodes[reached[index]].upstream {
+        edges[upstream] += 1
+        if !reached.contains(upstream) { reached.append(upstream) }
+      }
+      index += 1
+    }
+    var order: [Int] = []
+    for start in starts where edges[start.node] == 0 && !order.contains(start.node) { order.append(start.node) }
+    index = 0
+    while index < order.count {
+      for upstream in nodes[order[index]].upstream {
+        edges[upstream] -= 1
+        if edges[upstream] == 0 { order.append(upstream) }
+      }
+      index += 1
+    }
+    return order
+  }
+
+  private mutating func visit(_ future: Int, _ wave: inout Wave) {
+    let arrival = wave.arrivals[future]
+    guard nodes[future].outcome == nil, arrival.fate != .forwards, arrival.request != nil || arrival.hasLost else {
+      return
+    }
+    if arrival.edges > 1 { tally[.diamonds] += 1 }
+    if arrival.request != nil { wave.receipt.reached += 1 }
+    let others = nodes[future].interest - arrival.askers
+    let isStronger = arrival.request.map { $0.options.contains(.force) || $0.isStronger(than: nodes[future].asked) }
+    if isStronger == true, let request = arrival.request, isWithheld(request, at: future, by: others) {
+      wave.arrivals[future].fate = .withheld
+      wave.withheldBy += others
+      if request.isStronger(than: nodes[future].withheld) { nodes[future].withheld = request }
+      return
+    }
+    // The laws are silent: the last asker delivers what was withheld, but not if its own request is a duplicate.
+    let delivers = isStronger == true ? others == 0 : arrival.hasLost && nodes[future].interest == 0
+    guard let request = delivers ? asking(future, arrival.request) : arrival.request else {
+      if nodes[future].interest == 0 { withdraw(future, &wave) }
+      return
+    }
+    // The laws are silent: a receipt counts what a withheld request reached that the wave delivered.
+    if arrival.request == nil { wave.receipt.reached += 1 }
+    guard request.options.contains(.force) || request.isStronger(than: nodes[future].asked) else {
+      tally[.handlersRun] += 1  // Law 9: a duplicate changes nothing.
+      // The laws are silent: a future for which the request is a duplicate counts as reached if it is the target.
+      if wave.receipt.reached == 1 { wave.isDuplicate = true } else { wave.receipt.reached -= 1 }
+      if arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
+      return
+    }
+    nodes[future].asked = request.reachingAsFar(as: nodes[future].asked)
+    if nodes[future].upstream.isEmpty, arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
+    ask(future, request, &wave)
+  }
+
+  private mutating func isWithheld(_ request: ModelRequest, at future: Int, by others: Int) -> Bool {
+    guard others > 0 else { return false }
+    if nodes[future].isShared, mistake != .ignoresShared {
+      tally[.shared] += 1
+      return true
+    }
+    guard request.options.contains(.polite) else { return false }
+    tally[.others] += 1
+    return true
+  }
+
+  /// Law 3: what was withheld is delivered when nobody else waits: the strongest, the earliest among equals.
+  private mutating func asking(_ future: Int, _ request: ModelRequest?) -> ModelRequest? {
+    guard mistake != .neverDeliversWithheld, let withheld = nodes[future].withheld else { return request }
+    tally[.others] += 1
+    nodes[future].withheld = nil
+    guard let request, request.isStronger(than: withheld) else { return withheld.reachingAsFar(as: request) }
+    return request.reachingAsFar(as: withheld)
+  }
+
+  private mutating func ask(_ future: Int, _ request: ModelRequest, _ wave: inout Wave) {
+    let isForced = request.options.contains(.force)
+    let isAlone = request.options.contains(.alone)
+    if let outcome = nodes[future].queued {
+      if isForced || isAlone {
+        end(future, .cancelled(reason: request.reason), &wave)
+      } else if nodes[future].row.isSkippedWhenAsked {
+        tally[.notBegun] += 1
+        end(future, skipped(request, outcome), &wave)
+      }
+    } else if nodes[future].isRunning {
+      // A body that has begun runs to its end; what its future waits for next is asked then.
+      if isForced || isAlone { end(future, .cancelled(reason: request.reason), &wave) }
+    } else if nodes[future].upstream.isEmpty {
+      wave.calls.append(Call(future: future, request: request, forced: isForced ? nodes[future].handlers : nil))
+      if isForced { end(future, .cancelled(reason: request.reason), &wave) }
+    } else if isAlone {
+      tally[.alone] += 1
+      withdraw(future, &wave)
+      endEarly(future, request, &wave)
+    } else {
+      tally[.forwarding] += 1
+      forward(future, request, &wave)
+      wave.arrivals[future].fate = .forwards
+      if isForced { endEarly(future, request, &wave) }
+    }
+    if isForced { tally[.force] += 1 }
+  }
+
+  /// Gives a request to what a future waits for. Law 5: without the force.
+  private mutating func forward(_ future: Int, _ request: ModelRequest, _ wave: inout Wave) {
+    let isForced = request.options.contains(.force)
+    // Law 10: it counts until it completes or lets go, or has lost the last who wanted it.
+    let isWanted = !wave.arrivals[future].hasLost || nodes[future].interest > 0
+    let leaves = nodes[future].isCounted && (isForced || !isWanted)
+    let passed = ModelRequest(options: request.options.subtracting(.force), reason: request.reason)
+    for upstream in nodes[future].upstream {
+      if !nodes[future].isCleaningUp {
+        if passed.isStronger(than: wave.arrivals[upstream].request) { wave.arrivals[upstream].request = passed }
+      }
+      wave.arrivals[upstream].edges += 1
+      if leaves {
+        lose(upstream, &wave)
+      } else if nodes[future].isCounted {
+        wave.arrivals[upstream].askers += 1
+      }
+    }
+    if leaves { nodes[future].isCounted = false }
+  }
+
+  /// Law 10: one that lost its last consumer wants no more itself. Nobody is asked for that.
+  private mutating func withdraw(_ future: Int, _ wave: inout Wave) {
+    guard nodes[future].isCounted else { return }
+    tally[.oneConsumer] += 1
+    nodes[future].isCounted = false
+    for upstream in nodes[future].upstream {
+      wave.arrivals[upstream].edges += 1
+      lose(upstream, &wave)
+    }
+  }
+
+  // MARK: - Ends
+
+  private mutating func end(_ future: Int, _ outcome: ModelOutcome, _ wave: inout Wave) {
+    if wave.receipt.reached == 1 { wave.hasCompleted = true }
+    finish(future, outcome, tellingIn: &wave.ended)
+  }
+
+  /// Law 11: bodies that always run do so at once.
+  private mutating func endEarly(_ future: Int, _ request: ModelRequest, _ wave: inout Wave) {
+    if nodes[future].row.alwaysRuns, !nodes[future].isLinked { wave.ended.append(.endedEarly(future)) }
+    end(future, .cancelled(reason: request.reason), &wave)
+  }
+
+  /// Law 3: the branches that only the asker wanted end at once, from where the request stopped downwards.
+  private mutating func endBranches(stoppedAt stops: [Int], _ wave: inout Wave) {
+    var stops = stops
+    while let stop = stops.first {
+      stops.removeFirst()
+      for case .future(let future) in nodes[stop].listeners where wave.arrivals[future].fate == .forwards {
+        endBranch(future, &wave)
+        if wave.arrivals[future].fate == .endedEarly { stops.append(future) }
+      }
+    }
+  }
+
+  private mutating func endBranch(_ future: Int, _ wave: inout Wave) {
+    guard nodes[future].outcome == nil, !nodes[future].isCleaningUp, let asked = nodes[future].asked else { return }
+    tally[.others] += 1
+    wave.arrivals[future].fate = .endedEarly
+    if nodes[future].isCounted {
+      wave.left += nodes[future].upstream.map { Start(node: $0, request: nil, leaves: true) }
+    }
+    let hasCompleted = wave.hasCompleted
+    endEarly(future, asked, &wave)
+    wave.hasCompleted = hasCompleted
+  }
+
+  /// Law 17: of several answers the first in this order.
+  private mutating func receipt(of wave: Wave) -> ModelReceipt {
+    var receipt = wave.receipt
+    tally[.receipt] += 1
+    if wave.isDuplicate {
+      // The laws are silent: a receipt says no more than that, though the withdrawal may have delivered another's.
+      receipt = ModelReceipt(effect: .duplicate, reached: 1)
+    } else if wave.hasCompleted {
+      receipt.effect = .completed
+    } else if receipt.handlers > 0 {
+      receipt.effect = .delivered
+    } else if wave.withheldBy > 0 {
+      receipt.effect = .withheld(by: wave.withheldBy)
+    }
+    return receipt
+  }
+}
+
+extension ModelOutcome {
+  var ending: Int {
+    switch self {
+    case .success: 0
+    case .failure: 1
+    case .cancelled: 2
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+@Suite("Model: random programs against the contract")
+struct ContractModelTests {
+  /// Both can be set from outside, to run more programs, or others.
+  private static let count = number("FUTURETREE_PROGRAMS") ?? 20_000
+  private static let firstSeed = number("FUTURETREE_SEED") ?? 0
+
+  private static func number(_ name: String) -> Int? {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+  }
+
+  @Test("the library does what the model does, in every program")
+  func programs() {
+    var tally = LawTally()
+    var operations = 0
+    let start = Date()
+    for seed in Self.firstSeed..<Self.firstSeed + Self.count {
+      let program = ProgramGenerator.program(seed: UInt64(seed))
+      operations += program.count
+      guard let difference = ModelRun.difference(in: program, tally: &tally) else { continue }
+      return report(difference, in: program, seed: seed)
+    }
+    let speed = Int(Double(Self.count) / Date().timeIntervalSince(start))
+    print("model: \(Self.count) programs, \(operations) operations, \(speed) programs a second")
+    print("model: " + Law.sequential.map { "law \($0.rawValue) \(tally[$0])" }.joined(separator: ", "))
+    guard Self.count >= 10_000 else { return }  // Too few to meet every law.
+    for law in Law.sequential { #expect(tally[law] > 0, "law \(law.rawValue) decided nothing") }
+  }
+
+  private func report(_ difference: ModelDifference, in program: [ModelOperation], seed: Int) {
+    let shrunk = Shrinker.failing.shrink(program)
+    var ignored = LawTally()
+    let smallest = ModelRun.difference(in: shrunk, tally: &ignored)
+    Issue.record(
+      """
+      seed \(seed), step \(difference.step): \(difference)
+      in \(shrunk.count) operations, step \(smallest?.step ?? 0): \(smallest?.description ?? "")
+      \(SwiftReproduction(program: shrunk))
+      """)
+  }
+}

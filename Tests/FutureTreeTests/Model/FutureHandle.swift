@@ -1,0 +1,180 @@
+@testable import FutureTree
+
+/// A future of the library whose values stand for numbers, whatever their type is.
+protocol FutureHandle: Sendable {
+  var node: Node { get }
+  /// The outcome in the words of the model.
+  var modelOutcome: ModelOutcome? { get }
+
+  func cancel(_ request: ModelRequest) -> CancelReceipt
+  func cancelToken() -> CancelToken
+  func share()
+  func tree() -> TreeSnapshot
+  func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> Observation
+  func derive(_ operation: ModelOperator, _ body: LibraryBody) -> any FutureHandle
+}
+
+/// What the body of an operator does.
+struct LibraryBody: Sendable {
+  let future: Int
+  let executor: FutureExecutor
+  let completion: ModelCompletion
+  /// The future that `completion` names.
+  let inner: (any FutureHandle)?
+  let act: ModelAct?
+  unowned let world: LibraryRunner
+
+  func called(with outcome: ModelOutcome?) {
+    world.events.append(ModelEvent(kind: .body, id: future, request: nil, outcome: outcome))
+    world.perform(act)
+  }
+}
+
+struct Handle<Value: Sendable>: FutureHandle {
+  let future: Future<Value>
+  let number: @Sendable (Value) -> Int
+  let make: @Sendable (Int) -> Value
+
+  var node: Node { future.node }
+  var modelOutcome: ModelOutcome? { future.outcomeIfCompleted.map(model) }
+
+  func cancel(_ request: ModelRequest) -> CancelReceipt {
+    future.cancel(request.libraryOptions, reason: LibraryReason.reason(request.reason))
+  }
+
+  func cancelToken() -> CancelToken { future.cancelToken() }
+  func share() { future.shared() }
+  func tree() -> TreeSnapshot { future.tree() }
+
+  func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> Observation {
+    future.observe(on: executor) { body(model($0)) }
+  }
+
+  // MARK: - Words
+
+  func model(_ outcome: Outcome<Value>) -> ModelOutcome {
+    switch outcome {
+    case .success(let value): .success(number(value))
+    case .failure(let error): .failure(Self.number(of: error))
+    case .cancelled(let reason): .cancelled(reason: LibraryReason.number(of: reason))
+    }
+  }
+
+  private static func number(of error: any Error) -> Int {
+    switch error {
+    case let error as ModelError: error.number
+    case is BrokenPromise: ModelFailure.brokenPromise
+    case is CompletedWithItself: ModelFailure.ownFuture
+    case is DroppedJob: ModelFailure.dropped
+    default: .min
+    }
+  }
+
+}
+
+extension Handle<Int> {
+  init(_ future: Future<Int>) { self.init(future: future, number: { $0 }, make: { $0 }) }
+}
+
+extension Handle<[Int]> {
+  init(_ future: Future<[Int]>) {
+    self.init(future: future, number: { $0.reduce(0) { $0 &* 31 &+ $1 } }, make: { [$0] })
+  }
+}
+
+// MARK: - Operators
+
+extension Handle {
+  func derive(_ operation: ModelOperator, _ body: LibraryBody) -> any FutureHandle {
+    let executor = body.executor
+    switch operation {
+    case .map: return Handle<Int>(future.map(on: executor) { try body.value(of: number($0)) })
+    case .onSuccess: return Handle<Int>(future.onSuccess(on: executor) { try body.value(of: number($0)) })
+    case .flatMap: return Handle<Int>(future.flatMap(on: executor) { try body.future(of: number($0)) })
+    case .onSuccessFuture: return Handle<Int>(future.onSuccess(on: executor) { try body.future(of: number($0)) })
+    case .onSuccessCompletion:
+      return Handle<Int>(
+        future.onSuccess(on: executor) { value -> Completion<Int> in
+          body.called(with: .success(number(value)))
+          return body.completion { $0 }
+        })
+    case .onComplete: return Handle<Int>(future.onComplete(on: executor) { try body.value(of: model($0)) })
+    case .onCompleteFuture: return Handle<Int>(future.onComplete(on: executor) { try body.future(of: model($0)) })
+    case .onCompleteCompletion:
+      return Handle<Int>(
+        future.onComplete(on: executor) { outcome -> Completion<Int> in
+          body.called(with: model(outcome))
+          return body.completion { $0 }
+        })
+    default: return with(passing(operation, body))
+    }
+  }
+
+  /// The operators that keep the type.
+  private func passing(_ operation: ModelOperator, _ body: LibraryBody) -> Future<Value> {
+    let executor = body.executor
+    switch operation {
+    case .recover:
+      return future.recover(on: executor) { error -> Value in
+        body.called(with: .failure(Self.number(of: error)))
+        return make(try body.answer())
+      }
+    case .recoverFuture:
+      return future.recover(on: executor) { error -> Future<Value> in
+        body.called(with: .failure(Self.number(of: error)))
+        return try body.innerFuture()
+      }
+    case .recoverCompletion:
+      return future.recover(on: executor) { error -> Completion<Value> in
+        body.called(with: .failure(Self.number(of: error)))
+        return body.completion(make)
+      }
+    case .onFailure: return future.onFailure(on: executor) { body.called(with: .failure(Self.number(of: $0))) }
+    case .onCancel:
+      return future.onCancel(on: executor) { body.called(with: .cancelled(reason: LibraryReason.number(of: $0))) }
+    case .ensure: return future.ensure(on: executor) { body.called(with: nil) }
+    default: preconditionFailure("\(operation) is no operator over one upstream")
+    }
+  }
+
+  private func with(_ future: Future<Value>) -> Handle {
+    Handle(future: future, number: number, make: make)
+  }
+}
+
+extension LibraryBody {
+  fileprivate func value(of value: Int) throws -> Int { try self.value(of: .success(value)) }
+
+  fileprivate func value(of outcome: ModelOutcome) throws -> Int {
+    called(with: outcome)
+    return try answer()
+  }
+
+  fileprivate func future(of value: Int) throws -> Future<Int> { try future(of: .success(value)) }
+
+  fileprivate func future(of outcome: ModelOutcome) throws -> Future<Int> {
+    called(with: outcome)
+    return try innerFuture()
+  }
+
+  fileprivate func completion<Value>(_ make: (Int) -> Value) -> Completion<Value> {
+    completion.library(inner, make)
+  }
+
+  fileprivate func innerFuture<Value>() throws -> Future<Value> {
+    if let inner { return (inner as! Handle<Value>).future }
+    _ = try answer()
+    preconditionFailure("a body that returns a future names one, or throws")
+  }
+
+  /// The value, or what a body throws that has none (law 15).
+  fileprivate func answer() throws -> Int {
+    switch completion {
+    case .success(let value): return value
+    case .failure(let error): throw ModelError(number: error)
+    case .cancelled: throw CancellationError()
+    case .cancelledBecause(let reason): throw FutureCancelled(reason: LibraryReason.reason(reason))
+    case .using: preconditionFailure("a body that returns a value names no future")
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import FutureTreeTesting
+
+@testable import FutureTree
+
+/// Performs the operations of a program on the library.
+final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a program.
+  @exclusivity(unchecked) private(set) var futures: [any FutureHandle] = []
+  /// What the user code of the program saw.
+  @exclusivity(unchecked) var events: [ModelEvent] = []
+  /// The requests that handlers kept, to answer later.
+  @exclusivity(unchecked) private var received: [ReceivedCancelRequest<Int>?] = []
+  @exclusivity(unchecked) private var promises: [Promise<Int>?] = []
+  @exclusivity(unchecked) private var handlers: [CancelHandler] = []
+  @exclusivity(unchecked) private var tokens: [CancelToken?] = []
+  @exclusivity(unchecked) private var observations: [Observation] = []
+  private let executor = ManualExecutor()
+  private let queue: FutureExecutor
+
+  init() { queue = executor.executor }
+
+  /// What a callback does before it returns.
+  func perform(_ act: ModelAct?) {
+    switch act {
+    case .complete(let promise, let value): promises[promise]?.succeed(value)
+    case .cancel(let future, let request): _ = futures[future].cancel(request)
+    case nil: break
+    }
+  }
+
+  /// Leaves nothing that could still call user code.
+  func close() {
+    while executor.pendingCount > 0 { executor.dropAll() }
+  }
+
+  func apply(_ operation: ModelOperation) -> ModelResult {
+    switch operation {
+    case .makePromise: makePromise()
+    case .derive(let operation, let upstream, let completion, let isOnExecutor, let act):
+      let body = LibraryBody(
+        future: futures.count, executor: executor(isOnExecutor), completion: completion,
+        inner: completion.inner.map { futures[$0] }, act: act, world: self)
+      add(futures[upstream].derive(operation, body))
+    case .join(let operation, let inputs):
+      add(join(operation, inputs.map { (futures[$0] as! Handle<Int>).future }))
+    case .share(let future): futures[future].share()
+    case .complete(let promise, let completion):
+      guard let owner = promises[promise] else { return .kept(false) }
+      return .kept(owner.complete(library(completion)))
+    case .drop(let promise): promises[promise] = nil
+    case .install(let promise, let answer, let isOnExecutor, let act): install(promise, answer, isOnExecutor, act)
+    case .endHandler(let handler): handlers[handler].end()
+    case .answerLater(let handler, let completion):
+      guard let received = received[handler] else { return .nothing }
+      return .kept(received.complete(library(completion)))
+    case .cancel(let future, let request): return .receipt(ModelReceipt(futures[future].cancel(request)))
+    case .takeToken(let future): tokens.append(futures[future].cancelToken())
+    case .cancelToken(let token, let request):
+      let receipt = tokens[token]!.cancel(request.libraryOptions, reason: LibraryReason.reason(request.reason))
+      return .receipt(ModelReceipt(receipt))
+    case .dropToken(let token): tokens[token] = nil
+    case .observe(let future, let isOnExecutor, let act): observe(future, isOnExecutor, act)
+    case .endObservation(let observation): observations[observation].end()
+    case .runJob(let index): executor.runNext(at: index)
+    case .dropJobs: executor.dropAll()
+    }
+    return .nothing
+  }
+
+  private func executor(_ isOnExecutor: Bool) -> FutureExecutor { isOnExecutor ? queue : .immediate }
+
+  private func library(_ completion: ModelCompletion) -> Completion<Int> {
+    completion.library(completion.inner.map { futures[$0] }) { $0 }
+  }
+
+  private func add(_ future: any FutureHandle) {
+    futures.append(future)
+    promises.append(nil)
+  }
+
+  private func join(_ operation: ModelOperator, _ inputs: [Future<Int>]) -> any FutureHandle {
+    switch operation {
+    case .all: Handle(Future.all(inputs))
+    default: preconditionFailure("\(operation) is no join")
+    }
+  }
+
+  private func makePromise() {
+    let promise = Promise<Int>()
+    add(Handle(promise.future))
+    promises[promises.count - 1] = promise
+  }
+
+  private func install(_ promise: Int, _ answer: ModelAnswer, _ isOnExecutor: Bool, _ act: ModelAct?) {
+    let id = handlers.count
+    let response: CancelRequestResponse<Int> =
+      if case .complete(let completion) = answer { .complete(library(completion)) } else { .continue }
+    received.append(nil)
+    // Who dropped the promise cannot install: a handler of another promise stands for that one.
+    let owner = promises[promise] ?? Promise<Int>()
+    handlers.append(
+      owner.onRequestCancel(on: executor(isOnExecutor)) { [unowned self] request in
+        received[id] = request
+        let asked = ModelRequest(CancelRequest(options: request.options, reason: request.reason))
+        events.append(ModelEvent(kind: .handler, id: id, request: asked, outcome: nil))
+        perform(act)
+        return response
+      })
+  }
+
+  private func observe(_ future: Int, _ isOnExecutor: Bool, _ act: ModelAct?) {
+    let id = observations.count
+    observations.append(
+      futures[future].observe(on: executor(isOnExecutor)) { [unowned self] outcome in
+        events.append(ModelEvent(kind: .observer, id: id, request: nil, outcome: outcome))
+        perform(act)
+      })
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@Suite("Model: what the harness finds")
+struct ModelHarnessTests {
+  @Test("a wrong model is caught, and the program shrinks to few operations", arguments: ContractModel.Mistake.allCases)
+  func caught(mistake: ContractModel.Mistake) throws {
+    var tally = LawTally()
+    let isDifferent = { (program: [ModelOperation]) in
+      var tally = LawTally()
+      let difference = ModelRun.difference(in: program, mistake: mistake, tally: &tally)
+      return difference != nil
+    }
+
+    let program = try #require((0..<2_000).lazy.map { ProgramGenerator.program(seed: $0) }.first(where: isDifferent))
+    let shrunk = Shrinker(isDifferent: isDifferent).shrink(program)
+
+    #expect(shrunk.count <= 8, "\(SwiftReproduction(program: shrunk))")
+    #expect(ModelRun.difference(in: shrunk, tally: &tally) == nil)
+  }
+
+  @Test("the same seed gives the same program")
+  func seeds() {
+    let programs = (0..<50).map { ProgramGenerator.program(seed: $0) }
+
+    #expect(programs == (0..<50).map { ProgramGenerator.program(seed: $0) })
+    #expect(Set(programs).count == 50)
+  }
+
+  @Test("what is deleted takes what used it along, and the rest is numbered anew")
+  func renumbers() {
+    let request = ModelRequest(options: [], reason: 1)
+    let program: [ModelOperation] = [
+      .makePromise, .makePromise, .takeToken(0), .takeToken(1), .cancelToken(1, request), .dropToken(0),
+    ]
+
+    let shrunk = Shrinker { $0.contains(.makePromise) && $0.contains { $0 == .cancelToken(0, request) } }
+      .shrink(program)
+
+    #expect(shrunk == [.makePromise, .takeToken(0), .cancelToken(0, request)])
+  }
+
+  @Test("a reproduction is Swift")
+  func reproduction() {
+    let program: [ModelOperation] = [
+      .makePromise, .derive(.map, from: 0, body: .success(7), isOnExecutor: true, act: nil),
+      .cancel(1, ModelRequest(options: [.polite, .force], reason: 3)),
+    ]
+
+    #expect(
+      SwiftReproduction(program: program).description == """
+        let executor = ManualExecutor()
+        var p0: Promise<Int>? = Promise<Int>()
+        let f0 = p0!.future
+        let f1 = f0.map(on: executor.executor) { print("body 1", $0); return 7 }
+        print(f1.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "3"))
+        """)
+  }
+}

@@ -1,0 +1,64 @@
+/// One step of a random program. What it makes is numbered in the order of the program.
+enum ModelOperation: Hashable {
+  case makePromise
+  case derive(ModelOperator, from: Int, body: ModelCompletion, isOnExecutor: Bool, act: ModelAct?)
+  case join(ModelOperator, of: [Int])
+  case share(Int)
+  case complete(promise: Int, ModelCompletion)
+  case drop(promise: Int)
+  case install(promise: Int, ModelAnswer, isOnExecutor: Bool, act: ModelAct?)
+  case endHandler(Int)
+  case answerLater(handler: Int, ModelCompletion)
+  case cancel(Int, ModelRequest)
+  case takeToken(Int)
+  case cancelToken(Int, ModelRequest)
+  case dropToken(Int)
+  case observe(Int, isOnExecutor: Bool, act: ModelAct?)
+  case endObservation(Int)
+  case runJob(Int)
+  case dropJobs
+}
+
+/// What an operation returned to the program.
+enum ModelResult: Hashable {
+  case nothing
+  /// Whether a completion was the first.
+  case kept(Bool)
+  case receipt(ModelReceipt)
+}
+
+extension ContractModel {
+  /// Performs one operation, and all that comes of it.
+  mutating func apply(_ operation: ModelOperation) -> ModelResult {
+    let result = perform(operation)
+    settle()
+    return result
+  }
+
+  private mutating func perform(_ operation: ModelOperation) -> ModelResult {
+    switch operation {
+    case .makePromise: makePromise()
+    case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
+      derive(Node(operation: operation, body: body, isOnExecutor: isOnExecutor, act: act), from: upstream)
+    case .join(let operation, let inputs): join(operation, of: inputs)
+    case .share(let future): share(future)
+    case .complete(let promise, let completion): return .kept(complete(promise, completion))
+    case .drop(let promise): drop(promise)
+    case .install(let promise, let answer, let isOnExecutor, let act):
+      install(Handler(future: promise, answer: answer, isOnExecutor: isOnExecutor, act: act))
+    case .endHandler(let handler): endHandler(handler)
+    case .answerLater(let handler, let completion):
+      if let isKept = answerLater(handler, completion) { return .kept(isKept) }
+    case .cancel(let future, let request): return .receipt(cancel(future, request))
+    case .takeToken(let future): takeToken(future)
+    case .cancelToken(let token, let request): return .receipt(cancelToken(token, request))
+    case .dropToken(let token): dropToken(token)
+    case .observe(let future, let isOnExecutor, let act):
+      observe(Observation(future: future, isOnExecutor: isOnExecutor, act: act))
+    case .endObservation(let observation): endObservation(observation)
+    case .runJob(let index): runJob(at: index)
+    case .dropJobs: dropJobs()
+    }
+    return .nothing
+  }
+}

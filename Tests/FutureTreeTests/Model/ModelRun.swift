@@ -1,0 +1,102 @@
+@testable import FutureTree
+
+/// Where model and library differ.
+struct ModelDifference: CustomStringConvertible {
+  /// How many operations had been performed, the last included.
+  let step: Int
+  let description: String
+}
+
+/// Runs a program on the model and on the library, and compares them after every step.
+struct ModelRun {
+  private var model = ContractModel()
+  private let library = LibraryRunner()
+  private var events = 0
+  /// The futures whose outcomes were compared.
+  private var compared: [Bool] = []
+
+  static func difference(
+    in program: [ModelOperation], mistake: ContractModel.Mistake? = nil, tally: inout LawTally
+  ) -> ModelDifference? {
+    var run = ModelRun()
+    run.model.mistake = mistake
+    swap(&run.model.tally, &tally)
+    defer { swap(&run.model.tally, &tally) }
+    var difference: ModelDifference?
+    for (index, operation) in program.enumerated() where difference == nil {
+      if let text = run.step(operation) { difference = run.difference(after: index + 1, text) }
+    }
+    if let text = run.close(), difference == nil { return run.difference(after: program.count + 1, text) }
+    return difference
+  }
+
+  private func difference(after step: Int, _ text: String) -> ModelDifference {
+    ModelDifference(step: step, description: text)
+  }
+
+  /// Ends what is under way: then no future may hang, and nothing refers to the library's runner any more.
+  private mutating func close() -> String? {
+    var difference: String?
+    for index in model.nodes.indices where model.nodes[index].operation == .promise {
+      difference = step(.drop(promise: index)) ?? difference
+    }
+    while !model.jobs.isEmpty { difference = step(.runJob(0)) ?? difference }
+    library.close()
+    if let pending = library.futures.firstIndex(where: { $0.modelOutcome == nil }) {
+      return difference ?? "future \(pending) hangs"
+    }
+    return difference
+  }
+
+  private mutating func step(_ operation: ModelOperation) -> String? {
+    let expected = model.apply(operation)
+    let result = library.apply(operation)
+    if result != expected { return "result: \(result), expected \(expected)" }
+    let log = library.events
+    if log.count != model.events.count || log[events...] != model.events[events...] {
+      return "events: \(log[events...].map(\.text)), expected \(model.events[events...].map(\.text))"
+    }
+    events = log.count
+    if compared.count < model.nodes.count { compared.append(false) }
+    var differences: [String] = []
+    for index in model.nodes.indices {
+      if let text = compare(index) { differences.append("future \(index): \(text)") }
+    }
+    return differences.isEmpty ? nil : differences.joined(separator: "; ")
+  }
+
+  private mutating func compare(_ index: Int) -> String? {
+    let expected = model.nodes[index]
+    let node = library.futures[index].node
+    let state = node.lock.withLock { node.state }
+    guard (state.ending != nil) == (expected.outcome != nil) else {
+      let outcome = library.futures[index].modelOutcome
+      return "\(text(outcome)), expected \(text(expected.outcome))"
+    }
+    if let asked = state.requests.asked.map({ ModelRequest($0) }), asked != expected.asked {
+      return "asked \(asked.text), expected \(expected.asked?.text ?? "nothing")"
+    } else if expected.asked != nil, state.requests.asked == nil {
+      return "asked nothing, expected \(expected.asked!.text)"
+    }
+    if expected.outcome != nil {
+      guard !compared[index] else { return nil }
+      compared[index] = true
+      let outcome = library.futures[index].modelOutcome
+      return outcome == expected.outcome ? nil : "\(text(outcome)), expected \(text(expected.outcome))"
+    }
+    let consumers = Int(state.consumers)
+    return consumers == expected.interest ? nil : "\(consumers) want it, expected \(expected.interest)"
+  }
+
+  private func text(_ outcome: ModelOutcome?) -> String { outcome.map { "\($0)" } ?? "pending" }
+}
+
+extension ModelRequest {
+  var text: String { "\(CancellationOptions(rawValue: options.rawValue)) because \(reason)" }
+}
+
+extension ModelEvent {
+  var text: String {
+    "\(kind) \(id)" + (request.map { ": \($0.text)" } ?? "") + (outcome.map { ": \($0)" } ?? "")
+  }
+}

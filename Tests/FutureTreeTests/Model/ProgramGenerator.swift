@@ -1,0 +1,247 @@
+/// Random numbers that are the same on every machine.
+struct SplitMix64 {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+
+  mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: (next() >> 33) % UInt64(bound)) }
+
+  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+}
+
+/// Writes random programs. The same seed gives the same program.
+struct ProgramGenerator {
+  private static let mostFutures = 8
+  private static let operators = ModelOperator.allCases.filter { $0 != .promise && !$0.isJoin }
+  private static let joins = ModelOperator.allCases.filter(\.isJoin)
+
+  private var random: SplitMix64
+  private let profile: Profile
+  private var program: [ModelOperation] = []
+  /// What each future may come to depend on, as bits, itself included: no program makes a cycle.
+  private var reachable: [UInt64] = []
+  /// Futures of lists, which no other future can be completed with.
+  private var isList: [Bool] = []
+  private var promises: [Int] = []
+  private var handlers: [Int] = []
+  private var tokens: [Int] = []
+  private var tokenCount = 0
+  private var observations = 0
+  private var next = 1
+
+  static func program(seed: UInt64) -> [ModelOperation] {
+    var generator = ProgramGenerator(seed: seed)
+    let length = 8 + generator.random.below(33)
+    generator.makePromise()
+    while generator.program.count < length { generator.step() }
+    return generator.program
+  }
+
+  private init(seed: UInt64) {
+    random = SplitMix64(seed: seed)
+    profile = Profile.all[random.below(Profile.all.count)]
+  }
+
+  /// How often each kind of step comes, in one of the ways to write programs.
+  private struct Profile {
+    var make = 6
+    var derive = 22
+    var join = 5
+    var share = 4
+    var complete = 9
+    var drop = 2
+    var install = 9
+    var endHandler = 2
+    var answerLater = 4
+    var cancel = 15
+    var takeToken = 7
+    var cancelToken = 5
+    var dropToken = 4
+    var observe = 3
+    var endObservation = 1
+    var runJob = 4
+    var dropJobs = 1
+
+    static let all = [
+      Profile(),
+      // Trees that stay pending, with requests and withdrawals.
+      Profile(make: 2, derive: 40, join: 14, complete: 2, drop: 0, install: 4, cancel: 22, takeToken: 12, dropToken: 8),
+      // Sources with handlers, whose futures are completed with one another.
+      Profile(make: 14, derive: 14, complete: 12, install: 18, endHandler: 3, answerLater: 9, cancel: 20),
+      // Bodies that wait for an executor.
+      Profile(derive: 34, complete: 14, cancel: 20, observe: 6, runJob: 18, dropJobs: 2),
+    ]
+  }
+
+  private mutating func step() {
+    var left = random.below(100)
+    func comes(_ weight: Int) -> Bool {
+      left -= weight
+      return left < 0
+    }
+    if comes(profile.make) { return makePromise() }
+    if comes(profile.derive) { return derive() }
+    if comes(profile.join) { return join() }
+    if comes(profile.share) { return program.append(.share(anyFuture())) }
+    if comes(profile.complete) { return complete() }
+    if comes(profile.drop) { return program.append(.drop(promise: anyPromise())) }
+    if comes(profile.install) { return install() }
+    if comes(profile.endHandler) { return endHandler() }
+    if comes(profile.answerLater) { return answerLater() }
+    if comes(profile.cancel) { return program.append(.cancel(anyFuture(), request())) }
+    if comes(profile.takeToken) { return takeToken() }
+    if comes(profile.cancelToken) { return cancelToken() }
+    if comes(profile.dropToken) { return dropToken() }
+    if comes(profile.observe) { return observe() }
+    if comes(profile.endObservation) { return endObservation() }
+    if comes(profile.runJob) { return program.append(.runJob(random.below(3))) }
+    if comes(profile.dropJobs) { return program.append(.dropJobs) }
+    program.append(.cancel(anyFuture(), request()))
+  }
+
+  private mutating func fresh() -> Int {
+    next += 1
+    return next
+  }
+
+  private mutating func anyFuture() -> Int { random.below(reachable.count) }
+
+  private mutating func anyPromise() -> Int { promises[random.below(promises.count)] }
+
+  private mutating func isOnExecutor() -> Bool { random.chance(20) }
+
+  /// What user code does before it returns, now and then. A body may cancel its own future.
+  private mutating func act() -> ModelAct? {
+    guard random.chance(8) else { return nil }
+    if random.chance(30) { return .complete(promise: anyPromise(), value: fresh()) }
+    return .cancel(anyFuture(), request())
+  }
+
+  private mutating func request() -> ModelRequest {
+    let options = random.chance(30) ? [] : ModelOptions(rawValue: UInt8(random.below(8)))
+    return ModelRequest(options: options, reason: fresh())
+  }
+
+  // MARK: - Futures
+
+  private mutating func add(dependingOn upstream: UInt64, isList: Bool = false) {
+    reachable.append(upstream | 1 << UInt64(reachable.count))
+    self.isList.append(isList)
+  }
+
+  private mutating func makePromise() {
+    guard reachable.count < Self.mostFutures else { return }
+    program.append(.makePromise)
+    promises.append(reachable.count)
+    add(dependingOn: 0)
+  }
+
+  private mutating func derive() {
+    guard reachable.count < Self.mostFutures else { return }
+    let operation = Self.operators[random.below(Self.operators.count)]
+    let upstream = random.chance(40) ? reachable.count - 1 : anyFuture()
+    let passesLists = isList[upstream] && (operation.row.answers == .none || operation.row.succeeds == .pass)
+    let future = reachable.count
+    let isOnExecutor = isOnExecutor()
+    // A body that may run at once cannot name its own future.
+    let early = isOnExecutor ? nil : act()
+    add(dependingOn: reachable[upstream], isList: passesLists)
+    let body = completion(operation.row.answers, of: future)
+    let act = isOnExecutor ? act() : early
+    program.append(.derive(operation, from: upstream, body: body, isOnExecutor: isOnExecutor, act: act))
+  }
+
+  private mutating func join() {
+    guard reachable.count < Self.mostFutures else { return }
+    let inputs = (0..<random.below(4)).map { _ in anyFuture() }.filter { !isList[$0] }
+    program.append(.join(Self.joins[random.below(Self.joins.count)], of: inputs))
+    add(dependingOn: inputs.reduce(0) { $0 | reachable[$1] }, isList: true)
+  }
+
+  /// What a future may be completed with: another only if that makes no cycle.
+  private mutating func completion(_ answers: ModelOperator.Answers, of future: Int) -> ModelCompletion {
+    switch answers {
+    case .none: return .success(0)
+    case .future:
+      if random.chance(90), let inner = inner(of: future) { return .using(inner) }
+      return .failure(fresh())
+    case .completion where random.chance(40):
+      if let inner = inner(of: future) { return .using(inner) }
+    case .completion, .value: break
+    }
+    switch random.below(6) {
+    case 0..<3: return .success(fresh())
+    case 3: return .failure(fresh())
+    case 4: return .cancelled
+    default: return .cancelledBecause(fresh())
+    }
+  }
+
+  private mutating func inner(of future: Int) -> Int? {
+    let inner = anyFuture()
+    // A promise that is completed with its own future fails; nothing else may wait for itself.
+    if inner == future { return promises.contains(future) ? inner : nil }
+    guard isList[inner] == isList[future], reachable[inner] & (1 << UInt64(future)) == 0 else { return nil }
+    for index in reachable.indices where reachable[index] & (1 << UInt64(future)) != 0 {
+      reachable[index] |= reachable[inner]
+    }
+    return inner
+  }
+
+  // MARK: - The rest
+
+  private mutating func complete() {
+    let promise = anyPromise()
+    program.append(.complete(promise: promise, completion(.completion, of: promise)))
+  }
+
+  private mutating func install() {
+    let promise = anyPromise()
+    let answer = random.chance(50) ? ModelAnswer.continue : .complete(completion(.completion, of: promise))
+    program.append(.install(promise: promise, answer, isOnExecutor: isOnExecutor(), act: act()))
+    handlers.append(promise)
+  }
+
+  private mutating func endHandler() {
+    if !handlers.isEmpty { program.append(.endHandler(random.below(handlers.count))) }
+  }
+
+  private mutating func answerLater() {
+    guard !handlers.isEmpty else { return }
+    let handler = random.below(handlers.count)
+    program.append(.answerLater(handler: handler, completion(.completion, of: handlers[handler])))
+  }
+
+  private mutating func takeToken() {
+    program.append(.takeToken(anyFuture()))
+    tokens.append(tokenCount)
+    tokenCount += 1
+  }
+
+  private mutating func cancelToken() {
+    guard !tokens.isEmpty else { return }
+    program.append(.cancelToken(tokens[random.below(tokens.count)], request()))
+  }
+
+  private mutating func dropToken() {
+    guard !tokens.isEmpty else { return }
+    program.append(.dropToken(tokens.remove(at: random.below(tokens.count))))
+  }
+
+  private mutating func observe() {
+    program.append(.observe(anyFuture(), isOnExecutor: isOnExecutor(), act: act()))
+    observations += 1
+  }
+
+  private mutating func endObservation() {
+    if observations > 0 { program.append(.endObservation(random.below(observations))) }
+  }
+}

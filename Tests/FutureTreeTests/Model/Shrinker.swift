@@ -1,0 +1,125 @@
+/// Makes a program that shows a difference as short as deleting makes it.
+struct Shrinker {
+  /// Whether a program shows a difference.
+  let isDifferent: ([ModelOperation]) -> Bool
+
+  /// For programs in which library and model differ.
+  static var failing: Shrinker {
+    Shrinker { program in
+      var ignored = LawTally()
+      return ModelRun.difference(in: program, tally: &ignored) != nil
+    }
+  }
+
+  /// Deletes operations while the difference stays, later ones first, until none can go.
+  func shrink(_ program: [ModelOperation]) -> [ModelOperation] {
+    var shortest = program
+    var hasChanged = true
+    while hasChanged {
+      hasChanged = false
+      for index in shortest.indices.reversed() where index < shortest.count {
+        let shorter = Renumbering.program(shortest, without: index)
+        if isDifferent(shorter) {
+          shortest = shorter
+          hasChanged = true
+        }
+      }
+    }
+    return shortest
+  }
+}
+
+/// Deletes one operation and all that use what it made, and numbers the rest anew.
+private struct Renumbering {
+  private struct Map {
+    var numbers: [Int?] = []
+    private(set) var next = 0
+
+    mutating func add(_ isKept: Bool) {
+      numbers.append(isKept ? next : nil)
+      if isKept { next += 1 }
+    }
+  }
+
+  private var futures = Map()
+  private var handlers = Map()
+  private var tokens = Map()
+  private var observations = Map()
+
+  static func program(_ program: [ModelOperation], without removed: Int) -> [ModelOperation] {
+    var renumbering = Renumbering()
+    return program.indices.compactMap { index in
+      let operation = index == removed ? nil : renumbering.renumbered(program[index])
+      renumbering.note(program[index], isKept: operation != nil)
+      return operation
+    }
+  }
+
+  private mutating func note(_ operation: ModelOperation, isKept: Bool) {
+    switch operation {
+    case .makePromise, .derive, .join: futures.add(isKept)
+    case .install: handlers.add(isKept)
+    case .takeToken: tokens.add(isKept)
+    case .observe: observations.add(isKept)
+    default: break
+    }
+  }
+
+  private func renumbered(_ operation: ModelOperation) -> ModelOperation? {
+    switch operation {
+    case .makePromise, .runJob, .dropJobs: operation
+    case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
+      both(future(upstream), completion(body)) {
+        .derive(operation, from: $0, body: $1, isOnExecutor: isOnExecutor, act: act.flatMap(self.act))
+      }
+    case .join(let operation, let inputs): .join(operation, of: inputs.compactMap { future($0) })
+    case .share(let number): future(number).map { .share($0) }
+    case .complete(let promise, let answer):
+      both(future(promise), completion(answer)) { .complete(promise: $0, $1) }
+    case .drop(let promise): future(promise).map { .drop(promise: $0) }
+    case .install(let promise, let answer, let isOnExecutor, let act):
+      both(future(promise), self.answer(answer)) {
+        .install(promise: $0, $1, isOnExecutor: isOnExecutor, act: act.flatMap(self.act))
+      }
+    case .endHandler(let number): handlers.numbers[number].map { .endHandler($0) }
+    case .answerLater(let number, let answer):
+      both(handlers.numbers[number], completion(answer)) { .answerLater(handler: $0, $1) }
+    case .cancel(let number, let request): future(number).map { .cancel($0, request) }
+    case .takeToken(let number): future(number).map { .takeToken($0) }
+    case .cancelToken(let number, let request): tokens.numbers[number].map { .cancelToken($0, request) }
+    case .dropToken(let number): tokens.numbers[number].map { .dropToken($0) }
+    case .observe(let number, let isOnExecutor, let act):
+      future(number).map { .observe($0, isOnExecutor: isOnExecutor, act: act.flatMap(self.act)) }
+    case .endObservation(let number): observations.numbers[number].map { .endObservation($0) }
+    }
+  }
+
+  /// A body may name the future that is being made, which has no number yet.
+  private func future(_ number: Int) -> Int? {
+    number == futures.numbers.count ? futures.next : futures.numbers[number]
+  }
+
+  private func completion(_ completion: ModelCompletion) -> ModelCompletion? {
+    guard case .using(let inner) = completion else { return completion }
+    return future(inner).map { .using($0) }
+  }
+
+  private func act(_ act: ModelAct) -> ModelAct? {
+    switch act {
+    case .complete(let promise, let value): future(promise).map { .complete(promise: $0, value: value) }
+    case .cancel(let number, let request): future(number).map { .cancel($0, request) }
+    }
+  }
+
+  private func answer(_ answer: ModelAnswer) -> ModelAnswer? {
+    guard case .complete(let completion) = answer else { return answer }
+    return self.completion(completion).map { .complete($0) }
+  }
+
+  private func both<First, Second>(
+    _ first: First?, _ second: Second?, _ make: (First, Second) -> ModelOperation
+  ) -> ModelOperation? {
+    guard let first, let second else { return nil }
+    return make(first, second)
+  }
+}

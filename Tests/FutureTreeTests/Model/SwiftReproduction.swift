@@ -1,0 +1,127 @@
+@testable import FutureTree
+
+/// A program as Swift that a person can paste into a test.
+struct SwiftReproduction: CustomStringConvertible {
+  let program: [ModelOperation]
+
+  var description: String {
+    var writer = Writer()
+    for operation in program { writer.write(operation) }
+    return (["let executor = ManualExecutor()"] + writer.lines).joined(separator: "\n")
+  }
+
+  private struct Writer {
+    var lines: [String] = []
+    private var futures = 0
+    private var handlers = 0
+    private var tokens = 0
+    private var observations = 0
+
+    mutating func write(_ operation: ModelOperation) {
+      switch operation {
+      case .makePromise:
+        lines.append("var p\(futures): Promise<Int>? = Promise<Int>()")
+        makeFuture("p\(futures)!.future")
+      case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
+        makeFuture(derived(operation, upstream, body, on(isOnExecutor), text(act)))
+      case .join(let operation, let inputs):
+        makeFuture("Future.\(operation)([\(inputs.map { "f\($0)" }.joined(separator: ", "))])")
+      case .share(let future): lines.append("f\(future).shared()")
+      case .complete(let promise, let completion): lines.append("p\(promise)?.complete(\(text(completion)))")
+      case .drop(let promise): lines.append("p\(promise) = nil")
+      case .install(let promise, let answer, let isOnExecutor, let act):
+        install(promise, answer, on(isOnExecutor), text(act))
+      case .endHandler(let handler): lines.append("h\(handler)?.end()")
+      case .answerLater(let handler, let completion):
+        lines.append("r\(handler).value?.complete(\(text(completion)))")
+      case .cancel(let future, let request): lines.append("print(f\(future).cancel(\(text(request))))")
+      case .takeToken(let future):
+        lines.append("var t\(tokens): CancelToken? = f\(future).cancelToken()")
+        tokens += 1
+      case .cancelToken(let token, let request): lines.append("print(t\(token)!.cancel(\(text(request))))")
+      case .dropToken(let token): lines.append("t\(token) = nil")
+      case .observe(let future, let isOnExecutor, let act):
+        lines.append(
+          "let o\(observations) = f\(future).observe\(on(isOnExecutor)) "
+            + "{ print(\"observer \(observations)\", $0)\(text(act)) }")
+        observations += 1
+      case .endObservation(let observation): lines.append("o\(observation).end()")
+      case .runJob(let index): lines.append("executor.runNext(at: \(index))")
+      case .dropJobs: lines.append("executor.dropAll()")
+      }
+    }
+
+    private mutating func makeFuture(_ text: String) {
+      lines.append("let f\(futures) = \(text)")
+      futures += 1
+    }
+
+    private mutating func install(_ promise: Int, _ answer: ModelAnswer, _ executor: String, _ act: String) {
+      let response =
+        if case .complete(let completion) = answer { ".complete(\(text(completion)))" } else { ".continue" }
+      lines.append("let r\(handlers) = Locked<ReceivedCancelRequest<Int>?>(nil)")
+      lines.append("let h\(handlers) = p\(promise)?.onRequestCancel\(executor) { request in")
+      lines.append("  r\(handlers).value = request")
+      lines.append("  print(\"handler \(handlers)\", request.options, request.reason.message)\(act)")
+      lines.append("  return \(response)")
+      lines.append("}")
+      handlers += 1
+    }
+
+    private func derived(
+      _ operation: ModelOperator, _ upstream: Int, _ body: ModelCompletion, _ executor: String, _ act: String
+    ) -> String {
+      let name = "\(operation)".replacing("Future", with: "").replacing("Completion", with: "")
+      let head = "f\(upstream).\(name)\(executor) {"
+      let called = "print(\"body \(futures)\"\(operation == .ensure ? "" : ", $0"))\(act)"
+      switch operation.row.answers {
+      case .none: return "\(head) \(called) }"
+      case .value: return "\(head) \(called); \(answer(body)) }"
+      case .future:
+        let inner = body.inner.map { "return f\($0)" } ?? answer(body)
+        return "\(head) v -> Future<Int> in \(called.replacing("$0", with: "v")); \(inner) }"
+      case .completion:
+        return "\(head) v -> Completion<Int> in \(called.replacing("$0", with: "v")); return \(text(body)) }"
+      }
+    }
+
+    private func on(_ isOnExecutor: Bool) -> String { isOnExecutor ? "(on: executor.executor)" : "" }
+
+    private func answer(_ completion: ModelCompletion) -> String {
+      switch completion {
+      case .success(let value): "return \(value)"
+      case .failure(let error): "throw Oops(\"\(error)\")"
+      case .cancelled: "throw CancellationError()"
+      case .cancelledBecause(let reason): "throw FutureCancelled(reason: \"\(reason)\")"
+      case .using(let inner): "return f\(inner)"
+      }
+    }
+
+    private func text(_ completion: ModelCompletion) -> String {
+      switch completion {
+      case .success(let value): ".success(\(value))"
+      case .failure(let error): ".failure(Oops(\"\(error)\"))"
+      case .cancelled: ".cancelled"
+      case .cancelledBecause(let reason): ".cancelled(\"\(reason)\")"
+      case .using(let inner): ".completeUsing(f\(inner))"
+      }
+    }
+
+    private func text(_ request: ModelRequest) -> String {
+      let names = [
+        (ModelOptions.alone, "doNotForwardRequest"), (.polite, "doNotForwardIfOthersWaiting"),
+        (.force, "forceImmediately"),
+      ]
+      let options = names.filter { request.options.contains($0.0) }.map { ".\($0.1)" }.joined(separator: ", ")
+      return "[\(options)], reason: \"\(request.reason)\""
+    }
+
+    private func text(_ act: ModelAct?) -> String {
+      switch act {
+      case .complete(let promise, let value): "; p\(promise)?.succeed(\(value))"
+      case .cancel(let future, let request): "; f\(future).cancel(\(text(request)))"
+      case nil: ""
+      }
+    }
+  }
+}
