@@ -64,13 +64,29 @@ extension ContractModel {
     runBody(future, nodes[future].outcome!, counts: false)
   }
 
+  /// All inputs of a join are there, and none has decided.
   private mutating func gather(_ future: Int) {
     guard nodes[future].upstream.isEmpty else { return }
-    let sum = nodes[future].inputs.reduce(0) { sum, input in
-      guard case .success(let value)? = nodes[input].outcome else { return sum }
-      return sum &* 31 &+ value
+    let outcomes = nodes[future].inputs.compactMap { nodes[$0].outcome }
+    switch nodes[future].operation {
+    case .any:
+      let errors = outcomes.compactMap { if case .failure(let error) = $0 { error } else { nil } }
+      finish(future, errors.isEmpty ? outcomes[0] : .failure(ModelFailure.allFailed(errors)), isOwn: false)
+    case .allSettled where nodes[future].asked != nil:
+      finish(future, .cancelled(reason: nodes[future].asked!.reason))
+    default:
+      finish(future, .success(outcomes.reduce(0) { $0 &* 31 &+ $1.number }))
     }
-    finish(future, .success(sum))
+  }
+
+  /// Law 23: a timeout that expires is decided.
+  mutating func expireTimers() {
+    let expired = timers
+    timers = []
+    for future in expired where nodes[future].outcome == nil {
+      decide(future, .failure(ModelFailure.timeout))
+      settle()
+    }
   }
 
   private mutating func decide(_ future: Int, _ outcome: ModelOutcome) {
@@ -83,6 +99,7 @@ extension ContractModel {
     // The laws are silent on the order: what the request ended is delivered before the outcome of the join.
     turns += told
   }
+
   /// Law 23: a join that is decided lets go of the inputs left.
   mutating func letGo(of inputs: [Int], isCounted: Bool = true) {
     tally[.decided] += 1

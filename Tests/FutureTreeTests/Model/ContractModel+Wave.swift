@@ -137,7 +137,7 @@ extension ContractModel {
     } else if nodes[future].upstream.isEmpty {
       wave.calls.append(Call(future: future, request: request, forced: isForced ? nodes[future].handlers : nil))
       if isForced { end(future, .cancelled(reason: request.reason), &wave) }
-    } else if isAlone {
+    } else if isAlone || nodes[future].operation.isShield {
       tally[.alone] += 1
       withdraw(future, &wave)
       endEarly(future, request, &wave)
@@ -238,6 +238,15 @@ extension ContractModel {
 }
 
 extension ModelOutcome {
+  /// What stands for it in the value of `allSettled`.
+  var number: Int {
+    switch self {
+    case .success(let value): value
+    case .failure(let error): error
+    case .cancelled(let reason): reason
+    }
+  }
+
   var ending: Int {
     switch self {
     case .success: 0

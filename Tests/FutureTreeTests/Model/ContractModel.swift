@@ -90,6 +90,8 @@ struct ContractModel {
   var tokens: [Token] = []
   var observations: [Observation] = []
   var jobs: [Job] = []
+  /// The timeouts whose time has not come, in the order in which they were made.
+  var timers: [Int] = []
   var turns: [Turn] = []
   var events: [ModelEvent] = []
   var tally = LawTally()
@@ -110,13 +112,17 @@ extension ContractModel {
 
   mutating func derive(_ node: Node, from upstream: Int) {
     nodes.append(node)
+    if node.operation == .timeout { timers.append(nodes.count - 1) }
     wait(nodes.count - 1, for: [upstream])
   }
 
   mutating func join(_ operation: ModelOperator, of inputs: [Int]) {
     nodes.append(Node(operation: operation))
     nodes[nodes.count - 1].inputs = inputs
-    if inputs.isEmpty { return finish(nodes.count - 1, .success(0)) }
+    if inputs.isEmpty {
+      let isSatisfied = operation == .all || operation == .allSettled
+      return finish(nodes.count - 1, isSatisfied ? .success(0) : .failure(ModelFailure.allFailed([])))
+    }
     wait(nodes.count - 1, for: inputs.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
   }
 

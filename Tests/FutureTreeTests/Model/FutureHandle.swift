@@ -52,7 +52,9 @@ struct Handle<Value: Sendable>: FutureHandle {
 
   // MARK: - Words
 
-  func model(_ outcome: Outcome<Value>) -> ModelOutcome {
+  func model(_ outcome: Outcome<Value>) -> ModelOutcome { Self.model(outcome, number) }
+
+  fileprivate static func model(_ outcome: Outcome<Value>, _ number: (Value) -> Int) -> ModelOutcome {
     switch outcome {
     case .success(let value): .success(number(value))
     case .failure(let error): .failure(Self.number(of: error))
@@ -66,6 +68,8 @@ struct Handle<Value: Sendable>: FutureHandle {
     case is BrokenPromise: ModelFailure.brokenPromise
     case is CompletedWithItself: ModelFailure.ownFuture
     case is DroppedJob: ModelFailure.dropped
+    case is TimeoutError: ModelFailure.timeout
+    case let error as AllFailed: ModelFailure.allFailed(error.errors.map(number))
     default: .min
     }
   }
@@ -73,12 +77,21 @@ struct Handle<Value: Sendable>: FutureHandle {
 }
 
 extension Handle<Int> {
+  fileprivate static func outcome(_ outcome: Outcome<Int>) -> ModelOutcome { model(outcome) { $0 } }
+
   init(_ future: Future<Int>) { self.init(future: future, number: { $0 }, make: { $0 }) }
 }
 
 extension Handle<[Int]> {
   init(_ future: Future<[Int]>) {
     self.init(future: future, number: { $0.reduce(0) { $0 &* 31 &+ $1 } }, make: { [$0] })
+  }
+}
+
+extension Handle<[Outcome<Int>]> {
+  init(_ future: Future<[Outcome<Int>]>) {
+    self.init(
+      future: future, number: { $0.reduce(0) { $0 &* 31 &+ Handle<Int>.outcome($1).number } }, make: { [.success($0)] })
   }
 }
 
@@ -129,6 +142,13 @@ extension Handle {
         body.called(with: .failure(Self.number(of: error)))
         return body.completion(make)
       }
+    case .mapError:
+      return future.mapError(on: executor) { error in
+        body.called(with: .failure(Self.number(of: error)))
+        return try body.error()
+      }
+    case .shielded: return future.shielded()
+    case .timeout: return future.timeout(after: .seconds(1), clock: body.world.clock)
     case .onFailure: return future.onFailure(on: executor) { body.called(with: .failure(Self.number(of: $0))) }
     case .onCancel:
       return future.onCancel(on: executor) { body.called(with: .cancelled(reason: LibraryReason.number(of: $0))) }
@@ -165,6 +185,13 @@ extension LibraryBody {
     if let inner { return (inner as! Handle<Value>).future }
     _ = try answer()
     preconditionFailure("a body that returns a future names one, or throws")
+  }
+
+  /// The error that takes the place of another, or what a body throws.
+  fileprivate func error() throws -> any Error {
+    if case .failure(let error) = completion { return ModelError(number: error) }
+    _ = try answer()
+    preconditionFailure("a body that returns an error has one, or throws")
   }
 
   /// The value, or what a body throws that has none (law 15).

@@ -14,6 +14,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   @exclusivity(unchecked) private var tokens: [CancelToken?] = []
   @exclusivity(unchecked) private var observations: [Observation] = []
   private let executor = ManualExecutor()
+  let clock = ManualClock()
   private let queue: FutureExecutor
 
   init() { queue = executor.executor }
@@ -62,6 +63,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     case .endObservation(let observation): observations[observation].end()
     case .runJob(let index): executor.runNext(at: index)
     case .dropJobs: executor.dropAll()
+    case .advance: clock.advance(by: .seconds(1))
     }
     return .nothing
   }
@@ -79,7 +81,10 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
 
   private func join(_ operation: ModelOperator, _ inputs: [Future<Int>]) -> any FutureHandle {
     switch operation {
-    case .all: Handle(Future.all(inputs))
+    case .all: Handle<[Int]>(Future.all(inputs))
+    case .allSettled: Handle<[Outcome<Int>]>(Future.allSettled(inputs))
+    case .race: Handle<Int>(Future.race(inputs))
+    case .any: Handle<Int>(Future.any(inputs))
     default: preconditionFailure("\(operation) is no join")
     }
   }

@@ -48,7 +48,7 @@ struct ModelHarnessTests {
 
     #expect(
       SwiftReproduction(program: program).description == """
-        let executor = ManualExecutor()
+        let (executor, clock) = (ManualExecutor(), ManualClock())
         var p0: Promise<Int>? = Promise<Int>()
         let f0 = p0!.future
         let f1 = f0.map(on: executor.executor) { print("body 1", $0); return 7 }

@@ -6,10 +6,11 @@ enum ModelOperator: UInt8, CaseIterable {
   case promise
   case map, flatMap
   case onSuccess, onSuccessFuture, onSuccessCompletion
-  case recover, recoverFuture, recoverCompletion
+  case recover, recoverFuture, recoverCompletion, mapError
   case onFailure, onCancel, ensure
   case onComplete, onCompleteFuture, onCompleteCompletion
-  case all
+  case shielded, timeout
+  case all, allSettled, race, any
 
   /// What an operator does with one way of ending of its upstream.
   enum Reaction {
@@ -27,7 +28,7 @@ enum ModelOperator: UInt8, CaseIterable {
 
   /// What a body can return.
   enum Answers {
-    case none, value, future, completion
+    case none, value, error, future, completion
   }
 
   /// One line of the table.
@@ -67,15 +68,23 @@ enum ModelOperator: UInt8, CaseIterable {
     case .recover: Row(.pass, .body, .pass, .value, skips: true)
     case .recoverFuture: Row(.pass, .body, .pass, .future, skips: true)
     case .recoverCompletion: Row(.pass, .body, .pass, .completion, skips: true)
+    case .mapError: Row(.pass, .body, .pass, .error)
     case .onFailure: Row(.pass, .bodyThenPass, .pass)
     case .onCancel: Row(.pass, .pass, .bodyThenPass, always: true)
     case .ensure: Row(.bodyThenPass, .bodyThenPass, .bodyThenPass, always: true)
     case .onComplete: Row(.body, .body, .body, .value, always: true)
     case .onCompleteFuture: Row(.body, .body, .body, .future, always: true)
     case .onCompleteCompletion: Row(.body, .body, .body, .completion, always: true)
+    case .shielded, .timeout: Row(.pass, .pass, .pass)
     case .all: Row(.gather, .decide, .decide)
+    case .allSettled: Row(.gather, .gather, .gather)
+    case .race: Row(.decide, .decide, .decide)
+    case .any: Row(.decide, .gather, .gather)
     }
   }
+
+  /// Whether it treats each request as law 4.
+  var isShield: Bool { self == .shielded }
 
   var isJoin: Bool { row.succeeds == .gather || row.succeeds == .decide }
 }

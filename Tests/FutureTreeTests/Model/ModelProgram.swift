@@ -17,6 +17,8 @@ enum ModelOperation: Hashable {
   case endObservation(Int)
   case runJob(Int)
   case dropJobs
+  /// The time of every timeout comes.
+  case advance
 }
 
 /// What an operation returned to the program.
@@ -58,6 +60,7 @@ extension ContractModel {
     case .endObservation(let observation): endObservation(observation)
     case .runJob(let index): runJob(at: index)
     case .dropJobs: dropJobs()
+    case .advance: expireTimers()
     }
     return .nothing
   }

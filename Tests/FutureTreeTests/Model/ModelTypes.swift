@@ -49,6 +49,11 @@ enum ModelFailure {
   static let ownFuture = -2
   /// The executor dropped the body.
   static let dropped = -3
+  /// Law 23: `TimeoutError`.
+  static let timeout = -4
+
+  /// `AllFailed`, with the errors in their order.
+  static func allFailed(_ errors: [Int]) -> Int { errors.reduce(-100) { $0 &* 31 &+ $1 } }
 }
 
 /// How a future ended.

@@ -23,13 +23,17 @@ struct ProgramGenerator {
   private static let operators = ModelOperator.allCases.filter { $0 != .promise && !$0.isJoin }
   private static let joins = ModelOperator.allCases.filter(\.isJoin)
 
+  private enum Kind {
+    case number, list, outcomes
+  }
+
   private var random: SplitMix64
   private let profile: Profile
   private var program: [ModelOperation] = []
   /// What each future may come to depend on, as bits, itself included: no program makes a cycle.
   private var reachable: [UInt64] = []
-  /// Futures of lists, which no other future can be completed with.
-  private var isList: [Bool] = []
+  /// What the values are: a future can be completed only with one of its own kind.
+  private var kinds: [Kind] = []
   private var promises: [Int] = []
   private var handlers: [Int] = []
   private var tokens: [Int] = []
@@ -69,6 +73,7 @@ struct ProgramGenerator {
     var endObservation = 1
     var runJob = 4
     var dropJobs = 1
+    var advance = 1
 
     static let all = [
       Profile(),
@@ -104,6 +109,7 @@ struct ProgramGenerator {
     if comes(profile.endObservation) { return endObservation() }
     if comes(profile.runJob) { return program.append(.runJob(random.below(3))) }
     if comes(profile.dropJobs) { return program.append(.dropJobs) }
+    if comes(profile.advance) { return program.append(.advance) }
     program.append(.cancel(anyFuture(), request()))
   }
 
@@ -132,9 +138,9 @@ struct ProgramGenerator {
 
   // MARK: - Futures
 
-  private mutating func add(dependingOn upstream: UInt64, isList: Bool = false) {
+  private mutating func add(dependingOn upstream: UInt64, _ kind: Kind = .number) {
     reachable.append(upstream | 1 << UInt64(reachable.count))
-    self.isList.append(isList)
+    kinds.append(kind)
   }
 
   private mutating func makePromise() {
@@ -148,12 +154,12 @@ struct ProgramGenerator {
     guard reachable.count < Self.mostFutures else { return }
     let operation = Self.operators[random.below(Self.operators.count)]
     let upstream = random.chance(40) ? reachable.count - 1 : anyFuture()
-    let passesLists = isList[upstream] && (operation.row.answers == .none || operation.row.succeeds == .pass)
+    let keepsKind = operation.row.answers == .none || operation.row.succeeds == .pass
     let future = reachable.count
     let isOnExecutor = isOnExecutor()
     // A body that may run at once cannot name its own future.
     let early = isOnExecutor ? nil : act()
-    add(dependingOn: reachable[upstream], isList: passesLists)
+    add(dependingOn: reachable[upstream], keepsKind ? kinds[upstream] : .number)
     let body = completion(operation.row.answers, of: future)
     let act = isOnExecutor ? act() : early
     program.append(.derive(operation, from: upstream, body: body, isOnExecutor: isOnExecutor, act: act))
@@ -161,15 +167,18 @@ struct ProgramGenerator {
 
   private mutating func join() {
     guard reachable.count < Self.mostFutures else { return }
-    let inputs = (0..<random.below(4)).map { _ in anyFuture() }.filter { !isList[$0] }
-    program.append(.join(Self.joins[random.below(Self.joins.count)], of: inputs))
-    add(dependingOn: inputs.reduce(0) { $0 | reachable[$1] }, isList: true)
+    let inputs = (0..<random.below(4)).map { _ in anyFuture() }.filter { kinds[$0] == .number }
+    let operation = Self.joins[random.below(Self.joins.count)]
+    program.append(.join(operation, of: inputs))
+    let kind: Kind = operation == .all ? .list : operation == .allSettled ? .outcomes : .number
+    add(dependingOn: inputs.reduce(0) { $0 | reachable[$1] }, kind)
   }
 
   /// What a future may be completed with: another only if that makes no cycle.
   private mutating func completion(_ answers: ModelOperator.Answers, of future: Int) -> ModelCompletion {
     switch answers {
     case .none: return .success(0)
+    case .error: return random.chance(80) ? .failure(fresh()) : .cancelledBecause(fresh())
     case .future:
       if random.chance(90), let inner = inner(of: future) { return .using(inner) }
       return .failure(fresh())
@@ -189,7 +198,7 @@ struct ProgramGenerator {
     let inner = anyFuture()
     // A promise that is completed with its own future fails; nothing else may wait for itself.
     if inner == future { return promises.contains(future) ? inner : nil }
-    guard isList[inner] == isList[future], reachable[inner] & (1 << UInt64(future)) == 0 else { return nil }
+    guard kinds[inner] == kinds[future], reachable[inner] & (1 << UInt64(future)) == 0 else { return nil }
     for index in reachable.indices where reachable[index] & (1 << UInt64(future)) != 0 {
       reachable[index] |= reachable[inner]
     }

@@ -67,7 +67,7 @@ private struct Renumbering {
 
   private func renumbered(_ operation: ModelOperation) -> ModelOperation? {
     switch operation {
-    case .makePromise, .runJob, .dropJobs: operation
+    case .makePromise, .runJob, .dropJobs, .advance: operation
     case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
       both(future(upstream), completion(body)) {
         .derive(operation, from: $0, body: $1, isOnExecutor: isOnExecutor, act: act.flatMap(self.act))

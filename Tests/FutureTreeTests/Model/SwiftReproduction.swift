@@ -7,7 +7,7 @@ struct SwiftReproduction: CustomStringConvertible {
   var description: String {
     var writer = Writer()
     for operation in program { writer.write(operation) }
-    return (["let executor = ManualExecutor()"] + writer.lines).joined(separator: "\n")
+    return (["let (executor, clock) = (ManualExecutor(), ManualClock())"] + writer.lines).joined(separator: "\n")
   }
 
   private struct Writer {
@@ -48,6 +48,7 @@ struct SwiftReproduction: CustomStringConvertible {
       case .endObservation(let observation): lines.append("o\(observation).end()")
       case .runJob(let index): lines.append("executor.runNext(at: \(index))")
       case .dropJobs: lines.append("executor.dropAll()")
+      case .advance: lines.append("clock.advance(by: .seconds(1))")
       }
     }
 
@@ -74,7 +75,13 @@ struct SwiftReproduction: CustomStringConvertible {
       let name = "\(operation)".replacing("Future", with: "").replacing("Completion", with: "")
       let head = "f\(upstream).\(name)\(executor) {"
       let called = "print(\"body \(futures)\"\(operation == .ensure ? "" : ", $0"))\(act)"
+      switch operation {
+      case .shielded: return "f\(upstream).shielded()"
+      case .timeout: return "f\(upstream).timeout(after: .seconds(1), clock: clock)"
+      default: break
+      }
       switch operation.row.answers {
+      case .error: return "\(head) \(called); \(answer(body).replacing("throw Oops", with: "return Oops")) }"
       case .none: return "\(head) \(called) }"
       case .value: return "\(head) \(called); \(answer(body)) }"
       case .future:
