@@ -83,7 +83,8 @@ extension ContractModel {
     }
     // The laws are silent: the last asker delivers what was withheld, but not if its own request is a duplicate.
     let delivers = isStronger == true ? others == 0 : arrival.hasLost && nodes[future].interest == 0
-    guard let request = delivers ? asking(future, arrival.request) : arrival.request else {
+    let delivered = delivers ? asking(future, isStronger == true ? arrival.request : nil) : nil
+    guard let request = delivered ?? arrival.request else {
       if nodes[future].interest == 0 { withdraw(future, &wave) }
       return
     }

@@ -7,6 +7,7 @@ protocol FutureHandle: Sendable {
   var modelOutcome: ModelOutcome? { get }
 
   func cancel(_ request: ModelRequest) -> CancelReceipt
+  func previewCancel(_ request: ModelRequest) -> CancelReceipt
   func cancelToken() -> CancelToken
   func share()
   func tree() -> TreeSnapshot
@@ -41,6 +42,8 @@ struct Handle<Value: Sendable>: FutureHandle {
   func cancel(_ request: ModelRequest) -> CancelReceipt {
     future.cancel(request.libraryOptions, reason: LibraryReason.reason(request.reason))
   }
+
+  func previewCancel(_ request: ModelRequest) -> CancelReceipt { future.previewCancel(request.libraryOptions) }
 
   func cancelToken() -> CancelToken { future.cancelToken() }
   func share() { future.shared() }

@@ -13,6 +13,8 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   @exclusivity(unchecked) private var handlers: [CancelHandler] = []
   @exclusivity(unchecked) private var tokens: [CancelToken?] = []
   @exclusivity(unchecked) private var observations: [Observation] = []
+  /// Whether a handler does more than to answer.
+  @exclusivity(unchecked) private var handlersAct = false
   private let executor = ManualExecutor()
   let clock = ManualClock()
   private let queue: FutureExecutor
@@ -53,7 +55,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     case .answerLater(let handler, let completion):
       guard let received = received[handler] else { return .nothing }
       return .kept(received.complete(library(completion)))
-    case .cancel(let future, let request): return .receipt(ModelReceipt(futures[future].cancel(request)))
+    case .cancel(let future, let request): return cancel(future, request)
     case .takeToken(let future): tokens.append(futures[future].cancelToken())
     case .cancelToken(let token, let request):
       let receipt = tokens[token]!.cancel(request.libraryOptions, reason: LibraryReason.reason(request.reason))
@@ -66,6 +68,13 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     case .advance: clock.advance(by: .seconds(1))
     }
     return .nothing
+  }
+
+  /// Law 17: a preview says what the receipt then says, unless a handler changes the tree in the middle of the wave.
+  private func cancel(_ future: Int, _ request: ModelRequest) -> ModelResult {
+    let preview = futures[future].previewCancel(request)
+    let receipt = futures[future].cancel(request)
+    return handlersAct || preview == receipt ? .receipt(ModelReceipt(receipt)) : .wrongPreview
   }
 
   private func executor(_ isOnExecutor: Bool) -> FutureExecutor { isOnExecutor ? queue : .immediate }
@@ -97,6 +106,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
 
   private func install(_ promise: Int, _ answer: ModelAnswer, _ isOnExecutor: Bool, _ act: ModelAct?) {
     let id = handlers.count
+    if act != nil { handlersAct = true }
     let response: CancelRequestResponse<Int> =
       if case .complete(let completion) = answer { .complete(library(completion)) } else { .continue }
     received.append(nil)

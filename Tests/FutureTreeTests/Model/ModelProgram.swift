@@ -27,6 +27,8 @@ enum ModelResult: Hashable {
   /// Whether a completion was the first.
   case kept(Bool)
   case receipt(ModelReceipt)
+  /// A preview said something else than the receipt: the model never says so.
+  case wrongPreview
 }
 
 extension ContractModel {
