@@ -21,8 +21,11 @@ extension Future {
   /// handler without a report fails the future with `BrokenPromise`, which names the line of `wrapping`. A request to cancel
   /// finds no handler and waits.
   ///
-  /// - Parameter start: makes the call; it is called once, now. What it throws ends the future. Errors that are
-  ///   `CancellationError` or `FutureCancelled`, thrown or reported, end it `.cancelled`.
+  /// - Parameters:
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
+  ///   - start: makes the call; it is called once, now. What it throws ends the future. Errors that are
+  ///     `CancellationError` or `FutureCancelled`, thrown or reported, end it `.cancelled`.
   /// - Returns: a future that the call completes, on the thread where it reports.
   /// - Complexity: O(1).
   public static func wrapping(
@@ -73,6 +76,8 @@ extension Future {
   /// line of `wrapping`.
   ///
   /// - Parameters:
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   ///   - start: makes the call and returns it; it is called once, now. What it throws ends the future.
   ///   - cancel: cancels the call. It runs outside every lock, where the request is made.
   ///   - isCancellation: whether an error that is reported or thrown means that the call was cancelled; where it is not

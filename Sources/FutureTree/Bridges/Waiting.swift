@@ -9,7 +9,10 @@ extension Future {
   /// stop. It cannot be called from async code: write `await outcome` there. Inside a callback, what this thread still has
   /// to tell is told first (law 19).
   ///
-  /// - Parameter duration: how long to wait, measured by the clock of the machine.
+  /// - Parameters:
+  ///   - duration: how long to wait, measured by the clock of the machine.
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   /// - Returns: the outcome, or nil if it was not there in time.
   /// - Throws: `WaitWouldHang` on the serial executor on which this future, or one that it waits for now, must run its body,
   ///   and in the body of either; `InvalidArgument` if the duration is negative.

@@ -46,8 +46,10 @@ public struct FutureExecutor: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter isCurrent: whether the calling thread is running one of these jobs. `wait(for:)` throws there instead of
-  ///   waiting for a body that cannot run before it returns.
+  /// - Parameters:
+  ///   - submit: runs a job once.
+  ///   - isCurrent: whether the calling thread is running one of these jobs. `wait(for:)` throws there instead of waiting
+  ///     for a body that cannot run before it returns.
   public static func serial(
     _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void, isCurrent: @escaping @Sendable () -> Bool
   ) -> FutureExecutor {

@@ -22,8 +22,8 @@ extension Node {
 
   private func receivePending(_ arrivals: Wave.Arrivals, reachedAs index: Int) -> Landing {
     let decision = state.receive(arrivals.event)
-    arrivals.forEach { arrival in
-      guard let asker = arrival.asker else { return }
+    for arrival in arrivals {
+      guard let asker = arrival.asker else { continue }
       if arrival.departure == .leaves { waiters.remove(asker) }
       if decision.uncountsAll || arrival.departure != .stays { asker.isCounted = false }
     }
@@ -98,8 +98,7 @@ extension Wave.Arrivals {
   /// What has come, as the state needs to know it. Called under the lock of the future.
   fileprivate var event: FutureState.Arrival {
     var event = FutureState.Arrival(request: request)
-    forEach { arrival in
-      guard arrival.asker?.isCounted == true else { return }
+    for arrival in self where arrival.asker?.isCounted == true {
       event.askers += 1
       if arrival.departure != .stays { event.leavers += 1 }
     }

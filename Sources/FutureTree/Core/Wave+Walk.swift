@@ -20,7 +20,7 @@ extension Wave {
       landing = arrivals.node.imagine(arrivals, reachedAs: reached.count, in: &imagination!)
     } else {
       landing = arrivals.node.receive(arrivals, reachedAs: reached.count)
-      arrivals.forEach { if $0.departure == .losesInterest { $0.asker?.owner?.tellInterest() } }
+      for arrival in arrivals where arrival.departure == .losesInterest { arrival.asker?.owner?.tellInterest() }
     }
     record(landing, of: arrivals, isTarget: isTarget)
     return landing.next
@@ -37,13 +37,12 @@ extension Wave {
       if isTarget { first = .withheld(by: others) }
       stopCount += 1
       othersWaiting += others
-      arrivals.forEach { arrival in
-        guard let request = arrival.request, let asker = arrival.asker, arrival.departure != .leaves else { return }
+      for arrival in arrivals {
+        guard let request = arrival.request, let asker = arrival.asker, arrival.departure != .leaves else { continue }
         stops.append(Stop(node: node, request: request, asker: asker, via: arrival.via))
       }
     case .applied(let request, let effect):
-      var vias: [Int] = []
-      arrivals.forEach { if $0.via >= 0 { vias.append($0.via) } }
+      let vias = arrivals.compactMap { $0.via >= 0 ? $0.via : nil }
       if landing.hasEnded { ended.append(Ended(node: node, ownsBody: landing.ownsBody, index: reached.count)) }
       reached.append(Reached(node: node, request: request, effect: effect, vias: vias))
     case nil:

@@ -28,16 +28,22 @@ struct Wave {
   }
 
   /// Everything that comes to one future.
-  struct Arrivals {
+  struct Arrivals: Sequence, IteratorProtocol {
     let first: Arrival
     /// Empty but where paths meet, so that a chain costs no array.
     var others: [Arrival] = []
+    private var position = -1
 
     var node: Node { first.node }
 
-    func forEach(_ body: (Arrival) -> Void) {
-      body(first)
-      others.forEach(body)
+    init(first: Arrival) {
+      self.first = first
+    }
+
+    mutating func next() -> Arrival? {
+      defer { position += 1 }
+      if position < 0 { return first }
+      return position < others.count ? others[position] : nil
     }
   }
 

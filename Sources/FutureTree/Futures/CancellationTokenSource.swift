@@ -49,7 +49,10 @@ public final class CancellationTokenSource: Sendable {
   /// one source in the order in which it came, and of a source before that of the sources linked to it. It has run when
   /// this returns.
   ///
-  /// - Parameter reason: why; it gets the file and the line of this call, if it has none.
+  /// - Parameters:
+  ///   - reason: why; it gets the file and the line of this call, if it has none.
+  ///   - fileID: the file that cancels.
+  ///   - line: the line that cancels.
   /// - Returns: `false` if it was cancelled before. Then nothing changes.
   /// - Complexity: O(registrations + linked sources), in constant stack.
   @discardableResult

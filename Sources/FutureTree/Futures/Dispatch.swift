@@ -41,8 +41,10 @@ extension FutureExecutor {
 
   /// A dispatch queue.
   ///
-  /// - Parameter isConcurrent: whether the queue runs several jobs at once. A queue does not tell, and `wait(for:)` must
-  ///   know: on a serial queue it throws instead of waiting for what cannot run before it returns.
+  /// - Parameters:
+  ///   - queue: where jobs run.
+  ///   - isConcurrent: whether the queue runs several jobs at once. A queue does not tell, and `wait(for:)` must know: on a
+  ///     serial queue it throws instead of waiting for what cannot run before it returns.
   public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
     if isConcurrent { return custom { job in queue.async(execute: job) } }
     return serial({ job in queue.async(execute: job) }, isCurrent: QueueMark.isCurrent(queue))

@@ -100,6 +100,8 @@ extension Future {
   /// - Parameters:
   ///   - options: how far the request goes.
   ///   - reason: why; handlers and `.cancelled` outcomes carry it, with the file and the line of this call.
+  ///   - fileID: the file that asks.
+  ///   - line: the line that asks.
   /// - Returns: what the request met on its way.
   /// - Complexity: O(futures + edges) that the request reaches.
   @discardableResult

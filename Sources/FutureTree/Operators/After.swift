@@ -10,6 +10,8 @@ extension Future where Value == Void {
   /// - Parameters:
   ///   - duration: how long to wait from now. If it is negative, the future fails with `InvalidArgument`.
   ///   - clock: what measures it.
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   /// - Complexity: a timer of the clock.
   public static func after(
     _ duration: Duration, clock: some FutureClock = .system, fileID: String = #fileID, line: UInt = #line

@@ -11,6 +11,8 @@ extension Future {
   /// - Parameters:
   ///   - duration: how long a value is held back. If it is negative, the future fails with `InvalidArgument`.
   ///   - clock: what measures it.
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1), and a timer of the clock.
   public func delayed(

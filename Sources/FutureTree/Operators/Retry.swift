@@ -13,6 +13,8 @@ extension Future {
   ///   - policy: how many attempts there are, and what lies between them.
   ///   - executor: where `body` runs.
   ///   - clock: what measures the time between attempts.
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   ///   - body: gets the number of the attempt, counted from 1. What it throws is a failure of the attempt.
   /// - Returns: a consumer of each attempt while it waits for it.
   /// - Complexity: O(1) memory, however many attempts there are.

@@ -13,6 +13,8 @@ extension Future {
   ///   - duration: how long to wait from now. If it is negative, the future fails with `InvalidArgument`, and `self` is let
   ///     go of in the same way.
   ///   - clock: what measures it.
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   /// - Returns: a consumer of `self`. The timer is cancelled when the future completes.
   /// - Complexity: O(1), and a timer of the clock.
   public func timeout(

@@ -13,6 +13,8 @@ extension Future {
   ///   - items: are gathered before this returns.
   ///   - limit: how many futures are waited for at once. If it is less than 1, the future fails with `InvalidArgument`.
   ///   - executor: where `body` runs.
+  ///   - fileID: the file of the call, for the error.
+  ///   - line: the line of the call, for the error.
   ///   - body: what it throws is a failure of its item.
   /// - Returns: a consumer of each future while it waits for it. With no items, a success with no values.
   /// - Complexity: O(n).

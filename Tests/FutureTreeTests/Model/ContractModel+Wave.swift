@@ -165,7 +165,7 @@ extension ContractModel {
       wave.arrivals[upstream].edges += 1
       if leaves {
         lose(upstream, &wave)
-      } else if nodes[future].isCounted {
+      } else if nodes[future].isCounted, !nodes[future].isCleaningUp {
         wave.arrivals[upstream].askers += 1
       }
     }
