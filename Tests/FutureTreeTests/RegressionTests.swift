@@ -160,6 +160,24 @@ struct RegressionTests {
     #expect(receipt.reached == 3)
   }
 
+  @Test("law 12: a withheld request that the wave delivers reaches further than the wave's own, and still in one wave")
+  func withheldGoesFurther() {
+    let log = Recorder()
+    let promise = source(log, "source")
+    let first = promise.future.map { $0 }
+    let second = first.map { $0 }
+    let third = second.map { $0 }.shared()
+    let race = Future.race([third, first])
+    third.cancel(reason: "withheld by the race")
+    let (other, mine) = (second.cancelToken(), race.cancelToken())
+
+    let receipt = mine.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(receipt.effect == .delivered && receipt.reached == 5)
+    #expect(log.entries == ["source: plain"])
+    withExtendedLifetime((promise, other)) {}
+  }
+
   @Test("law 20: handlers that hold the next promise are released in constant stack")
   func handlersHoldPromises() {
     let log = Recorder()

@@ -88,8 +88,21 @@ private struct Survey {
   private var nextReady = 0
 
   init(from starts: [Wave.Arrival]) {
-    // All that arrives in one wave asks the same, so that one request tells how far it can go.
-    let isForwardedAlways = starts.contains { $0.request?.options.reach == 3 }
+    // All that arrives in one wave asks the same. Only a request that was withheld and is delivered now may ask more.
+    if starts.contains(where: { $0.request?.options.reach == 3 }) {
+      survey(from: starts, stopsForNobody: true)
+    } else if survey(from: starts, stopsForNobody: false) {
+      self = Survey()
+      survey(from: starts, stopsForNobody: true)
+    }
+  }
+
+  private init() {}
+
+  /// Returns whether it came upon a withheld request that the wave may deliver, and that stops for nobody.
+  @discardableResult
+  private mutating func survey(from starts: [Wave.Arrival], stopsForNobody: Bool) -> Bool {
+    var deliversMore = false
     var pending = starts.map(\.node)
     var index = 0
     while index < pending.count {
@@ -102,14 +115,14 @@ private struct Survey {
       }
       places[id]!.edges += 1
       guard places[id]!.upstream == nil else { continue }
-      let (consumers, isShared, links) = node.lock.withLock {
-        (Int(node.state.consumers), node.state.isShared, node.state.isPending ? node.waitsFor : [])
-      }
+      let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : []) }
       // It goes on from here only if all that want this future take part in the wave, or if it stops for nobody.
-      guard places[id]!.edges >= consumers || isForwardedAlways && !isShared else { continue }
+      guard places[id]!.edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
+      if state.requests.withheld?.options.reach == 3 { deliversMore = true }
       places[id]!.upstream = links.map { ObjectIdentifier($0.node) }
       pending += links.map(\.node)
     }
+    return deliversMore
   }
 
   /// Something has come to a future.

@@ -39,6 +39,7 @@ struct JoinTests {
     #expect(log.entries.sorted() == ["source 0: plain", "source 1: plain"])
     #expect(receipt.effect == .delivered && receipt.handlers == 2)
     #expect(joined.state == "pending")
+    withExtendedLifetime(sources) {}
   }
 
   @Test("it waits for what comes back: a success that raced the request stays one", arguments: JoinUnderTest.every)
@@ -67,7 +68,7 @@ struct JoinTests {
     #expect(joined.isCompleted && other.isCompleted)
     #expect(log.entries == ["left: ifOthers"])
     #expect(left.cancelRequest?.reason.message.contains("`\(join.testDescription)`") == true)
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, left, wanted)) {}
   }
 
   @Test("it is one consumer of each input, also of one that is there twice", arguments: JoinUnderTest.every)
@@ -98,7 +99,7 @@ struct JoinTests {
     #expect(log.entries == ["mine: ifOthers", "tail cancelled"])
     #expect(receipt.effect == .delivered)
     #expect(mine.future.tree().entries[0].consumers == 0)
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, mine, wanted)) {}
   }
 
   @Test(
@@ -113,6 +114,7 @@ struct JoinTests {
 
     #expect(joined.state == "cancelled")
     #expect(log.entries.sorted() == ["source 0: plain", "source 1: plain"])
+    withExtendedLifetime(sources) {}
   }
 
   @Test("law 4: it lets go, and nobody is asked", arguments: JoinUnderTest.every)
@@ -159,7 +161,7 @@ struct JoinTests {
     let again = promises.map { $0.future.tree().entries[0].consumers }
 
     #expect([before, after, again] == [[1, 1], [0, 0], [1, 1]])
-    withExtendedLifetime(token) {}
+    withExtendedLifetime((token, promises)) {}
   }
 }
 
@@ -212,6 +214,7 @@ struct RaceTests {
     promises[0].succeed(7)
 
     #expect(race.outcomeIfCompleted == outcome)
+    withExtendedLifetime(promises) {}
   }
 
   @Test("of futures that have completed, the first in the list wins")
@@ -241,6 +244,7 @@ struct AnyTests {
     promises[2].succeed(2)
 
     #expect(any.state == "success(2)")
+    withExtendedLifetime(promises) {}
   }
 
   @Test("all failed: every error, in the order of the inputs")
