@@ -49,64 +49,6 @@ struct AllTests {
     #expect(all.reason?.message == outcome.reason?.message)
   }
 
-  @Test("law 23: decided, it withdraws from the inputs left, under law 3", arguments: deciders)
-  func withdraws(outcome: Outcome<Int>, state: String) {
-    let log = Recorder()
-    let left = source(log, "left")
-    let wanted = source(log, "wanted by another")
-    let done = source(log, "done")
-    let other = wanted.future.map { $0 }
-    let decider = Promise<Int>()
-    let all = Future.all([left.future, wanted.future, done.future, decider.future])
-    done.succeed(1)
-
-    decider.complete(with: outcome)
-
-    #expect(all.state == state)
-    #expect(log.entries == ["left: ifOthers"])
-    #expect([left.future.state, other.state] == ["pending", "pending"])
-  }
-
-  @Test("law 23: with a reason that says so")
-  func reason() {
-    let left = Promise<Int>()
-    let decider = Promise<Int>()
-    let all = Future.all([left.future, decider.future])
-
-    decider.fail(Oops())
-
-    #expect(left.cancelRequest?.reason.message.contains("all") == true)
-    #expect(all.isCompleted)
-  }
-
-  @Test("law 23: also if an input had failed before the join was made")
-  func decidedAtBirth() {
-    let log = Recorder()
-    let left = source(log, "left")
-    let behind = source(log, "behind")
-
-    let all = Future.all([left.future, .failed(Oops()), behind.future])
-
-    #expect(all.state == "failure(oops)")
-    #expect(log.entries.sorted() == ["behind: ifOthers", "left: ifOthers"])
-  }
-
-  @Test("law 23: what was withheld for the join at an input is delivered when it lets go")
-  func deliversWithheld() {
-    let log = Recorder()
-    let left = source(log, "left")
-    let decider = Promise<Int>()
-    let all = Future.all([left.future, decider.future])
-    left.future.cancel(.doNotForwardIfOthersWaiting, reason: "first")
-    #expect(log.entries == [])
-
-    decider.fail(Oops())
-
-    #expect(log.entries == ["left: ifOthers"])
-    #expect(left.cancelRequest?.reason.message == "first")
-    #expect(all.isCompleted)
-  }
-
   @Test("asked while it waits: forwards to all unfinished, and completes when one comes back")
   func asked() {
     let log = Recorder()

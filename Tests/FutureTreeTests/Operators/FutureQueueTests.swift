@@ -73,20 +73,6 @@ struct FutureQueueTests {
     #expect(third.state == "success(3)")
   }
 
-  @Test("waiting is not wanting: it neither counts as a consumer of what runs, nor forwards to it")
-  func ordersOnly() {
-    let (first, firstFuture) = add("first")
-    let (_, second) = add("second")
-
-    second.cancel()
-    #expect(first.cancelRequest == nil)
-    _ = add("third")
-    let receipt = firstFuture.cancel(.doNotForwardIfOthersWaiting)
-
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["begin first", "first: ifOthers"])
-  }
-
   @Test("a request that comes after the body began goes to the future that it returned")
   func forwards() {
     let (promise, future) = add("first")

@@ -54,23 +54,6 @@ struct JoinTests {
     #expect(joined.state == "cancelled")
   }
 
-  @Test(
-    "law 23: decided, it withdraws from the input left, under law 3, and says why", arguments: JoinUnderTest.deciding)
-  func letsGo(join: JoinUnderTest, outcome: Outcome<Int>) {
-    let log = Recorder()
-    let (decider, left, wanted) = (Promise<Int>(), source(log, "left"), source(log, "wanted"))
-    let joined = join.apply([decider.future, left.future])
-    let other = join.apply([decider.future, wanted.future])
-    let token = wanted.future.cancelToken()
-
-    decider.complete(with: outcome)
-
-    #expect(joined.isCompleted && other.isCompleted)
-    #expect(log.entries == ["left: ifOthers"])
-    #expect(left.cancelRequest?.reason.message.contains("`\(join.testDescription)`") == true)
-    withExtendedLifetime((token, left, wanted)) {}
-  }
-
   @Test("it is one consumer of each input, also of one that is there twice", arguments: JoinUnderTest.every)
   func counts(join: JoinUnderTest) {
     let promise = Promise<Int>()

@@ -20,34 +20,6 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("expiry: TimeoutError, and law 23 upstream with a reason that says so")
-  func expires() {
-    let log = Recorder()
-    let promise = source(log)
-    let timed = promise.future.timeout(after: .seconds(5), clock: clock)
-
-    clock.advance(by: .seconds(5))
-
-    #expect(timed.outcomeIfCompleted?.error as? TimeoutError == TimeoutError(duration: .seconds(5)))
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(promise.cancelRequest?.reason.message == "timed out after 5.0 seconds")
-    #expect(promise.future.tree().entries[0].consumers == 0)
-  }
-
-  @Test("expiry leaves a future that others want alone")
-  func othersWant() {
-    let log = Recorder()
-    let promise = source(log)
-    let other = promise.future.map { $0 }
-    let timed = promise.future.timeout(after: .seconds(5), clock: clock)
-
-    clock.advance(by: .seconds(5))
-    promise.succeed(1)
-
-    #expect([timed.state, other.state] == ["failure(No outcome within 5.0 seconds.)", "success(1)"])
-    #expect(log.entries == [])
-  }
-
   @Test("asked while it waits: forwards, and the time goes on running")
   func asked() {
     let log = Recorder()

@@ -1,0 +1,55 @@
+import FutureTree
+import Testing
+
+@Suite("Law 22: ordering is not wanting")
+struct Law22OrderingIsNotWantingTests {
+  private let log = Recorder()
+  private let queue = FutureQueue()
+
+  private static let everyOption: [CancellationOptions] = [
+    [], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
+  ]
+
+  private func add(_ promise: Promise<Int>) -> Future<Int> {
+    queue.add { promise.future }
+  }
+
+  @Test("what waits for its turn is no consumer of what runs before it")
+  func isNoConsumer() {
+    let running = source(log, "running")
+    let first = add(running)
+    let waiting = (0..<3).map { _ in add(Promise<Int>()) }
+
+    let consumers = [running.future, first].map { $0.tree().entries.first(where: \.isMarked)?.consumers }
+
+    #expect(consumers == [1, 0])  // The work's own future is one of its source.
+    withExtendedLifetime((running, waiting)) {}
+  }
+
+  @Test("a request to what waits does not reach what runs before it", arguments: everyOption)
+  func doesNotForward(options: CancellationOptions) {
+    let running = source(log, "running")
+    let first = add(running)
+    let second = add(Promise<Int>())
+
+    let receipt = second.cancel(options)
+
+    #expect(receipt.reached == 1)
+    #expect([first.state, second.state] == ["pending", "cancelled"])
+    #expect(log.entries == [] && running.cancelRequest == nil)
+  }
+
+  @Test("a request to what runs is not withheld for those that wait behind it, and does not reach them")
+  func isNotWithheld() {
+    let running = source(log, "running")
+    let first = add(running)
+    let second = queue.add { .succeeded(2) }
+
+    let receipt = first.cancel(.doNotForwardIfOthersWaiting)
+    #expect(receipt.effect == .delivered)
+    #expect(log.entries == ["running: ifOthers"] && second.cancelRequest == nil)
+    running.completeCancelled()
+
+    #expect([first.state, second.state] == ["cancelled", "success(2)"])
+  }
+}
