@@ -4,46 +4,86 @@ import Foundation
 ///
 /// ```swift
 /// request.body = .data(Data("name=Ada".utf8), contentType: "application/x-www-form-urlencoded")
+/// request.body = .file(URL(fileURLWithPath: "film.mp4"), contentType: "video/mp4")
 /// ```
-public struct HTTPBody: Sendable, Hashable {
-  private enum Content: Hashable {
+public struct HTTPBody: Sendable {
+  /// Where the bytes come from, for those who write a transport.
+  public enum Content: Sendable {
+    /// There is no body.
     case empty
+    /// Bytes in memory.
     case data(Data)
+    /// All bytes of a file, read while they are sent.
+    case file(URL)
+    /// A stream that is opened when the body is sent: once, or once for each time that it is sent.
+    ///
+    /// `length` is the number of bytes that it yields, nil if that is not known.
+    case stream(length: Int?, isReplayable: Bool, open: @Sendable () throws -> InputStream)
   }
 
-  private let content: Content
+  /// Where the bytes come from.
+  public let content: Content
 
   /// What the body is, as the value of `Content-Type`; nil if there is no body.
   public let contentType: String?
 
+  private init(_ content: Content, contentType: String?) {
+    self.content = content
+    self.contentType = contentType
+  }
+
   /// No body.
-  public static let empty = HTTPBody(content: .empty, contentType: nil)
+  public static let empty = HTTPBody(.empty, contentType: nil)
 
   /// Bytes in memory. Without a type they are sent as `application/octet-stream`, so that no platform invents another.
   public static func data(_ data: Data, contentType: String = "application/octet-stream") -> HTTPBody {
-    HTTPBody(content: .data(data), contentType: contentType)
+    HTTPBody(.data(data), contentType: contentType)
+  }
+
+  /// All bytes of a file, which is read from disk while it is sent.
+  public static func file(_ url: URL, contentType: String = "application/octet-stream") -> HTTPBody {
+    HTTPBody(.file(url), contentType: contentType)
+  }
+
+  /// What a stream yields. `open` is called when the body is sent, and again if it is sent again.
+  public static func stream(
+    length: Int? = nil, isReplayable: Bool = true, contentType: String = "application/octet-stream",
+    open: @escaping @Sendable () throws -> InputStream
+  ) -> HTTPBody {
+    HTTPBody(.stream(length: length, isReplayable: isReplayable, open: open), contentType: contentType)
   }
 
   /// Whether there is nothing to send. A body of no bytes is a body.
-  public var isEmpty: Bool { content == .empty }
+  public var isEmpty: Bool {
+    if case .empty = content { true } else { false }
+  }
 
   /// Whether the same body can be sent a second time, as retries and redirects must.
-  public var isReplayable: Bool { true }
+  public var isReplayable: Bool {
+    if case .stream(_, let isReplayable, _) = content { isReplayable } else { true }
+  }
 
-  /// How many bytes will be sent.
-  public var contentLength: Int { data?.count ?? 0 }
+  /// How many bytes will be sent, if that is known without looking at a file.
+  public var contentLength: Int? {
+    switch content {
+    case .empty: 0
+    case .data(let data): data.count
+    case .file: nil
+    case .stream(let length, _, _): length
+    }
+  }
 
   var data: Data? {
-    switch content {
-    case .empty: nil
-    case .data(let data): data
-    }
+    if case .data(let data) = content { data } else { nil }
   }
 }
 
 extension HTTPBody: CustomStringConvertible, CustomReflectable {
   /// The type and the size, without the bytes, which may be secret.
-  public var description: String { contentType.map { "\(contentLength) bytes of \($0)" } ?? "empty" }
+  public var description: String {
+    guard let contentType else { return "empty" }
+    return contentLength.map { "\($0) bytes of \(contentType)" } ?? contentType
+  }
 
   public var customMirror: Mirror { Mirror(self, children: ["body": description], displayStyle: .struct) }
 }
