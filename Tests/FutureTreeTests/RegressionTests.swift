@@ -178,6 +178,22 @@ struct RegressionTests {
     withExtendedLifetime((promise, other)) {}
   }
 
+  @Test("law 3: the branch ends at once down to the future that was asked before it was linked")
+  func branchOfStoredRequest() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let middle = promise.future.shared().map { $0 }
+    let other = Future.race([middle, promise.future]).onComplete { _ in log("other") }
+    let outer = Promise<Int>()
+    let ensured = outer.future.ensure { log("outer") }
+    outer.future.cancel()
+
+    outer.complete(.completeUsing(middle.map { $0 }))
+
+    #expect(log.entries == ["outer", "other"])
+    withExtendedLifetime((promise, other, ensured)) {}
+  }
+
   @Test("law 20: handlers that hold the next promise are released in constant stack")
   func handlersHoldPromises() {
     let log = Recorder()

@@ -84,6 +84,8 @@ struct Wave {
   var stopCount = 0
   var othersWaiting = 0
   private var handlers = 0
+  /// What came to the first future: from one that linked it and passes on what it was asked before, if it has an owner.
+  private var starter: Arrival?
   /// What the request met where it started, unless it was applied there.
   var first: CancelReceipt.Effect?
 
@@ -97,6 +99,7 @@ struct Wave {
   @discardableResult
   static func run(_ arrivals: [Arrival]) -> CancelReceipt {
     var wave = Wave()
+    wave.starter = arrivals.count == 1 ? arrivals[0] : nil
     return Trampoline.run {
       wave.walk(from: arrivals)
       wave.prune()
@@ -148,9 +151,12 @@ extension Wave {
           consumer.node, waitingFor: reached[index].node, reason: consumer.request.reason, index: via)
         if hasEnded { pending.append(via) }
       }
+      guard index == 0, let starter, let request = starter.request, let owner = starter.asker?.owner else { continue }
+      end(owner, waitingFor: starter.node, reason: request.reason, index: -1)
     }
   }
 
+  @discardableResult
   private mutating func end(
     _ node: Node, waitingFor upstream: Node, reason: CancellationReason, index: Int
   ) -> Bool {
