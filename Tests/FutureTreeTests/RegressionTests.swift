@@ -1,7 +1,8 @@
 import Dispatch
-import FutureTree
 import FutureTreeTesting
 import Testing
+
+@testable import FutureTree
 
 /// What a review found broken once. Each is named after the law that it broke.
 @Suite("What was broken once", .serialized)
@@ -281,6 +282,24 @@ struct RegressionTests {
         if !round.1.allSatisfy(\.isCompleted) { Issue.record("round \(number): \(round.1.states())") }
       })
     #expect(census.alive == 0)
+  }
+
+  @Test("memory: while one input of a join decides, no other takes itself for the last")
+  func joinDecides() {
+    let (decider, other) = (Promise<Int>(), Promise<Int>())
+    let gathered = Locked(false)
+    let join = JoinNode<Int>.future(.all, of: [decider.future.node, other.future.node]) { input in
+      guard input === decider.future.node else { return .waits }
+      onAnotherThread { other.succeed(1) }
+      return .ends(.failure(Oops()))
+    } whenNoneDecided: { _ in
+      gathered.value = true
+      return .success(0)
+    }
+
+    decider.fail(Oops())
+
+    #expect(join.state == "failure(oops)" && !gathered.value)
   }
 
   @Test("law 3: three leave at once, two of them ask: the source is asked", .timeLimit(.minutes(10)))

@@ -4,7 +4,7 @@
 /// input is pending; the join holds its slots until it has ended, which breaks the circle.
 class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are guarded as `upstream` is.
   @exclusivity(unchecked) private final var slots: [Slot] = []
-  /// How many slots wait for an input that has not told them.
+  /// How many slots wait for an input, or have been told by one that decides.
   @exclusivity(unchecked) private final var waiting = 0
 
   /// The entry of a join in the list of one input.
@@ -63,21 +63,22 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     if !isWanted { tellInterest() }
   }
 
-  /// A slot was told: its input is not waited for any more.
-  ///
-  /// - Returns: whether no slot waits for an input now; nil if the join has ended.
-  final func told(_ slot: Slot) -> Bool? {
+  /// A slot was told: its input is not waited for any more. Returns false if the join has ended.
+  final func told(_ slot: Slot) -> Bool {
     lock.withLock {
       slot.input = nil
       slot.told += 1
-      waiting -= 1
-      return state.isPending ? waiting == 0 : nil
+      return state.isPending
     }
   }
 
-  /// A slot that was told will wait for another input.
-  final func waitsAgain() {
-    lock.withLock { waiting += 1 }
+  /// A slot that was told waits for nothing more, and decides nothing. Returns whether all slots have come to that: then every
+  /// input has told its slot, and none is about to decide on another thread.
+  final func slotIsDone() -> Bool {
+    lock.withLock {
+      waiting -= 1
+      return waiting == 0
+    }
   }
 
   /// What was asked of this future: then what has not begun does not begin (law 11).
@@ -102,17 +103,17 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
 
 /// A join with the types of what it makes. What tells one operator from another is its rule.
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
-  /// What a join does when an input has ended. Runs no code of a user, under no lock.
-  ///
-  /// - Parameters:
-  ///   - slot: the slot that waited for it.
-  ///   - input: what has ended.
-  ///   - isLast: whether no slot waits for an input now.
-  typealias Rule = @Sendable (_ slot: Slot, _ input: Node, _ isLast: Bool) -> Verdict<Output>
+  /// What tells one operator from another. Runs no code of a user, under no lock.
+  struct Rule: Sendable {
+    /// What the join does when the input of a slot has ended.
+    let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+    /// What the join ends with when no slot waits any more and none has decided; nil if that cannot be.
+    var whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)?
+  }
 
   @exclusivity(unchecked) private var rule: Rule?
 
-  init(_ madeBy: Operator, rule: @escaping Rule) {
+  init(_ madeBy: Operator, rule: Rule) {
     self.rule = rule
     super.init(madeBy: madeBy) { entry, _, turn in
       let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
@@ -134,19 +135,23 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
   }
 
   private func advance(_ slot: Slot, _ input: Node) -> Bool {
-    guard let isLast = told(slot), let rule = lock.withLock({ rule }) else { return false }
-    switch rule(slot, input, isLast) {
+    guard told(slot), let rule = lock.withLock({ rule }) else { return false }
+    switch rule.whenEnded(slot, input) {
     case .waits:
-      return false
+      guard slotIsDone(), let whenNoneDecided = rule.whenNoneDecided else { return false }
+      return end(with: whenNoneDecided(self))
     case .waitsFor(let next):
-      waitsAgain()
       wait(in: slot, for: next)
       return false
     case .ends(let outcome):
-      guard decide(outcome) else { return false }
-      release()
-      return true
+      return end(with: outcome)
     }
+  }
+
+  private func end(with outcome: Outcome<Output>) -> Bool {
+    guard decide(outcome) else { return false }
+    release()
+    return true
   }
 
   private func decide(_ outcome: Outcome<Output>) -> Bool {

@@ -13,10 +13,11 @@ extension Future {
   /// - Complexity: O(n).
   public static func allSettled(_ futures: [Future]) -> Future<[Outcome<Value>]> {
     guard !futures.isEmpty else { return .succeeded([]) }
-    return JoinNode.future(.allSettled, of: futures.map(\.node)) { slot, _, isLast in
-      guard isLast else { return .waits }
-      if let asked = slot.join.asked { return .ends(.cancelled(asked.reason)) }
-      return .ends(.success(futures.map { $0.node.outcome(as: Value.self) }))
+    return JoinNode.future(.allSettled, of: futures.map(\.node)) { _ in
+      .waits
+    } whenNoneDecided: { join in
+      if let asked = join.asked { return .cancelled(asked.reason) }
+      return .success(futures.map { $0.node.outcome(as: Value.self) })
     }
   }
 }

@@ -13,12 +13,11 @@ extension Future {
   /// - Complexity: O(n).
   public static func any(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
-    return JoinNode.future(.any, of: futures.map(\.node)) { _, input, isLast in
-      if input.state.ending == .succeeded { return .ends(input.outcome(as: Value.self)) }
-      guard isLast else { return .waits }
+    return JoinNode.future(.any, of: futures.map(\.node)) { input in
+      input.state.ending == .succeeded ? .ends(input.outcome(as: Value.self)) : .waits
+    } whenNoneDecided: { _ in
       let errors = futures.filter { $0.node.state.ending == .failed }.map(\.node.error)
-      guard errors.isEmpty else { return .ends(.failure(AllFailed(errors: errors))) }
-      return .ends(.cancelled(futures[0].node.cancellationReason))
+      return errors.isEmpty ? .cancelled(futures[0].node.cancellationReason) : .failure(AllFailed(errors: errors))
     }
   }
 }

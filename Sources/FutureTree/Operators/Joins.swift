@@ -2,10 +2,13 @@
 
 extension JoinNode {
   /// A future that waits for all of `inputs` at once. One that is there twice has one slot: the join is one consumer of it.
-  static func future(_ madeBy: Operator, of inputs: [Node], rule: @escaping Rule) -> Future<Output> {
+  static func future(
+    _ madeBy: Operator, of inputs: [Node], whenEnded: @escaping @Sendable (Node) -> Verdict<Output>,
+    whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil
+  ) -> Future<Output> {
     var seen: Set<ObjectIdentifier> = []
     let inputs = inputs.filter { seen.insert(ObjectIdentifier($0)).inserted }
-    let join = JoinNode(madeBy, rule: rule)
+    let join = JoinNode(madeBy, rule: Rule(whenEnded: { whenEnded($1) }, whenNoneDecided: whenNoneDecided))
     for (slot, input) in zip(join.makeSlots(inputs.count), inputs) { join.wait(in: slot, for: input) }
     return Future(node: join)
   }
@@ -14,12 +17,14 @@ extension JoinNode {
   static func allSuccesses(
     _ madeBy: Operator, of inputs: [Node], gather: @escaping @Sendable () -> Output
   ) -> Future<Output> {
-    future(madeBy, of: inputs) { _, input, isLast in
+    future(madeBy, of: inputs) { input in
       switch input.state.ending {
       case .failed: .ends(.failure(input.error))
       case .cancelled: .ends(.cancelled(input.cancellationReason))
-      case .succeeded, nil: isLast ? .ends(.success(gather())) : .waits
+      case .succeeded, nil: .waits
       }
+    } whenNoneDecided: { _ in
+      .success(gather())
     }
   }
 }

@@ -31,7 +31,7 @@ extension Future {
       Future<Int>.succeeded(attempt).flatMapNode(.work, executor, body).node
     }
     // The slot waits for an attempt, then for a delay, then for the next attempt, and so on.
-    let join = JoinNode<Value>(.retry) { slot, input, _ in
+    let rule = JoinNode<Value>.Rule { slot, input in
       let (attempt, isDelay) = progress.value
       if isDelay {
         guard input.state.ending == .succeeded else { return .ends(input.outcomeOfDelay()) }
@@ -44,6 +44,7 @@ extension Future {
       progress.value = (attempt, true)
       return .waitsFor(Future<Void>.after(delay, clock: clock, fileID: fileID, line: line).node)
     }
+    let join = JoinNode<Value>(.retry, rule: rule)
     for slot in join.makeSlots(1) { join.wait(in: slot, for: begin(1)) }
     return Future(node: join)
   }

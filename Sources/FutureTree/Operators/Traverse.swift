@@ -32,7 +32,7 @@ extension Future {
     let begin = { @Sendable (index: Int) -> Node in
       Future<Item>.succeeded(items[index]).flatMapNode(.work, executor, body).node
     }
-    let join = JoinNode<[Value]>(.traverse) { slot, input, _ in
+    let rule = JoinNode<[Value]>.Rule { slot, input in
       let outcome = input.outcome(as: Value.self)
       let asked = slot.join.asked
       switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, asked: asked) }) {
@@ -41,6 +41,7 @@ extension Future {
       case .ends(let outcome): return .ends(outcome)
       }
     }
+    let join = JoinNode<[Value]>(.traverse, rule: rule)
     for slot in join.makeSlots(min(limit, items.count)) where join.ending == nil {
       join.wait(in: slot, for: begin(slot.index))
     }

@@ -226,7 +226,7 @@ extension ContractModel {
     tally[.receipt] += 1
     if wave.isDuplicate {
       // The laws are silent: a receipt says no more than that, though the withdrawal may have delivered another's.
-      receipt = ModelReceipt(effect: .duplicate, reached: 1)
+      receipt = ModelReceipt(effect: .duplicate, reached: 1, handlers: receipt.handlers)
     } else if wave.hasCompleted {
       receipt.effect = .completed
     } else if receipt.handlers > 0 {

@@ -124,7 +124,7 @@ struct StressLinkTests {
       ]
     } check: { round, _ in
       #expect(round.3.count == 1)
-      #expect(round.2.state == "failure(oops)" || round.2.state == "cancelled")
+      #expect(["failure(oops)", "cancelled"].contains(round.2.state))
     }
   }
 
