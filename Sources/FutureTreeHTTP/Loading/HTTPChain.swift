@@ -14,7 +14,7 @@ infix operator --> : HTTPChainPrecedence
 /// let api = Stamp() --> Log() --> URLSessionLoader()
 /// ```
 public func --> (layer: some HTTPLayer, next: any HTTPLoader) -> any HTTPLoader {
-  LayeredLoader(layer: layer, next: next)
+  chain(layer, before: next)
 }
 
 /// A loader with a layer before it, if there is one.
@@ -24,7 +24,7 @@ public func --> (layer: some HTTPLayer, next: any HTTPLoader) -> any HTTPLoader 
 /// ```
 public func --> (layer: (some HTTPLayer)?, next: any HTTPLoader) -> any HTTPLoader {
   guard let layer else { return next }
-  return LayeredLoader(layer: layer, next: next)
+  return chain(layer, before: next)
 }
 
 /// A layer with a layer before it: a layer, to stand before several loaders.
@@ -38,13 +38,36 @@ public func --> (first: (some HTTPLayer)?, second: any HTTPLayer) -> any HTTPLay
   return LayeredLayer(first: first, second: second)
 }
 
-private struct LayeredLoader: HTTPLoader {
+/// Layers that were put together are taken apart, so that every link of a chain is made once and can be told from others.
+func chain(_ layer: any HTTPLayer, before next: any HTTPLoader) -> any HTTPLoader {
+  guard let layers = layer as? LayeredLayer else { return LayeredLoader(layer, before: next) }
+  return chain(layers.first, before: chain(layers.second, before: next))
+}
+
+/// One link of a chain. What it gives its layer as `next` is an object, so that resets of the same can be told from others.
+final class LayeredLoader: HTTPLoader {
   let layer: any HTTPLayer
   let next: any HTTPLoader
+
+  init(_ layer: any HTTPLayer, before next: any HTTPLoader) {
+    self.layer = layer
+    self.next = type(of: next) is any AnyObject.Type ? next : LoaderObject(next)
+  }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { layer.load(request, next: next) }
 
   func reset() -> Future<Void> { layer.reset(next: next) }
+}
+
+/// A loader that is a value, with an identity.
+private final class LoaderObject: HTTPLoader {
+  private let loader: any HTTPLoader
+
+  init(_ loader: any HTTPLoader) { self.loader = loader }
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
+
+  func reset() -> Future<Void> { loader.reset() }
 }
 
 private struct LayeredLayer: HTTPLayer {
@@ -52,10 +75,10 @@ private struct LayeredLayer: HTTPLayer {
   let second: any HTTPLayer
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    first.load(request, next: LayeredLoader(layer: second, next: next))
+    chain(self, before: next).load(request)
   }
 
   func reset(next: any HTTPLoader) -> Future<Void> {
-    first.reset(next: LayeredLoader(layer: second, next: next))
+    chain(self, before: next).reset()
   }
 }

@@ -70,6 +70,13 @@ extension HTTPError.Code {
   public static let transportFailed = HTTPError.Code("transportFailed")
 }
 
+// MARK: - Chains
+
+extension HTTPError.Code {
+  /// The chain is being reset.
+  public static let resetInProgress = HTTPError.Code("resetInProgress")
+}
+
 // MARK: - Answers that cannot be trusted
 
 extension HTTPError.Code {

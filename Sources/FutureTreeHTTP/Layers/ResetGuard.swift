@@ -1,0 +1,101 @@
+import FutureTree
+
+/// Refuses loads while the chain behind it is reset, and lets resets that overlap be one. Put it first.
+///
+/// ```swift
+/// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
+/// api.reset()
+/// api.load(request)  // Fails with `HTTPError.Code.resetInProgress`.
+/// ```
+///
+/// **Reset.** From the moment that a reset is asked until it has ended, loads fail. The reset goes on to the next loader when
+/// every load that was let in before has reached it, so that none slips in behind the wipe, and it ends when all of them have
+/// ended as well: then nothing of the time before is alive, and the chain is usable again, also if the reset failed. Whoever
+/// asks for the same meanwhile gets the reset that runs. It cannot be cancelled; who cancels its future stops waiting.
+///
+/// It cancels nothing itself. Without an `Autocancel` behind it, a reset waits until the loads end by themselves, but for
+/// what the transport stops.
+///
+/// **Cancellation.** It holds nothing back: a request to cancel goes to the loader that has the load.
+///
+/// **In two chains** it refuses the loads of both while one of them is reset, and waits for both; each chain is reset when
+/// it is asked.
+public final class ResetGuard: HTTPLayer {
+  private struct Run {
+    let next: any HTTPLoader
+    let promise = Promise<Void>()
+    var outcome: Outcome<Void>?
+  }
+
+  private struct State {
+    var gate = ResetGate()
+    /// The resets of the gate, by their numbers there.
+    var runs: [Run] = []
+    var begun = 0
+
+    /// The resets that begin now.
+    mutating func begin() -> Range<Int> {
+      defer { begun = runs.count }
+      return begun..<runs.count
+    }
+
+    /// The resets that end because the gate has opened.
+    mutating func end() -> [Run] {
+      defer { (runs, begun) = ([], 0) }
+      return runs
+    }
+  }
+
+  private let state = Locked(State())
+
+  /// An open guard.
+  public init() {}
+
+  /// Loads, unless the chain is being reset.
+  ///
+  /// - Returns: the future of `next`, or a failure with the code `resetInProgress`.
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    guard state.withLock({ $0.gate.loadBegins() }) else {
+      return .failed(HTTPError(.resetInProgress, "The chain is being reset. Load again when the reset has ended."))
+    }
+    let future = next.load(request)
+    begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : 0..<0 })
+    future.observe { _ in
+      ResetGuard.end(self.state.withLock { $0.gate.loadEnded() ? $0.end() : [] })
+    }
+    return future
+  }
+
+  /// Refuses loads, resets `next`, and waits for what was let in before.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    let target = type(of: next) is any AnyObject.Type ? ObjectIdentifier(next as AnyObject) : nil
+    let (promise, beginning) = state.withLock { state -> (Promise<Void>, Range<Int>) in
+      switch state.gate.resetAsked(of: target) {
+      case .joins(let number):
+        return (state.runs[number].promise, 0..<0)
+      case .isNew(let number, let beginsNow):
+        state.runs.append(Run(next: next))
+        return (state.runs[number].promise, beginsNow ? state.begin() : 0..<0)
+      }
+    }
+    begin(beginning)
+    return promise.future.shielded()
+  }
+
+  private func begin(_ numbers: Range<Int>) {
+    for number in numbers {
+      let next = state.withLock { $0.runs[number].next }
+      next.reset().observe { outcome in
+        let ended = self.state.withLock { state in
+          state.runs[number].outcome = outcome
+          return state.gate.resetEnded(number) ? state.end() : []
+        }
+        ResetGuard.end(ended)
+      }
+    }
+  }
+
+  private static func end(_ runs: [Run]) {
+    for run in runs { run.promise.complete(with: run.outcome ?? .success(())) }
+  }
+}

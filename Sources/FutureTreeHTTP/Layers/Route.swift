@@ -1,0 +1,71 @@
+import FutureTree
+
+/// Lets each request go its own way: through the first branch whose predicate says yes, or straight on.
+///
+/// ```swift
+/// let api = Route(
+///   .when({ $0.url.path.hasPrefix("/account/") }, BasicAuth(credentials)),
+///   .when({ $0.url.host == "static.example.com" }, staticFiles)
+/// ) --> URLSessionLoader()
+/// ```
+///
+/// A branch is a layer, which goes on to what comes behind the route, or a loader, which is an end of its own.
+///
+/// **Cancellation.** It holds nothing back.
+///
+/// **Reset.** Every branch is reset, also those that no request ever took. What several of them lead to, such as what comes
+/// behind the route, is reset once, when all of them have got there: until then, loads of another branch may still be on
+/// their way to it. If a part fails, the others are reset all the same.
+public struct Route: HTTPLayer {
+  /// One way that a request can go.
+  public struct Branch: Sendable {
+    fileprivate let takes: @Sendable (HTTPRequest) -> Bool
+    fileprivate let way: Way
+
+    /// A layer, for the requests that `predicate` takes. Layers that were put together are one.
+    public static func when(
+      _ predicate: @escaping @Sendable (HTTPRequest) -> Bool, _ layer: any HTTPLayer
+    ) -> Branch {
+      Branch(takes: predicate, way: .through(layer))
+    }
+
+    /// A loader, for the requests that `predicate` takes: they do not go on behind the route.
+    public static func when(
+      _ predicate: @escaping @Sendable (HTTPRequest) -> Bool, _ loader: any HTTPLoader
+    ) -> Branch {
+      Branch(takes: predicate, way: .to(loader))
+    }
+  }
+
+  fileprivate enum Way: Sendable {
+    case through(any HTTPLayer)
+    case to(any HTTPLoader)
+
+    func loader(before next: any HTTPLoader) -> any HTTPLoader {
+      switch self {
+      case .through(let layer): chain(layer, before: next)
+      case .to(let loader): loader
+      }
+    }
+  }
+
+  private let branches: [Branch]
+
+  /// Asks the branches in this order.
+  public init(_ branches: Branch...) {
+    self.branches = branches
+  }
+
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    switch branches.first(where: { $0.takes(request) })?.way {
+    case .through(let layer): layer.load(request, next: next)
+    case .to(let loader): loader.load(request)
+    case nil: next.load(request)
+    }
+  }
+
+  /// Resets every branch, and what they share once.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    SharedReset.run(branches.map { $0.way.loader(before: next) } + [next])
+  }
+}

@@ -1,0 +1,90 @@
+import FutureTree
+
+/// One reset of several chains that may share parts: each part is reset once, when every chain has got to it.
+final class SharedReset: Sendable {
+  /// A loader to which more than one chain leads.
+  private struct Meeting {
+    /// The chains that have not got there.
+    var missing: Set<Int>
+    let promise = Promise<Void>()
+  }
+
+  /// The chains that lead to each loader.
+  private let users: [ObjectIdentifier: Set<Int>]
+  private let meetings: Locked<[ObjectIdentifier: Meeting]>
+
+  /// Resets all of them.
+  static func run(_ chains: [any HTTPLoader]) -> Future<Void> {
+    SharedReset(chains).run(chains)
+  }
+
+  private init(_ chains: [any HTTPLoader]) {
+    var users: [ObjectIdentifier: Set<Int>] = [:]
+    for (number, head) in chains.enumerated() {
+      for loader in sequence(first: head, next: { ($0 as? LayeredLoader)?.next }) {
+        if let id = SharedReset.identity(of: loader) { users[id, default: []].insert(number) }
+      }
+    }
+    self.users = users
+    meetings = Locked(users.filter { $0.value.count > 1 }.mapValues { Meeting(missing: $0) })
+  }
+
+  private func run(_ chains: [any HTTPLoader]) -> Future<Void> {
+    let shared = meetings.withLock { $0.values.map(\.promise.future) }
+    let heads = chains.enumerated().map { number, head in
+      let reset = reset(head, for: [number])
+      // A layer that does not reset what comes behind it keeps nobody waiting.
+      reset.observe { _ in self.hasGone(number, shared: chains) }
+      return reset
+    }
+    return .resets(heads + shared)
+  }
+
+  /// Resets a loader in the name of some chains, or waits for the others at one that is shared.
+  fileprivate func reset(_ loader: any HTTPLoader, for chains: Set<Int>) -> Future<Void> {
+    guard let id = SharedReset.identity(of: loader), users[id, default: []].count > 1 else {
+      return resetNow(loader, for: chains)
+    }
+    arrive(chains, at: id, loader)
+    // What it fails with is told once, by the meeting itself.
+    let future = meetings.withLock { $0[id]!.promise.future }
+    return future.onComplete { _ in }
+  }
+
+  private func resetNow(_ loader: any HTTPLoader, for chains: Set<Int>) -> Future<Void> {
+    guard let link = loader as? LayeredLoader else { return loader.reset() }
+    return link.layer.reset(next: Behind(loader: link.next, chains: chains, shared: self))
+  }
+
+  private func arrive(_ chains: Set<Int>, at id: ObjectIdentifier, _ loader: any HTTPLoader) {
+    let promise: Promise<Void>? = meetings.withLock { meetings in
+      guard !meetings[id]!.missing.isEmpty else { return nil }
+      meetings[id]!.missing.subtract(chains)
+      return meetings[id]!.missing.isEmpty ? meetings[id]!.promise : nil
+    }
+    promise?.complete(.completeUsing(resetNow(loader, for: users[id]!)))
+  }
+
+  /// A chain has ended, and does not get anywhere any more.
+  private func hasGone(_ number: Int, shared chains: [any HTTPLoader]) {
+    for loader in sequence(first: chains[number], next: { ($0 as? LayeredLoader)?.next }) {
+      guard let id = SharedReset.identity(of: loader), users[id, default: []].count > 1 else { continue }
+      arrive([number], at: id, loader)
+    }
+  }
+
+  private static func identity(of loader: any HTTPLoader) -> ObjectIdentifier? {
+    type(of: loader) is any AnyObject.Type ? ObjectIdentifier(loader as AnyObject) : nil
+  }
+}
+
+/// What a layer gets as `next` while it is reset: its reset is one of several.
+private struct Behind: HTTPLoader {
+  let loader: any HTTPLoader
+  let chains: Set<Int>
+  let shared: SharedReset
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
+
+  func reset() -> Future<Void> { shared.reset(loader, for: chains) }
+}

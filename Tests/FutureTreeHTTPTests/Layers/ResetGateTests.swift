@@ -1,0 +1,69 @@
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("The gate of a reset, as a value")
+struct ResetGateTests {
+  /// Something with an identity.
+  private final class Thing {}
+
+  @Test("an open gate lets loads in, a closed one does not, and it opens when the reset has ended")
+  func opens() {
+    let thing = Thing()
+    var gate = ResetGate()
+
+    let load = [gate.loadBegins(), gate.loadEntered(), gate.loadEnded()]
+    let reset = gate.resetAsked(of: ObjectIdentifier(thing))
+    let passes = [gate.loadBegins(), gate.resetEnded(0), gate.loadBegins()]
+
+    #expect(load == [true, false, false])
+    #expect(reset == .isNew(0, beginsNow: true))
+    #expect(passes == [false, true, true])
+  }
+
+  @Test("a reset begins when the last load that was let in has gone in")
+  func waitsForEntering() {
+    var gate = ResetGate()
+
+    let loads = [gate.loadBegins(), gate.loadBegins()]
+    let reset = gate.resetAsked(of: nil)
+    let begins = [gate.loadEntered(), gate.loadEntered()]
+
+    #expect(loads == [true, true])
+    #expect(reset == .isNew(0, beginsNow: false))
+    #expect(begins == [false, true])
+  }
+
+  @Test("it opens when the resets and the loads have ended, in any order", arguments: [true, false])
+  func waitsForLoads(loadFirst: Bool) {
+    var gate = ResetGate()
+    _ = (gate.loadBegins(), gate.loadEntered(), gate.resetAsked(of: nil))
+
+    let first = loadFirst ? gate.loadEnded() : gate.resetEnded(0)
+    let passes = gate.loadBegins()
+    let second = loadFirst ? gate.resetEnded(0) : gate.loadEnded()
+
+    #expect([first, passes, second] == [false, false, true])
+  }
+
+  @Test("a reset of the same joins, one of another is new")
+  func joins() {
+    let (one, other) = (Thing(), Thing())
+    var gate = ResetGate()
+
+    let arrivals = [one, one, other, one].map { gate.resetAsked(of: ObjectIdentifier($0)) }
+    let opens = [gate.resetEnded(0), gate.resetEnded(1)]
+
+    #expect(arrivals == [.isNew(0, beginsNow: true), .joins(0), .isNew(1, beginsNow: true), .joins(0)])
+    #expect(opens == [false, true])
+  }
+
+  @Test("what cannot be told from others does not join")
+  func unknown() {
+    var gate = ResetGate()
+
+    let arrivals = [gate.resetAsked(of: nil), gate.resetAsked(of: nil)]
+
+    #expect(arrivals == [.isNew(0, beginsNow: true), .isNew(1, beginsNow: true)])
+  }
+}

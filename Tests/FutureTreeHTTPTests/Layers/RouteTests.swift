@@ -1,0 +1,153 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Layers: Route")
+struct RouteTests {
+  private let log = Log()
+  private let end: HeldResets
+
+  init() {
+    end = HeldResets(log)
+  }
+
+  private func isUnder(_ prefix: String) -> @Sendable (HTTPRequest) -> Bool {
+    { $0.url.path.hasPrefix(prefix) }
+  }
+
+  @Test("the first branch that takes a request gets it; others go straight on")
+  func routes() {
+    let files = HeldResets(log, "files")
+    let api =
+      Route(
+        .when(isUnder("/files"), files),
+        .when(isUnder("/f"), Wiping(log: log, name: "layer"))
+      ) --> end
+    for mock in [files.mock, end.mock, end.mock] { mock.answer() }
+
+    let loads = ["/files/1", "/f", "/"].map { api.load(anyRequest($0)) }
+
+    #expect(loads.map(\.text) == ["success", "success", "success"])
+    #expect(log.entries == ["files loads", "end loads", "end loads"])
+  }
+
+  @Test("a cancel goes down the branch that has the load")
+  func cancels() {
+    let api = Route(.when(isUnder("/a"), Autocancel())) --> end
+    let held = [end.mock.hold(), end.mock.hold()]
+    let loads = ["/a", "/b"].map { api.load(anyRequest($0)) }
+
+    loads[0].cancel()
+    held[0].complete(.cancelled)
+
+    #expect(loads.map(\.text) == ["cancelled", "pending"] && held[1].cancelRequest == nil)
+  }
+
+  @Test("a reset reaches every branch, and what comes behind the route once")
+  func resetsOnce() {
+    let branches = ["a", "b", "c"].map { Wiping(log: log, name: $0) }
+    let api =
+      Route(
+        .when(isUnder("/a"), branches[0]), .when(isUnder("/b"), branches[1] --> branches[2])
+      ) --> end
+
+    let reset = api.reset()
+
+    #expect(log.entries == ["a wipes", "b wipes", "c wipes", "end resets"])
+    end.endReset()
+    #expect(reset.text == "success")
+  }
+
+  @Test("what comes behind is reset when every branch has got there")
+  func waitsForAll() {
+    let held = end.mock.hold()
+    let api =
+      Route(.when(isUnder("/a"), Autocancel()), .when(isUnder("/b"), Wiping(log: log, name: "b"))) --> end
+    let load = api.load(anyRequest("/a"))
+
+    let reset = api.reset()
+    #expect(log.entries == ["end loads", "b wipes"])
+    held.complete(.cancelled)
+
+    #expect(log.entries == ["end loads", "b wipes", "end resets"])
+    end.endReset()
+    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+  }
+
+  @Test("chains that share their end: it is reset once")
+  func sharedEnd() {
+    let shared = HeldResets(log, "shared")
+    let api =
+      Route(
+        .when(isUnder("/a"), Wiping(log: log, name: "a") --> shared),
+        .when(isUnder("/b"), Wiping(log: log, name: "b") --> shared),
+        .when(isUnder("/c"), shared)
+      ) --> end
+
+    let reset = api.reset()
+
+    #expect(log.entries.sorted() == ["a wipes", "b wipes", "end resets", "shared resets"])
+    shared.endReset()
+    #expect(reset.text == "pending")
+    end.endReset()
+    #expect(reset.text == "success")
+  }
+
+  @Test("chains that share a part of several loaders: each of them is reset once")
+  func sharedPart() {
+    let tail = Wiping(log: log, name: "tail") --> end
+    let api =
+      Route(
+        .when(isUnder("/a"), Wiping(log: log, name: "a") --> tail),
+        .when(isUnder("/b"), Wiping(log: log, name: "b") --> tail)
+      ) --> end
+
+    let reset = api.reset()
+    end.endReset()
+
+    #expect(log.entries == ["a wipes", "b wipes", "tail wipes", "end resets"])
+    #expect(reset.text == "success")
+  }
+
+  @Test("a route in a branch of a route: what all lead to is reset once")
+  func nested() {
+    let inner = Route(.when(isUnder("/a/1"), Wiping(log: log, name: "one")))
+    let api = Route(.when(isUnder("/a"), inner), .when(isUnder("/b"), Wiping(log: log, name: "b"))) --> end
+
+    let reset = api.reset()
+    end.endReset()
+
+    #expect(log.entries.sorted() == ["b wipes", "end resets", "one wipes"])
+    #expect(reset.text == "success")
+  }
+
+  @Test("H6: if parts fail, the others are reset all the same, and each failure is told once")
+  func failures() {
+    let api =
+      Route(
+        .when(isUnder("/a"), Wiping(log: log, name: "a", error: Oops(name: "a"))),
+        .when(isUnder("/b"), Wiping(log: log, name: "b"))
+      ) --> end
+
+    let reset = api.reset()
+    end.endReset(0, .failure(Oops(name: "end")))
+
+    #expect(log.entries == ["a wipes", "b wipes", "end resets"])
+    #expect(reset.text == "resetFailed: a, end")
+  }
+
+  @Test("a branch that resets nothing behind it keeps nobody waiting")
+  func carelessBranch() {
+    struct Careless: HTTPLayer {
+      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+      func reset(next: any HTTPLoader) -> Future<Void> { .succeeded(()) }
+    }
+    let api = Route(.when(isUnder("/a"), Careless())) --> end
+
+    let reset = api.reset()
+    end.endReset()
+
+    #expect(end.resetCount == 1 && reset.text == "success")
+  }
+}
