@@ -83,6 +83,14 @@ public struct HTTPBody: Sendable {
     }
   }
 
+  /// Checks what is sent as `Content-Type`; every transport calls it before it sends.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidHeaderValue`, if the type is no media type (RFC 9110, section 8.3.1).
+  public func checkContentType() throws(HTTPError) {
+    guard let contentType, let fault = FieldSyntax.fault(inMediaType: contentType) else { return }
+    throw HTTPError(.invalidHeaderValue, "The content type of the body \(fault). Write it like image/png.")
+  }
+
   var data: Data? {
     if case .data(let data) = content { data } else { nil }
   }

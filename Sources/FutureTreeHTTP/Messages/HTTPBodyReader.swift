@@ -35,7 +35,7 @@ public struct HTTPBodyReader {
     let bytes = try HTTPBodyReader.naming { try next(maximum) }
     guard bytes.count <= maximum else {
       throw HTTPError(
-        .unreadableBody, "The source of the body returned \(bytes.count) bytes where at most \(maximum) were asked for.")
+        .unreadableBody, "The source of the body returned \(bytes.count) bytes where at most \(maximum) were asked.")
     }
     return bytes.startIndex == 0 ? bytes : Data(bytes)
   }
@@ -84,6 +84,20 @@ extension HTTPBodyReader {
     self.init { maximum in
       defer { rest = rest.dropFirst(maximum) }
       return rest.prefix(maximum)
+    }
+  }
+
+  /// What several readers yield, one after the other. Each is opened when those before it have ended.
+  init(concatenating openers: [@Sendable () throws -> HTTPBodyReader]) {
+    var waiting = openers[...]
+    var current: HTTPBodyReader?
+    self.init { maximum in
+      while true {
+        if let bytes = try current?.read(upTo: maximum), !bytes.isEmpty { return bytes }
+        current = nil  // It closes its file before the next is opened.
+        guard let open = waiting.popFirst() else { return Data() }
+        current = try open()
+      }
     }
   }
 
