@@ -60,7 +60,7 @@ extension Future where Value == HTTPResponse {
 extension HTTPError {
   /// Says where a body is not what it was decoded as. What the decoder says itself may hold values.
   fileprivate init(undecodable response: HTTPResponse, as type: Any.Type, _ error: any Error) {
-    let fault = response.body.isEmpty ? "it is empty" : DecodingFault(error).description
+    let fault = DecodingFault(error, in: response.body).description
     self.init(
       .undecodableBody, "The body of the answer to \(response.request) is no \(type): \(fault).", response: response,
       underlying: error)
@@ -71,28 +71,24 @@ extension HTTPError {
 private struct DecodingFault: CustomStringConvertible {
   let description: String
 
-  init(_ error: any Error) {
+  init(_ error: any Error, in body: Data) {
     description =
       switch error {
+      case _ where body.isEmpty:
+        "it is empty"
       case DecodingError.keyNotFound(let key, let context):
         "\(CodingPath(keys: context.codingPath + [key])) is missing"
       case DecodingError.valueNotFound(let type, let context):
         "\(CodingPath(keys: context.codingPath)) is null, and must be a \(type)"
       case DecodingError.typeMismatch(let type, let context):
         "\(CodingPath(keys: context.codingPath)) is no \(type)"
+      case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
+        JSONSyntax.fault(in: body).map { "byte \($0) is where it stops being JSON" }
+          ?? "a value in it does not fit, and the decoder does not say which"
       case DecodingError.dataCorrupted(let context):
-        if let offset = DecodingFault.offset(in: context.underlyingError) {
-          "it is no JSON from byte \(offset) on"
-        } else {
-          "\(CodingPath(keys: context.codingPath)) has a value that does not fit"
-        }
+        "\(CodingPath(keys: context.codingPath)) has a value that does not fit"
       default:
         "its decoding failed with a \(Swift.type(of: error))"
       }
-  }
-
-  /// Where Foundation's parser gave up.
-  private static func offset(in error: (any Error)?) -> Int? {
-    error.flatMap { ($0 as NSError).userInfo["NSJSONSerializationErrorIndex"] as? Int }
   }
 }
