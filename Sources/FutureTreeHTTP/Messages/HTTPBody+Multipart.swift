@@ -78,3 +78,10 @@ extension HTTPBody {
     return try MultipartForm(parts, boundary: boundary).body
   }
 }
+
+extension HTTPBody.Part: CustomStringConvertible, CustomReflectable {
+  /// The name and the type, without what is in it and the name of a file.
+  public var description: String { FieldSyntax.visible(name) + (contentType.map { " of \($0)" } ?? "") }
+
+  public var customMirror: Mirror { Mirror(self, children: ["part": description], displayStyle: .struct) }
+}

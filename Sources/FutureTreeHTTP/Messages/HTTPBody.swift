@@ -105,3 +105,17 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
 
   public var customMirror: Mirror { Mirror(self, children: ["body": description], displayStyle: .struct) }
 }
+
+extension HTTPBody.Content: CustomStringConvertible, CustomReflectable {
+  /// The kind of the content, without bytes and without the path of a file.
+  public var description: String {
+    switch self {
+    case .empty: "empty"
+    case .data(let data): "\(data.count) bytes in memory"
+    case .file: "a file"
+    case .stream(let length, _, _): length.map { "a stream of \($0) bytes" } ?? "a stream"
+    }
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: ["content": description], displayStyle: .enum) }
+}
