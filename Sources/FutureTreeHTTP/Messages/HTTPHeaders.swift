@@ -93,7 +93,8 @@ public struct HTTPHeaders: Sendable {
   /// Empty elements are left out. The values of `Set-Cookie` are no lists: each of them is one element.
   public func elements(of name: String) -> [String] {
     let values = values(for: name)
-    return HTTPHeaders.isSetCookie(name) ? values : values.flatMap { FieldSyntax.elements(of: $0) }
+    if HTTPHeaders.isSetCookie(name) { return values.filter { !$0.isEmpty } }
+    return values.flatMap { FieldSyntax.elements(of: $0) }
   }
 
   /// Adds a field after those that are there.

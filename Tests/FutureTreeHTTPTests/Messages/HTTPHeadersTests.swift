@@ -44,6 +44,11 @@ import Testing
     #expect(try headers(("V", "a, b"), ("W", "x"), ("v", "c")).elements(of: "V") == ["a", "b", "c"])
   }
 
+  @Test("a Set-Cookie without a value is no element")
+  func emptyCookie() throws {
+    #expect(try headers(("Set-Cookie", ""), ("Set-Cookie", "a")).elements(of: "set-cookie") == ["a"])
+  }
+
   @Test("fields can be added, found and removed")
   func changes() throws {
     var all = try headers(("A", "1"), ("B", "2"))
