@@ -16,10 +16,60 @@ enum FieldSyntax {
     return nil
   }
 
+  /// What is wrong with a media type such as `text/plain; charset="utf-8"`, as the rest of a sentence (RFC 9110, 8.3.1).
+  static func fault(inMediaType text: String) -> String? {
+    if let fault = fault(inValue: text) { return fault }
+    var rest = text.utf8[...]
+    guard dropToken(&rest), rest.popFirst() == UInt8(ascii: "/"), dropToken(&rest) else { return "has no type/subtype" }
+    while !rest.isEmpty {
+      rest = rest.drop { isBlank($0) }
+      guard rest.popFirst() == UInt8(ascii: ";") else { return "has something other than ; after its type" }
+      rest = rest.drop { isBlank($0) }
+      guard dropToken(&rest), rest.popFirst() == UInt8(ascii: "="), dropToken(&rest) || dropQuoted(&rest) else {
+        return "has a parameter that is no name=value"
+      }
+    }
+    return nil
+  }
+
+  /// The elements of a list, without empty ones and without the blanks around them; commas in quotes separate nothing.
+  static func elements(of value: String) -> [String] {
+    var elements: [String] = []
+    var rest = value.utf8[...]
+    while !rest.isEmpty {
+      let start = rest.startIndex
+      while let byte = rest.first, byte != UInt8(ascii: ",") {
+        if !dropQuoted(&rest) { rest = rest.dropFirst() }
+      }
+      let element = value.utf8[start..<rest.startIndex].drop { isBlank($0) }
+      let trailing = element.reversed().prefix { isBlank($0) }.count
+      if let text = String(element.dropLast(trailing)), !text.isEmpty { elements.append(text) }
+      rest = rest.dropFirst()
+    }
+    return elements
+  }
+
+  private static func dropToken(_ rest: inout Substring.UTF8View) -> Bool {
+    let after = rest.drop { isTokenByte($0) }
+    defer { rest = after }
+    return after.startIndex != rest.startIndex
+  }
+
+  /// RFC 9110, 5.6.4. The bytes are those of a field value, so that a backslash quotes any of them.
+  private static func dropQuoted(_ rest: inout Substring.UTF8View) -> Bool {
+    guard rest.first == UInt8(ascii: "\"") else { return false }
+    rest = rest.dropFirst()
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return true }
+      if byte == UInt8(ascii: "\\") { rest = rest.dropFirst() }
+    }
+    return false
+  }
+
   /// The text in quotes, with everything that is not printable ASCII escaped, and at most 60 bytes of it.
   static func visible(_ text: String) -> String {
     let shown = text.utf8.prefix(60).map { byte in
-      (0x20...0x7E).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + hexadecimal(byte)
+      (0x20...0x7E).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + ASCII.hexadecimal(byte)
     }
     return "\"" + shown.joined() + (text.utf8.count > 60 ? "…" : "") + "\""
   }
@@ -37,7 +87,7 @@ enum FieldSyntax {
       case 0x0D: "CR"
       case 0x20: "a space"
       case 0x21...0x7E: "\"\(UnicodeScalar(byte))\""
-      default: "the byte 0x\(hexadecimal(byte))"
+      default: "the byte 0x\(ASCII.hexadecimal(byte))"
       }
     return "has \(name) at offset \(position)"
   }
@@ -53,9 +103,4 @@ enum FieldSyntax {
   private static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (0x20...0x7E).contains(byte) }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16, uppercase: true)
-    return digits.count == 1 ? "0" + digits : digits
-  }
 }

@@ -28,10 +28,14 @@ public struct HTTPError: Error, Sendable {
   /// What the platform reported, if it reported anything. Its own description may hold secrets: do not print it.
   public let underlying: (any Error)?
 
+  /// The answer that is at fault, with its body, if there is a whole one. It is not printed.
+  public let response: HTTPResponse?
+
   /// An error; layers and loaders of your own may use the codes that are here.
-  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+  public init(_ code: Code, _ message: String, response: HTTPResponse? = nil, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
+    self.response = response
     self.underlying = underlying
   }
 }
@@ -51,6 +55,14 @@ extension HTTPError.Code {
   public static let forbiddenHeader = HTTPError.Code("forbiddenHeader")
   /// The method does not allow a body.
   public static let forbiddenBody = HTTPError.Code("forbiddenBody")
+  /// The body cannot be read: its file is missing or no plain file, or its source failed.
+  public static let unreadableBody = HTTPError.Code("unreadableBody")
+  /// The body has fewer or more bytes than were announced: its file changed, or its length was wrong.
+  public static let wrongBodyLength = HTTPError.Code("wrongBodyLength")
+  /// A value cannot be encoded for the body.
+  public static let unencodableBody = HTTPError.Code("unencodableBody")
+  /// The request names no host, and no layer filled one in.
+  public static let missingHost = HTTPError.Code("missingHost")
 }
 
 // MARK: - Connections
@@ -92,11 +104,20 @@ extension HTTPError.Code {
   public static let encodedBody = HTTPError.Code("encodedBody")
 }
 
+// MARK: - Answers that are not what the caller wants
+
+extension HTTPError.Code {
+  /// The status is none that the caller accepts; `HTTPError.response` has the answer.
+  public static let unacceptableStatus = HTTPError.Code("unacceptableStatus")
+  /// The body is not what it was to be decoded as; `HTTPError.response` has the answer.
+  public static let undecodableBody = HTTPError.Code("undecodableBody")
+}
+
 extension HTTPError: CustomStringConvertible, CustomReflectable {
   /// Code and message.
   public var description: String { "\(code): \(message)" }
 
-  /// Code and message, without what the platform reported.
+  /// Code and message, without the answer and what the platform reported.
   public var customMirror: Mirror {
     Mirror(self, children: ["code": code.description, "message": message], displayStyle: .struct)
   }

@@ -10,10 +10,18 @@
 /// bytes in method, header name or value, header fields that say where the message ends, user information in the URL.
 /// Nothing is dropped or rewritten silently. A request that is loaded twice is two executions.
 public struct HTTPRequest: Sendable {
+  /// What a request is for.
+  public enum Target: Sendable, Hashable {
+    /// A URL, which says where to connect.
+    case url(HTTPURL)
+    /// A path. Where to connect is filled in by a layer that has a `ServerEnvironment`.
+    case path(HTTPPath)
+  }
+
   /// What is to be done.
-  public let method: HTTPMethod
+  public var method: HTTPMethod
   /// What it is to be done with.
-  public let url: HTTPURL
+  public var target: Target
   /// The header fields that were set. The transport adds `Host`, `Content-Type`, and what frames the body.
   public private(set) var headers = HTTPHeaders()
   /// What is sent with it.
@@ -35,7 +43,51 @@ public struct HTTPRequest: Sendable {
   /// A request for a URL that was parsed before.
   public init(_ method: HTTPMethod, _ url: HTTPURL) {
     self.method = method
-    self.url = url
+    target = .url(url)
+  }
+
+  /// A request for a path, as in `/users/1`; a layer fills in the host.
+  ///
+  /// ```swift
+  /// let request = try HTTPRequest(.get, path: "users/1")
+  /// ```
+  ///
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  public init(_ method: HTTPMethod, path: String) throws(HTTPError) {
+    self.init(method, path: try HTTPPath(path))
+  }
+
+  /// A request for a path that was built before.
+  public init(_ method: HTTPMethod, path: HTTPPath) {
+    self.method = method
+    target = .path(path)
+  }
+
+  /// The URL, or nil if the request has only a path.
+  public var url: HTTPURL? {
+    if case .url(let url) = target { url } else { nil }
+  }
+
+  /// The path, percent-encoded, without the query.
+  public var path: String {
+    switch target {
+    case .url(let url): url.path
+    case .path(let path): path.path
+    }
+  }
+
+  /// The URL, for transports and layers that must know the host.
+  ///
+  /// - Throws: `HTTPError` with the code `missingHost` if the request has only a path.
+  public func requireURL() throws(HTTPError) -> HTTPURL {
+    switch target {
+    case .url(let url): return url
+    case .path(let path):
+      throw HTTPError(
+        .missingHost,
+        "The request \(method) \(path) has no host. Give it a URL, or put a layer before the transport that fills in a "
+          + "ServerEnvironment.")
+    }
   }
 
   /// Puts one header field in the place of all with this name.
@@ -59,6 +111,12 @@ public struct HTTPRequest: Sendable {
     headers.remove(name)
   }
 
+  /// Adds the fields whose names the request does not have; they were checked by `checkIsAllowed`.
+  mutating func addMissing(_ fields: HTTPHeaders) {
+    let present = headers
+    for field in fields where !present.contains(field.name) { headers.add(field) }
+  }
+
   /// An option of this request, or its default.
   public subscript<Option: HTTPRequestOption>(option option: Option.Type) -> Option.Value {
     get { options[option] }
@@ -72,7 +130,7 @@ public struct HTTPRequest: Sendable {
     "transfer-encoding", "upgrade",
   ]
 
-  private static func checkIsAllowed(_ name: String) throws(HTTPError) {
+  static func checkIsAllowed(_ name: String) throws(HTTPError) {
     guard forbidden.contains(name.lowercased()) else { return }
     throw HTTPError(
       .forbiddenHeader, "The header \(FieldSyntax.visible(name)) is the transport's: it frames or routes the message.")
@@ -80,10 +138,22 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-  /// Method and URL, without the query and the values of the headers, which may be secrets.
-  public var description: String { "\(method) \(url)" }
+  /// Method and URL or path, without the query and the values of the headers, which may be secrets.
+  public var description: String { "\(method) \(target)" }
 
   public var customMirror: Mirror {
     Mirror(self, children: ["request": description, "headers": headers, "body": body], displayStyle: .struct)
   }
+}
+
+extension HTTPRequest.Target: CustomStringConvertible, CustomReflectable {
+  /// The URL or the path, without the query.
+  public var description: String {
+    switch self {
+    case .url(let url): url.description
+    case .path(let path): path.description
+    }
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: ["target": description], displayStyle: .enum) }
 }

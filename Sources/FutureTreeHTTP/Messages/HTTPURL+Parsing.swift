@@ -1,37 +1,33 @@
 extension HTTPURL {
-  /// Parses an absolute URL. A fragment is allowed and not sent.
+  /// Parses an absolute URL. Dot segments in its path are resolved; a fragment is allowed and not sent.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`, which says which part and why.
   public init(_ text: String) throws(HTTPError) {
-    if let offset = text.utf8.enumerated().first(where: { !HTTPURL.isURLByte($0.element) })?.offset {
-      throw HTTPURL.refused("has a byte at offset \(offset) that must be percent-encoded")
-    }
-    guard let separator = text.firstRange(of: "://") else {
-      throw HTTPURL.refused("has no scheme: write http:// or https://")
-    }
-    guard let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased()) else {
-      throw HTTPURL.refused("has a scheme other than http and https")
-    }
-    let rest = text[separator.upperBound...].prefix { $0 != "#" }
-    let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    let target = rest[authority.endIndex...]
-    let path = target.prefix { $0 != "?" }
-    let query = path.endIndex == target.endIndex ? nil : target[path.endIndex...].dropFirst()
-    try HTTPURL.check(target: target)
+    let reference = try URLReference(text)
+    guard let scheme = reference.scheme else { throw HTTPURL.refused("has no scheme: write http:// or https://") }
+    try self.init(scheme: try HTTPURL.scheme(scheme), reference)
+  }
 
+  /// The URL of a reference with an authority, whatever scheme the reference has.
+  init(scheme: Scheme, _ reference: URLReference) throws(HTTPError) {
+    guard let authority = reference.authority else { throw HTTPURL.refused("has no // and host after its scheme") }
     let (host, port) = try HTTPURL.split(authority)
-    self.scheme = scheme
-    self.host = host
-    explicitPort = port
-    self.path = path.isEmpty ? "/" : String(path)
-    self.query = query.map(String.init)
+    let path = URLReference.withoutDotSegments(reference.path)
+    self.init(
+      scheme: scheme, host: host, explicitPort: port, path: path.isEmpty ? "/" : path,
+      query: reference.query.map(String.init))
   }
 
-  private static func refused(_ fault: String) -> HTTPError {
-    HTTPError(.invalidURL, "The URL \(fault).")
+  static func scheme(_ text: Substring) throws(HTTPError) -> Scheme {
+    guard let scheme = Scheme(rawValue: text.lowercased()) else {
+      throw refused("has a scheme other than http and https")
+    }
+    return scheme
   }
 
-  private static func split(_ authority: Substring) throws(HTTPError) -> (host: String, port: UInt16?) {
+  private static func refused(_ fault: String) -> HTTPError { URLReference.refused("The URL", fault) }
+
+  static func split(_ authority: Substring) throws(HTTPError) -> (host: String, port: UInt16?) {
     guard !authority.contains("@") else {
       throw refused("has user information before its host: send credentials in a header")
     }
@@ -50,7 +46,7 @@ extension HTTPURL {
   private static func port(in text: Substring) throws(HTTPError) -> UInt16? {
     guard !text.isEmpty else { return nil }
     let digits = text.dropFirst()
-    guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ isDigit($0) }), let port = UInt16(digits),
+    guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ ASCII.isDigit($0) }), let port = UInt16(digits),
       port > 0
     else { throw refused("has a port that is no number from 1 to 65535") }
     return port
@@ -65,7 +61,7 @@ extension HTTPURL {
     if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }  // The root: "example.com."
     for label in labels {
       guard (1...63).contains(label.utf8.count) else { throw refused("has a host with a label of no or over 63 bytes") }
-      guard label.utf8.allSatisfy({ isLetter($0) || isDigit($0) || $0 == 0x2D || $0 == 0x5F }) else {
+      guard label.utf8.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == 0x2D || $0 == 0x5F }) else {
         throw refused(
           "has a host with a byte that no name has: use letters, digits, hyphens, and Punycode for the rest")
       }
@@ -73,14 +69,14 @@ extension HTTPURL {
         throw refused("has a host with a label that begins or ends with a hyphen")
       }
     }
-    guard let last = labels.last, let first = last.utf8.first, isDigit(first) else { return }
+    guard let last = labels.last, let first = last.utf8.first, ASCII.isDigit(first) else { return }
     guard labels.count == 4, labels.allSatisfy({ isDecimalByte($0) }), !host.hasSuffix(".") else {
       throw refused("has a host that ends in a number and is not four decimal bytes, which parsers read differently")
     }
   }
 
   private static func isDecimalByte(_ label: Substring) -> Bool {
-    label.utf8.allSatisfy { isDigit($0) } && UInt8(label) != nil && (label.utf8.count == 1 || label.first != "0")
+    label.utf8.allSatisfy { ASCII.isDigit($0) } && UInt8(label) != nil && (label.utf8.count == 1 || label.first != "0")
   }
 
   /// RFC 4291, section 2.2, without zone identifiers: groups of up to four hexadecimal digits, `::` once at most, and four
@@ -98,38 +94,11 @@ extension HTTPURL {
           guard bytes.count == 4, bytes.allSatisfy({ isDecimalByte($0) }) else { return false }
           groups += 2
         } else {
-          guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy({ isHexDigit($0) }) else { return false }
+          guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy({ ASCII.isHexDigit($0) }) else { return false }
           groups += 1
         }
       }
     }
     return halves.count == 2 ? groups <= 7 : groups == 8
-  }
-
-  private static func check(target: Substring) throws(HTTPError) {
-    guard !target.utf8.contains(where: { $0 == 0x5B || $0 == 0x5D }) else {
-      throw refused("has a bracket in its path or query: percent-encode it")
-    }
-    var rest = target.utf8[...]
-    while let percent = rest.firstIndex(of: 0x25) {
-      let digits = rest[rest.index(after: percent)...].prefix(2)
-      guard digits.count == 2, digits.allSatisfy({ isHexDigit($0) }) else {
-        throw refused("has a percent sign in its path or query that two hexadecimal digits do not follow")
-      }
-      rest = rest[digits.endIndex...]
-    }
-  }
-
-  /// The characters that RFC 3986 allows anywhere in a URL, and `%`.
-  private static func isURLByte(_ byte: UInt8) -> Bool {
-    isLetter(byte) || isDigit(byte) || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    isDigit(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
   }
 }

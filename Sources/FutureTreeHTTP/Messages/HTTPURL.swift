@@ -5,9 +5,9 @@
 /// url.host  // "example.com"
 /// ```
 ///
-/// It is parsed strictly and sent as it was written. What parsers read differently (user information, backslashes, percent
-/// signs and control bytes in a host, numbers that are not four decimal bytes) is refused, because a check and the
-/// connection that follows it must mean the same host.
+/// It is parsed strictly and sent as it was written, without dot segments (RFC 3986, section 5.2.4). What parsers read differently (user information, backslashes, percent
+/// signs and control bytes in a host, numbers that are not four decimal bytes, encoded dot segments) is refused, because a
+/// check and the connection that follows it must mean the same.
 public struct HTTPURL: Sendable, Hashable {
   /// How the connection is made.
   public enum Scheme: String, Sendable {
@@ -24,10 +24,18 @@ public struct HTTPURL: Sendable, Hashable {
   public let host: String
   /// The port that the URL names, or nil.
   public let explicitPort: UInt16?
-  /// The path as it was written, percent-encoded; `/` if the URL has none.
+  /// The path, percent-encoded as it was written, without dot segments; `/` if the URL has none.
   public let path: String
   /// What stands between `?` and `#`, percent-encoded, or nil.
   public let query: String?
+
+  init(scheme: Scheme, host: String, explicitPort: UInt16?, path: String, query: String?) {
+    self.scheme = scheme
+    self.host = host
+    self.explicitPort = explicitPort
+    self.path = path
+    self.query = query
+  }
 
   /// The port of the connection.
   public var port: UInt16 { explicitPort ?? scheme.defaultPort }
@@ -35,6 +43,11 @@ public struct HTTPURL: Sendable, Hashable {
   /// Scheme, host and port: what credentials never cross.
   public var origin: String {
     "\(scheme.rawValue)://\(host)" + (explicitPort.map { ":\($0)" } ?? "")
+  }
+
+  /// Whether scheme, host and port are the same; a port that is named and is the scheme's own is the same as none.
+  public func hasSameOrigin(as other: HTTPURL) -> Bool {
+    scheme == other.scheme && host == other.host && port == other.port
   }
 
   /// The whole URL as it is sent, without a fragment.

@@ -26,10 +26,11 @@ enum URLErrorTable {
   private static func error(
     for code: URLError.Code, _ underlying: any Error, request: HTTPRequest, hasHead: Bool
   ) -> HTTPError {
-    let peer = "\(request.url.host):\(request.url.port)"
+    let url = request.url
+    let peer = url.map { "\($0.host):\($0.port)" } ?? "the server"
     switch code {
     case .cannotFindHost, .dnsLookupFailed:
-      return HTTPError(.unknownHost, "The host \(request.url.host) has no address.", underlying: underlying)
+      return HTTPError(.unknownHost, "The host \(url?.host ?? "") has no address.", underlying: underlying)
     case .cannotConnectToHost, .notConnectedToInternet:
       return HTTPError(.cannotConnect, "Nobody answers at \(peer).", underlying: underlying)
     case .timedOut:
@@ -40,7 +41,7 @@ enum URLErrorTable {
       return HTTPError(.insecureConnection, "\(peer) could not prove who it is.", underlying: underlying)
     case _ where hasHead:
       return HTTPError(.truncatedBody, "The connection ended before the body did.", underlying: underlying)
-    case .unknown where request.url.scheme == .https:
+    case .unknown where url?.scheme == .https:
       return HTTPError(.insecureConnection, "No secure connection to \(peer) came about.", underlying: underlying)
     case .networkConnectionLost, .badServerResponse, .unknown, .resourceUnavailable:
       return HTTPError(.connectionLost, "\(peer) closed the connection before it answered.", underlying: underlying)

@@ -120,12 +120,14 @@ extension OperationQueue {
 extension URLRequest {
   /// - Throws: `HTTPError` where the platform would change what is sent.
   fileprivate init(_ request: HTTPRequest) throws(HTTPError) {
-    guard let url = URL(string: request.url.absoluteString), url.absoluteString == request.url.absoluteString else {
-      throw HTTPError(.invalidURL, "The platform would change the URL \(request.url).")
+    let target = try request.requireURL()
+    guard let url = URL(string: target.absoluteString), url.absoluteString == target.absoluteString else {
+      throw HTTPError(.invalidURL, "The platform would change the URL \(target).")
     }
     guard request.body.isEmpty || (request.method != .get && request.method != .head) else {
       throw HTTPError(.forbiddenBody, "A \(request.method) request has no body.")
     }
+    try request.body.checkContentType()
     self.init(url: url)
     // The deadline is our own: the platform's counts whole seconds, and stops while a body trickles.
     timeoutInterval = 7 * 24 * 60 * 60

@@ -57,6 +57,7 @@ import Testing
     "http://example.com:65536/", "http://example.com:/", "http://example.com:+80/", "http://example.com:8 0/",
     "http://example.com/a b", "http://example.com/a\r\nX: y", "http://example.com/%zz", "http://example.com/%2",
     "http://example.com/a[b]", "http://example.com/\"", "http://example.com/<", "http://example.com/a\\b",
+    "http://example.com/%2e%2e/a", "http://example.com/a/%2E", "http://example.com/.%2e?", "http:example.com", "http:",
     "http://example.com/ä", "http://a\(String(repeating: "b", count: 63)).example/",
   ]
 }

@@ -91,19 +91,44 @@ import Testing
       #expect(!printed.contains("sentinel"))
     }
   }
+}
 
-  @Test("nothing printable shows a secret")
-  func redaction() throws {
-    var request = try HTTPRequest(.post, "https://example.com/path?key=sentinel")
-    try request.setHeader("Authorization", "sentinel")
-    request.body = .data(.init("sentinel".utf8))
-    let response = HTTPResponse(to: request, status: .ok, headers: request.headers, body: .init("sentinel".utf8))
+/// H9: no part of a form can put header fields or parts of its own into it.
+@Suite("Parts that are refused or escaped") struct PartRefusalTests {
+  private func text(_ body: HTTPBody) throws -> String { try String(decoding: body.bytes(), as: UTF8.self) }
 
-    var dumped = ""
-    dump(response, to: &dumped)
-    dump(request, to: &dumped)
+  @Test(
+    "names of parts and files cannot end their quotes or their line",
+    arguments: (0..<0x20).map { UInt8($0) } + [0x22, 0x5C, 0x7F])
+  func names(byte: UInt8) throws {
+    let name = "a" + String(UnicodeScalar(byte)) + "b"
+    let escaped = "a%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) + "b"
 
-    #expect(!(dumped + "\(request)\(response)\(request.headers)\(request.headers[0])").contains("sentinel"))
-    #expect("\(request)" == "POST https://example.com/path?…")
+    let sent = try text(.multipart([.data(name, .init(), fileName: name)]))
+
+    #expect(sent.contains("name=\"\(escaped)\"; filename=\"\(escaped)\"\r\n"))
+  }
+
+  @Test("names beyond ASCII are UTF-8, and percent signs stay")
+  func unicode() throws {
+    #expect(try text(.multipart([.text("Größe %22", "")])).contains("name=\"Größe %22\"\r\n"))
+  }
+
+  private static let badTypes = [
+    "", "text", "text/", "/plain", "text/plain\r\nX: y", "text/plain\n", "text/ plain", "text/plain;", "text/plain; a",
+    "text/plain; a=", "text/plain; a=\"b", "text/plain, text/html", "text/plain; a=b c", "text/plän", " text/plain",
+  ]
+
+  @Test("a content type is a media type, in a part and in a body")
+  func contentTypes() throws {
+    for type in Self.badTypes {
+      let part = #expect(throws: HTTPError.self) { try HTTPBody.Part.data("n", .init(), contentType: type) }
+      let body = #expect(throws: HTTPError.self) { try HTTPBody.data(.init(), contentType: type).checkContentType() }
+      #expect(part?.code == .invalidHeaderValue && body?.code == .invalidHeaderValue, "\(type.debugDescription)")
+    }
+    for type in ["text/plain", "a/b;c=d", "a/b ; c=\"d \\\" e\"", "application/vnd.api+json; q=1; r=2"] {
+      try HTTPBody.data(.init(), contentType: type).checkContentType()
+    }
+    try HTTPBody.empty.checkContentType()
   }
 }

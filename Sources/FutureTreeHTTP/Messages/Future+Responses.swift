@@ -1,0 +1,94 @@
+import Foundation
+import FutureTree
+
+extension Future where Value == HTTPResponse {
+  /// Fails for a status that is not accepted; by default for all but 200 to 299.
+  ///
+  /// ```swift
+  /// api.load(request).validated().recover { error in
+  ///   guard let response = (error as? HTTPError)?.response, response.status == .notFound else { throw error }
+  ///   return response
+  /// }
+  /// ```
+  ///
+  /// Failures and cancellations pass, and a request to cancel is forwarded, as by `map`.
+  ///
+  /// - Returns: a future that fails with an `HTTPError` of the code `unacceptableStatus`, whose `response` is the answer.
+  @discardableResult
+  public func validated(
+    _ accepts: @escaping @Sendable (HTTPStatus) -> Bool = { $0.isSuccess }
+  ) -> Future<HTTPResponse> {
+    map { response in
+      guard accepts(response.status) else {
+        throw HTTPError(
+          .unacceptableStatus, "\(response.request) was answered with the status \(response.status).",
+          response: response)
+      }
+      return response
+    }
+  }
+
+  /// Decodes the body, whatever the status is: put `validated()` before it.
+  ///
+  /// ```swift
+  /// let user = api.load(request).validated().decoded(as: User.self)
+  /// ```
+  ///
+  /// Failures and cancellations pass, and a request to cancel is forwarded, as by `map`: what is not being decoded yet
+  /// is not decoded then.
+  ///
+  /// - Parameters:
+  ///   - decoder: how keys, dates and data are read.
+  ///   - executor: where it is decoded; by default where the answer arrived.
+  /// - Returns: a future that fails with an `HTTPError` of the code `undecodableBody`, which says where in the body and
+  ///   not what is there, and whose `response` is the answer.
+  @discardableResult
+  public func decoded<Decoded: Decodable & Sendable>(
+    as type: Decoded.Type = Decoded.self, using decoder: JSONDecoder = JSONDecoder(),
+    on executor: FutureExecutor = .immediate
+  ) -> Future<Decoded> {
+    map(on: executor) { response in
+      do {
+        return try decoder.decode(type, from: response.body)
+      } catch {
+        throw HTTPError(undecodable: response, as: type, error)
+      }
+    }
+  }
+}
+
+extension HTTPError {
+  /// Says where a body is not what it was decoded as. What the decoder says itself may hold values.
+  fileprivate init(undecodable response: HTTPResponse, as type: Any.Type, _ error: any Error) {
+    let fault = DecodingFault(error, in: response.body).description
+    self.init(
+      .undecodableBody, "The body of the answer to \(response.request) is no \(type): \(fault).", response: response,
+      underlying: error)
+  }
+}
+
+/// What a decoder found, and where, without any value.
+private struct DecodingFault: CustomStringConvertible {
+  let description: String
+
+  init(_ error: any Error, in body: Data) {
+    description =
+      switch error {
+      case _ where body.isEmpty:
+        "it is empty"
+      case DecodingError.keyNotFound(let key, let context):
+        "\(CodingPath(keys: context.codingPath + [key])) is missing"
+      case DecodingError.valueNotFound(let type, let context):
+        "\(CodingPath(keys: context.codingPath)) is null, and must be a \(type)"
+      case DecodingError.typeMismatch(let type, let context):
+        "\(CodingPath(keys: context.codingPath)) is no \(type)"
+      case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
+        JSONSyntax.fault(in: body).map { "byte \($0) is where it stops being JSON" }
+          ?? "a value in it does not fit, and the decoder does not say which"
+      case DecodingError.dataCorrupted(let context):
+        "\(CodingPath(keys: context.codingPath)) has a value that does not fit"
+      default:
+        "its decoding failed with a \(Swift.type(of: error))"
+      }
+  }
+}

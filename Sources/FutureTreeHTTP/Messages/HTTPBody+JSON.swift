@@ -1,0 +1,26 @@
+import Foundation
+
+extension HTTPBody {
+  /// A value as JSON, with the type `application/json`.
+  ///
+  /// ```swift
+  /// request.body = try .json(comment)
+  /// ```
+  ///
+  /// - Parameter encoder: how keys, dates and data are written.
+  /// - Throws: `HTTPError` with the code `unencodableBody`, which says where in the value, and not what is there.
+  /// - Complexity: O(size of the value); it is encoded at once, on this thread.
+  public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) throws(HTTPError) -> HTTPBody {
+    do {
+      return .data(try encoder.encode(value), contentType: "application/json")
+    } catch EncodingError.invalidValue(let part, let context) {
+      throw HTTPError(
+        .unencodableBody,
+        "A \(type(of: part)) cannot be written as JSON, at \(CodingPath(keys: context.codingPath)) of a "
+          + "\(type(of: value)). Change it, or give the encoder a strategy for it.",
+        underlying: EncodingError.invalidValue(part, context))
+    } catch {
+      throw HTTPError(.unencodableBody, "The encoding of a \(type(of: value)) failed.", underlying: error)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+/// H11: nothing printable shows a secret: no query, no header value, no byte of a body.
+@Suite("Nothing printable shows a secret") struct RedactionTests {
+  private let secret = "sentinel"
+
+  /// Everything that printing a value can show.
+  private func printed(_ value: Any) -> String {
+    var dumped = ""
+    dump(value, to: &dumped)
+    let mirror = Mirror(reflecting: value).children.map { "\($0.label ?? ""): \($0.value)" }.joined()
+    return dumped + mirror + String(describing: value) + String(reflecting: value)
+  }
+
+  private func request() throws -> HTTPRequest {
+    var request = try HTTPRequest(.post, "https://example.com/path?key=\(secret)")
+    try request.setHeader("Authorization", secret)
+    request.body = .data(Data(secret.utf8))
+    request.serverEnvironment = try environment()
+    return request
+  }
+
+  private func environment() throws -> ServerEnvironment {
+    try ServerEnvironment(host: "a", headers: [("X-Key", secret)], query: [("key", secret)])
+  }
+
+  @Test("requests, responses and their parts")
+  func messages() throws {
+    let request = try request()
+    let response = HTTPResponse(to: request, status: .ok, headers: request.headers, body: Data(secret.utf8))
+    let relative = try HTTPRequest(.get, path: "path?key=\(secret)")
+    let url = try #require(request.url)
+
+    let values: [Any] = [
+      request, response, relative, request.headers, request.headers[0], request.target, relative.target, url,
+      try HTTPPath("a?\(secret)"), try environment(), request.serverEnvironment as Any,
+    ]
+
+    for value in values { #expect(!printed(value).contains(secret), "\(type(of: value))") }
+    #expect("\(request)" == "POST https://example.com/path?…")
+    #expect("\(relative)" == "GET path?…")
+    #expect(try "\(environment())" == "https://a/")
+  }
+
+  @Test("bodies, their contents and the parts of forms")
+  func bodies() throws {
+    let part = try HTTPBody.Part.data("name", Data(secret.utf8), fileName: secret)
+    let bodies: [HTTPBody] = [
+      try .json([secret: secret]), .form([(secret, secret)]), try .multipart([.text("a", secret), part]),
+      .file(URL(fileURLWithPath: "/home/\(secret)/a")),
+      .stream { [secret] in HTTPBodyReader(InputStream(data: Data(secret.utf8))) },
+    ]
+
+    // Printed as bytes, too.
+    let bytes = secret.utf8.map(String.init)
+    for value in bodies.flatMap({ [$0, $0.content] as [Any] }) + [part, HTTPBody.Part.text("a", secret)] {
+      let printed = printed(value)
+      #expect(!printed.contains(secret), "\(type(of: value))")
+      #expect(!bytes.allSatisfy { printed.contains($0) }, "\(type(of: value))")
+    }
+  }
+
+  @Test("errors, with what they keep")
+  func errors() throws {
+    struct Value: Codable { var number: Int }
+    let response = HTTPResponse(to: try request(), status: .ok, body: Data(#"{"number":"\#(secret)"}"#.utf8))
+    let kept = HTTPError(
+      .undecodableBody, "It is no Value.", response: response, underlying: CocoaError(.fileNoSuchFile))
+    let errors: [HTTPError?] = [
+      kept,
+      #expect(throws: HTTPError.self) { try HTTPURL("http://user:\(secret)@example.com/") },
+      #expect(throws: HTTPError.self) { try HTTPURL("http://example.com/?a b=\(secret)") },
+      #expect(throws: HTTPError.self) { try HTTPPath("//\(secret)@host") },
+      #expect(throws: HTTPError.self) { try HTTPHeaders([("A", "\(secret)\n")]) },
+      #expect(throws: HTTPError.self) { try HTTPBody.data(Data(), contentType: "\(secret)\n").checkContentType() },
+      #expect(throws: HTTPError.self) { try HTTPBody.Part.data("a", Data(), contentType: "\(secret)\n") },
+      #expect(throws: HTTPError.self) { try HTTPBody.file(URL(fileURLWithPath: "/\(secret)")).makeReader() },
+      #expect(throws: HTTPError.self) { try HTTPBody.multipart([.file("a", URL(fileURLWithPath: "/\(secret)"))]) },
+    ]
+
+    for error in errors { #expect(try !printed(#require(error)).contains(secret)) }
+  }
+}

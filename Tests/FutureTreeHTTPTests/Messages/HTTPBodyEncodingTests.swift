@@ -1,0 +1,60 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+@Suite("Bodies from values") struct HTTPBodyEncodingTests {
+  private struct Item: Encodable {
+    var prices: [Double]
+  }
+
+  @Test("a value is sent as JSON, by the encoder that is given")
+  func json() throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+
+    let body = try HTTPBody.json(["b": 1, "a": 2], encoder: encoder)
+
+    #expect(body.contentType == "application/json")
+    #expect(try body.bytes() == Data(#"{"a":2,"b":1}"#.utf8))
+    #expect(body.contentLength == 13)
+  }
+
+  @Test("a value that is no JSON fails, and the error says where and not what")
+  func unencodable() {
+    let error = #expect(throws: HTTPError.self) { try HTTPBody.json(["sentinel key": Item(prices: [1, .infinity])]) }
+
+    #expect(error?.code == .unencodableBody)
+    #expect(error?.message.contains(#"at "sentinel key".prices[1] of"#) == true)
+    #expect(error.map { "\($0)" }?.contains("inf") == false)
+  }
+
+  @Test("what an encoding throws itself is underlying")
+  func throwing() {
+    struct Broken: Error {}
+    struct Thrower: Encodable { func encode(to _: any Encoder) throws { throw Broken() } }
+
+    let error = #expect(throws: HTTPError.self) { try HTTPBody.json(Thrower()) }
+
+    #expect(error?.code == .unencodableBody)
+    #expect(error?.underlying is Broken)
+  }
+
+  @Test(
+    "a form is written as browsers write it",
+    arguments: [
+      ("a", "b", "a=b"), ("", "", "="), ("a b", "c+d", "a+b=c%2Bd"), ("a&b", "c=d;e", "a%26b=c%3Dd%3Be"),
+      ("*-._", "~!'()", "*-._=%7E%21%27%28%29"), ("ü", "😀", "%C3%BC=%F0%9F%98%80"), ("a", "\r\n\0%", "a=%0D%0A%00%25"),
+    ])
+  func form(name: String, value: String, text: String) throws {
+    let body = HTTPBody.form([(name, value)])
+
+    #expect(try String(decoding: body.bytes(), as: UTF8.self) == text)
+    #expect(body.contentType == "application/x-www-form-urlencoded")
+  }
+
+  @Test("the fields of a form keep their order, and names may occur twice")
+  func formOrder() throws {
+    #expect(try HTTPBody.form([("b", "1"), ("a", "2"), ("b", "3")]).bytes() == Data("b=1&a=2&b=3".utf8))
+    #expect(try HTTPBody.form([]).bytes().isEmpty)
+  }
+}

@@ -1,0 +1,80 @@
+import FutureTreeHTTP
+import Testing
+
+@Suite("HTTPHeaders") struct HTTPHeadersTests {
+  private func headers(_ fields: (String, String)...) throws -> HTTPHeaders { try HTTPHeaders(fields) }
+
+  @Test("headers are equal if each name has the same values in the same order")
+  func equality() throws {
+    let one = try headers(("A", "1"), ("B", "2"), ("a", "3"))
+
+    #expect(one == (try headers(("b", "2"), ("a", "1"), ("A", "3"))))
+    #expect(one.hashValue == (try headers(("b", "2"), ("a", "1"), ("A", "3"))).hashValue)
+    #expect(one != (try headers(("A", "3"), ("B", "2"), ("a", "1"))))
+    #expect(one != (try headers(("A", "1"), ("B", "2"))))
+    #expect(one != (try headers(("A", "1"), ("B", "2"), ("a", "3"), ("c", ""))))
+    #expect(try HTTPHeaders.Field("A", "x") == HTTPHeaders.Field("a", "x"))
+    #expect(try HTTPHeaders.Field("A", "x") != HTTPHeaders.Field("a", "X"))
+  }
+
+  @Test("values are joined with commas, and those of Set-Cookie never are (RFC 9110, 5.3)")
+  func joined() throws {
+    let all = try headers(
+      ("Vary", "a"), ("Set-Cookie", "a=1; Expires=Wed, 01 Jan 2025"), ("vary", "b"), ("SET-cookie", "b=2"))
+
+    #expect(all.joined("VARY") == "a, b")
+    #expect(all.joined("Accept") == nil)
+    #expect(all.joined("Set-Cookie") == nil)
+    #expect(all.values(for: "set-cookie") == ["a=1; Expires=Wed, 01 Jan 2025", "b=2"])
+    #expect(all.elements(of: "Set-Cookie") == ["a=1; Expires=Wed, 01 Jan 2025", "b=2"])
+  }
+
+  @Test(
+    "the elements of a list are split at commas that stand in no quotes",
+    arguments: [
+      ("a", ["a"]), ("a,b", ["a", "b"]), (" a \t,, b , ".trimmed, ["a", "b"]), (#"a="b,c", d"#, [#"a="b,c""#, "d"]),
+      (#"a="b\",c", d"#, [#"a="b\",c""#, "d"]), (#"a="b, c"#, [#"a="b, c"#]), ("", []), (",", []),
+    ])
+  func elements(value: String, elements: [String]) throws {
+    #expect(try headers(("X-List", value)).elements(of: "x-list") == elements)
+  }
+
+  @Test("elements are those of all fields, in order")
+  func elementsOfFields() throws {
+    #expect(try headers(("V", "a, b"), ("W", "x"), ("v", "c")).elements(of: "V") == ["a", "b", "c"])
+  }
+
+  @Test("a Set-Cookie without a value is no element")
+  func emptyCookie() throws {
+    #expect(try headers(("Set-Cookie", ""), ("Set-Cookie", "a")).elements(of: "set-cookie") == ["a"])
+  }
+
+  @Test("fields can be added, found and removed")
+  func changes() throws {
+    var all = try headers(("A", "1"), ("B", "2"))
+
+    try all.add(HTTPHeaders.Field("a", "3"))
+    try all.add(contentsOf: headers(("C", "4")))
+
+    #expect(all.contains("c"))
+    #expect(!all.contains("d"))
+    #expect(all.remove("a") == ["1", "3"])
+    #expect(all.remove("a") == [])
+    #expect(all.map(\.name) == ["B", "C"])
+    all.removeAll { $0.value == "2" }
+    #expect(all == (try headers(("C", "4"))))
+    #expect(HTTPHeaders(all.filter { $0.name == "X" }).isEmpty)
+  }
+
+  @Test("an invalid pair refuses all of them")
+  func refused() {
+    let error = #expect(throws: HTTPError.self) { try headers(("A", "1"), ("B", "\n")) }
+
+    #expect(error?.code == .invalidHeaderValue)
+  }
+}
+
+extension String {
+  /// Without the blanks at its ends, which no value may have.
+  fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+}

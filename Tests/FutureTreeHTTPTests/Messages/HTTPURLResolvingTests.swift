@@ -1,0 +1,147 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+/// RFC 3986, section 5.2.
+@Suite("Resolving references") struct HTTPURLResolvingTests {
+  private let base = "http://a/b/c/d;p?q"
+
+  @Test(
+    "the normal examples of section 5.4.1",
+    arguments: [
+      ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+      ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),
+      ("g#s", "http://a/b/c/g"), ("g?y#s", "http://a/b/c/g?y"), (";x", "http://a/b/c/;x"), ("g;x", "http://a/b/c/g;x"),
+      ("g;x?y#s", "http://a/b/c/g;x?y"), ("", "http://a/b/c/d;p?q"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"),
+      ("..", "http://a/b/"), ("../", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"),
+      ("../../", "http://a/"), ("../../g", "http://a/g"),
+    ])
+  func normal(reference: String, url: String) throws {
+    #expect(try HTTPURL(base).resolving(reference).absoluteString == url)
+  }
+
+  @Test(
+    "the abnormal examples of section 5.4.2",
+    arguments: [
+      ("../../../g", "http://a/g"), ("../../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"),
+      ("g.", "http://a/b/c/g."), (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("..g", "http://a/b/c/..g"),
+      ("./../g", "http://a/b/g"), ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"),
+      ("g/../h", "http://a/b/c/h"), ("g;x=1/./y", "http://a/b/c/g;x=1/y"), ("g;x=1/../y", "http://a/b/c/y"),
+      ("g?y/./x", "http://a/b/c/g?y/./x"), ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/./x", "http://a/b/c/g"),
+      ("g#s/../x", "http://a/b/c/g"),
+    ])
+  func abnormal(reference: String, url: String) throws {
+    #expect(try HTTPURL(base).resolving(reference).absoluteString == url)
+  }
+
+  @Test("schemes other than http and https, and references that only look absolute, are refused")
+  func schemes() throws {
+    for reference in ["g:h", "http:g", "https:", "javascript:alert(1)", "file:///etc", "mailto:a@b"] {
+      let error = #expect(throws: HTTPError.self, "\(reference)") { try HTTPURL(base).resolving(reference) }
+      #expect(error?.code == .invalidURL)
+    }
+  }
+
+  @Test("what no URL has is refused in a reference, too")
+  func refused() throws {
+    for reference in ["a b", "a\r\nb", "//user@g", "//g:0/", "//", "///x", "%zz", "/%2e%2e/x", "a\\b", "[", "ä"] {
+      let error = #expect(throws: HTTPError.self, "\(reference.debugDescription)") {
+        try HTTPURL(base).resolving(reference)
+      }
+      #expect(error?.code == .invalidURL)
+    }
+  }
+
+  @Test("a whole URL replaces the base, and a colon after a slash begins no scheme")
+  func whole() throws {
+    #expect(try HTTPURL(base).resolving("HTTPS://G:444/x/../y").absoluteString == "https://g:444/y")
+    #expect(try HTTPURL(base).resolving("./g:h").absoluteString == "http://a/b/c/g:h")
+    #expect(try HTTPURL("https://a:8443").resolving("//b").absoluteString == "https://b/")
+    #expect(try HTTPURL("https://a:8443").resolving("x?").absoluteString == "https://a:8443/x?")
+  }
+
+  @Test("dot segments of a URL are resolved when it is parsed, so that no platform resolves them otherwise")
+  func dotSegments() throws {
+    #expect(try HTTPURL("http://a/b/../../c/./d/..").absoluteString == "http://a/c/")
+    #expect(try HTTPURL("http://a/b//../c").absoluteString == "http://a/b/c")
+    #expect(try HTTPURL("http://a/...").absoluteString == "http://a/...")
+    #expect(try HTTPURL("http://a/?../x").absoluteString == "http://a/?../x")
+  }
+}
+
+@Suite("Building URLs") struct HTTPURLBuildingTests {
+  @Test("parts are percent-encoded where that is needed")
+  func parts() throws {
+    let url = try HTTPURL(
+      scheme: .http, host: "Example.com", port: 8080, path: ["a b", "c/d", "ü?#%;", "@me:x", ""],
+      query: [("q", "a&b=c+d"), ("all", nil), ("none", ""), ("q", "2"), ("ü", "/?")])
+
+    #expect(
+      url.absoluteString == "http://example.com:8080/a%20b/c%2Fd/%C3%BC%3F%23%25%3B/@me:x/"
+        + "?q=a%26b%3Dc%2Bd&all&none=&q=2&%C3%BC=%2F%3F")
+    #expect(try HTTPURL(url.absoluteString) == url)
+  }
+
+  @Test("without path and query it is the root of the host, with the port of its scheme")
+  func root() throws {
+    #expect(try HTTPURL(host: "a").absoluteString == "https://a/")
+    #expect(try HTTPURL(host: "[::1]", port: 1).absoluteString == "https://[::1]:1/")
+  }
+
+  @Test("every text is one segment or one item: what is read back is what was given", arguments: 0...255)
+  func everyByte(byte: Int) throws {
+    let text = "a" + String(UnicodeScalar(UInt8(byte))) + "b"
+    let built = try HTTPURL(host: "a", path: [text, text], query: [(text, text), (text, nil)])
+
+    let parsed = try HTTPURL(built.absoluteString)
+
+    #expect(parsed == built)
+    #expect(parsed.path.dropFirst().split(separator: "/").map { $0.removingPercentEncoding } == [text, text])
+    let items = try #require(parsed.query).split(separator: "&").map { $0.split(separator: "=") }
+    #expect(items.map { $0.map(\.removingPercentEncoding) } == [[text, text], [text]])
+  }
+
+  @Test("dot segments and hosts with anything else in them are refused")
+  func refused() throws {
+    for segments in [["."], ["a", ".."], ["..", "a"]] {
+      let error = #expect(throws: HTTPError.self) { try HTTPURL(host: "a", path: segments) }
+      #expect(error?.code == .invalidURL)
+    }
+    for host in ["", "a:80", "user@a", "a/b", "a?b", "a#b", "[::1", "a b", "a\r\n", "a:", "127.1"] {
+      let error = #expect(throws: HTTPError.self, "\(host.debugDescription)") { try HTTPURL(host: host) }
+      #expect(error?.code == .invalidURL)
+    }
+    #expect(throws: HTTPError.self) { try HTTPURL(host: "a", port: 0) }
+    #expect(throws: HTTPError.self) { try HTTPURL("http://a/").appending(path: [".."]) }
+  }
+
+  @Test(
+    "segments are appended below the path, and its last slash gives way",
+    arguments: [
+      ("http://a", ["b"], "http://a/b"), ("http://a/b", ["c", "d"], "http://a/b/c/d"),
+      ("http://a/b/?q", ["c/"], "http://a/b/c%2F?q"), ("http://a/b", [""], "http://a/b/"),
+      ("http://a/b", ["", "c"], "http://a/b//c"), ("http://a/b?q", [], "http://a/b?q"),
+    ])
+  func appendingPath(url: String, segments: [String], result: String) throws {
+    #expect(try HTTPURL(url).appending(path: segments).absoluteString == result)
+  }
+
+  @Test("items are appended to the query")
+  func appendingQuery() throws {
+    #expect(try HTTPURL("http://a/").appending(query: [("b", "c d"), ("e", nil)]).query == "b=c%20d&e")
+    #expect(try HTTPURL("http://a/?x=1").appending(query: [("y", "2")]).query == "x=1&y=2")
+    #expect(try HTTPURL("http://a/?x&").appending(query: [("y", "2")]).query == "x&y=2")
+    #expect(try HTTPURL("http://a/?").appending(query: [("y", "2")]).query == "y=2")
+    #expect(try HTTPURL("http://a/").appending(query: []).query == nil)
+  }
+
+  @Test("an origin is scheme, host and port")
+  func origins() throws {
+    let url = try HTTPURL("https://a/b?c")
+
+    #expect(try url.hasSameOrigin(as: HTTPURL("https://A:443/x")))
+    for other in ["http://a/", "https://b/", "https://a:444/", "http://a:443/"] {
+      #expect(try !url.hasSameOrigin(as: HTTPURL(other)))
+    }
+  }
+}

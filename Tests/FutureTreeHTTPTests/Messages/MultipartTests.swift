@@ -1,0 +1,120 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+/// RFC 7578 and RFC 2046.
+@Suite("Forms with files") struct MultipartTests {
+  /// Counts up, so that a boundary is known.
+  private struct Counter: RandomNumberGenerator {
+    var word: UInt64 = 0
+
+    mutating func next() -> UInt64 {
+      word += 1
+      return word
+    }
+  }
+
+  private let boundary = "FutureTreeFormBoundary-00000000000000010000000000000002"
+
+  private func form(_ parts: [HTTPBody.Part]) throws -> HTTPBody {
+    var counter = Counter()
+    return try .multipart(parts, using: &counter)
+  }
+
+  @Test("texts, bytes and files are sent as parts, in order")
+  func parts() throws {
+    let file = try TemporaryFile("<p>", extension: "html")
+
+    let body = try form([
+      .text("title", "Größe"), .data("raw", Data([0, 255]), contentType: "x/y; a=\"b;c\""),
+      .file("page", file.url, fileName: "a b.html", contentType: "text/html"),
+    ])
+
+    let expected =
+      Data("--\(boundary)\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nGröße\r\n".utf8)
+      + Data("--\(boundary)\r\nContent-Disposition: form-data; name=\"raw\"\r\n".utf8)
+      + Data("Content-Type: x/y; a=\"b;c\"\r\n\r\n".utf8) + Data([0, 255])
+      + Data("\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"page\"; filename=\"a b.html\"\r\n".utf8)
+      + Data("Content-Type: text/html\r\n\r\n<p>\r\n--\(boundary)--\r\n".utf8)
+    #expect(try body.bytes() == expected)
+    #expect(body.contentLength == expected.count)
+    #expect(body.contentType == "multipart/form-data; boundary=\(boundary)")
+    #expect(body.isReplayable)
+    #expect(try body.bytes() == expected, "it can be sent again")
+    withExtendedLifetime(file) {}
+  }
+
+  @Test("a form without files is in memory, so that its length can be announced everywhere")
+  func inMemory() throws {
+    let body = try form([.text("a", "b")])
+
+    guard case .data = body.content else { throw HTTPError(.unreadableBody, "It is no data.") }
+    #expect(body.contentLength == (try body.bytes().count))
+  }
+
+  @Test("a form without parts is its end")
+  func noParts() throws {
+    #expect(try form([]).bytes() == Data("--\(boundary)--\r\n".utf8))
+  }
+
+  @Test("a file has its own name if no other is given")
+  func ownName() throws {
+    let file = try TemporaryFile("a")
+
+    let text = try String(decoding: form([.file("f", file.url)]).bytes(), as: UTF8.self)
+
+    #expect(text.contains("filename=\"\(file.url.lastPathComponent)\""))
+  }
+
+  @Test("boundaries are new for each body, and valid")
+  func boundaries() throws {
+    let types = try Set((0..<100).map { _ in try #require(HTTPBody.multipart([]).contentType) })
+
+    #expect(types.count == 100)
+    for type in types {
+      let boundary = type.dropFirst("multipart/form-data; boundary=".count)
+      #expect(boundary.utf8.count == 55, "at most 70 are allowed")
+      #expect(boundary.utf8.allSatisfy { $0 == 0x2D || UnicodeScalar($0).properties.isAlphabetic || $0 < 0x3A })
+    }
+  }
+
+  @Test("large files are never loaded whole, and small reads see all of them")
+  func largeFile() throws {
+    let file = try TemporaryFile("")
+    try file.resize(to: 3_000_000)
+
+    let body = try form([.file("f", file.url), .file("g", file.url)])
+    let pieces = try body.pieces(of: 65536)
+
+    #expect(pieces.count > 90)
+    #expect(pieces.map(\.count).reduce(0, +) == body.contentLength)
+  }
+
+  @Test("a file of another size than was announced fails the body, before its end", arguments: [0, 9, 11, 10_000])
+  func changedFile(size: Int) throws {
+    let file = try TemporaryFile("0123456789")
+    let body = try form([.file("the file", file.url), .text("a", "b")])
+
+    try file.resize(to: size)
+    let error = #expect(throws: HTTPError.self) { try body.bytes() }
+
+    #expect(error?.code == .wrongBodyLength)
+    #expect(error?.message.contains(#"part "the file""#) == true)
+  }
+
+  @Test("a file that is gone fails the body, when it is made and when it is sent")
+  func missingFile() throws {
+    let body: HTTPBody
+    let url: URL
+    do {
+      let file = try TemporaryFile("a")
+      url = file.url
+      body = try form([.file("f", url)])
+    }
+
+    let late = #expect(throws: HTTPError.self) { try body.bytes() }
+    let early = #expect(throws: HTTPError.self) { try form([.file("f", url)]) }
+
+    #expect([late?.code, early?.code] == [.unreadableBody, .unreadableBody])
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Validating and decoding") struct ResponseOperatorTests {
+  private struct User: Codable, Sendable, Equatable {
+    var name: String
+    var tags: [Int] = []
+  }
+
+  private let mock = MockLoader()
+
+  private func load() throws -> Future<HTTPResponse> { mock.load(try HTTPRequest("http://example.com/?q=sentinel")) }
+
+  private func failure(_ future: Future<some Sendable>) -> HTTPError? {
+    guard case .failure(let error)? = future.outcomeIfCompleted else { return nil }
+    return error as? HTTPError
+  }
+
+  @Test(
+    "a success passes, and every other status fails with the response", arguments: [200, 204, 299, 199, 300, 404, 500])
+  func validated(code: Int) throws {
+    mock.answer(status: HTTPStatus(code), body: "sentinel")
+
+    let future = try load().validated()
+
+    if (200..<300).contains(code) {
+      #expect(future.outcomeIfCompleted?.ending == .succeeded)
+    } else {
+      let error = try #require(failure(future))
+      #expect(error.code == .unacceptableStatus)
+      #expect(error.response?.status.code == code)
+      #expect(error.response?.body == Data("sentinel".utf8))
+      #expect(error.message == "GET http://example.com/?… was answered with the status \(code).")
+    }
+  }
+
+  @Test("the caller says which statuses are accepted")
+  func accepted() throws {
+    mock.answer(status: .notFound)
+    mock.answer(status: .ok)
+
+    #expect(try load().validated { $0 == .notFound }.outcomeIfCompleted?.ending == .succeeded)
+    #expect(try failure(load().validated { $0 == .notFound })?.code == .unacceptableStatus)
+  }
+
+  @Test("a body is decoded by the decoder that is given, whatever the status is")
+  func decoded() async throws {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    mock.answer(status: .notFound, body: #"{"name":"Ada","tags":[1]}"#)
+
+    let user: User = try await load().decoded(using: decoder).value
+
+    #expect(user == User(name: "Ada", tags: [1]))
+  }
+
+  @Test(
+    "an error says where the body is something else, and not what is there",
+    arguments: [
+      (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is no Int"),
+      (#"{"tags":["sentinel"]}"#, "name is missing"),
+      (#"{"name":null,"tags":[]}"#, "name is null, and must be a String"), ("", "it is empty"),
+      (#"{"name":"a","tags":[1e99]}"#, "does not fit"),
+      (#"["sentinel"]"#, "its top level is no"),
+      (#"{"name":"a" sentinel}"#, "byte 12 is where it stops being JSON"),
+    ])
+  func undecodable(body: String, fault: String) throws {
+    mock.answer(status: .ok, body: body)
+
+    let error = try #require(failure(load().decoded(as: User.self)))
+
+    #expect(error.code == .undecodableBody)
+    #expect(error.message.contains(fault), "\(error.message)")
+    #expect(error.response?.body == Data(body.utf8))
+    var dumped = "\(error)"
+    dump(error, to: &dumped)
+    #expect(!dumped.contains("sentinel"))
+  }
+
+  @Test("failures and cancellations pass")
+  func passing() throws {
+    mock.fail(HTTPError(.timedOut, "Too late."))
+    let held = mock.hold()
+
+    #expect(try failure(load().validated().decoded(as: User.self))?.code == .timedOut)
+    let future = try load().validated().decoded(as: User.self)
+    held.complete(.cancelled)
+    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+  }
+
+  @Test("a request to cancel is forwarded, and what has not begun does not begin (law 11)")
+  func cancelled() throws {
+    let held = mock.hold()
+    let executor = ManualExecutor()
+    let accepted = Locked(0)
+    let response = try load()
+    let future =
+      response.validated { _ in
+        accepted.withLock { $0 += 1 }
+        return true
+      }.decoded(as: User.self, on: executor.executor)
+
+    future.cancel()
+    #expect(held.cancelRequest != nil)
+    held.complete(.success(HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, body: Data("{".utf8))))
+
+    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    #expect(accepted.withLock { $0 } == 0)
+    withExtendedLifetime(response) {}
+  }
+
+  @Test("a decoding that waits for its executor is cancelled when it is asked")
+  func queued() throws {
+    mock.answer(status: .ok, body: "{}")
+    let executor = ManualExecutor()
+
+    let future = try load().decoded(as: User.self, on: executor.executor)
+    #expect(future.outcomeIfCompleted == nil)
+    future.cancel()
+
+    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+  }
+}

@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+
+// Random bytes against the parsers and writers of messages, guided by libFuzzer, which is part of the toolchain. It is built
+// with the flags that `run` gives.
+//
+//   Tests/Fuzz/run
+
+import PackageDescription
+
+let package = Package(
+  name: "Fuzz",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18)],
+  dependencies: [.package(name: "FutureTree", path: "../..")],
+  targets: [
+    .target(name: "FuzzerDriver"),
+    .executableTarget(
+      name: "Fuzz", dependencies: ["FuzzerDriver", .product(name: "FutureTreeHTTP", package: "FutureTree")]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,93 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+
+/// What is accepted for a request line and header fields makes exactly the lines that it is meant to make.
+func fuzzFields(_ bytes: [UInt8]) throws {
+  var input = Input(bytes)
+  let methodName = input.text()
+  let contentType = input.text()
+  let method = (try? HTTPMethod(methodName)) ?? .get
+  check(method == .get || method.name == methodName, "The method was changed.")
+  var request = HTTPRequest(method, try HTTPURL("http://a/"))
+  var expected: [(String, String)] = []
+  while !input.isEmpty {
+    let name = input.text()
+    let value = input.text()
+    let before = request.headers
+    do {
+      try request.addHeader(name, value)
+      expected.append((name, value))
+    } catch {
+      check(request.headers == before, "A refused field changed the headers.")
+      check(!"\(error)".contains(where: \.isNewline), "An error spans lines.")
+    }
+  }
+
+  let head =
+    "\(request.method) / HTTP/1.1\r\n" + request.headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
+  let (line, fields) = strictlyParsed(head)
+  check(line == [method.name, "/", "HTTP/1.1"], "The request line was split: \(line)")
+  check(fields.map(\.0) == expected.map(\.0), "The names are others.")
+  check(fields.map(\.1) == expected.map(\.1), "The values are others.")
+  for (name, _) in expected { checkLists(request.headers, name) }
+  checkEquality(request.headers)
+  checkContentType(contentType)
+  checkDecoding(bytes, request)
+}
+
+/// RFC 9112, sections 3 and 5, without any leniency. Lines end with CR LF and nothing else.
+private func strictlyParsed(_ head: String) -> (line: [String], fields: [(String, String)]) {
+  let bytes = Array(head.utf8)
+  check(!bytes.contains { $0 == 0 || $0 >= 0x7F }, "The head has a byte that may not be there.")
+  let lines = head.utf8.split(omittingEmptySubsequences: false) { $0 == 0x0A }.map { Array($0) }
+  check(lines.dropLast().allSatisfy { $0.last == 0x0D }, "A line ends without CR.")
+  let texts = lines.dropLast().map { $0.dropLast() }
+  check(!texts.contains { $0.contains(0x0D) }, "A line has CR within.")
+  check(lines.last == [] && texts.last?.isEmpty == true, "The head does not end with an empty line.")
+  check(!texts.dropLast().contains { $0.isEmpty }, "The head has an empty line within.")
+  let fields = texts.dropFirst().dropLast().map { line in
+    guard let colon = line.firstIndex(of: 0x3A), colon > 0 else { fail("A field has no name.") }
+    let value = line[(colon + 1)...]
+    check(value.first == 0x20, "A field has no blank before its value.")
+    return (String(decoding: line[..<colon], as: UTF8.self), String(decoding: value.dropFirst(), as: UTF8.self))
+  }
+  return (texts[0].split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) }, Array(fields))
+}
+
+private func checkLists(_ headers: HTTPHeaders, _ name: String) {
+  let values = headers.values(for: name)
+  check(values.first == headers[name], "The first value is another.")
+  let elements = headers.elements(of: name)
+  for element in elements {
+    check(!element.isEmpty && element.first != " " && element.last != "\t", "An element has blanks around it.")
+  }
+  guard let joined = headers.joined(name) else { return check(name.lowercased() == "set-cookie", "It is not joined.") }
+  // A quote without its end would reach into the next value.
+  guard !values.contains(where: { $0.contains("\"") }) else { return }
+  let again = try? HTTPHeaders([(name, joined.trimmingCharacters(in: .whitespaces))])
+  check(again?.elements(of: name) == elements, "The elements of the joined value are others.")
+}
+
+private func checkEquality(_ headers: HTTPHeaders) {
+  var sorted = HTTPHeaders()
+  for name in Set(headers.map { $0.name.lowercased() }) {
+    for value in headers.values(for: name) { try? sorted.add(name.uppercased(), value) }
+  }
+  check(sorted == headers && sorted.hashValue == headers.hashValue, "The order of different names matters.")
+}
+
+private func checkContentType(_ type: String) {
+  guard (try? HTTPBody.data(Data(), contentType: type).checkContentType()) != nil else { return }
+  check((try? HTTPHeaders.Field("Content-Type", type)) != nil, "A content type is no value of a field.")
+  check(type.contains("/"), "A content type has no subtype.")
+}
+
+/// No answer makes the description of what is wrong with it crash, or show more than it says.
+private func checkDecoding(_ bytes: [UInt8], _ request: HTTPRequest) {
+  let response = HTTPResponse(to: request, status: .ok, body: Data(bytes))
+  guard case .failure(let error)? = Future.succeeded(response).decoded(as: [String: [Bool]].self).outcomeIfCompleted
+  else { return }
+  check((error as? HTTPError)?.code == .undecodableBody, "The error is another.")
+  check(!"\(error)".contains(where: \.isNewline), "An error spans lines.")
+}

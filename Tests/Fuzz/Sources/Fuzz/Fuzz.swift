@@ -1,0 +1,64 @@
+import Foundation
+import FuzzerDriver
+
+/// One target, named by the first argument; the others are libFuzzer's.
+@main enum Fuzz {
+  static func main() {
+    guard CommandLine.argc > 1, let target = CommandLine.unsafeArgv[1].map({ String(cString: $0) }) else {
+      fail("Say which target: fields, urls or multipart.")
+    }
+    // libFuzzer must not see the name of the target.
+    CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
+    var count = CommandLine.argc - 1
+    var arguments = CommandLine.unsafeArgv + 1
+    switch target {
+    case "fields": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzFields) })
+    case "urls": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzURLs) })
+    case "multipart": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzMultipart) })
+    default: fail("There is no target \(target).")
+    }
+  }
+
+  private static func run(_ bytes: UnsafePointer<UInt8>?, _ count: Int, _ body: ([UInt8]) throws -> Void) -> CInt {
+    do {
+      try body(Array(UnsafeBufferPointer(start: bytes, count: count)))
+    } catch {
+      fail("It threw \(error).")
+    }
+    return 0
+  }
+}
+
+/// Ends the run as a failure that libFuzzer reports, with the input.
+func fail(_ message: String) -> Never {
+  FileHandle.standardError.write(Data("FAILED: \(message)\n".utf8))
+  abort()
+}
+
+func check(_ condition: Bool, _ message: @autoclosure () -> String) {
+  if !condition { fail(message()) }
+}
+
+/// Takes values from random bytes.
+struct Input {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: [UInt8]) {
+    rest = bytes[...]
+  }
+
+  var isEmpty: Bool { rest.isEmpty }
+
+  mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+  /// Up to the next byte 0xFF, which no UTF-8 has.
+  mutating func bytes() -> [UInt8] {
+    let taken = rest.prefix { $0 != 0xFF }
+    rest = rest[taken.endIndex...].dropFirst()
+    return Array(taken)
+  }
+
+  mutating func text() -> String { String(decoding: bytes(), as: UTF8.self) }
+
+  mutating func texts() -> [String] { (0..<byte() % 5).map { _ in text() } }
+}
