@@ -18,8 +18,9 @@ let package = Package(
     .executableTarget(
       name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
       path: "Examples/QuickStart"),
-    .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting"]),
-    .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting"]),
+    .target(name: "GuideSupport", dependencies: ["FutureTree"], path: "Tests/GuideSupport"),
+    .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),
+    .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
   ],
   swiftLanguageModes: [.v6]

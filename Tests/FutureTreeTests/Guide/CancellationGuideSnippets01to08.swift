@@ -1,4 +1,5 @@
 import FutureTree
+import GuideSupport
 import Testing
 
 /// The code of the guide *Cancellation*, word for word. `GuideTests` compares the two.

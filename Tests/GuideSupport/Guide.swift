@@ -1,59 +1,71 @@
 import Foundation
-import Testing
 
 /// A page of the documentation whose code is compiled and run by the tests.
 ///
-/// The code stands in the files `<name>GuideSnippets….swift` beside this one, between `// guide <label>` and `// end`.
-struct Guide: Sendable, CustomTestStringConvertible {
-  let name: String
+/// The code stands in the files `<name>GuideSnippets….swift` of one folder, between `// guide <label>` and `// end`.
+package struct Guide: Sendable, CustomStringConvertible {
+  package let name: String
   /// How many laws the guide states: each in a section `## <number>. …`, with a drawing and the snippet of its number.
-  let laws: Int
+  package let laws: Int
+  /// Where the page is: `Sources/<module>/<module>.docc`.
+  private let documentation: URL
+  /// Where its code is.
+  private let folder: URL
 
-  init(_ name: String, laws: Int = 0) {
+  /// - Parameter testFile: a file beside those with the code, in `Tests/<target>/<folder>`.
+  package init(_ name: String, of module: String, laws: Int = 0, testFile: String = #filePath) {
     self.name = name
     self.laws = laws
+    documentation = Guide.documentation(of: module, testFile: testFile)
+    folder = URL(filePath: testFile).deletingLastPathComponent()
   }
 
-  static let all = [Guide("Cancellation", laws: 23), Guide("FutureTree")]
-
-  /// The names of the pages that are there.
-  static func pageNames() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(at: documentation, includingPropertiesForKeys: nil)
-      .filter { $0.pathExtension == "md" }
-      .map { $0.deletingPathExtension().lastPathComponent }
-      .sorted()
+  /// The names of the pages that a module has.
+  package static func pageNames(of module: String, testFile: String = #filePath) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(
+      at: documentation(of: module, testFile: testFile), includingPropertiesForKeys: nil
+    )
+    .filter { $0.pathExtension == "md" }
+    .map { $0.deletingPathExtension().lastPathComponent }
+    .sorted()
   }
 
-  var testDescription: String { name }
+  package var description: String { name }
 
-  func page() throws -> GuidePage {
-    GuidePage(try String(contentsOf: Guide.documentation.appending(path: "\(name).md"), encoding: .utf8))
+  package func text() throws -> String {
+    try String(contentsOf: documentation.appending(path: "\(name).md"), encoding: .utf8)
   }
 
-  func snippets() throws -> [GuideSnippet] {
-    try FileManager.default.contentsOfDirectory(at: Guide.folder, includingPropertiesForKeys: nil)
+  package func page() throws -> GuidePage {
+    GuidePage(try text())
+  }
+
+  package func snippets() throws -> [GuideSnippet] {
+    try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
       .filter { $0.lastPathComponent.hasPrefix("\(name)GuideSnippets") }
       .sorted { $0.lastPathComponent < $1.lastPathComponent }
       .flatMap { GuideSnippet.all(in: try String(contentsOf: $0, encoding: .utf8), file: $0.lastPathComponent) }
   }
 
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-  private static let documentation = folder.appending(path: "../../../Sources/FutureTree/FutureTree.docc").standardized
+  private static func documentation(of module: String, testFile: String) -> URL {
+    URL(filePath: testFile).deletingLastPathComponent()
+      .appending(path: "../../../Sources/\(module)/\(module).docc").standardized
+  }
 }
 
 /// What a guide says, as far as its tests look at it.
-struct GuidePage {
-  struct Block {
-    let section: String
-    let language: String
-    let line: Int
-    var text: String
+package struct GuidePage {
+  package struct Block {
+    package let section: String
+    package let language: String
+    package let line: Int
+    package fileprivate(set) var text: String
   }
 
-  private(set) var sections: [String] = []
-  private(set) var blocks: [Block] = []
+  package private(set) var sections: [String] = []
+  package private(set) var blocks: [Block] = []
 
-  init(_ text: String) {
+  package init(_ text: String) {
     var open: Block?
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       if line.hasPrefix("```") {
@@ -73,15 +85,15 @@ struct GuidePage {
 }
 
 /// The code of a guide in the tests, and what a test expects of it.
-struct GuideSnippet {
-  let label: String
-  let file: String
-  let line: Int
-  let text: String
+package struct GuideSnippet {
+  package let label: String
+  package let file: String
+  package let line: Int
+  package let text: String
   /// What follows the snippet, up to the next or the end of the file.
-  var expectations: String
+  package fileprivate(set) var expectations: String
 
-  static func all(in source: String, file: String) -> [GuideSnippet] {
+  package static func all(in source: String, file: String) -> [GuideSnippet] {
     var snippets: [GuideSnippet] = []
     var open: (label: String, line: Int, lines: [Substring])?
     func close() {
@@ -113,7 +125,7 @@ struct GuideSnippet {
   }
 
   /// What the comments say that `print` prints: beside the call or below it, up to a semicolon.
-  var claims: [String] {
+  package var claims: [String] {
     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     return lines.indices.compactMap { index in
       let parts = lines[index].components(separatedBy: "  // ")

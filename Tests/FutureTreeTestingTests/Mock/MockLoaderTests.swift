@@ -61,17 +61,4 @@ import Testing
 
     #expect(future.outcomeIfCompleted?.ending == .failed)
   }
-
-  @Test("a reset asks what is held, and waits for it")
-  func reset() throws {
-    let held = mock.hold()
-    let future = try load()
-
-    let reset = mock.reset()
-
-    #expect(!reset.isCompleted)
-    held.complete(.cancelled)
-    #expect(reset.outcomeIfCompleted?.ending == .succeeded)
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
-  }
 }

@@ -1,0 +1,115 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import GuideSupport
+import Testing
+
+/// The code of the article *Coming from HTTP in Swift*, word for word. `HTTPGuideTests` compares the two.
+@Suite("Guide: Coming from HTTP in Swift")
+struct ComingFromHTTPInSwiftGuideSnippets {
+  private let print = Transcript()
+  private let mock = MockLoader()
+  private let executor = FutureExecutor.immediate
+  private let request: HTTPRequest
+
+  private var api: any HTTPLoader { mock }
+
+  init() throws {
+    request = try HTTPRequest("http://example.com/feed")
+  }
+
+  @Test("loading")
+  func loading() {
+    let stub = mock.on("/feed", .hold(whenCancelled: .complete).times(2))
+
+    // guide loading
+    let feed = api.load(request)
+    let task = api.load(request, on: executor) { outcome in
+      print(outcome.ending)  // cancelled; called once, always
+    }
+    feed.cancel()
+    task.cancel()
+    // end
+
+    #expect(print.lines == ["cancelled"])
+    #expect(stub.held.map { $0.isCompleted } == [true, true])
+  }
+
+  @Test("a task")
+  func task() {
+    // guide task
+    let task = api.task(for: request)
+    task.cancel(reason: "changed my mind")
+    print(task.start().outcomeIfCompleted?.ending == .cancelled)  // true
+    // end
+
+    #expect(print.lines == ["true"])
+    #expect(mock.requests.isEmpty)
+  }
+
+  // guide layer
+  struct Stamp: HTTPLayer {
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      var request = request
+      do { try request.setHeader("X-Client", "Feed") } catch { return .failed(error) }
+      return next.load(request)
+    }
+  }
+  // end
+
+  final class Store: Sendable {
+    private let urls = Locked<[HTTPURL]>([])
+
+    var count: Int { urls.withLock { $0.count } }
+
+    func add(_ url: HTTPURL) { urls.withLock { $0.append(url) } }
+
+    func removeAll() { urls.value = [] }
+  }
+
+  // guide stateful
+  final class Visits: HTTPLayer {
+    let store = Store()
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      next.load(request).onSuccess { [store] response in
+        store.add(request.url)
+        return response
+      }
+    }
+
+    func reset(next: any HTTPLoader) -> Future<Void> {
+      next.reset().ensure { [store] in store.removeAll() }
+    }
+  }
+  // end
+
+  @Test("a layer that keeps something forgets it when what comes after it has been reset")
+  func layers() {
+    let visits = Visits()
+    let api = visits --> Stamp() --> mock
+    mock.answer()
+    let held = mock.hold()
+    let feeds = [api.load(request), api.load(request)]
+
+    let reset = api.reset()
+    #expect(visits.store.count == 1)
+    held.complete(.cancelled)
+
+    #expect(visits.store.count == 0)
+    #expect(reset.outcomeIfCompleted?.ending == .succeeded)
+    #expect(feeds.map { $0.outcomeIfCompleted?.ending } == [.succeeded, .cancelled])
+    #expect(mock.requests[0].headers["x-client"] == "Feed")
+  }
+
+  @Test("resetting")
+  func resetting() {
+    // guide resetting
+    api.reset(on: executor) { outcome in
+      print("signed out: \(outcome.ending)")  // signed out: succeeded
+    }
+    // end
+
+    #expect(print.lines == ["signed out: succeeded"])
+  }
+}

@@ -1,0 +1,20 @@
+import GuideSupport
+import Testing
+
+/// The articles of the module and the files beside this one say the same, word for word.
+@Suite("Guides of FutureTreeHTTP: their code is compiled and run")
+struct HTTPGuideTests {
+  static let all = [
+    Guide("CancellingALoad", of: "FutureTreeHTTP"), Guide("ComingFromHTTPInSwift", of: "FutureTreeHTTP"),
+  ]
+
+  @Test("its code is in the tests and the other way round", arguments: all)
+  func guides(guide: Guide) throws {
+    #expect(try guide.problems() == [])
+  }
+
+  @Test("every page of the documentation is in the list of guides")
+  func complete() throws {
+    #expect(try Guide.pageNames(of: "FutureTreeHTTP") == HTTPGuideTests.all.map(\.name).sorted())
+  }
+}

@@ -1,0 +1,369 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import GuideSupport
+import Testing
+
+/// Each test is a line of the table in the article *Cancelling a load*: the line begins with the test's title, and ends with
+/// its name.
+@Suite("Cancelling a load") struct CancellingALoadTests {
+  private let mock = MockLoader()
+  private let request: HTTPRequest
+
+  init() throws {
+    request = try HTTPRequest("http://example.com/feed")
+  }
+
+  private func ending(of future: Future<HTTPResponse>) -> Ending? { future.outcomeIfCompleted?.ending }
+
+  // MARK: - Before the transport has it
+
+  @Test("before the load: a task was made and not started")
+  func beforeTheLoad() {
+    let task = mock.task(for: request)
+
+    task.cancel()
+    #expect(ending(of: task.future) == .cancelled)
+    task.start()
+
+    #expect(mock.requests.isEmpty)
+  }
+
+  @Test("while a layer holds the request in a queue")
+  func inAQueue() {
+    let queue = Queue()
+    let api = queue --> mock
+    let feed = api.load(request)
+
+    feed.cancel()
+
+    #expect(ending(of: feed) == .cancelled)
+    #expect(queue.count == 0)
+    queue.passOn()
+    #expect(mock.requests.isEmpty)
+  }
+
+  @Test("while a layer waits before it goes on")
+  func inAPause() {
+    let clock = ManualClock()
+    let feed = (Pause(clock: clock) --> mock).load(request)
+
+    feed.cancel()
+
+    #expect(ending(of: feed) == .cancelled)
+    #expect(clock.timerCount == 0)
+    clock.advance(by: .seconds(2))
+    #expect(mock.requests.isEmpty)
+  }
+
+  @Test(
+    "while a layer loads something else first, such as a token", arguments: [Ending.succeeded, .failed, .cancelled])
+  func behindAnotherLoad(ending: Ending) {
+    let token = mock.hold("/token")
+    let feed = (SignIn() --> mock).load(request)
+
+    feed.cancel(reason: "enough")
+    #expect(token.cancelRequest?.reason.message == "enough")
+    token.end(ending)
+
+    #expect(self.ending(of: feed) == (ending == .failed ? .failed : .cancelled))
+    #expect(mock.requests.map(\.url.path) == ["/token"])
+  }
+
+  // MARK: - When the transport has it
+
+  @Test("when the transport has it")
+  func atTheTransport() {
+    let held = mock.hold()
+    let feed = (Pass() --> Pass() --> mock).load(request)
+
+    feed.cancel(.doNotForwardIfOthersWaiting, reason: "enough")
+
+    #expect(held.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    #expect(held.cancelRequest?.reason.message == "enough")
+    #expect(!feed.isCompleted)
+    held.complete(.cancelled)
+    #expect(ending(of: feed) == .cancelled)
+  }
+
+  @Test("on the wire, before the answer")
+  func onTheWire() async throws {
+    let server = try Loopback.server()
+    server.on("/feed", .stall)
+    let feed = (Pass() --> URLSessionLoader()).load(try HTTPRequest(server.url("/feed")))
+    _ = await server.waitForRequest(to: "/feed").outcome
+
+    feed.cancel()
+
+    #expect(await feed.outcome.ending == .cancelled)
+    let record = try await server.waitForClose(of: "/feed").value
+    #expect(record.abandonedPaths == ["/feed"])
+  }
+
+  @Test("while the body arrives")
+  func whileTheBodyArrives() async throws {
+    let server = try Loopback.server()
+    let gate = LoopbackGate()
+    server.on("/feed", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .hold(gate)])
+    let feed = (Pass() --> URLSessionLoader()).load(try HTTPRequest(server.url("/feed")))
+    _ = await gate.waitForHolders().outcome
+
+    feed.cancel()
+
+    #expect(await feed.outcome.ending == .cancelled)
+    let record = try await server.waitForClose(of: "/feed").value
+    #expect(record.abandonedPaths == ["/feed"])
+  }
+
+  @Test("while a success is on its way")
+  func whileASuccessIsOnItsWay() {
+    let held = mock.hold()
+    let feed = mock.load(request)
+
+    feed.cancel()
+    held.answer()
+
+    #expect(ending(of: feed) == .succeeded)
+  }
+
+  @Test("the same, and a layer has not begun what it does with a success")
+  func whileALayerWaitsForTheSuccess() {
+    let held = mock.hold()
+    let parse = Parse()
+    let feed = (parse --> mock).load(request)
+
+    feed.cancel()
+    held.answer()
+
+    #expect(ending(of: feed) == .cancelled)
+    #expect(parse.count.value == 0)
+  }
+
+  @Test("while the transport fails")
+  func whileALayerWouldTryAgain() {
+    let held = mock.hold()
+    mock.answer()
+    let feed = (Retry() --> mock).load(request)
+
+    feed.cancel()
+    held.complete(.failure(HTTPError(.connectionLost, "cut")))
+
+    #expect(ending(of: feed) == .failed)
+    #expect(mock.requests.count == 1)
+  }
+
+  @Test("at any point, by force")
+  func byForce() {
+    let held = mock.hold()
+    let feed = (Pass() --> mock).load(request)
+
+    let receipt = feed.cancel(.forceImmediately)
+
+    #expect(receipt.effect == .completed)
+    #expect(ending(of: feed) == .cancelled)
+    #expect(held.cancelRequest?.options == [])
+    held.complete(.cancelled)
+  }
+
+  @Test("to a transport that does not answer")
+  func toATransportThatIgnoresIt() {
+    let clock = ManualClock()
+    let held = mock.hold(whenCancelled: .ignore)
+    let feed = mock.load(request)
+    let patient = feed.timeout(after: .seconds(5), clock: clock)
+
+    feed.cancel()
+    #expect(!feed.isCompleted)
+    clock.advance(by: .seconds(5))
+
+    #expect(ending(of: patient) == .failed)
+    #expect(!feed.isCompleted)
+    feed.cancel(.forceImmediately)
+    #expect(ending(of: feed) == .cancelled)
+    withExtendedLifetime(held) {}
+  }
+
+  // MARK: - Who asks
+
+  @Test("while others want the same load, with `.doNotForwardIfOthersWaiting`")
+  func whileOthersWait() {
+    let held = mock.hold()
+    let feed = mock.load(request)
+    let mine = feed.map { $0.status }
+    let theirs = feed.map { $0.headers }
+
+    #expect(mine.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    #expect(mine.isCompleted && held.cancelRequest == nil)
+    theirs.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(held.cancelRequest != nil)
+    held.complete(.cancelled)
+  }
+
+  @Test("by cancelling the task that awaits the load")
+  func byTheAwaitingTask() async {
+    let held = mock.hold()
+    let feed = mock.load(request)
+    let task = Task { try await feed.value }
+
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(held.cancelRequest != nil)
+    #expect(!feed.isCompleted)
+    held.complete(.cancelled)
+  }
+
+  @Test("a second time")
+  func twice() {
+    let held = mock.hold()
+    let feed = mock.load(request)
+
+    let effects = (0..<2).map { _ in feed.cancel().effect }
+
+    #expect(effects == [.delivered, .duplicate])
+    #expect(mock.cancelRequests.count == 1)
+    held.complete(.cancelled)
+  }
+
+  // MARK: - When it has ended
+
+  @Test("between the completion and its callbacks")
+  func betweenCompletionAndCallbacks() {
+    let executor = ManualExecutor()
+    let heard = Locked<[Ending]>([])
+    mock.answer()
+    let feed = mock.load(request)
+    feed.observe(on: executor.executor) { outcome in heard.withLock { $0.append(outcome.ending) } }
+    feed.onComplete(on: executor.executor) { outcome in heard.withLock { $0.append(outcome.ending) } }
+    #expect(heard.value.isEmpty)
+
+    let receipt = feed.cancel()
+    executor.runAll()
+
+    #expect(receipt.effect == .tooLate(.succeeded))
+    #expect(heard.value == [.succeeded, .succeeded])
+  }
+
+  @Test("the same, to the future of a body that is queued")
+  func betweenCompletionAndABody() {
+    let executor = ManualExecutor()
+    mock.answer()
+    let feed = mock.load(request)
+    let title = feed.map(on: executor.executor) { _ -> String in
+      Issue.record("the body has run")
+      return ""
+    }
+
+    title.cancel()
+    #expect(title.outcomeIfCompleted?.ending == .cancelled)
+    executor.runAll()
+
+    #expect(ending(of: feed) == .succeeded)
+  }
+
+  @Test("after the callbacks")
+  func afterTheCallbacks() {
+    mock.answer()
+    let heard = Locked<[Ending]>([])
+    let task = mock.load(request) { outcome in heard.withLock { $0.append(outcome.ending) } }
+
+    let receipt = task.cancel()
+
+    #expect(receipt.effect == .tooLate(.succeeded))
+    #expect(heard.value == [.succeeded])
+    #expect(task.future.cancelRequest == nil)
+  }
+
+  // MARK: - Handlers
+
+  @Test("before the owner installs its handler")
+  func beforeTheHandler() {
+    let promise = Promise<HTTPResponse>()
+    let heard = Locked<[String]>([])
+
+    #expect(promise.future.cancel(reason: "early").effect == .stored)
+    promise.onRequestCancel { asked in
+      heard.withLock { $0.append(asked.reason.message) }
+      return .complete(.cancelled)
+    }
+
+    #expect(heard.value == ["early"])
+    #expect(ending(of: promise.future) == .cancelled)
+  }
+
+  @Test("after the end, before a handler is installed")
+  func handlerAfterTheEnd() {
+    let promise = Promise<HTTPResponse>()
+    promise.fail(HTTPError(.timedOut, "too late"))
+    promise.future.cancel()
+    weak var captured: ManualClock?
+
+    do {
+      let clock = ManualClock()
+      captured = clock
+      promise.onRequestCancel { _ in
+        Issue.record("the handler has run at \(clock.now)")
+        return .continue
+      }
+    }
+
+    #expect(captured == nil)
+  }
+
+  @Test("to a chain of several layers")
+  func fromTheTransportOutwards() {
+    let log = Log()
+    let outermost = Locked<Future<HTTPResponse>?>(nil)
+    let wire = Wire { log.append("the transport is asked, all know: \(outermost.value?.cancelRequest != nil)") }
+    let feed = (Slot(name: "outer", log: log) --> Slot(name: "inner", log: log) --> wire).load(request)
+    outermost.value = feed
+
+    feed.cancel()
+
+    #expect(log.lines == ["the transport is asked, all know: true", "inner is free", "outer is free"])
+    #expect(ending(of: feed) == .cancelled)
+    outermost.value = nil
+  }
+}
+
+// MARK: - The article
+
+extension CancellingALoadTests {
+  private struct Line: Hashable {
+    let title: String
+    let name: String
+  }
+
+  /// The lines of the table, without what happens.
+  private func table() throws -> [Line] {
+    try Guide("CancellingALoad", of: "FutureTreeHTTP").text().split(separator: "\n").compactMap { line in
+      guard let match = line.wholeMatch(of: /\| (.+) \| .+ \| `(\w+)` \|/) else { return nil }
+      return Line(title: String(match.1), name: String(match.2))
+    }
+  }
+
+  /// The tests of this file, as they stand here.
+  private func tests() throws -> [Line] {
+    try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
+      .matches(of: /@Test\(\s*"([^"]+)"[^{]*?\n  func (\w+)\(/)
+      .map { Line(title: String($0.1), name: String($0.2)) }
+  }
+
+  @Test("Each line of the table is a test of this file, and the other way round, in one order")
+  func article() throws {
+    #expect(try table() == tests().filter { $0.name != "article" })
+    #expect(try table().count > 15)
+  }
+}
+
+extension HeldAnswer {
+  fileprivate func end(_ ending: Ending) {
+    switch ending {
+    case .succeeded: answer()
+    case .failed: complete(.failure(HTTPError(.connectionLost, "cut")))
+    case .cancelled: complete(.cancelled)
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("HTTPTask") struct HTTPTaskTests {
+  private let mock = MockLoader()
+  private let request: HTTPRequest
+
+  init() throws {
+    request = try HTTPRequest("http://example.com/feed?token=secret")
+  }
+
+  private func reason(of outcome: Outcome<HTTPResponse>?) -> CancellationReason? {
+    if case .cancelled(let reason) = outcome { reason } else { nil }
+  }
+
+  // MARK: - Starting
+
+  @Test("nothing is loaded before the start, and once after it")
+  func start() {
+    mock.answer()
+    let task = mock.task(for: request)
+    #expect(mock.requests.isEmpty && !task.isStarted)
+
+    let futures = [task.start(), task.start()]
+
+    #expect(mock.requests.count == 1 && task.isStarted)
+    #expect(futures == [task.future, task.future])
+    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
+  }
+
+  @Test("two tasks of one request are two executions")
+  func twoExecutions() {
+    let held = [mock.hold(), mock.hold()]
+    let tasks = [mock.task(for: request), mock.task(for: request)]
+    for task in tasks { task.start() }
+
+    tasks[0].cancel()
+    held[0].complete(.cancelled)
+    held[1].answer()
+
+    #expect(tasks[0].id != tasks[1].id)
+    #expect(tasks.map { $0.future.outcomeIfCompleted?.ending } == [.cancelled, .succeeded])
+  }
+
+  @Test("a task that is dropped before its start breaks its promise, and names the line that made it")
+  func dropped() throws {
+    let line: UInt = #line + 1
+    var task: HTTPTask? = mock.task(for: request)
+    let future = try #require(task).future
+
+    task = nil
+
+    guard case .failure(let error as BrokenPromise)? = future.outcomeIfCompleted else {
+      Issue.record("it is not broken")
+      return
+    }
+    #expect((error.fileID, error.line) == ("FutureTreeHTTPTests/HTTPTaskTests.swift", line))
+  }
+
+  @Test("a task that is dropped after its start goes on")
+  func droppedAfterStart() {
+    let held = mock.hold()
+    let future = mock.task(for: request).start()
+
+    held.answer()
+
+    #expect(future.outcomeIfCompleted?.ending == .succeeded)
+  }
+
+  // MARK: - Cancelling before the start
+
+  static let options: [CancellationOptions] = [
+    [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
+  ]
+
+  @Test("asked before its start it completes `.cancelled` once, and the start touches nothing", arguments: options)
+  func cancelBeforeStart(options: CancellationOptions) {
+    let task = mock.task(for: request)
+    let endings = Locked<[Ending]>([])
+    task.future.observe { outcome in endings.withLock { $0.append(outcome.ending) } }
+
+    let receipt = task.cancel(options, reason: "never mind")
+    #expect(endings.value == [.cancelled])
+    task.start()
+
+    #expect(receipt.effect == (options == .forceImmediately ? .completed : .delivered))
+    #expect(endings.value == [.cancelled])
+    #expect(reason(of: task.future.outcomeIfCompleted)?.message == "never mind")
+    #expect(mock.requests.isEmpty)
+  }
+
+  @Test("asked before its start while others wait it goes on, and stops when they have withdrawn")
+  func withheldBeforeStart() {
+    let held = mock.hold()
+    let task = mock.task(for: request)
+    let consumer = task.future.map { $0.status }
+
+    let receipt = task.cancel(.doNotForwardIfOthersWaiting, reason: "not I")
+    task.start()
+    #expect(receipt.effect == .withheld(by: 1))
+    #expect(mock.requests.count == 1 && held.cancelRequest == nil)
+    consumer.cancel(.doNotForwardIfOthersWaiting, reason: "nor I")
+
+    #expect(held.cancelRequest?.reason.message == "not I")
+    held.complete(.cancelled)
+    #expect(task.future.outcomeIfCompleted?.ending == .cancelled)
+  }
+
+  @Test("a stored request with a token reaches a task before and after its start", arguments: [true, false])
+  func token(isStarted: Bool) {
+    let held = mock.hold()
+    let task = mock.task(for: request)
+    let source = CancellationTokenSource()
+    task.future.cancel(when: source.token)
+    if isStarted { task.start() }
+
+    source.cancel(reason: "all of it")
+    held.complete(.cancelled)
+
+    #expect(reason(of: task.future.outcomeIfCompleted)?.message == "all of it")
+    #expect((held.cancelRequest != nil) == isStarted)
+  }
+
+  // MARK: - Cancelling while it starts
+
+  /// Asks a task to cancel from inside `load`.
+  private struct Cancelling: HTTPLayer {
+    let options: CancellationOptions
+    let task: Locked<HTTPTask?>
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      let future = next.load(request)
+      task.value?.cancel(options, reason: "in between")
+      return future
+    }
+  }
+
+  @Test("asked while it starts, the load is asked", arguments: options)
+  func cancelWhileStarting(options: CancellationOptions) throws {
+    let held = mock.hold()
+    let box = Locked<HTTPTask?>(nil)
+    let task = (Cancelling(options: options, task: box) --> mock).task(for: request)
+    box.value = task
+
+    task.start()
+    box.value = nil
+
+    if options == .doNotForwardRequest {
+      #expect(held.cancelRequest == nil)
+    } else {
+      let asked = try #require(held.cancelRequest)
+      #expect(asked.options == options.subtracting(.forceImmediately))
+      #expect(asked.reason.message == "in between")
+    }
+    #expect(task.future.isCompleted == (options == .forceImmediately || options == .doNotForwardRequest))
+    held.complete(.cancelled)
+    #expect(task.future.outcomeIfCompleted?.ending == .cancelled)
+  }
+
+  // MARK: - Cancelling after the start
+
+  @Test("asked after its start, options and reason reach the load, and the task waits for what comes back")
+  func cancelAfterStart() {
+    let held = mock.hold()
+    let task = mock.task(for: request)
+    task.start()
+
+    let receipt = task.cancel(.doNotForwardIfOthersWaiting, reason: "enough")
+
+    #expect((receipt.effect, receipt.reached) == (.delivered, 2))
+    #expect(held.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    #expect(held.cancelRequest?.reason.fileID == "FutureTreeHTTPTests/HTTPTaskTests.swift")
+    #expect(!task.future.isCompleted)
+    held.answer()
+    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
+    #expect(task.cancel().effect == .tooLate(.succeeded))
+  }
+
+  @Test("force ends the task at once, and the load is asked without it")
+  func forceAfterStart() {
+    let held = mock.hold()
+    let task = mock.task(for: request)
+    task.start()
+
+    #expect(task.cancel(.forceImmediately).effect == .completed)
+
+    #expect(task.future.isCompleted)
+    #expect(held.cancelRequest?.options == [])
+    held.complete(.cancelled)
+  }
+
+  @Test("a start that races a cancellation: both agree", .timeLimit(.minutes(10)))
+  func race() async {
+    mock.onOthers(.hold(whenCancelled: .complete))
+    for round in 0..<2_000 {
+      let task = mock.task(for: request)
+      let options: CancellationOptions = round.isMultiple(of: 2) ? [] : .forceImmediately
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { task.start() }
+        group.addTask { task.cancel(options) }
+      }
+      if task.future.outcomeIfCompleted?.ending != .cancelled { Issue.record("round \(round) did not end") }
+    }
+
+    #expect(mock.pendingCount == 0)
+  }
+
+  // MARK: - Progress
+
+  @Test("it has the latest progress, and a handler of the request gets it too")
+  func progress() {
+    let held = mock.hold()
+    let reports = Locked<[HTTPProgress]>([])
+    var request = request
+    request[option: ProgressHandler.self] = { progress in reports.withLock { $0.append(progress) } }
+    let task = mock.task(for: request)
+    #expect(task.progress == HTTPProgress())
+    task.start()
+    let report = HTTPProgress(received: .init(completed: 5, total: 10))
+
+    let handler = held.request?[option: ProgressHandler.self]
+    handler?(report)
+
+    #expect(task.progress == report)
+    #expect(reports.value == [report])
+    #expect(task.progress.received.fraction == 0.5)
+    held.complete(.cancelled)
+  }
+
+  // MARK: - What it prints
+
+  @Test("nothing that it prints shows the query")
+  func secrets() {
+    mock.answer()
+    let task = mock.task(for: request)
+
+    var dumped = ""
+    dump(task, to: &dumped)
+
+    #expect("\(task)".hasSuffix(": GET http://example.com/feed?…"))
+    for text in [dumped, "\(task)", "\(task.future.tree())"] { #expect(!text.contains("secret")) }
+    task.start()
+  }
+}
