@@ -15,10 +15,11 @@ public struct HTTPBody: Sendable {
     case data(Data)
     /// All bytes of a file, read while they are sent.
     case file(URL)
-    /// A stream that is opened when the body is sent: once, or once for each time that it is sent.
+    /// Bytes that are pulled while they are sent. `open` is called once, or once for each time that the body is sent.
     ///
-    /// `length` is the number of bytes that it yields, nil if that is not known.
-    case stream(length: Int?, isReplayable: Bool, open: @Sendable () throws -> InputStream)
+    /// `length` is the number of bytes that there are, nil if that is not known. A transport opens it with
+    /// `HTTPBody.makeReader()`, which holds the reader to that length.
+    case stream(length: Int?, isReplayable: Bool, open: @Sendable () throws -> HTTPBodyReader)
   }
 
   /// Where the bytes come from.
@@ -45,10 +46,19 @@ public struct HTTPBody: Sendable {
     HTTPBody(.file(url), contentType: contentType)
   }
 
-  /// What a stream yields. `open` is called when the body is sent, and again if it is sent again.
+  /// Bytes that are pulled while they are sent. `open` is called when the body is sent, and again if it is sent again.
+  ///
+  /// ```swift
+  /// request.body = .stream(length: size) {
+  ///   let file = try FileHandle(forReadingFrom: url)
+  ///   return HTTPBodyReader { maximum in try file.read(upToCount: maximum) ?? Data() }
+  /// }
+  /// ```
+  ///
+  /// A body with a `length` that yields fewer or more bytes fails its request with the code `wrongBodyLength`.
   public static func stream(
     length: Int? = nil, isReplayable: Bool = true, contentType: String = "application/octet-stream",
-    open: @escaping @Sendable () throws -> InputStream
+    open: @escaping @Sendable () throws -> HTTPBodyReader
   ) -> HTTPBody {
     HTTPBody(.stream(length: length, isReplayable: isReplayable, open: open), contentType: contentType)
   }

@@ -51,6 +51,10 @@ extension HTTPError.Code {
   public static let forbiddenHeader = HTTPError.Code("forbiddenHeader")
   /// The method does not allow a body.
   public static let forbiddenBody = HTTPError.Code("forbiddenBody")
+  /// The body cannot be read: its file is missing or no plain file, or its source failed.
+  public static let unreadableBody = HTTPError.Code("unreadableBody")
+  /// The body has fewer or more bytes than were announced: its file changed, or its length was wrong.
+  public static let wrongBodyLength = HTTPError.Code("wrongBodyLength")
 }
 
 // MARK: - Connections

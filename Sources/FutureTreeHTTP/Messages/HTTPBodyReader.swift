@@ -1,0 +1,164 @@
+import Foundation
+
+/// Yields the bytes of a body, from the first to the last, to whoever sends it.
+///
+/// ```swift
+/// let file = try FileHandle(forReadingFrom: url)
+/// let reader = HTTPBodyReader { maximum in try file.read(upToCount: maximum) ?? Data() }
+/// ```
+///
+/// It is pulled, so that a body is never faster than the connection, and is used by one thread at a time. What its
+/// closure captures is let go when the sender has finished, or has given up.
+public struct HTTPBodyReader {
+  private let next: (Int) throws -> Data
+
+  /// A reader that asks a closure for up to a number of bytes. The closure returns no bytes at the end, and may block.
+  public init(_ next: @escaping (_ maximum: Int) throws -> Data) {
+    self.next = next
+  }
+
+  /// A reader of a stream that is not open yet.
+  ///
+  /// - Throws: from `read(upTo:)` what the stream reports.
+  public init(_ stream: InputStream) {
+    stream.open()
+    let end = StreamEnd(stream)
+    self.init { maximum in try end.read(upTo: maximum) }
+  }
+
+  /// The next bytes, at most `maximum` of them (which is 1 or more); none at the end.
+  ///
+  /// - Throws: `HTTPError` with the code `unreadableBody` or `wrongBodyLength`. After that the body cannot go on: the
+  ///   sender must break its connection off, or what was sent would pass for a whole body.
+  public func read(upTo maximum: Int) throws(HTTPError) -> Data {
+    precondition(maximum > 0, "A read of \(maximum) bytes cannot tell the end from a pause. Ask for one or more.")
+    let bytes = try HTTPBodyReader.naming { try next(maximum) }
+    guard bytes.count <= maximum else {
+      throw HTTPError(
+        .unreadableBody, "The source of the body returned \(bytes.count) bytes where at most \(maximum) were asked for.")
+    }
+    return bytes.startIndex == 0 ? bytes : Data(bytes)
+  }
+
+  /// What `body` throws, as an `HTTPError`.
+  static func naming<Value>(_ body: () throws -> Value) throws(HTTPError) -> Value {
+    do {
+      return try body()
+    } catch let error as HTTPError {
+      throw error
+    } catch {
+      throw HTTPError(.unreadableBody, "The body cannot be read.", underlying: error)
+    }
+  }
+}
+
+// MARK: - Reading a body
+
+extension HTTPBody {
+  /// Opens the body for sending it once. Transports that hand a file or bytes in memory to their platform need it for
+  /// streams only.
+  ///
+  /// The reader fails with the code `wrongBodyLength` where there are fewer or more bytes than were announced: by the
+  /// length of a stream, or by the size of a file when it was opened. A body with an announced length therefore never
+  /// ends early or late without an error.
+  ///
+  /// - Throws: `HTTPError` with the code `unreadableBody`, and what opening a stream throws as that.
+  public func makeReader() throws(HTTPError) -> HTTPBodyReader {
+    switch content {
+    case .empty: return HTTPBodyReader { _ in Data() }
+    case .data(let data): return HTTPBodyReader(data)
+    case .file(let url):
+      let file = try OpenFile(url)
+      return HTTPBodyReader(file.reader(), length: file.size, name: "The file of the body")
+    case .stream(let length, _, let open):
+      let reader = try HTTPBodyReader.naming(open)
+      return length.map { HTTPBodyReader(reader, length: $0, name: "The body") } ?? reader
+    }
+  }
+}
+
+extension HTTPBodyReader {
+  /// Bytes in memory.
+  init(_ data: Data) {
+    var rest = data[...]
+    self.init { maximum in
+      defer { rest = rest.dropFirst(maximum) }
+      return rest.prefix(maximum)
+    }
+  }
+
+  /// What `reader` yields, if it is exactly this many bytes. The last of them are only passed on when the end was seen.
+  init(_ reader: HTTPBodyReader, length: Int, name: String) {
+    var left = length
+    var hasSeenEnd = false
+    func seeEnd() throws {
+      guard !hasSeenEnd else { return }
+      hasSeenEnd = true
+      guard try reader.read(upTo: 1).isEmpty else {
+        throw HTTPError(.wrongBodyLength, "\(name) has more than the \(length) bytes that were announced.")
+      }
+    }
+    self.init { maximum in
+      guard left > 0 else {
+        try seeEnd()
+        return Data()
+      }
+      let bytes = try reader.read(upTo: min(maximum, left))
+      guard !bytes.isEmpty else {
+        throw HTTPError(
+          .wrongBodyLength, "\(name) ended after \(length - left) of the \(length) bytes that were announced.")
+      }
+      left -= bytes.count
+      if left == 0 { try seeEnd() }
+      return bytes
+    }
+  }
+}
+
+/// A plain file that is open for reading, and the size it had then.
+struct OpenFile {
+  let size: Int
+  private let handle: FileHandle
+
+  /// - Throws: `HTTPError` with the code `unreadableBody`.
+  init(_ url: URL) throws(HTTPError) {
+    guard url.isFileURL else { throw HTTPError(.unreadableBody, "The URL of the body's file is no file URL.") }
+    let path = url.resolvingSymlinksInPath().path
+    let attributes = try HTTPBodyReader.naming { try FileManager.default.attributesOfItem(atPath: path) }
+    guard attributes[.type] as? FileAttributeType == .typeRegular else {
+      throw HTTPError(.unreadableBody, "The file of the body is no plain file, so that its size says nothing.")
+    }
+    (handle, size) = try HTTPBodyReader.naming {
+      let handle = try FileHandle(forReadingFrom: url)
+      let size = try handle.seekToEnd()
+      try handle.seek(toOffset: 0)
+      return (handle, Int(size))
+    }
+  }
+
+  func reader() -> HTTPBodyReader {
+    HTTPBodyReader { [handle] maximum in try handle.read(upToCount: maximum) ?? Data() }
+  }
+}
+
+/// Closes a stream with its last reader.
+private final class StreamEnd {
+  private let stream: InputStream
+
+  init(_ stream: InputStream) {
+    self.stream = stream
+  }
+
+  func read(upTo maximum: Int) throws -> Data {
+    var bytes = Data(count: maximum)
+    let count = bytes.withUnsafeMutableBytes { buffer in
+      stream.read(buffer.bindMemory(to: UInt8.self).baseAddress!, maxLength: maximum)
+    }
+    guard count >= 0 else { throw stream.streamError ?? CocoaError(.fileReadUnknown) }
+    return bytes.prefix(count)
+  }
+
+  deinit {
+    stream.close()
+  }
+}
