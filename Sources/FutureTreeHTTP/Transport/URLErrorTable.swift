@@ -28,9 +28,10 @@ import Foundation
 enum URLErrorTable {
   static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> TransferState.End {
     guard let error else { return .completed }
-    guard let code = (error as? URLError)?.code else { return .failed(unclear(error)) }
-    if code == .cancelled { return .stopped }
-    return .failed(self.error(for: code.rawValue, error, request: request, hasHead: hasHead))
+    let code = (error as NSError).code
+    guard (error as NSError).domain == NSURLErrorDomain else { return .failed(unclear(error)) }
+    if code == NSURLErrorCancelled { return .stopped }
+    return .failed(self.error(for: code, error, request: request, hasHead: hasHead))
   }
 
   private static func error(
