@@ -16,6 +16,16 @@ import FutureTree
 /// It sends one request a load and follows no redirect. It keeps no cookies, no cache and no credentials. A body that is cut
 /// short, too long, or of which nobody can say where it ends, is an error and never a shorter success (H12).
 ///
+/// Bodies that are sent are read piece by piece as the connection takes them, on the session's thread: a slow source holds up
+/// the other requests of the loader. A length that is known is announced and held to: a file that shrinks or grows while it
+/// is sent, and a stream with another length than it said, fail the request before a server can take it for whole. (A file
+/// that was opened is sent whole, also if it is deleted meanwhile.) Where a peer closes a connection that was used before
+/// without an answer, the platform sends a request again; one with a body is held back if its method must not be repeated, or
+/// its body cannot be read again (RFC 9110, section 9.2.2).
+///
+/// `ResponseDelivery` puts a body into a file, `ProgressHandler` tells how far it is, and `RequestTimeout` and
+/// `RequestIdleTimeout` end it in time.
+///
 /// A request to cancel stops the transfer, and the future ends when the transport confirms, so that its connection is free
 /// then (H5). A success that was faster stays a success. `forceImmediately` ends the future at once; the transfer is stopped
 /// behind it.
@@ -23,9 +33,9 @@ import FutureTree
 /// - Warning: On Linux (Swift 6.3), `URLSession` itself ends the process with a fatal error when a peer closes the connection
 ///   between the status line and the end of the header fields of an answer. Nothing above it can prevent that: where peers
 ///   are not trusted, load over another transport.
-/// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends methods in upper
-///   case, and joins header fields of one name. A request asks for no content encoding, because the platform decodes bodies
-///   and hides whether they were whole.
+/// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
+///   upper case, and joins header fields of one name. A request asks for no content encoding, because the platform decodes
+///   bodies and hides whether they were whole. The article <doc:URLSessionTraps> has all that was found.
 public final class URLSessionLoader: HTTPLoader {
   /// What holds for all requests of a loader.
   public struct Configuration: Sendable {
@@ -91,6 +101,9 @@ public final class URLSessionLoader: HTTPLoader {
     transfers.insert(transfer)
     return transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
   }
+
+  /// How many requests the platform has not let go of.
+  package var liveCount: Int { transfers.live.count }
 
   /// Cancels every request that is on its way, and waits until the platform has let go of each, those included whose
   /// futures ended before it did. What arrives late is dropped, and the loader is usable at once.
