@@ -91,7 +91,9 @@ import Testing
     #expect(told.value.count == count)
   }
 
-  @Test("a handler may cancel what it is told about, gently or by force", arguments: [CancellationOptions(), .forceImmediately])
+  @Test(
+    "a handler may cancel what it is told about, gently or by force",
+    arguments: [CancellationOptions(), .forceImmediately])
   func cancels(options: CancellationOptions) async throws {
     let loaded = Locked<Future<HTTPResponse>?>(nil)
     let ready = DispatchSemaphore(value: 0)

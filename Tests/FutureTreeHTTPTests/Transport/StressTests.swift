@@ -72,7 +72,8 @@ private enum Stress {
     let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 16))
     let (folder, counter) = (try Folder(), Counter())
 
-    _ = try await race(3_000, against: server, loader, folder, counter)  // A warm-up: pools of threads and connections fill.
+    // A warm-up: pools of threads and connections fill.
+    _ = try await race(3_000, against: server, loader, folder, counter)
     let before = try await Held.least(of: 50, server, loader)
     let tally = try await race(races, against: server, loader, folder, counter)
     try await loader.reset().value

@@ -220,8 +220,8 @@ enum Repository {
     for case let file as URL in files where file.pathExtension == "swift" {
       let pieces = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "@Suite(").dropFirst()
       for piece in pieces {
-        guard let struct_ = piece.range(of: "struct ") else { continue }
-        suites[String(piece[struct_.upperBound...].prefix { $0.isLetter || $0.isNumber })] = piece
+        guard let keyword = piece.range(of: "struct ") else { continue }
+        suites[String(piece[keyword.upperBound...].prefix { $0.isLetter || $0.isNumber })] = piece
       }
     }
     return suites
