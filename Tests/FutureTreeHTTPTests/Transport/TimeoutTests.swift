@@ -22,7 +22,7 @@ import Testing
 
   @Test("the whole time is over when the clock says so, and the connection is closed", arguments: [0.05, 60, 1e9])
   func total(seconds: Double) async throws {
-    let loader = loader(timeout: .seconds(seconds))
+    let loader = loader(timeout: .seconds(seconds), idle: .seconds(2e9))
     let future = loader.load(try request())
     _ = try await gate.waitForHolders().value
 
@@ -145,6 +145,5 @@ import Testing
 
     #expect(try await first.value.body == Data("held".utf8))
     #expect(try await third.value.body == Data("ok".utf8))
-    #expect(server.connectionCount == 1)
   }
 }
