@@ -4,8 +4,8 @@ import FutureTree
 ///
 /// ```swift
 /// let api = Route(
-///   .when({ $0.url.path.hasPrefix("/account/") }, BasicAuth(credentials)),
-///   .when({ $0.url.host == "static.example.com" }, staticFiles)
+///   .when({ $0.path.hasPrefix("/account/") }, BasicAuth(credentials)),
+///   .when({ $0.url?.host == "static.example.com" }, staticFiles)
 /// ) --> URLSessionLoader()
 /// ```
 ///

@@ -78,6 +78,8 @@ extension HTTPError.Code {
   public static let connectionLost = HTTPError.Code("connectionLost")
   /// The deadline of the request passed.
   public static let timedOut = HTTPError.Code("timedOut")
+  /// The connection was closed, and the body of the request can be sent only once.
+  public static let bodyNotReplayable = HTTPError.Code("bodyNotReplayable")
   /// The platform reported something else.
   public static let transportFailed = HTTPError.Code("transportFailed")
 }
@@ -100,6 +102,8 @@ extension HTTPError.Code {
   public static let ambiguousBody = HTTPError.Code("ambiguousBody")
   /// The body is longer than the loader accepts.
   public static let bodyTooLarge = HTTPError.Code("bodyTooLarge")
+  /// The body cannot be written to the file that was asked for.
+  public static let unwritableBody = HTTPError.Code("unwritableBody")
   /// The body is encoded, so that the platform hides whether it is whole.
   public static let encodedBody = HTTPError.Code("encodedBody")
 }

@@ -76,6 +76,14 @@ public struct HTTPRequest: Sendable {
     }
   }
 
+  /// What stands behind the path, percent-encoded, or nil.
+  public var query: String? {
+    switch target {
+    case .url(let url): url.query
+    case .path(let path): path.query
+    }
+  }
+
   /// The URL, for transports and layers that must know the host.
   ///
   /// - Throws: `HTTPError` with the code `missingHost` if the request has only a path.

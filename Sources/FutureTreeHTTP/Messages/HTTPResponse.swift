@@ -1,30 +1,87 @@
 import Foundation
 
 /// The answer to a request, with its whole body.
+///
+/// ```swift
+/// switch response.content {
+/// case .data(let data): decode(data)
+/// case .file(let url, let size): play(url)  // The request asked for `ResponseDelivery.file`.
+/// }
+/// ```
 public struct HTTPResponse: Sendable {
+  /// Where a body is.
+  public enum Content: Sendable {
+    /// In memory; empty if there is none.
+    case data(Data)
+    /// In a file, with this many bytes. It belongs to whoever asked for it.
+    case file(URL, size: Int)
+  }
+
   /// What was asked.
   public let request: HTTPRequest
   /// What became of it.
   public let status: HTTPStatus
   /// The header fields. Platforms join fields of one name, and may change their order and the case of their names.
   public let headers: HTTPHeaders
-  /// The whole body; empty if there is none.
-  public let body: Data
+  /// The whole body.
+  public let content: Content
+
+  /// The whole body, in memory; empty if there is none.
+  ///
+  /// - Precondition: It was not delivered to a file: only requests that ask for `ResponseDelivery.file` have that, and
+  ///   `content` tells. A file is never taken for an empty body.
+  public var body: Data {
+    switch content {
+    case .data(let data): return data
+    case .file(_, let size):
+      preconditionFailure(
+        "The \(size) bytes of the body were delivered to a file, as \(request) asked. Use `content` to find it.")
+    }
+  }
+
+  /// How many bytes the body has, wherever it is.
+  public var bodySize: Int {
+    switch content {
+    case .data(let data): data.count
+    case .file(_, let size): size
+    }
+  }
 
   /// An answer, for loaders of your own and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()) {
+    self.init(to: request, status: status, headers: headers, content: .data(body))
+  }
+
+  /// An answer whose body is in memory or in a file, for loaders of your own and for tests.
+  public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
     self.request = request
     self.status = status
     self.headers = headers
-    self.body = body
+    self.content = content
   }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
   /// Request, status and size, without the body and the values of the headers, which may be secrets.
-  public var description: String { "\(request): \(status), \(body.count) bytes" }
+  public var description: String { "\(request): \(status), \(bodySize) bytes" + (isInFile ? " in a file" : "") }
 
   public var customMirror: Mirror {
     Mirror(self, children: ["response": description, "headers": headers], displayStyle: .struct)
   }
+
+  private var isInFile: Bool {
+    if case .file = content { true } else { false }
+  }
+}
+
+extension HTTPResponse.Content: CustomStringConvertible, CustomReflectable {
+  /// The size, without the bytes and without the path, which may be secrets.
+  public var description: String {
+    switch self {
+    case .data(let data): "\(data.count) bytes"
+    case .file(_, let size): "\(size) bytes in a file"
+    }
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: ["content": description], displayStyle: .enum) }
 }

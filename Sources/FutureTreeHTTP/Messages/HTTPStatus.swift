@@ -31,6 +31,9 @@ public struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
   /// The server cannot answer now.
   public static let serviceUnavailable = HTTPStatus(503)
 
+  /// Whether the code is one of 100 to 199: the answer is still to come (RFC 9110, section 15.2).
+  public var isInformational: Bool { (100..<200).contains(code) }
+
   /// Whether the code is one of 200 to 299.
   public var isSuccess: Bool { (200..<300).contains(code) }
 

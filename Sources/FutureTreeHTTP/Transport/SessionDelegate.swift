@@ -44,6 +44,20 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     transfers.transfer(of: dataTask)?.dataArrived(data)
   }
 
+  func urlSession(
+    _: URLSession, task: URLSessionTask, didSendBodyData _: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend _: Int64
+  ) {
+    transfers.transfer(of: task)?.bodySent(totalBytesSent)
+  }
+
+  /// The body of every request that has one is asked for here, and again where the platform wants to send it again.
+  func urlSession(
+    _: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {
+    completionHandler(transfers.transfer(of: task)?.openBody())
+  }
+
   func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     transfers.remove(task)?.ended(error)
   }

@@ -6,18 +6,40 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// One request on the wire: its state, its promise, its task and its deadline. It acts on what the state says.
+/// One request on the wire: its state, its promise, its task and its timers. It acts on what the state says.
 final class Transfer: Sendable {
   private let request: HTTPRequest
-  private let task: URLSessionDataTask
+  private let task: URLSessionTask
+  private let destination: URL?
+  private let bodyLength: Int?
+  private let onProgress: (@Sendable (HTTPProgress) -> Void)?
+  private let idleTimeout: Duration?
   private let promise = Promise<HTTPResponse>()
+  private let confirmation = Promise<Void>()
   private let state: Locked<TransferState>
-  private let deadline = Deadline()
+  private let timers: TransferTimers
+  private let file = Locked<BodyFile?>(nil)
+  private let openedBodies = Locked(0)
 
-  init(of request: HTTPRequest, task: URLSessionDataTask, maximumBodySize: Int) {
+  init(
+    of request: HTTPRequest, bodyLength: Int?, task: URLSessionTask, _ configuration: URLSessionLoader.Configuration,
+    clock: any FutureClock
+  ) {
     self.request = request
     self.task = task
-    state = Locked(TransferState(method: request.method, maximumBodySize: maximumBodySize))
+    self.bodyLength = bodyLength
+    let delivery = request[option: ResponseDelivery.self]
+    destination = delivery.file
+    onProgress = request[option: ProgressHandler.self]
+    idleTimeout = request[option: RequestIdleTimeout.self] ?? configuration.idleTimeout
+    timers = TransferTimers(clock)
+    let bufferLimit = delivery.file == nil ? delivery.maximumSize : nil
+    let rules = TransferState.Rules(
+      expectsBody: request.method != .head,
+      maximumBodySize: max(0, bufferLimit ?? configuration.maximumBodySize),
+      maximumFileSize: delivery.file == nil ? nil : max(0, delivery.maximumSize ?? .max),
+      idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
+    state = Locked(TransferState(rules, now: clock.now))
     promise.future.named(request.description)
   }
 
@@ -25,37 +47,100 @@ final class Transfer: Sendable {
 
   var future: Future<HTTPResponse> { promise.future }
 
+  /// Completes when the platform has let go of the task, also if the future has ended long before.
+  var confirmed: Future<Void> { confirmation.future }
+
   func start(timeout: Duration?) -> Future<HTTPResponse> {
-    promise.onRequestCancel { [weak self] _ in
-      self?.act { $0.cancelAsked() }
+    promise.onRequestCancel { [weak self] received in
+      self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately)) }
       return .continue
     }
     if let timeout {
-      deadline.set(after: timeout) { [weak self] in self?.act { $0.deadlinePassed() } }
+      timers.set(.total, after: timeout) { [weak self] in self?.act { $0.deadlinePassed() } }
     }
+    if let idleTimeout { watchIdling(idleTimeout) }
     task.resume()
     return promise.future
   }
 
+  private func watchIdling(_ duration: Duration) {
+    timers.set(.idle, after: duration) { [weak self] in
+      guard let self else { return }
+      let now = timers.now
+      let (action, again) = state.withLock { $0.idleTimerFired(now: now) }
+      perform(action)
+      if let again { watchIdling(again) }
+    }
+  }
+
+  /// Read only where it matters.
+  private var now: Duration { idleTimeout == nil ? .zero : timers.now }
+}
+
+// MARK: - Doing what the state says
+
+extension Transfer {
   /// Tells the state what happened, and does what it answers, outside its lock.
   private func act(_ event: (inout TransferState) -> TransferState.Action) {
-    switch state.withLock({ event(&$0) }) {
-    case .none: break
+    perform(state.withLock { event(&$0) })
+  }
+
+  private func perform(_ first: TransferState.Action) {
+    var action = first
+    while case .work(let work) = action {
+      let fault = failure(of: work)
+      action = state.withLock { $0.worked(fault) }
+    }
+    switch action {
+    case .none, .work: break
     case .stop: stop()
     case .end(let ending, let stopsTransport):
-      deadline.end()
+      timers.end()
       if stopsTransport { stop() }
       complete(ending)
     }
   }
 
+  /// Does the work, and returns why it failed.
+  private func failure(of work: TransferState.Work) -> HTTPError? {
+    do throws(HTTPError) {
+      if work.opensFile, let destination { file.value = try BodyFile(for: destination) }
+      if let data = work.writing { try file.value?.append(data) }
+    } catch {
+      return error
+    }
+    if let progress = work.progress, !promise.future.isCompleted { onProgress?(progress) }
+    return nil
+  }
+
   private func complete(_ ending: TransferState.Ending) {
+    let file = file.withLock { $0.take() }
+    if case .file(let head) = ending {
+      promise.complete(with: delivered(head, file))
+      return
+    }
+    file?.discard()
     switch ending {
     case .response(let head, let body):
       promise.succeed(HTTPResponse(to: request, status: head.status, headers: head.headers, body: body))
     case .failure(let error): promise.fail(error)
-    case .cancelled: promise.completeCancelled()
+    case .cancelled, .file: promise.completeCancelled()
     }
+  }
+
+  /// Gives the file its final name.
+  private func delivered(_ head: TransferState.Head, _ file: BodyFile?) -> Outcome<HTTPResponse> {
+    guard let file, let destination else {
+      return .failure(HTTPError(.unwritableBody, "The body's file was never opened."))
+    }
+    do throws(HTTPError) {
+      try file.commit()
+    } catch {
+      return .failure(error)
+    }
+    return .success(
+      HTTPResponse(
+        to: request, status: head.status, headers: head.headers, content: .file(destination, size: file.size)))
   }
 
   /// Never where we are: the platform may hold a lock that what runs next needs.
@@ -71,11 +156,18 @@ final class Transfer: Sendable {
 extension Transfer {
   func headArrived(_ response: HTTPURLResponse) {
     let head = TransferState.Head(status: HTTPStatus(response.statusCode), headers: HTTPHeaders(response))
-    act { $0.headArrived(head) }
+    let now = now
+    act { $0.headArrived(head, now: now) }
   }
 
   func dataArrived(_ data: Data) {
-    act { $0.dataArrived(data) }
+    let now = now
+    act { $0.dataArrived(data, now: now) }
+  }
+
+  func bodySent(_ count: Int64) {
+    let now = now
+    act { $0.bodySent(Int(clamping: count), now: now) }
   }
 
   func challengeRefused() {
@@ -84,17 +176,39 @@ extension Transfer {
 
   func ended(_ error: (any Error)?) {
     act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
+    confirmation.succeed(())
+  }
+
+  /// The body for the platform to send. It asks again where it wants to send the request again, because the peer closed a
+  /// connection that had been used before. What must not be sent twice fails instead (RFC 9110, section 9.2.2).
+  func openBody() -> InputStream {
+    let isFirst = openedBodies.withLock { count in
+      defer { count += 1 }
+      return count == 0
+    }
+    let fault = isFirst ? nil : reasonNotToRepeat
+    if let fault { act { $0.bodyFailed(fault) } }
+    return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self] error in
+      self?.act { $0.bodyFailed(error) }
+    }
+  }
+
+  private var reasonNotToRepeat: HTTPError? {
+    if !request.method.canBeRepeated {
+      return HTTPError(
+        .connectionLost, "The connection was closed before it answered, and \(request.method) is not sent twice.")
+    }
+    if !request.body.isReplayable {
+      return HTTPError(
+        .bodyNotReplayable, "The connection was closed before it answered, and the body can be sent only once.")
+    }
+    return nil
   }
 }
 
-extension HTTPHeaders {
-  /// The header fields of an answer, in the order of their names, because the platform has no order. Fields that are not
-  /// valid are left out: the platform has them parsed already, and nothing of ours depends on them.
-  init(_ response: HTTPURLResponse) {
-    self.init()
-    let fields = response.allHeaderFields.compactMap { name, value in
-      (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
-    }
-    for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) { try? add(name, value) }
+extension HTTPMethod {
+  /// Whether sending it twice means the same as once (RFC 9110, section 9.2.2).
+  fileprivate var canBeRepeated: Bool {
+    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(name.uppercased())
   }
 }

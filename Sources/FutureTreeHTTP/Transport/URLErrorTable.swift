@@ -8,45 +8,74 @@ import Foundation
 ///
 /// | meaning | Apple | Linux (libcurl) |
 /// | --- | --- | --- |
-/// | unknown host | -1003, -1006 | -1003 |
-/// | cannot connect | -1004, -1009 | -1004 |
-/// | connection lost before the head | -1005, -1011 | -1005, -1011, -1 |
-/// | truncated body | -1005 after the head | -1, -1005, -1011 after the head |
-/// | not HTTP | -1017 | -1002, -1017 |
-/// | insecure | -1200 to -1206 | -1200 to -1206, and -1 of https before the head |
+/// | `unknownHost` | -1003, -1006 | -1003 |
+/// | `cannotConnect` | -1004, -1009, -1018, -1019, -1020 | -1004 |
+/// | `timedOut` | -1001 | -1001 |
+/// | `insecureConnection` | -1022, -1200 to -1206 | -1200 to -1206, and -1 of https before the head |
+/// | `connectionLost`, before the head | -1005, -1008, -1011 | -1005, -1011, -1 |
+/// | `truncatedBody`, after the head | -1005, -1008, -1011, -1017 | -1, -1005, -1011 |
+/// | `invalidResponse`, before the head | -1014, -1017 | -1002, -1017, and -1 of what is no status line |
+/// | `encodedBody` | -1015, -1016 | -1, after the head |
+/// | `unreadableBody` | -1100, -1101, -1102 | (a stream fails with -1, after it has told its transfer why) |
+/// | `bodyNotReplayable` | -1021 | (the delegate is asked for the body again) |
+/// | `invalidURL` | -1000, -1002 of what was not sent | -1000 |
 /// | stopped | -999 | -999 |
+/// | `transportFailed` | everything else | everything else |
+///
+/// Of everything else nothing can occur here that is known: redirects (-1007, -1010) are not followed, credentials (-1012,
+/// -1013) are refused, a `GET` with a body (-1103) is not sent, and nothing is cached (-2000), downloaded by the platform
+/// (-3000 to -3007) or done in the background (-995 to -997).
 enum URLErrorTable {
   static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> TransferState.End {
     guard let error else { return .completed }
-    guard let code = (error as? URLError)?.code else { return .failed(unclear(error)) }
-    if code == .cancelled { return .stopped }
+    let code = (error as NSError).code
+    guard (error as NSError).domain == NSURLErrorDomain else { return .failed(unclear(error)) }
+    if code == NSURLErrorCancelled { return .stopped }
     return .failed(self.error(for: code, error, request: request, hasHead: hasHead))
   }
 
   private static func error(
-    for code: URLError.Code, _ underlying: any Error, request: HTTPRequest, hasHead: Bool
+    for code: Int, _ underlying: any Error, request: HTTPRequest, hasHead: Bool
   ) -> HTTPError {
     let url = request.url
     let peer = url.map { "\($0.host):\($0.port)" } ?? "the server"
     switch code {
-    case .cannotFindHost, .dnsLookupFailed:
+    case -1003, -1006:
       return HTTPError(.unknownHost, "The host \(url?.host ?? "") has no address.", underlying: underlying)
-    case .cannotConnectToHost, .notConnectedToInternet:
+    case -1004, -1009, -1018, -1019, -1020:
       return HTTPError(.cannotConnect, "Nobody answers at \(peer).", underlying: underlying)
-    case .timedOut:
+    case -1001:
       return HTTPError(.timedOut, "The platform gave up waiting for \(peer).", underlying: underlying)
-    case .cannotParseResponse where !hasHead, .unsupportedURL where !hasHead:
-      return HTTPError(.invalidResponse, "What \(peer) answered is not HTTP.", underlying: underlying)
-    case let code where (-1206...(-1200)).contains(code.rawValue):
+    case -1022, -1206...(-1200):
       return HTTPError(.insecureConnection, "\(peer) could not prove who it is.", underlying: underlying)
-    case _ where hasHead:
-      return HTTPError(.truncatedBody, "The connection ended before the body did.", underlying: underlying)
-    case .unknown where url?.scheme == .https:
-      return HTTPError(.insecureConnection, "No secure connection to \(peer) came about.", underlying: underlying)
-    case .networkConnectionLost, .badServerResponse, .unknown, .resourceUnavailable:
-      return HTTPError(.connectionLost, "\(peer) closed the connection before it answered.", underlying: underlying)
+    case -1000:
+      return HTTPError(.invalidURL, "The platform does not take the URL of \(request).", underlying: underlying)
+    case -1015, -1016:
+      return HTTPError(.encodedBody, "The platform could not decode the body of \(peer).", underlying: underlying)
+    case -1102...(-1100):
+      return HTTPError(.unreadableBody, "The platform cannot read the body.", underlying: underlying)
+    case -1021:
+      return HTTPError(
+        .bodyNotReplayable, "The platform would have to send the body again, which cannot be.", underlying: underlying)
+    case -1, -1005, -1008, -1011, -1014, -1017, -1002:
+      return hasHead
+        ? HTTPError(.truncatedBody, "The connection ended before the body did.", underlying: underlying)
+        : withoutHead(code, underlying, request: request, peer: peer)
     default:
       return unclear(underlying)
+    }
+  }
+
+  private static func withoutHead(
+    _ code: Int, _ underlying: any Error, request: HTTPRequest, peer: String
+  ) -> HTTPError {
+    switch code {
+    case -1002, -1014, -1017:
+      return HTTPError(.invalidResponse, "What \(peer) answered is not HTTP.", underlying: underlying)
+    case -1 where request.url?.scheme == .https:
+      return HTTPError(.insecureConnection, "No secure connection to \(peer) came about.", underlying: underlying)
+    default:
+      return HTTPError(.connectionLost, "\(peer) closed the connection before it answered.", underlying: underlying)
     }
   }
 

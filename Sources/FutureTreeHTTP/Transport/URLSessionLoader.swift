@@ -16,6 +16,16 @@ import FutureTree
 /// It sends one request a load and follows no redirect. It keeps no cookies, no cache and no credentials. A body that is cut
 /// short, too long, or of which nobody can say where it ends, is an error and never a shorter success (H12).
 ///
+/// Bodies that are sent are read piece by piece as the connection takes them, on the session's thread: a slow source holds up
+/// the other requests of the loader. A length that is known is announced and held to: a file that shrinks or grows while it
+/// is sent, and a stream with another length than it said, fail the request before a server can take it for whole. (A file
+/// that was opened is sent whole, also if it is deleted meanwhile.) Where a peer closes a connection that was used before
+/// without an answer, the platform sends a request again; one with a body is held back if its method must not be repeated, or
+/// its body cannot be read again (RFC 9110, section 9.2.2).
+///
+/// `ResponseDelivery` puts a body into a file, `ProgressHandler` tells how far it is, and `RequestTimeout` and
+/// `RequestIdleTimeout` end it in time.
+///
 /// A request to cancel stops the transfer, and the future ends when the transport confirms, so that its connection is free
 /// then (H5). A success that was faster stays a success. `forceImmediately` ends the future at once; the transfer is stopped
 /// behind it.
@@ -23,37 +33,47 @@ import FutureTree
 /// - Warning: On Linux (Swift 6.3), `URLSession` itself ends the process with a fatal error when a peer closes the connection
 ///   between the status line and the end of the header fields of an answer. Nothing above it can prevent that: where peers
 ///   are not trusted, load over another transport.
-/// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends methods in upper
-///   case, and joins header fields of one name. A request asks for no content encoding, because the platform decodes bodies
-///   and hides whether they were whole.
+/// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
+///   upper case, and joins header fields of one name. A request asks for no content encoding, because the platform decodes
+///   bodies and hides whether they were whole. The article <doc:URLSessionTraps> has all that was found.
 public final class URLSessionLoader: HTTPLoader {
   /// What holds for all requests of a loader.
   public struct Configuration: Sendable {
     /// How long a request may take in all, from `load` to its outcome; nil for ever. A request can set its own with
     /// `RequestTimeout`.
     public var timeout: Duration?
-    /// How many bytes of a body are accepted; 64 MiB if nothing else is said.
+    /// How long nothing may be sent and nothing received for a request; nil for ever. A request can set its own with
+    /// `RequestIdleTimeout`.
+    public var idleTimeout: Duration?
+    /// How many bytes of a body are accepted in memory; 64 MiB if nothing else is said. A request can set its own with
+    /// `ResponseDelivery`.
     public var maximumBodySize: Int
     /// How many connections to one host are open at once. Requests beyond it wait, and their deadline does not.
     public var maximumConnectionsPerHost: Int
 
     /// The defaults suit a client of an API.
     public init(
-      timeout: Duration? = .seconds(60), maximumBodySize: Int = 64 << 20, maximumConnectionsPerHost: Int = 6
+      timeout: Duration? = .seconds(60), idleTimeout: Duration? = nil, maximumBodySize: Int = 64 << 20,
+      maximumConnectionsPerHost: Int = 6
     ) {
       self.timeout = timeout
+      self.idleTimeout = idleTimeout
       self.maximumBodySize = maximumBodySize
       self.maximumConnectionsPerHost = maximumConnectionsPerHost
     }
   }
 
   private let configuration: Configuration
+  private let clock: any FutureClock
   private let session: URLSession
   private let transfers: TransferTable
 
   /// Creates a loader with a session of its own.
-  public init(_ configuration: Configuration = Configuration()) {
+  ///
+  /// - Parameter clock: Tells when a timeout has passed.
+  public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
     self.configuration = configuration
+    self.clock = clock
     transfers = TransferTable()
     session = URLSession(
       configuration: .plain(configuration), delegate: SessionDelegate(transfers), delegateQueue: .serial)
@@ -65,32 +85,33 @@ public final class URLSessionLoader: HTTPLoader {
 
   /// Sends a request. A request that the platform would change is refused with an `HTTPError`.
   ///
-  /// - Returns: a future that completes on a thread of the session, once, with the whole answer.
+  /// - Returns: a future that completes on a thread of the session or of the clock, once, with the whole answer.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    let urlRequest: URLRequest
-    do { urlRequest = try URLRequest(request) } catch { return .failed(error) }
-    let transfer = Transfer(
-      of: request, task: session.dataTask(with: urlRequest), maximumBodySize: configuration.maximumBodySize)
+    let transfer: Transfer
+    do throws(HTTPError) {
+      if let destination = request[option: ResponseDelivery.self].file { try BodyFile.check(destination) }
+      let bodyLength = try request.body.announcedLength()
+      let urlRequest = try URLRequest(request, bodyLength: bodyLength)
+      let task =
+        request.body.isEmpty ? session.dataTask(with: urlRequest) : session.uploadTask(withStreamedRequest: urlRequest)
+      transfer = Transfer(of: request, bodyLength: bodyLength, task: task, configuration, clock: clock)
+    } catch {
+      return .failed(error)
+    }
     transfers.insert(transfer)
     return transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
   }
 
-  /// Cancels every request that is on its way, and waits until the last has ended.
-  public func reset() -> Future<Void> {
-    let futures = transfers.live.map(\.future)
-    for future in futures { future.cancel(reason: "the loader was reset") }
-    return Future.all(futures.map { $0.onComplete { _ in } }).map { _ in }
-  }
-}
+  /// How many requests the platform has not let go of.
+  package var liveCount: Int { transfers.live.count }
 
-/// How long one request may take in all, in place of the loader's `timeout`.
-///
-/// ```swift
-/// request[option: RequestTimeout.self] = .seconds(5)
-/// ```
-public enum RequestTimeout: HTTPRequestOption {
-  /// The loader decides.
-  public static var defaultValue: Duration? { nil }
+  /// Cancels every request that is on its way, and waits until the platform has let go of each, those included whose
+  /// futures ended before it did. What arrives late is dropped, and the loader is usable at once.
+  public func reset() -> Future<Void> {
+    let live = transfers.live
+    for transfer in live { transfer.future.cancel(reason: "the loader was reset") }
+    return Future.all(live.map(\.confirmed)).map { _ in }
+  }
 }
 
 extension URLSessionConfiguration {
@@ -103,6 +124,9 @@ extension URLSessionConfiguration {
     plain.httpShouldSetCookies = false
     plain.httpCookieAcceptPolicy = .never
     plain.urlCredentialStorage = nil
+    // The deadlines are our own: the platform's count whole seconds, and stop while a body trickles.
+    plain.timeoutIntervalForRequest = 7 * 24 * 60 * 60
+    plain.timeoutIntervalForResource = 7 * 24 * 60 * 60
     plain.httpMaximumConnectionsPerHost = max(1, configuration.maximumConnectionsPerHost)
     return plain
   }
@@ -114,38 +138,5 @@ extension OperationQueue {
     queue.maxConcurrentOperationCount = 1
     queue.name = "FutureTree.URLSessionLoader"
     return queue
-  }
-}
-
-extension URLRequest {
-  /// - Throws: `HTTPError` where the platform would change what is sent.
-  fileprivate init(_ request: HTTPRequest) throws(HTTPError) {
-    let target = try request.requireURL()
-    guard let url = URL(string: target.absoluteString), url.absoluteString == target.absoluteString else {
-      throw HTTPError(.invalidURL, "The platform would change the URL \(target).")
-    }
-    guard request.body.isEmpty || (request.method != .get && request.method != .head) else {
-      throw HTTPError(.forbiddenBody, "A \(request.method) request has no body.")
-    }
-    try request.body.checkContentType()
-    self.init(url: url)
-    // The deadline is our own: the platform's counts whole seconds, and stops while a body trickles.
-    timeoutInterval = 7 * 24 * 60 * 60
-    httpMethod = request.method.name
-    httpShouldHandleCookies = false
-    setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-    var seen: Set<String> = []
-    for field in request.headers {
-      if seen.insert(field.name.lowercased()).inserted {
-        setValue(field.value, forHTTPHeaderField: field.name)
-      } else {
-        addValue(field.value, forHTTPHeaderField: field.name)
-      }
-    }
-    guard let data = request.body.data else { return }
-    httpBody = data
-    if request.headers["Content-Type"] == nil {
-      setValue(request.body.contentType, forHTTPHeaderField: "Content-Type")
-    }
   }
 }

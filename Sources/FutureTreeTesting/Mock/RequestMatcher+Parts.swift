@@ -13,7 +13,8 @@ extension RequestMatcher {
   public static func host(_ pattern: String) -> RequestMatcher {
     let wildcards = Wildcards(pattern.lowercased(), separator: ".")
     return RequestMatcher("host \(pattern)") { request in
-      wildcards.matches(request.url.host) ? nil : "its host is \(request.url.host)"
+      guard let host = request.url?.host else { return "it has no host" }
+      return wildcards.matches(host) ? nil : "its host is \(host)"
     }
   }
 
@@ -27,14 +28,14 @@ extension RequestMatcher {
   public static func path(_ pattern: String) -> RequestMatcher {
     let wildcards = Wildcards(pattern, separator: "/")
     return RequestMatcher("path \(pattern)") { request in
-      wildcards.matches(request.url.path) ? nil : "its path is \(request.url.path)"
+      wildcards.matches(request.path) ? nil : "its path is \(request.path)"
     }
   }
 
   /// Requests with a query item of this name, and of this value if one is given. Both are compared percent-decoded.
   public static func query(_ name: String, _ value: String? = nil) -> RequestMatcher {
     RequestMatcher("query item \(name)\(value == nil ? "" : " with a value")") { request in
-      let values = request.url.queryValues(for: name)
+      let values = request.queryValues(for: name)
       if values.isEmpty { return "it has no query item \(name)" }
       return value.map(values.contains) ?? true ? nil : "its query item \(name) has another value"
     }
@@ -90,7 +91,7 @@ extension RequestMatcher {
   }
 }
 
-extension HTTPURL {
+extension HTTPRequest {
   fileprivate func queryValues(for name: String) -> [String] {
     (query ?? "").split(separator: "&").compactMap { item in
       let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

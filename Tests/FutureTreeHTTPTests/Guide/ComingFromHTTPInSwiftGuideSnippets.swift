@@ -58,13 +58,13 @@ struct ComingFromHTTPInSwiftGuideSnippets {
   // end
 
   final class Store: Sendable {
-    private let urls = Locked<[HTTPURL]>([])
+    private let paths = Locked<[String]>([])
 
-    var count: Int { urls.withLock { $0.count } }
+    var count: Int { paths.withLock { $0.count } }
 
-    func add(_ url: HTTPURL) { urls.withLock { $0.append(url) } }
+    func add(_ path: String) { paths.withLock { $0.append(path) } }
 
-    func removeAll() { urls.value = [] }
+    func removeAll() { paths.value = [] }
   }
 
   // guide stateful
@@ -73,7 +73,7 @@ struct ComingFromHTTPInSwiftGuideSnippets {
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
       next.load(request).onSuccess { [store] response in
-        store.add(request.url)
+        store.add(request.path)
         return response
       }
     }

@@ -43,7 +43,7 @@ struct ModifyRequestTests {
     #expect(mock.requests.isEmpty)
     promise.succeed(anyRequest("/changed"))
 
-    #expect(load.text == "success" && mock.requests.map(\.url.path) == ["/changed"])
+    #expect(load.text == "success" && mock.requests.map(\.path) == ["/changed"])
   }
 
   @Test(

@@ -13,7 +13,7 @@ struct RouteTests {
   }
 
   private func isUnder(_ prefix: String) -> @Sendable (HTTPRequest) -> Bool {
-    { $0.url.path.hasPrefix(prefix) }
+    { $0.path.hasPrefix(prefix) }
   }
 
   @Test("the first branch that takes a request gets it; others go straight on")

@@ -68,7 +68,7 @@ import Testing
     token.end(ending)
 
     #expect(self.ending(of: feed) == (ending == .failed ? .failed : .cancelled))
-    #expect(mock.requests.map(\.url.path) == ["/token"])
+    #expect(mock.requests.map(\.path) == ["/token"])
   }
 
   // MARK: - When the transport has it

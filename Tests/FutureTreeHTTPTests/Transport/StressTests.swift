@@ -4,8 +4,8 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-/// Cancel against complete, on sockets, 10,000 times. In a process of its own, so that its threads and descriptors can be
-/// counted.
+/// Cancel against complete, on sockets, 10,000 times: requests with and without a body, answers in memory and in a file. In
+/// a process of its own, so that its threads and descriptors can be counted.
 @Suite("URLSessionLoader, under races") struct URLSessionLoaderStressTests {
   @Test(
     "10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(10))
@@ -17,6 +17,45 @@ import Testing
     let output = String(decoding: run?.standardOutputContent ?? [], as: UTF8.self)
     print(output.split(separator: "\n").filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
   }
+
+  @Test("200 loaders that are dropped take their sessions with them", .timeLimit(.minutes(10)))
+  func loaders() async {
+    await #expect(processExitsWith: .success) {
+      let server = try Loopback.server()
+      server.on("/", .respond(headers: [("Connection", "close")], body: "answer"))
+      let counter = Counter()
+      for _ in 0..<50 { try await Stress.useLoader(server, counter) }
+      let before = await Stress.Held.settled(at: nil)
+
+      for _ in 0..<200 { try await Stress.useLoader(server, counter) }
+
+      let after = await Stress.Held.settled(at: before)
+      #expect(after.descriptors <= before.descriptors + 2 && after.threads <= before.threads + 2, "\(before) \(after)")
+      #expect(counter.live == 0)
+    }
+  }
+}
+
+/// Counts what lives of the objects that it made.
+private final class Counter: Sendable {
+  final class Token: Sendable {
+    private let counter: Counter
+
+    fileprivate init(_ counter: Counter) {
+      self.counter = counter
+      counter.count.withLock { $0 += 1 }
+    }
+
+    deinit {
+      counter.count.withLock { $0 -= 1 }
+    }
+  }
+
+  private let count = Locked(0)
+
+  var live: Int { count.value }
+
+  func token() -> Token { Token(self) }
 }
 
 private enum Stress {
@@ -31,10 +70,13 @@ private enum Stress {
     let server = try Loopback.server()
     server.on("/", .respond(body: "answer"))
     let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 16))
+    let (folder, counter) = (try Folder(), Counter())
 
-    _ = try await race(3_000, against: server, loader)  // A warm-up: pools of threads and connections fill.
+    // A warm-up: pools of threads and connections fill.
+    _ = try await race(3_000, against: server, loader, folder, counter)
     let before = try await Held.least(of: 50, server, loader)
-    let tally = try await race(races, against: server, loader)
+    let tally = try await race(races, against: server, loader, folder, counter)
+    try await loader.reset().value
     var after = try await Held.least(of: 50, server, loader)
     // Dispatch lets go of threads that were idle for five seconds. What is still there after thirty is not idle.
     for _ in 0..<120 where after.threads > before.threads + 2 {
@@ -43,26 +85,59 @@ private enum Stress {
     }
 
     print("stress: \(races) races: \(tally.answered) answered, \(tally.cancelled) cancelled")
-    print("stress: before \(before), after \(after)")
+    print("stress: before \(before), after \(after); \(loader.liveCount) transfers, \(counter.live) tokens live")
     #expect(tally.completions == races)
     #expect(tally.answered + tally.cancelled == races)
     #expect(tally.answered >= 500 && tally.cancelled >= 500, "\(tally)")
     #expect(after.descriptors <= before.descriptors)
     #expect(after.threads <= before.threads + 2)
+    // Each transfer, each body and each future of a race held a token.
+    #expect(loader.liveCount == 0)
+    #expect(counter.live == 0)
+    #expect(folder.names.allSatisfy { !$0.hasSuffix(".partial") }, "\(folder.names)")
+  }
+
+  /// One request and its answer, by a loader of its own that is dropped.
+  static func useLoader(_ server: LoopbackServer, _ counter: Counter) async throws {
+    let request = try request(1, to: server, try Folder(), counter)
+    #expect(await URLSessionLoader().load(request).outcome.ending == .succeeded)
+  }
+
+  /// One of four kinds: plain, with progress, with a streamed body, into a file.
+  private static func request(_ index: Int, to server: LoopbackServer, _ folder: Folder, _ counter: Counter) throws
+    -> HTTPRequest
+  {
+    var request = try HTTPRequest(index % 4 == 2 ? .put : .get, server.url("/"))
+    let token = counter.token()
+    switch index % 4 {
+    case 1: request[option: ProgressHandler.self] = { _ in withExtendedLifetime(token) {} }
+    case 2:
+      request.body = .stream(length: 20_000) {
+        var left = 20_000
+        return HTTPBodyReader { maximum in
+          defer { left -= min(left, maximum) }
+          return withExtendedLifetime(token) { Data(count: min(left, maximum)) }
+        }
+      }
+    case 3: request[option: ResponseDelivery.self] = .file(folder.file("\(index)"), maximumSize: nil)
+    default: break
+    }
+    return request
   }
 
   /// Twenty loads at a time, each cancelled after another number of hops on a queue. Where one side won too often, the next
   /// batch hops longer before it cancels, or shorter, so that the race stays open on any machine.
-  private static func race(_ races: Int, against server: LoopbackServer, _ loader: URLSessionLoader) async throws
-    -> Tally
-  {
+  private static func race(
+    _ races: Int, against server: LoopbackServer, _ loader: URLSessionLoader, _ folder: Folder, _ counter: Counter
+  ) async throws -> Tally {
     let completions = Locked(0)
     var tally = Tally()
     var hops = 100
     for _ in 0..<(races / batch) {
       let futures = try (1...batch).map { index in
-        let future = loader.load(try HTTPRequest(server.url("/")))
-        future.observe { _ in completions.withLock { $0 += 1 } }
+        let future = loader.load(try request(index, to: server, folder, counter))
+        let token = counter.token()
+        future.observe { _ in withExtendedLifetime(token) { completions.withLock { $0 += 1 } } }
         hop(hops * index / batch) { future.cancel() }
         return future
       }
@@ -85,7 +160,7 @@ private enum Stress {
   }
 
   /// What the process holds, apart from connections that are kept alive, which have a descriptor at each end.
-  private struct Held: CustomStringConvertible {
+  struct Held: CustomStringConvertible {
     var descriptors = Int.max
     var threads = Int.max
 
@@ -99,6 +174,18 @@ private enum Stress {
         least.threads = min(least.threads, threadCount)
       }
       return least
+    }
+
+    /// What is held as soon as it is no more than before, or after thirty seconds: sessions close what they have on
+    /// threads of their own.
+    static func settled(at before: Held?) async -> Held {
+      var held = Held()
+      for _ in 0..<120 {
+        held = Held(descriptors: entries(of: "/proc/self/fd"), threads: threadCount)
+        if let before, held.descriptors <= before.descriptors, held.threads <= before.threads { break }
+        try? await Task.sleep(for: .milliseconds(before == nil ? 10 : 250))
+      }
+      return held
     }
 
     static var threadCount: Int { entries(of: "/proc/self/task") }

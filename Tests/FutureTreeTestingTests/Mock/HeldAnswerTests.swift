@@ -18,8 +18,8 @@ import Testing
 
     _ = try load()
 
-    #expect(try loaded.outcomeIfCompleted?.get().url.path == "/")
-    #expect(held.request?.url.path == "/")
+    #expect(try loaded.outcomeIfCompleted?.get().path == "/")
+    #expect(held.request?.path == "/")
     #expect(!held.isCompleted)
     held.complete(.cancelled)
     #expect(held.isCompleted)

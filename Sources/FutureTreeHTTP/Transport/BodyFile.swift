@@ -1,0 +1,92 @@
+import Foundation
+
+/// A body on its way into a file: under a name of its own beside the final one, until it is whole.
+///
+/// One thread at a time uses it: its transfer sees to that.
+final class BodyFile: @unchecked Sendable {  // Because: `TransferState` lets one piece of work run at a time.
+  private let destination: URL
+  private let temporary: String
+  private var descriptor: Int32
+  private(set) var size = 0
+
+  /// Creates the file that is written.
+  ///
+  /// - Throws: `HTTPError` with the code `unwritableBody`.
+  convenience init(for destination: URL) throws(HTTPError) {
+    let name = ".\(UInt64.random(in: .min ... .max)).partial"
+    let path = destination.deletingLastPathComponent().appendingPathComponent(name).path
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw BodyFile.refused("cannot be created", errno) }
+    self.init(descriptor, temporary: path, for: destination)
+  }
+
+  /// For a file that is open.
+  init(_ descriptor: Int32, temporary: String, for destination: URL) {
+    self.descriptor = descriptor
+    self.temporary = temporary
+    self.destination = destination
+  }
+
+  /// Refuses a place where no file can be, before anything is sent.
+  static func check(_ destination: URL) throws(HTTPError) {
+    guard destination.isFileURL else {
+      throw HTTPError(.unwritableBody, "The body's file cannot be created: its URL is no file URL.")
+    }
+    guard !isDirectory(destination) else { throw refused("cannot be created", EISDIR) }
+    guard isDirectory(destination.deletingLastPathComponent()) else {
+      throw refused("cannot be created: its directory is missing", ENOENT)
+    }
+  }
+
+  private static func isDirectory(_ url: URL) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) && isDirectory.boolValue
+  }
+
+  func append(_ data: Data) throws(HTTPError) {
+    let fault = data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) -> Int32? in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return errno }
+        rest = rest.dropFirst(count)
+      }
+      return nil
+    }
+    if let fault { throw BodyFile.refused("cannot be written", fault) }
+    size += data.count
+  }
+
+  /// Gives the file its final name.
+  func commit() throws(HTTPError) {
+    let status = close(descriptor)
+    let fault = errno
+    descriptor = -1
+    guard status == 0 else {
+      discard()
+      throw BodyFile.refused("cannot be written", fault)
+    }
+    guard rename(temporary, destination.path) == 0 else {
+      let fault = errno
+      discard()
+      throw BodyFile.refused("cannot get its final name", fault)
+    }
+  }
+
+  /// Removes what was written. Does nothing to a file that was committed.
+  func discard() {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+    unlink(temporary)
+  }
+
+  /// The path is no part of the message: it may be a secret.
+  private static func refused(_ fault: String, _ number: Int32) -> HTTPError {
+    HTTPError(.unwritableBody, "The body's file \(fault) (\(String(cString: strerror(number)))).")
+  }
+
+  deinit {
+    if descriptor >= 0 { discard() }
+  }
+}

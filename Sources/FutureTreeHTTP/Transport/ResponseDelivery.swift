@@ -1,0 +1,45 @@
+import Foundation
+
+/// Where the body of an answer is put, as an option of its request.
+///
+/// ```swift
+/// request[option: ResponseDelivery.self] = .file(URL(fileURLWithPath: "film.mp4"), maximumSize: 4 << 30)
+/// let response = try await loader.load(request).value
+/// if case .file(let url, _) = response.content { play(url) }
+/// ```
+public struct ResponseDelivery: HTTPRequestOption, Sendable {
+  enum Place: Sendable {
+    case memory
+    case file(URL)
+  }
+
+  let place: Place
+  /// In place of the loader's limit.
+  let maximumSize: Int?
+
+  /// In memory, as the loader is configured.
+  public static var defaultValue: ResponseDelivery { .buffered() }
+
+  /// In memory, and at most this many bytes; nil: as many as the loader accepts.
+  public static func buffered(maximumSize: Int? = nil) -> ResponseDelivery {
+    ResponseDelivery(place: .memory, maximumSize: maximumSize)
+  }
+
+  /// In a file, if the status is one of 200 to 299 and the answer has a body. The body of another answer is an
+  /// explanation, and comes in memory.
+  ///
+  /// The bytes are written beside `url` under another name, and the file is renamed when the body is whole. Whatever goes
+  /// wrong before that leaves what was at `url` as it was, and no other file behind; the error has the code
+  /// `unwritableBody` if the file system refused. A file that was at `url` is replaced. The file is not forced to disk.
+  ///
+  /// - Parameters:
+  ///   - url: A file URL in a directory that exists.
+  ///   - maximumSize: In bytes. A body with more is an error with the code `bodyTooLarge`; nil: as many as there are.
+  public static func file(_ url: URL, maximumSize: Int?) -> ResponseDelivery {
+    ResponseDelivery(place: .file(url), maximumSize: maximumSize ?? .max)
+  }
+
+  var file: URL? {
+    if case .file(let url) = place { url } else { nil }
+  }
+}

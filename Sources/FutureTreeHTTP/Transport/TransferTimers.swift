@@ -1,0 +1,45 @@
+import FutureTree
+
+/// The timers of one transfer. Once they have ended, none waits and none can be set.
+final class TransferTimers: Sendable {
+  enum Name: Hashable {
+    case total
+    case idle
+  }
+
+  private struct State {
+    var timers: [Name: FutureTimer] = [:]
+    var hasEnded = false
+  }
+
+  private let clock: any FutureClock
+  private let state = Locked(State())
+
+  init(_ clock: any FutureClock) {
+    self.clock = clock
+  }
+
+  var now: Duration { clock.now }
+
+  /// Calls `body` after a time, in place of what was set under this name before.
+  func set(_ name: Name, after duration: Duration, _ body: @escaping @Sendable () -> Void) {
+    let timer = clock.schedule(after: duration, body)
+    let unwanted = state.withLock { state in
+      state.hasEnded ? timer : state.timers.updateValue(timer, forKey: name)
+    }
+    unwanted?.cancel()
+  }
+
+  func end() {
+    let timers = state.withLock { state in
+      state.hasEnded = true
+      defer { state.timers = [:] }
+      return state.timers
+    }
+    for timer in timers.values { timer.cancel() }
+  }
+
+  deinit {
+    end()
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("URLSessionLoader, bodies to a file") struct FileDeliveryTests {
+  private let server: LoopbackServer
+  private let loader = URLSessionLoader()
+  private let folder: Folder
+
+  init() throws {
+    server = try Loopback.server()
+    folder = try Folder()
+  }
+
+  private func load(_ path: String, maximumSize: Int? = nil, to name: String = "body") throws -> Future<HTTPResponse> {
+    var request = try HTTPRequest(server.url(path))
+    request[option: ResponseDelivery.self] = .file(folder.file(name), maximumSize: maximumSize)
+    return loader.load(request)
+  }
+
+  private static let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"
+
+  @Test("a body is in its file when the future ends, and nowhere else")
+  func delivered() async throws {
+    let text = String(repeating: "0123456789", count: 50_000)
+    server.on("/file", .respond(body: text))
+    _ = try folder.write("old", to: "body")
+
+    let response = try await load("/file").value
+
+    guard case .file(let url, let size) = response.content else {
+      Issue.record("no file: \(response)")
+      return
+    }
+    #expect(url == folder.file("body"))
+    #expect(size == 500_000 && response.bodySize == 500_000)
+    #expect(folder.text(of: "body") == text)
+    #expect(folder.names == ["body"])
+  }
+
+  @Test("a body of no bytes is a file of no bytes; an answer without a body is no file")
+  func noBytes() async throws {
+    server.on("/empty", .respond())
+    server.on("/204", .status(204))
+
+    let empty = try await load("/empty", to: "empty").value
+    let none = try await load("/204", to: "none").value
+
+    #expect(empty.content.description == "0 bytes in a file")
+    #expect(none.content.description == "0 bytes")
+    #expect(folder.names == ["empty"])
+  }
+
+  @Test("an answer that is no success comes in memory, and leaves the file alone")
+  func explanation() async throws {
+    server.on("/missing", .respond(status: 404, body: "not here"))
+    _ = try folder.write("old", to: "body")
+
+    let response = try await load("/missing").value
+
+    #expect(response.body == Data("not here".utf8))
+    #expect(folder.text(of: "body") == "old")
+    #expect(folder.names == ["body"])
+  }
+
+  @Test("a body that is cut, or over the limit, is an error and leaves what was there")
+  func cutOrTooLarge() async throws {
+    server.on("/cut", [.send(Self.cut), .close])
+    server.on("/chunks", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .close])
+    server.on("/large", .respond(body: "0123456789A"))
+    _ = try folder.write("old", to: "body")
+
+    #expect(try await load("/cut").outcome.code == .truncatedBody)
+    #expect(try await load("/chunks").outcome.code == .truncatedBody)
+    #expect(try await load("/large", maximumSize: 10).outcome.code == .bodyTooLarge)
+    #expect(folder.text(of: "body") == "old")
+    #expect(folder.names == ["body"])
+  }
+
+  @Test(
+    "a request that is cancelled leaves nothing behind",
+    arguments: [CancellationOptions(), .forceImmediately])
+  func cancelled(options: CancellationOptions) async throws {
+    let gate = LoopbackGate()
+    server.on("/held", [.send(Self.cut), .hold(gate)])
+    let begun = Promise<Void>()
+    var request = try HTTPRequest(server.url("/held"))
+    request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: nil)
+    request[option: ProgressHandler.self] = { if $0.received.completed > 0 { begun.succeed(()) } }
+    let future = loader.load(request)
+    _ = await begun.future.outcome
+    #expect(folder.names.count == 1)
+
+    future.cancel(options)
+
+    #expect(await future.outcome.ending == .cancelled)
+    try await loader.reset().value
+    #expect(folder.names == [])
+  }
+
+  @Test("a directory that is missing, a directory in the place of the file, and another scheme fail before a request")
+  func nowhere() async throws {
+    for url in [folder.file("missing/body"), folder.url, try #require(URL(string: "http://localhost/body"))] {
+      var request = try HTTPRequest(server.url("/file"))
+      request[option: ResponseDelivery.self] = .file(url, maximumSize: nil)
+
+      #expect(await loader.load(request).outcome.code == .unwritableBody)
+    }
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test("a directory that vanishes while the body arrives is an error")
+  func vanishes() async throws {
+    let gate = LoopbackGate()
+    server.on("/held", [.hold(gate), .respond(body: "body")])
+    let future = try load("/held")
+    _ = try await gate.waitForHolders().value
+
+    try FileManager.default.removeItem(at: folder.url)
+    gate.open()
+
+    #expect(await future.outcome.code == .unwritableBody)
+  }
+
+  @Test("a disk that is full is an error, and leaves nothing behind")
+  func full() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try Folder()
+      let server = try Loopback.server()
+      server.on("/file", .respond(body: String(repeating: "0123456789", count: 10_000)))
+      // From here on no file may have more than 50,000 bytes.
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit(rlim_cur: 50_000, rlim_max: 50_000)
+      #if canImport(Glibc)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      #else
+        setrlimit(RLIMIT_FSIZE, &limit)
+      #endif
+      var request = try HTTPRequest(server.url("/file"))
+      request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: nil)
+
+      let outcome = await URLSessionLoader().load(request).outcome
+
+      #expect(outcome.code == .unwritableBody, "\(outcome)")
+      #expect(folder.names == [])
+    }
+  }
+
+  @Test("an error says what the file system said, and not where")
+  func fullDevice() throws {
+    let descriptor = open("/dev/full", O_WRONLY)
+    try #require(descriptor >= 0)
+    let file = BodyFile(descriptor, temporary: folder.file("temporary").path, for: folder.file("body"))
+
+    let error = #expect(throws: HTTPError.self) { try file.append(Data("body".utf8)) }
+
+    #expect(error?.code == .unwritableBody)
+    #expect(error?.description.contains("No space left on device") == true)
+    #expect(error?.description.contains(folder.url.path) == false)
+    file.discard()
+    #expect(folder.names == [])
+  }
+
+  @Test("a file cannot be taken for an empty body")
+  func noEmptyBody() async {
+    await #expect(processExitsWith: .failure) {
+      let url = URL(fileURLWithPath: "/film")
+      _ = HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, content: .file(url, size: 3)).body
+    }
+  }
+
+  @Test("what is printed of a file has its size and not its path")
+  func printed() throws {
+    let url = URL(fileURLWithPath: "/secret/film")
+    let response = HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, content: .file(url, size: 3))
+    var dumped = ""
+
+    dump(response, to: &dumped)
+    dump(response.content, to: &dumped)
+
+    #expect("\(response)" == "GET http://a/: 200, 3 bytes in a file")
+    #expect(!dumped.contains("secret"))
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("URLSessionLoader, time") struct TimeoutTests {
+  private let server: LoopbackServer
+  private let clock = ManualClock()
+  private let gate = LoopbackGate()
+
+  init() throws {
+    server = try Loopback.server()
+    server.on("/held", [.hold(gate), .respond(body: "held")])
+  }
+
+  private func loader(timeout: Duration? = nil, idle: Duration? = nil) -> URLSessionLoader {
+    URLSessionLoader(.init(timeout: timeout, idleTimeout: idle), clock: clock)
+  }
+
+  private func request(_ path: String = "/held") throws -> HTTPRequest { try HTTPRequest(server.url(path)) }
+
+  @Test("the whole time is over when the clock says so, and the connection is closed", arguments: [0.05, 60, 1e9])
+  func total(seconds: Double) async throws {
+    let loader = loader(timeout: .seconds(seconds), idle: .seconds(2e9))
+    let future = loader.load(try request())
+    _ = try await gate.waitForHolders().value
+
+    clock.advance(by: .seconds(seconds) - .nanoseconds(1))
+    #expect(!future.isCompleted)
+    clock.advance(by: .nanoseconds(1))
+
+    #expect(future.outcomeIfCompleted?.code == .timedOut)
+    #expect(clock.timerCount == 0)
+    _ = await server.waitForClose(of: "/held").outcome
+  }
+
+  @Test("a request has its own times, in place of the loader's")
+  func ownTimes() async throws {
+    let loader = loader(timeout: .seconds(1), idle: .seconds(1))
+    var request = try request()
+    request[option: RequestTimeout.self] = .seconds(100)
+    request[option: RequestIdleTimeout.self] = .seconds(50)
+    let future = loader.load(request)
+    _ = try await gate.waitForHolders().value
+
+    clock.advance(by: .seconds(49))
+    #expect(!future.isCompleted)
+    gate.open()
+
+    #expect(try await future.value.body == Data("held".utf8))
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("nobody has to have a deadline")
+  func forEver() async throws {
+    let future = loader().load(try request())
+    _ = try await gate.waitForHolders().value
+
+    #expect(clock.timerCount == 0)
+    clock.advance(by: .seconds(1_000_000_000))
+    gate.open()
+
+    #expect(try await future.value.status == .ok)
+  }
+
+  @Test("idling ends a request after which nothing came for so long, and only that one")
+  func idle() async throws {
+    let half = Promise<Void>()
+    server.on("/half", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .stall])
+    let loader = loader(idle: .seconds(10))
+    var request = try request("/half")
+    request[option: ProgressHandler.self] = { if $0.received.completed == 4 { half.succeed(()) } }
+    let silent = loader.load(try self.request())
+    _ = try await gate.waitForHolders().value
+    clock.advance(by: .seconds(6))
+    let future = loader.load(request)
+    _ = await half.future.outcome
+
+    clock.advance(by: .seconds(4))
+    #expect(silent.outcomeIfCompleted?.code == .timedOut)
+    #expect(!future.isCompleted)
+    clock.advance(by: .seconds(6))
+
+    #expect(await future.outcome.code == .timedOut)
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("bytes that keep coming are no idling, however long it takes")
+  func notIdle() async throws {
+    let gates = (0..<4).map { _ in LoopbackGate() }
+    let head = LoopbackStep.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+    server.on("/drip", .steps([head] + gates.flatMap { [.hold($0), .send("x")] }))
+    let arrived = (0...4).map { _ in Promise<Void>() }
+    var request = try request("/drip")
+    request[option: ProgressHandler.self] = { arrived[$0.received.completed].succeed(()) }
+    let future = loader(idle: .seconds(10)).load(request)
+
+    for (index, gate) in gates.enumerated() {
+      _ = await arrived[index].future.outcome
+      clock.advance(by: .seconds(9))
+      gate.open()
+    }
+
+    #expect(try await future.value.body == Data("xxxx".utf8))
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("no timer is left, however a request ends")
+  func noTimers() async throws {
+    let loader = loader(timeout: .seconds(60), idle: .seconds(30))
+    server.on("/ok", .respond())
+    server.on("/close", .close)
+    server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .close])
+
+    _ = await loader.load(try request("/ok")).outcome
+    _ = await loader.load(try request("/close")).outcome
+    _ = await loader.load(try request("/cut")).outcome
+    let futures = [loader.load(try request()), loader.load(try request())]
+    _ = try await gate.waitForHolders(2).value
+    #expect(clock.timerCount == 4)
+    futures[0].cancel()
+    futures[1].cancel(.forceImmediately)
+    for future in futures { _ = await future.outcome }
+    try await loader.reset().value
+
+    #expect(clock.timerCount == 0)
+  }
+
+  /// The timeout of the platform would run while a request waits for a connection, and counts whole seconds.
+  @Test("a request that waits for a connection is not ended by the platform, but by its own deadline")
+  func queued() async throws {
+    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1), clock: clock)
+    server.on("/ok", .respond(body: "ok"))
+    let first = loader.load(try request())
+    _ = try await gate.waitForHolders().value
+    var impatient = try request("/ok")
+    impatient[option: RequestTimeout.self] = .milliseconds(1500)
+    let second = loader.load(impatient)
+    let third = loader.load(try request("/ok"))
+
+    clock.advance(by: .milliseconds(1500))
+    #expect(second.outcomeIfCompleted?.code == .timedOut)
+    gate.open()
+
+    #expect(try await first.value.body == Data("held".utf8))
+    #expect(try await third.value.body == Data("ok".utf8))
+  }
+}

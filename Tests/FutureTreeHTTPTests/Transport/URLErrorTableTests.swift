@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import FutureTreeHTTP
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("URLErrorTable") struct URLErrorTableTests {
+  private func code(_ number: Int, _ url: String = "http://a/", hasHead: Bool = false) throws -> String {
+    let error = NSError(domain: NSURLErrorDomain, code: number)
+    switch URLErrorTable.end(error, request: try HTTPRequest(url), hasHead: hasHead) {
+    case .completed: return "completed"
+    case .stopped: return "stopped"
+    case .failed(let error): return error.code.description
+    }
+  }
+
+  @Test("no error is the end")
+  func none() throws {
+    guard case .completed = URLErrorTable.end(nil, request: try HTTPRequest("http://a/"), hasHead: true) else {
+      Issue.record("not completed")
+      return
+    }
+  }
+
+  @Test(
+    "codes that mean the same before and after the head",
+    arguments: [
+      ([-999], "stopped"), ([-1003, -1006], "unknownHost"), ([-1004, -1009, -1018, -1019, -1020], "cannotConnect"),
+      ([-1001], "timedOut"), ([-1022, -1200, -1201, -1202, -1203, -1204, -1205, -1206], "insecureConnection"),
+      ([-1000], "invalidURL"), ([-1015, -1016], "encodedBody"), ([-1100, -1101, -1102], "unreadableBody"),
+      ([-1021], "bodyNotReplayable"),
+      ([-1007, -1010, -1012, -1013, -1103, -2000, -3000, -3007, -995, -997, -31_000], "transportFailed"),
+    ])
+  func anywhere(numbers: [Int], name: String) throws {
+    for number in numbers {
+      #expect(try code(number) == name, "\(number)")
+      #expect(try code(number, hasHead: true) == name, "\(number)")
+    }
+  }
+
+  @Test("codes of a connection that ended", arguments: [-1, -1005, -1008, -1011])
+  func connection(number: Int) throws {
+    #expect(try code(number) == "connectionLost")
+    #expect(try code(number, hasHead: true) == "truncatedBody")
+  }
+
+  @Test("codes of what is not HTTP", arguments: [-1002, -1014, -1017])
+  func notHTTP(number: Int) throws {
+    #expect(try code(number) == "invalidResponse")
+    #expect(try code(number, hasHead: true) == "truncatedBody")
+  }
+
+  @Test("Linux has one code for all that is wrong with trust: -1 of https, before the head")
+  func trust() throws {
+    #expect(try code(-1, "https://a/") == "insecureConnection")
+    #expect(try code(-1, "https://a/", hasHead: true) == "truncatedBody")
+  }
+
+  @Test("what is no URLError is told by its number, and what it prints holds none of its text")
+  func foreign() throws {
+    let error = NSError(domain: "d", code: 7, userInfo: [NSLocalizedDescriptionKey: "secret"])
+    guard case .failed(let named) = URLErrorTable.end(error, request: try HTTPRequest("http://a/?q"), hasHead: false)
+    else {
+      Issue.record("not failed")
+      return
+    }
+    var dumped = ""
+    dump(named, to: &dumped)
+
+    #expect(named.code == .transportFailed)
+    #expect(named.description.contains("7"))
+    #expect(!dumped.contains("secret"))
+  }
+}
+
+@Suite("HTTPHeaders, from a platform") struct HTTPHeadersPlatformTests {
+  @Test("names that differ in case are one name, and the order is that of the names")
+  func merged() {
+    let headers = HTTPHeaders(joined: [("x-b", "3"), ("X-B", "1, 2"), ("A", "0")])
+
+    #expect(headers.map(\.name) == ["A", "X-B", "x-b"])
+    #expect(headers.values(for: "X-b") == ["1, 2", "3"])
+  }
+
+  @Test(
+    "cookies that were joined are split again, and their dates are not",
+    arguments: [
+      ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]), ("", [""]),
+      (
+        "a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Path=/, b=2; Expires=Thu, 22 Oct 2026 07:28:00 GMT",
+        ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Path=/", "b=2; Expires=Thu, 22 Oct 2026 07:28:00 GMT"]
+      ),
+      ("a=1; expires=Wed, 21-Oct-26 07:28:00 GMT, b=2", ["a=1; expires=Wed, 21-Oct-26 07:28:00 GMT", "b=2"]),
+      ("a=1,2,3; Secure, b=\"x, y\"", ["a=1,2,3; Secure", "b=\"x, y\""]), ("a=x,y=z", ["a=x,y=z"]),
+      ("a=1, , b=2", ["a=1, ", "b=2"]), ("a=1,", ["a=1,"]), ("a=1, b", ["a=1, b"]),
+    ])
+  func cookies(joined: String, split: [String]) {
+    #expect(HTTPHeaders.splitCookies(joined) == split)
+  }
+}

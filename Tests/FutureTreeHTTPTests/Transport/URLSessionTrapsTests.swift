@@ -1,0 +1,252 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+/// The traps of `URLSession` that no other suite shows: see the article *URLSession on Linux*.
+@Suite("URLSession's traps") struct URLSessionTrapsTests {
+  private let server: LoopbackServer
+  private let loader = URLSessionLoader()
+
+  init() throws {
+    server = try Loopback.server()
+  }
+
+  private func load(_ path: String) throws -> Future<HTTPResponse> { loader.load(try HTTPRequest(server.url(path))) }
+
+  @Test("connections are kept and used again, and no more are open than were allowed")
+  func connections() async throws {
+    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 2))
+    let gate = LoopbackGate()
+    server.on("/held", [.hold(gate), .respond()])
+    let futures = try (0..<8).map { _ in loader.load(try HTTPRequest(server.url("/held"))) }
+    _ = try await gate.waitForHolders(2).value
+    #expect(server.requestCount == 2)
+
+    gate.open()
+    for future in futures { _ = try await future.value }
+
+    #expect(server.requestCount == 8)
+    #expect(server.connectionCount == 2)
+  }
+
+  @Test("many requests, one after another, take one connection and keep nothing")
+  func sequence() async throws {
+    server.on("/ok", .respond(body: "ok"))
+
+    for _ in 0..<300 { #expect(try await load("/ok").value.body == Data("ok".utf8)) }
+
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test("an answer that redirects is the answer, whatever its kind", arguments: [301, 302, 303, 305, 307, 308])
+  func redirects(status: Int) async throws {
+    server.on("/from", .respond(status: status, headers: [("Location", server.url("/to"))], body: "moved"))
+    var request = try HTTPRequest(.put, server.url("/from"))
+    try request.setHeader("Authorization", "secret")
+    request.body = .data(Data("body".utf8))
+
+    let response = try await loader.load(request).value
+
+    #expect(response.status.code == status)
+    #expect(response.body == Data("moved".utf8))
+    #expect(server.requests.map(\.target) == ["/from"])
+  }
+
+  @Test("fields of one name are one name whatever their case, and cookies are apart")
+  func duplicates() async throws {
+    let cookies = ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2; Path=/", "c=3"]
+    let fields = [("X-A", "1"), ("X-A", "2"), ("x-a", "3")] + cookies.map { ("Set-Cookie", $0) }
+    server.on("/fields", .respond(headers: fields))
+
+    let headers = try await load("/fields").value.headers
+
+    #expect(headers.values(for: "Set-Cookie") == cookies)
+    #expect(headers.values(for: "X-A").joined(separator: ", ") == "1, 2, 3")
+  }
+
+  @Test("a body always has a type, and it is never that of a form unless it was said")
+  func contentType() async throws {
+    server.on("/post", .respond())
+    for body in [HTTPBody.data(Data("a".utf8)), .stream { HTTPBodyReader { _ in Data() } }] {
+      var request = try HTTPRequest(.post, server.url("/post"))
+      request.body = body
+      _ = try await loader.load(request).value
+    }
+    var request = try HTTPRequest(.post, server.url("/post"))
+    try request.setHeader("Content-Type", "text/csv")
+    request.body = .data(Data("a".utf8))
+    _ = try await loader.load(request).value
+
+    let octets = "application/octet-stream"
+    #expect(server.requests.map { $0.values(for: "content-type") } == [[octets], [octets], ["text/csv"]])
+  }
+
+  @Test("a body of a GET or HEAD request is refused before anything is sent", arguments: [HTTPMethod.get, .head])
+  func bodyOfGet(method: HTTPMethod) async throws {
+    var request = try HTTPRequest(method, server.url("/"))
+    request.body = .data(Data("a".utf8))
+
+    #expect(await loader.load(request).outcome.code == .forbiddenBody)
+    #expect(server.connectionCount == 0)
+  }
+
+  #if canImport(FoundationNetworking)
+    @Test("a known method in lower case is sent in upper case, and another as it is: the documentation says so")
+    func lowerCase() async throws {
+      server.on("/post", .respond())
+      for method in ["post", "delete", "purge"] {
+        _ = try await loader.load(try HTTPRequest(try HTTPMethod(method), server.url("/post"))).value
+      }
+
+      #expect(server.requests.map(\.method) == ["POST", "DELETE", "purge"])
+    }
+
+    /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
+    @Test("a peer that closes inside the head ends the process: the documentation warns of it")
+    func closedInHead() async {
+      await #expect(processExitsWith: .failure) {
+        let server = try Loopback.server()
+        server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Le"), .close])
+        _ = await URLSessionLoader().load(try HTTPRequest(server.url("/cut"))).outcome
+      }
+    }
+  #endif
+
+  @Test("an answer that may be cached is asked for each time, and nothing is revalidated")
+  func cache() async throws {
+    server.on("/cached", .respond(headers: [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")], body: "a"))
+
+    for _ in 0..<2 { _ = try await load("/cached").value }
+
+    #expect(server.requests.map { $0.values(for: "if-none-match") } == [[], []])
+  }
+
+  @Test("cookies are not kept")
+  func cookies() async throws {
+    server.on("/cookie", .respond(headers: [("Set-Cookie", "a=1; Path=/")]))
+
+    for _ in 0..<2 { _ = try await load("/cookie").value }
+
+    #expect(server.requests.map { $0.values(for: "cookie") } == [[], []])
+  }
+
+  @Test("a peer that speaks no TLS is no secure connection")
+  func noTLS() async throws {
+    let request = try HTTPRequest("https://127.0.0.1:\(server.port)/")
+
+    #expect(await loader.load(request).outcome.code == .insecureConnection)
+  }
+
+  @Test("informational answers before the answer are no answer", arguments: ["100 Continue", "103 Early Hints"])
+  func informational(status: String) async throws {
+    let first = "HTTP/1.1 \(status)\r\nLink: </style.css>\r\n\r\n"
+    server.on("/hints", [.send(first), .respond(status: 201, headers: [("X-A", "1")], body: "ok")])
+
+    let response = try await load("/hints").value
+
+    #expect(response.status == .created)
+    #expect(response.headers["X-A"] == "1")
+    #expect(response.body == Data("ok".utf8))
+  }
+
+  @Test("a reset waits until the platform has let go also of what ended before it did")
+  func resetWaits() async throws {
+    server.on("/stall", .stall)
+    let future = try load("/stall")
+    _ = await server.waitForRequest(to: "/stall").outcome
+    future.cancel(.forceImmediately)
+
+    try await loader.reset().value
+    try await loader.reset().value
+
+    #expect(loader.liveCount == 0)
+    _ = await server.waitForClose(of: "/stall").outcome
+  }
+
+  @Test("nothing in the transport suspends a task, awaits the session, or puts a protocol under it")
+  func sources() throws {
+    let folder = Repository.root.appendingPathComponent("Sources/FutureTreeHTTP/Transport")
+    let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    let sources = try files.filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }
+    let forbidden = [
+      ".suspend()", "session.data(", "session.upload(", "session.download(", ".bytes(for", "URLProtocol",
+      "timeoutInterval = .infinity",
+    ]
+
+    #expect(sources.count > 10)
+    for word in forbidden { #expect(!sources.contains { $0.contains(word) }, "\(word)") }
+    // Cancelled in one place, on a queue of its own.
+    #expect(sources.count { $0.contains("task.cancel()") } == 1)
+  }
+}
+
+/// Where the sources of this package are.
+enum Repository {
+  static let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+}
+
+/// The article names a test for each trap. Here it is held to that.
+@Suite("The article on URLSession's traps") struct URLSessionTrapsArticleTests {
+  /// Traps that nothing above `URLSession` can cure, so that a row may give a reason in the place of a test.
+  private static let incurable: Set<Int> = [6, 7, 20, 21, 22, 24, 26]
+
+  private struct Row {
+    let number: Int
+    let cells: [String]
+
+    /// What stands in the last cell as `` `Suite/test` ``.
+    var tests: [String] {
+      cells.last.map { $0.split(separator: "`", omittingEmptySubsequences: false) }?.enumerated()
+        .filter { $0.offset % 2 == 1 && $0.element.contains("/") }.map { String($0.element) } ?? []
+    }
+  }
+
+  private static func rows() throws -> [Row] {
+    let path = "Sources/FutureTreeHTTP/FutureTreeHTTP.docc/URLSessionTraps.md"
+    let article = try String(contentsOf: Repository.root.appendingPathComponent(path), encoding: .utf8)
+    return article.split(separator: "\n").compactMap { line in
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      return cells.first.flatMap { Int($0) }.map { Row(number: $0, cells: cells) }
+    }
+  }
+
+  /// The sources of the suites, by the names of their types.
+  private static func suites() throws -> [String: String] {
+    let folder = Repository.root.appendingPathComponent("Tests/FutureTreeHTTPTests")
+    let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+    var suites: [String: String] = [:]
+    for case let file as URL in files where file.pathExtension == "swift" {
+      let pieces = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "@Suite(").dropFirst()
+      for piece in pieces {
+        guard let keyword = piece.range(of: "struct ") else { continue }
+        suites[String(piece[keyword.upperBound...].prefix { $0.isLetter || $0.isNumber })] = piece
+      }
+    }
+    return suites
+  }
+
+  @Test("it has each of the traps once, in order")
+  func numbers() throws {
+    let numbers = try Self.rows().map(\.number)
+
+    #expect(numbers == Array(1...numbers.count))
+    #expect(numbers.count >= 29)
+  }
+
+  @Test("each row has what happens, what is done, and tests that exist")
+  func tests() throws {
+    let suites = try Self.suites()
+    for row in try Self.rows() {
+      #expect(row.cells.count == 4, "row \(row.number)")
+      #expect(!row.tests.isEmpty || Self.incurable.contains(row.number), "row \(row.number) names no test")
+      for test in row.tests {
+        let parts = test.split(separator: "/").map(String.init)
+        let source = suites[parts[0]]
+        #expect(source != nil, "row \(row.number): no suite \(parts[0])")
+        #expect(source?.contains("func \(parts[1])(") == true, "row \(row.number): no test \(test)")
+      }
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("URLSessionLoader, bodies that are sent") struct UploadTests {
+  private let server: LoopbackServer
+  private let loader = URLSessionLoader()
+  private let folder: Folder
+
+  init() throws {
+    server = try Loopback.server()
+    folder = try Folder()
+    server.on("/upload", .respond(status: 201))
+  }
+
+  private func send(_ body: HTTPBody, by method: HTTPMethod = .put) throws -> Future<HTTPResponse> {
+    var request = HTTPRequest(method, try HTTPURL(server.url("/upload")))
+    request.body = body
+    return loader.load(request)
+  }
+
+  /// Yields `text` in pieces of `size` bytes.
+  private static func reader(_ text: String, pieces size: Int = 3) -> HTTPBodyReader {
+    var rest = Array(text.utf8)[...]
+    return HTTPBodyReader { maximum in
+      defer { rest = rest.dropFirst(min(size, maximum)) }
+      return Data(rest.prefix(min(size, maximum)))
+    }
+  }
+
+  @Test("a file is sent whole, with its length and its type")
+  func file() async throws {
+    let text = String(repeating: "0123456789", count: 100_000)
+    let url = try folder.write(text, to: "body.txt")
+
+    _ = try await send(.file(url, contentType: "text/plain")).value
+
+    let received = try #require(server.requests.first)
+    #expect(received.text == text)
+    #expect(received.values(for: "content-length") == ["1000000"])
+    #expect(received.values(for: "transfer-encoding") == [])
+    #expect(received.values(for: "expect") == [])
+    #expect(received.values(for: "content-type") == ["text/plain"])
+  }
+
+  @Test("a stream of a known length is sent with that length, in whatever pieces it comes")
+  func stream() async throws {
+    _ = try await send(.stream(length: 10) { Self.reader("0123456789") }).value
+
+    let received = try #require(server.requests.first)
+    #expect(received.text == "0123456789")
+    #expect(received.values(for: "content-length") == ["10"])
+    #expect(received.values(for: "transfer-encoding") == [])
+  }
+
+  @Test("a stream of an unknown length is sent in chunks, to its end")
+  func chunks() async throws {
+    _ = try await send(.stream { Self.reader("0123456789") }).value
+
+    let received = try #require(server.requests.first)
+    #expect(received.text == "0123456789")
+    #expect(received.values(for: "content-length") == [])
+    #expect(received.values(for: "transfer-encoding") == ["chunked"])
+  }
+
+  @Test("bodies of no bytes are sent as bodies of no bytes")
+  func noBytes() async throws {
+    let empty = try folder.write("", to: "empty")
+
+    for body in [HTTPBody.data(Data()), .file(empty), .stream(length: 0) { Self.reader("") }] {
+      _ = try await send(body).value
+    }
+
+    #expect(server.requests.map { $0.values(for: "content-length") } == [["0"], ["0"], ["0"]])
+  }
+
+  @Test("a stream that yields fewer or more bytes than it announced fails, and no server takes it for whole")
+  func wrongLength() async throws {
+    for text in ["012345678", "0123456789A"] {
+      #expect(try await send(.stream(length: 10) { Self.reader(text) }).outcome.code == .wrongBodyLength)
+    }
+    _ = await server.waitUntilAllClosed(count: 2).outcome
+    #expect(!server.record.hasRequest(to: "/upload"))
+  }
+
+  @Test("a file that is missing, or no file, fails before anything is sent")
+  func noFile() async throws {
+    #expect(try await send(.file(folder.file("missing"))).outcome.code == .unreadableBody)
+    #expect(try await send(.file(folder.url)).outcome.code == .unreadableBody)
+    #expect(server.connectionCount == 0)
+  }
+
+  /// The first bytes are on their way, and the rest is held back until the file was changed.
+  @Test(
+    "a file that shrinks or grows while it is sent fails, and no server takes it for whole",
+    arguments: [1_000_000, 30_000_000])
+  func changing(size: UInt64) async throws {
+    let url = try folder.write("", to: "body")
+    let file = try FileHandle(forWritingTo: url)
+    try file.truncate(atOffset: 20_000_000)
+    let gate = LoopbackGate()
+    server.on("/upload", beginning: .headComplete, [.stopReading, .hold(gate), .respond()])
+
+    let future = try send(.file(url))
+    _ = try await gate.waitForHolders().value
+    try file.truncate(atOffset: size)
+    gate.open()
+
+    #expect(await future.outcome.code == .wrongBodyLength)
+    #expect(!server.record.hasRequest(to: "/upload"))
+  }
+
+  @Test("a file that vanishes or changes its size before its turn comes fails")
+  func changesBeforeItsTurn() async throws {
+    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 1))
+    let gate = LoopbackGate()
+    server.on("/held", [.hold(gate), .respond()])
+    let first = loader.load(try HTTPRequest(server.url("/held")))
+    _ = try await gate.waitForHolders().value
+    let urls = [try folder.write("01234", to: "vanishes"), try folder.write("01234", to: "grows")]
+    let later = try urls.map { url in
+      var request = try HTTPRequest(.put, server.url("/upload"))
+      request.body = .file(url)
+      return loader.load(request)
+    }
+
+    try FileManager.default.removeItem(at: urls[0])
+    try Data("0123456".utf8).write(to: urls[1])
+    gate.open()
+
+    _ = try await first.value
+    #expect(await later[0].outcome.code == .unreadableBody)
+    #expect(await later[1].outcome.code == .wrongBodyLength)
+    #expect(!server.record.hasRequest(to: "/upload"))
+  }
+
+  @Test("what a stream throws fails the request, whether it is thrown when it is opened or in its middle")
+  func throwing() async throws {
+    struct Broken: Error {}
+    let opening = HTTPBody.stream(length: 10) { throw Broken() }
+    let reading = HTTPBody.stream {
+      var isFirst = true
+      return HTTPBodyReader { _ in
+        guard isFirst else { throw Broken() }
+        isFirst = false
+        return Data("01".utf8)
+      }
+    }
+
+    for body in [opening, reading] {
+      guard case .failure(let error as HTTPError) = try await send(body).outcome else {
+        Issue.record("no error")
+        continue
+      }
+      #expect(error.code == .unreadableBody)
+      #expect(error.underlying is Broken)
+    }
+    #expect(!server.record.hasRequest(to: "/upload"))
+  }
+
+  @Test("a stream is pulled as the peer takes it, and a cancelled one is pulled no more")
+  func pulled() async throws {
+    let gate = LoopbackGate()
+    let pulled = Locked(0)
+    server.on("/upload", beginning: .headComplete, [.stopReading, .hold(gate)])
+    let body = HTTPBody.stream(length: 1 << 30) {
+      HTTPBodyReader { maximum in
+        pulled.withLock { $0 += maximum }
+        return Data(count: maximum)
+      }
+    }
+    let future = try send(body)
+    _ = try await gate.waitForHolders().value
+
+    future.cancel()
+
+    #expect(await future.outcome.ending == .cancelled)
+    #expect(pulled.value < 1 << 27)
+  }
+
+  /// The platform sends a request again when the peer closes a connection that was used before without an answer.
+  @Test("a request that means the same twice is sent again with its whole body, where the body can be read again")
+  func replayed() async throws {
+    server.on("/upload", .respond(), .close, .respond(status: 201))
+    let opened = Locked(0)
+    let body = HTTPBody.stream(length: 10) {
+      opened.withLock { $0 += 1 }
+      return Self.reader("0123456789")
+    }
+    _ = try await send(.data(Data("warm".utf8))).value
+
+    let response = try await send(body).value
+
+    #expect(response.status == .created)
+    #expect(opened.value == 2)
+    #expect(server.requests.map(\.text) == ["warm", "0123456789", "0123456789"])
+  }
+
+  @Test("a request that cannot be sent twice is not: a POST, and a body that can be read once")
+  func notReplayed() async throws {
+    for (method, isReplayable, code) in [
+      (HTTPMethod.post, true, HTTPError.Code.connectionLost), (.put, false, .bodyNotReplayable),
+    ] {
+      server.on("/upload", .respond(), .close, .respond(status: 201))
+      let before = server.record.requestCount(to: "/upload")
+      _ = try await send(.data(Data("warm".utf8))).value
+
+      let body = HTTPBody.stream(length: 10, isReplayable: isReplayable) { Self.reader("0123456789") }
+      #expect(try await send(body, by: method).outcome.code == code)
+      #expect(server.record.requestCount(to: "/upload") == before + 2)
+    }
+  }
+
+  @Test("an answer that comes before the body was sent is the answer, or an error, and never a hang")
+  func earlyAnswer() async throws {
+    server.on("/upload", beginning: .headComplete, [.stopReading, .respond(status: 413), .close])
+
+    let outcome = try await send(.stream(length: 1 << 26) { HTTPBodyReader { Data(count: $0) } }).outcome
+
+    if case .success(let response) = outcome { #expect(response.status.code == 413) }
+    #expect(outcome.ending != .cancelled)
+  }
+}
