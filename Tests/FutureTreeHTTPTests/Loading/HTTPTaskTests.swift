@@ -70,6 +70,24 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .succeeded)
   }
 
+  @Test("a started task does not keep its loader")
+  func releases() {
+    weak var loader: MockLoader?
+    let task: HTTPTask
+    do {
+      let mock = MockLoader()
+      loader = mock
+      mock.answer()
+      task = mock.task(for: request)
+    }
+    #expect(loader != nil)
+
+    task.start()
+
+    #expect(loader == nil)
+    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
+  }
+
   // MARK: - Cancelling before the start
 
   static let options: [CancellationOptions] = [
