@@ -1,0 +1,92 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import GuideSupport
+import Synchronization
+import Testing
+
+/// The code of the article *Resetting*, word for word. `HTTPGuideTests` compares the two.
+@Suite("Guide: Resetting")
+struct ResettingGuideSnippets {
+  private let print = Transcript()
+  private let mock = MockLoader()
+
+  @Test("signing out")
+  func reset() {
+    let api: any HTTPLoader = ResetGuard() --> mock
+
+    // guide reset
+    api.reset().observe { outcome in
+      print("signed out: \(outcome.ending)")  // signed out: succeeded
+    }
+    // end
+
+    #expect(print.lines == ["signed out: succeeded"])
+  }
+
+  // guide generation
+  final class LatestResponse: HTTPLayer {
+    fileprivate let kept = Mutex((generation: 0, response: HTTPResponse?.none))
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      let generation = kept.withLock { $0.generation }
+      return next.load(request).map { response in
+        self.kept.withLock { if $0.generation == generation { $0.response = response } }
+        return response
+      }
+    }
+
+    func reset(next: any HTTPLoader) -> Future<Void> {
+      kept.withLock { $0 = ($0.generation + 1, nil) }
+      return next.reset()
+    }
+  }
+  // end
+
+  @Test("H6: a late answer of the time before a reset writes nothing")
+  func generation() {
+    let layer = LatestResponse()
+    let held = mock.hold("/old", whenCancelled: .ignore)
+    mock.on("/new", .status(.ok))
+    let api = layer --> mock
+    let old = api.load(anyRequest("/old"))
+
+    #expect(api.reset().text == "success")
+    held.answer()
+
+    #expect(old.text == "success" && layer.path == nil)
+    _ = api.load(anyRequest("/new"))
+    #expect(layer.path == "/new")
+  }
+
+  private struct Files: HTTPLayer {
+    let deleteFiles: @Sendable () -> Future<Void>
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+    // guide resets
+    func reset(next: any HTTPLoader) -> Future<Void> {
+      .resets([deleteFiles(), next.reset()])
+    }
+    // end
+  }
+
+  @Test("H6: each part of a reset runs even if the other fails, or its future is cancelled")
+  func resets() {
+    let end = HeldResets()
+    let api = Files { .failed(Oops(name: "disk full")) } --> end
+
+    let failed = api.reset()
+    end.endReset()
+    let left = api.reset()
+    left.cancel()
+
+    #expect([failed, left].map(\.text) == ["resetFailed: disk full", "cancelled"])
+    #expect(end.resetCount == 2)
+  }
+}
+
+extension ResettingGuideSnippets.LatestResponse {
+  /// The path of the response that is kept.
+  fileprivate var path: String? { kept.withLock { $0.response?.request.path } }
+}

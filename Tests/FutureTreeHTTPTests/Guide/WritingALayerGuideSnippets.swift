@@ -1,0 +1,93 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import GuideSupport
+import Testing
+
+/// What the layers of the article print to.
+private let print = Transcript()
+
+/// The code of the article *Writing a layer*, word for word. `HTTPGuideTests` compares the two.
+@Suite("Guide: Writing a layer", .serialized)
+struct WritingALayerGuideSnippets {
+  private let mock = MockLoader()
+  private let request = anyRequest("/feed")
+
+  private struct Teapot: Error {}
+
+  // guide pass
+  struct PassThrough: HTTPLayer {
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      print("→ \(request)")
+      let response = next.load(request)
+      response.observe { outcome in print("← \(outcome.ending)") }
+      return response
+    }
+  }
+  // end
+
+  // guide answer
+  struct RefuseTeapots: HTTPLayer {
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      next.load(request).onSuccess { response in
+        guard response.status.code != 418 else { throw Teapot() }
+        return response
+      }
+    }
+  }
+  // end
+
+  // guide hold
+  struct Slow: HTTPLayer {
+    let clock: any FutureClock
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      Future.after(.seconds(1), clock: clock).flatMap { next.load(request) }
+    }
+  }
+  // end
+
+  @Test("passing through: it says what passes, and is in nobody's way")
+  func passThrough() {
+    mock.answer()
+    let held = mock.hold()
+    let api = PassThrough() --> mock
+
+    let loads = [api.load(request), api.load(request)]
+    loads[1].cancel(.doNotForwardIfOthersWaiting)
+    held.complete(.cancelled)
+
+    #expect(
+      print.lines == [
+        "→ GET http://example.com/feed", "← succeeded", "→ GET http://example.com/feed", "← cancelled",
+      ])
+    #expect(loads.map(\.text) == ["success", "cancelled"] && api.reset().text == "success")
+  }
+
+  @Test("changing the answer: the body does not run for a load that was cancelled")
+  func changesAnswer() {
+    let api = RefuseTeapots() --> mock
+    mock.answer(status: HTTPStatus(418))
+    let held = mock.hold()
+    let loads = [api.load(request), api.load(request)]
+
+    loads[1].cancel()
+    held.answer(status: HTTPStatus(418))
+
+    #expect(loads.map(\.text) == ["Teapot()", "cancelled"])
+  }
+
+  @Test("holding a request back: a cancelled one does not go on")
+  func holdsBack() {
+    let clock = ManualClock()
+    let api = Slow(clock: clock) --> mock
+    mock.answer()
+    let loads = [api.load(request), api.load(request)]
+
+    loads[0].cancel()
+    #expect(loads.map(\.text) == ["cancelled", "pending"] && clock.timerCount == 1)
+    clock.advance(by: .seconds(1))
+
+    #expect(loads[1].text == "success" && mock.requests.count == 1)
+  }
+}
