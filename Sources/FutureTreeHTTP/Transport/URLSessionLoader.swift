@@ -70,7 +70,9 @@ public final class URLSessionLoader: HTTPLoader {
 
   /// Creates a loader with a session of its own.
   ///
-  /// - Parameter clock: Tells when a timeout has passed.
+  /// - Parameters:
+  ///   - configuration: What holds for all of its requests.
+  ///   - clock: Tells when a timeout has passed.
   public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
     self.configuration = configuration
     self.clock = clock
