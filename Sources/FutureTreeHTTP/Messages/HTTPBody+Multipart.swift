@@ -58,7 +58,7 @@ extension HTTPBody {
   /// Files are never loaded whole. Their sizes are taken now, so that `contentLength` is known; a file that has another
   /// size when it is sent fails the request with the code `wrongBodyLength`, and the body can be sent again while the files
   /// stay as they are. A form without files is put together in memory. The boundary is new for each body, and cannot be
-  /// guessed.
+  /// guessed. `URLSession` on Linux sends what is streamed in chunks, without its length.
   ///
   /// In the names of parts and files, quotes and line breaks are percent-encoded, as browsers do; so are backslashes and
   /// other control bytes, which some servers take for more than they are.

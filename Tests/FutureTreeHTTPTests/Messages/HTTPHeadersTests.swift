@@ -63,6 +63,7 @@ import Testing
     #expect(all.map(\.name) == ["B", "C"])
     all.removeAll { $0.value == "2" }
     #expect(all == (try headers(("C", "4"))))
+    #expect(try HTTPHeaders([]).isEmpty)
     #expect(HTTPHeaders(all.filter { $0.name == "X" }).isEmpty)
   }
 

@@ -1,3 +1,4 @@
+import FutureTree
 import FutureTreeHTTP
 import Testing
 
@@ -89,6 +90,22 @@ import Testing
     #expect(error.map { "\($0)" }?.contains("GET /users") == true)
     #expect(error.map { "\($0)" }?.contains("sentinel") == false)
     #expect(try HTTPRequest("http://a/b").path == "/b")
+  }
+
+  @Test("a transport refuses a request without a host, and a body whose type would split its head")
+  func transport() throws {
+    let loader = URLSessionLoader()
+    var split = try HTTPRequest(.post, "http://127.0.0.1:9/")
+    split.body = .data(.init(), contentType: "text/plain\r\nX-Injected: 1")
+
+    let outcomes = [try HTTPRequest(.get, path: "x"), split].map { loader.load($0).outcomeIfCompleted }
+
+    let codes = outcomes.map { outcome -> HTTPError.Code? in
+      guard case .failure(let error)? = outcome else { return nil }
+      return (error as? HTTPError)?.code
+    }
+    #expect(codes == [.missingHost, .invalidHeaderValue])
+    withExtendedLifetime(loader) {}
   }
 
   @Test("a path that would name a host, or lead out of the prefix, is refused")

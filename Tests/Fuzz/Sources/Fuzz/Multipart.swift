@@ -119,12 +119,22 @@ private func takeLine(_ rest: inout ArraySlice<UInt8>) -> String {
   return String(decoding: line, as: UTF8.self)
 }
 
+/// By bytes, because a quote with a combining mark behind it is one `Character`.
 private func names(in line: String) -> (name: String, fileName: String?) {
-  let front = "Content-Disposition: form-data; name=\""
-  let middle = "\"; filename=\""
-  check(line.hasPrefix(front) && line.hasSuffix("\""), "The names are written otherwise: \(line)")
-  let quoted = line.dropFirst(front.count).dropLast()
-  let texts = quoted.split(separator: middle, omittingEmptySubsequences: false)
-  check(texts.count <= 2 && !texts.contains { $0.contains("\"") || $0.contains("\\") }, "A quote is open: \(line)")
-  return (String(texts[0]), texts.count == 2 ? String(texts[1]) : nil)
+  var rest = Array(line.utf8)[...]
+  drop("Content-Disposition: form-data; name=\"".utf8, from: &rest)
+  let name = takeQuoted(&rest)
+  guard !rest.isEmpty else { return (name, nil) }
+  drop("; filename=\"".utf8, from: &rest)
+  let fileName = takeQuoted(&rest)
+  check(rest.isEmpty, "Something follows the names: \(line)")
+  return (name, fileName)
+}
+
+/// Up to the next quote; a backslash could mean that it is none.
+private func takeQuoted(_ rest: inout ArraySlice<UInt8>) -> String {
+  guard let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { fail("A quote is open.") }
+  defer { rest = rest[(end + 1)...] }
+  check(!rest[..<end].contains(UInt8(ascii: "\\")), "A backslash stands between quotes.")
+  return String(decoding: rest[..<end], as: UTF8.self)
 }
