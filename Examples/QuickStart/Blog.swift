@@ -35,7 +35,7 @@ struct Blog: Sendable {
   private func get<Value: Decodable & Sendable>(_ path: String) -> Future<Value> {
     do {
       return loader.load(try HTTPRequest(url + path)).named("GET \(path)")
-        .map { response in try JSONDecoder().decode(Value.self, from: response.body) }.named("decode")
+        .map { response in try JSONDecoder().decode(Value.self, from: try response.body) }.named("decode")
     } catch {
       return .failed(error)
     }

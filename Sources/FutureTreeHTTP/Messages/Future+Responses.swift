@@ -41,17 +41,18 @@ extension Future where Value == HTTPResponse {
   ///   - decoder: how keys, dates and data are read.
   ///   - executor: where it is decoded; by default where the answer arrived.
   /// - Returns: a future that fails with an `HTTPError` of the code `undecodableBody`, which says where in the body and
-  ///   not what is there, and whose `response` is the answer.
+  ///   not what is there, and whose `response` is the answer; or `bodyInFile`.
   @discardableResult
   public func decoded<Decoded: Decodable & Sendable>(
     as type: Decoded.Type = Decoded.self, using decoder: JSONDecoder = JSONDecoder(),
     on executor: FutureExecutor = .immediate
   ) -> Future<Decoded> {
     map(on: executor) { response in
+      let body = try response.body
       do {
-        return try decoder.decode(type, from: response.body)
+        return try decoder.decode(type, from: body)
       } catch {
-        throw HTTPError(undecodable: response, as: type, error)
+        throw HTTPError(undecodable: response, with: body, as: type, error)
       }
     }
   }
@@ -59,8 +60,8 @@ extension Future where Value == HTTPResponse {
 
 extension HTTPError {
   /// Says where a body is not what it was decoded as. What the decoder says itself may hold values.
-  fileprivate init(undecodable response: HTTPResponse, as type: Any.Type, _ error: any Error) {
-    let fault = DecodingFault(error, in: response.body).description
+  fileprivate init(undecodable response: HTTPResponse, with body: Data, as type: Any.Type, _ error: any Error) {
+    let fault = DecodingFault(error, in: body).description
     self.init(
       .undecodableBody, "The body of the answer to \(response.request) is no \(type): \(fault).", response: response,
       underlying: error)

@@ -84,11 +84,13 @@ extension HTTPError.Code {
   public static let transportFailed = HTTPError.Code("transportFailed")
 }
 
-// MARK: - Chains
+// MARK: - Chains and responses
 
 extension HTTPError.Code {
   /// The chain is being reset.
   public static let resetInProgress = HTTPError.Code("resetInProgress")
+  /// The body of a response is in a file, and not in memory.
+  public static let bodyInFile = HTTPError.Code("bodyInFile")
 }
 
 // MARK: - Answers that cannot be trusted

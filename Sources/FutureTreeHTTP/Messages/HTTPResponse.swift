@@ -28,14 +28,16 @@ public struct HTTPResponse: Sendable {
 
   /// The whole body, in memory; empty if there is none.
   ///
-  /// - Precondition: It was not delivered to a file: only requests that ask for `ResponseDelivery.file` have that, and
-  ///   `content` tells. A file is never taken for an empty body.
+  /// - Throws: `HTTPError` with the code `bodyInFile` if the request asked for `ResponseDelivery.file`: a file is never taken
+  ///   for an empty body. `content` tells where it is.
   public var body: Data {
-    switch content {
-    case .data(let data): return data
-    case .file(_, let size):
-      preconditionFailure(
-        "The \(size) bytes of the body were delivered to a file, as \(request) asked. Use `content` to find it.")
+    get throws(HTTPError) {
+      switch content {
+      case .data(let data): return data
+      case .file(_, let size):
+        throw HTTPError(
+          .bodyInFile, "The \(size) bytes of the body are in a file, as \(request) asked. Use `content` to find it.")
+      }
     }
   }
 

@@ -32,7 +32,7 @@ import Testing
       let error = try #require(failure(future))
       #expect(error.code == .unacceptableStatus)
       #expect(error.response?.status.code == code)
-      #expect(error.response?.body == Data("sentinel".utf8))
+      #expect(try error.response?.body == Data("sentinel".utf8))
       #expect(error.message == "GET http://example.com/?… was answered with the status \(code).")
     }
   }
@@ -74,7 +74,7 @@ import Testing
 
     #expect(error.code == .undecodableBody)
     #expect(error.message.contains(fault), "\(error.message)")
-    #expect(error.response?.body == Data(body.utf8))
+    #expect(try error.response?.body == Data(body.utf8))
     var dumped = "\(error)"
     dump(error, to: &dumped)
     #expect(!dumped.contains("sentinel"))

@@ -61,7 +61,7 @@ import Testing
 
     let response = try await load("/missing").value
 
-    #expect(response.body == Data("not here".utf8))
+    #expect(try response.body == Data("not here".utf8))
     #expect(folder.text(of: "body") == "old")
     #expect(folder.names == ["body"])
   }
@@ -165,11 +165,14 @@ import Testing
   }
 
   @Test("a file cannot be taken for an empty body")
-  func noEmptyBody() async {
-    await #expect(processExitsWith: .failure) {
-      let url = URL(fileURLWithPath: "/film")
-      _ = HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, content: .file(url, size: 3)).body
-    }
+  func noEmptyBody() throws {
+    let url = URL(fileURLWithPath: "/film")
+    let response = HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, content: .file(url, size: 3))
+
+    let error = #expect(throws: HTTPError.self) { try response.body }
+
+    #expect(error?.code == .bodyInFile)
+    #expect(Future.succeeded(response).decoded(as: Int.self).text == "bodyInFile")
   }
 
   @Test("what is printed of a file has its size and not its path")
