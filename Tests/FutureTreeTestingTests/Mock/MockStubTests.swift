@@ -43,7 +43,8 @@ import Testing
     let json = try await load("/json").value
     let text = try await load("/text").value
 
-    #expect((json.status, json.headers["Content-Type"], try json.body) == (.created, "application/json", Data("[1]".utf8)))
+    #expect(
+      (json.status, json.headers["Content-Type"], try json.body) == (.created, "application/json", Data("[1]".utf8)))
     #expect(text.headers["Content-Type"] == "text/plain; charset=utf-8")
     #expect(try await load("/make").value.body == Data("/make".utf8))
     #expect(throws: HTTPError.self) { try load("/fail").outcomeIfCompleted?.get() }
