@@ -1,0 +1,73 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+/// Debug builds assert besides that no lock is held while somebody else is called: see `LockRule`.
+@Suite("H1: every load completes once, and nobody is called under a lock")
+struct H01OneCompletionTests {
+  private let mock = MockLoader()
+  private let calls = Locked(0)
+
+  private func chain(_ end: any HTTPLoader) -> any HTTPLoader {
+    ResetGuard() --> Autocancel() --> Route(.when({ $0.path == "/a" }, Autocancel()))
+      --> ModifyRequest { request in Future.succeeded(request) } --> end
+  }
+
+  @Test(
+    "whatever the end of the chain does, the load completes once",
+    arguments: [Completion<HTTPResponse>.cancelled, .failure(Oops()), .completeUsing(.failed(Oops()))])
+  func once(completion: Completion<HTTPResponse>) {
+    let held = mock.hold()
+    let load = chain(mock).load(anyRequest("/a"))
+    load.observe { _ in calls.withLock { $0 += 1 } }
+
+    load.cancel()
+    let isFirst = [held.complete(completion), held.answer(), held.complete(.cancelled)]
+
+    #expect(isFirst == [true, false, false] && calls.value == 1 && load.isCompleted)
+  }
+
+  @Test("a promise that the end of a chain drops fails the load")
+  func dropped() {
+    struct Forgetful: HTTPLoader {
+      func load(_ request: HTTPRequest) -> Future<HTTPResponse> { Promise<HTTPResponse>().future }
+      func reset() -> Future<Void> { Promise<Void>().future }
+    }
+    let api = chain(Forgetful())
+
+    let load = api.load(anyRequest())
+
+    #expect(load.outcomeIfCompleted?.ending == .failed)
+    #expect(api.reset().outcomeIfCompleted?.ending == .failed)
+    #expect(api.load(anyRequest()).text != "resetInProgress")
+  }
+
+  @Test("every call is legal inside every callback: loads, cancels and resets")
+  func reentrant() {
+    let api = Locked<(any HTTPLoader)?>(nil)
+    let again = Locked(3)
+    let modify = ModifyRequest { [calls] request in
+      calls.withLock { $0 += 1 }
+      let goesOn = again.withLock { left in
+        left -= 1
+        return left > 0
+      }
+      guard goesOn else { return request }
+      api.value?.load(request).cancel()
+      api.value?.reset().cancel()
+      return request
+    }
+    api.value = (ResetGuard() --> Autocancel() --> modify --> mock)
+    for _ in 0..<3 { mock.answer() }
+
+    let load = api.value!.load(anyRequest())
+    load.observe { _ in
+      _ = api.value?.reset()
+      _ = api.value?.load(anyRequest())
+    }
+
+    #expect(load.isCompleted && calls.value >= 2)
+    api.value = nil
+  }
+}

@@ -1,0 +1,114 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+/// The chain that the documentation shows, with a pause at each of its steps.
+@Suite("H2: the holder completes")
+struct H02HolderCompletesTests {
+  private let clock = ManualClock()
+  private let end = HeldResets()
+  private let server = try! ServerEnvironment(host: "example.com", pathPrefix: "/v1")
+
+  /// Where a pause may stand: before the guard is 0, before the end is 4.
+  private static let steps = 0...4
+  private static let options: [CancellationOptions] = [[], .doNotForwardIfOthersWaiting, .forceImmediately]
+
+  private func chain(with pause: any HTTPLayer, at step: Int) -> any HTTPLoader {
+    let layers: [any HTTPLayer] = [
+      ResetGuard(), Autocancel(clock: clock), ApplyEnvironment(server),
+      ModifyRequest { request in
+        var request = request
+        try request.setHeader("X-Seen", "1")
+        return request
+      },
+    ]
+    let all = Array(layers[..<step]) + [pause] + Array(layers[step...])
+    return all.reversed().reduce(end as any HTTPLoader) { next, layer in layer.before(next) }
+  }
+
+  /// Nothing is left: a reset has nobody to wait for, no timer runs, and the chain works.
+  private func expectNothingLeft(_ api: any HTTPLoader, _ pause: () -> Int, goOn: () -> Void) {
+    let reset = api.reset()
+    #expect(end.resetCount == 1)
+    end.endReset()
+    #expect(reset.text == "success" && clock.timerCount == 0 && pause() == 0)
+    #expect(end.mock.pendingCount == 0)
+
+    end.mock.answer()
+    let load = api.load(try! HTTPRequest(.get, path: "after"))
+    goOn()
+    #expect(load.text == "success")
+  }
+
+  @Test("a request that is held at any step goes no further", arguments: steps, options)
+  func request(step: Int, options: CancellationOptions) throws {
+    let pause = Pause()
+    let api = chain(with: pause, at: step)
+    let calls = Locked(0)
+    let load = api.load(try HTTPRequest(.get, path: "users/1"))
+    load.observe { _ in calls.withLock { $0 += 1 } }
+    #expect(pause.count == 1)
+
+    load.cancel(options)
+    pause.goOn()
+
+    #expect(load.text == "cancelled" && calls.value == 1)
+    #expect(end.mock.requests.isEmpty)
+    expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
+  }
+
+  @Test("an answer that is held at any step goes no further", arguments: steps, options)
+  func answer(step: Int, options: CancellationOptions) throws {
+    let pause = AnswerPause()
+    let api = chain(with: pause, at: step)
+    let calls = Locked(0)
+    end.mock.answer()
+    let load = api.load(try HTTPRequest(.get, path: "users/1"))
+    load.observe { _ in calls.withLock { $0 += 1 } }
+    #expect(pause.count == 1)
+
+    load.cancel(options)
+    pause.goOn()
+
+    #expect(load.text == "cancelled" && calls.value == 1)
+    #expect(end.mock.requests.count == 1)
+    expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
+  }
+
+  @Test("a request that the transport has is the transport's to complete", arguments: options)
+  func transport(options: CancellationOptions) throws {
+    let pause = Pause()
+    let api = chain(with: pause, at: 4)
+    let held = end.mock.hold()
+    let load = api.load(try HTTPRequest(.get, path: "users/1"))
+    pause.goOn()
+
+    load.cancel(options)
+    #expect(load.text == (options.contains(.forceImmediately) ? "cancelled" : "pending"))
+    #expect(held.cancelRequest?.options == options.subtracting(.forceImmediately))
+    held.complete(.cancelled)
+
+    #expect(load.text == "cancelled")
+    expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
+  }
+
+  @Test("doNotForwardRequest lets the load go on, and nothing is left when it has ended", arguments: steps)
+  func doNotForward(step: Int) throws {
+    let pause = Pause()
+    let api = chain(with: pause, at: step)
+    let load = api.load(try HTTPRequest(.get, path: "users/1"))
+
+    load.cancel(.doNotForwardRequest)
+    #expect(load.text == "cancelled")
+    end.mock.answer()
+    pause.goOn()
+
+    expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
+  }
+}
+
+extension HTTPLayer {
+  /// The layer before a loader, for chains that are put together in a loop.
+  fileprivate func before(_ next: any HTTPLoader) -> any HTTPLoader { self --> next }
+}

@@ -1,0 +1,77 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H3: known from the outer end to the transport before any handler runs")
+struct H03KnownBeforeHandlersTests {
+  /// Notes the future of each load, and when it ends.
+  private struct Noting: HTTPLayer {
+    let name: String
+    let futures: Locked<[Future<HTTPResponse>]>
+    let log: Log
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      let future = next.load(request).ensure { log("\(name) ends") }
+      futures.withLock { $0.append(future) }
+      return future
+    }
+  }
+
+  /// The transport, which looks at the layers when it is asked.
+  private struct Transport: HTTPLoader {
+    let futures: Locked<[Future<HTTPResponse>]>
+    let log: Log
+    let completion: Completion<HTTPResponse>
+
+    func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+      let promise = Promise<HTTPResponse>()
+      promise.onRequestCancel { _ in
+        let know = futures.value.map { $0.cancelRequest != nil }
+        log("the transport is asked; layers know: \(know)")
+        return .complete(completion)
+      }
+      promise.future.observe { _ in withExtendedLifetime(promise) {} }
+      return promise.future
+    }
+
+    func reset() -> Future<Void> { .succeeded(()) }
+  }
+
+  @Test(
+    "all layers know before the transport hears; then they end from the transport outwards",
+    arguments: [Completion<HTTPResponse>.cancelled, .failure(Oops())])
+  func order(completion: Completion<HTTPResponse>) {
+    let (log, futures) = (Log(), Locked<[Future<HTTPResponse>]>([]))
+    let layers = ["outer", "middle", "inner"].map { Noting(name: $0, futures: futures, log: log) }
+    let api =
+      layers[0] --> Autocancel() --> layers[1] --> layers[2]
+      --> Transport(futures: futures, log: log, completion: completion)
+
+    let load = api.load(anyRequest())
+    load.cancel()
+
+    #expect(
+      log.entries == [
+        "the transport is asked; layers know: [true, true, true]", "inner ends", "middle ends", "outer ends",
+      ])
+    #expect(load.isCompleted)
+  }
+
+  @Test("a layer that tries again does not take the cancellation for a failure")
+  func noRetry() {
+    struct Again: HTTPLayer {
+      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+        next.load(request).recover { _ in next.load(request) }
+      }
+    }
+    let mock = MockLoader()
+    let held = mock.hold()
+    let load = (Again() --> mock).load(anyRequest())
+
+    load.cancel()
+    held.complete(.failure(HTTPError(.connectionLost, "the transport reports a cancellation like this")))
+
+    #expect(load.text == "connectionLost" && mock.requests.count == 1)
+  }
+}

@@ -1,0 +1,138 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H6: a reset refuses, drains and wipes")
+struct H06ResetTests {
+  private let log = Log()
+  private let clock = ManualClock()
+  private let end: HeldResets
+
+  init() {
+    end = HeldResets(log)
+  }
+
+  private func wiping(_ name: String, error: Oops? = nil) -> Wiping {
+    Wiping(log: log, name: name, error: error)
+  }
+
+  @Test("in that order: nothing is wiped while a load is under way, and no load is let in")
+  func order() {
+    let api = ResetGuard() --> Autocancel(clock: clock) --> wiping("store") --> end
+    let held = end.mock.hold()
+    let load = api.load(anyRequest())
+
+    let reset = api.reset()
+    let refused = api.load(anyRequest())
+    #expect(log.entries == ["end loads"] && refused.text == "resetInProgress")
+    load.observe { _ in log("the load ends") }
+    held.complete(.cancelled)
+
+    #expect(log.entries == ["end loads", "the load ends", "store wipes", "end resets"])
+    #expect(reset.text == "pending" && api.load(anyRequest()).text == "resetInProgress")
+    end.endReset()
+    end.mock.answer()
+    #expect(reset.text == "success" && api.load(anyRequest()).text == "success")
+  }
+
+  @Test("every layer is reset even if one fails, and all failures are told")
+  func failures() {
+    let api =
+      ResetGuard() --> wiping("a", error: Oops(name: "a")) --> wiping("b") --> wiping("c", error: Oops(name: "c"))
+      --> end
+
+    let reset = api.reset()
+    end.endReset(0, .failure(Oops(name: "end")))
+
+    #expect(log.entries == ["a wipes", "b wipes", "c wipes", "end resets"])
+    #expect(reset.text == "resetFailed: a, c, end")
+    end.mock.answer()
+    #expect(api.load(anyRequest()).text == "success")
+  }
+
+  @Test("resets that overlap join the running one")
+  func overlap() {
+    let api = ResetGuard() --> Autocancel(clock: clock) --> end
+    let held = end.mock.hold()
+    let load = api.load(anyRequest())
+
+    let resets = [api.reset(), api.reset()]
+    held.complete(.cancelled)
+    let third = api.reset()
+    end.endReset()
+
+    #expect((resets + [third]).map(\.text) == ["success", "success", "success"])
+    #expect(end.resetCount == 1 && load.text == "cancelled")
+  }
+
+  @Test("without a guard a reset wipes and refuses nothing")
+  func withoutGuard() {
+    let api = Autocancel(clock: clock) --> wiping("store") --> end
+    let reset = api.reset()
+    end.mock.answer()
+
+    #expect(api.load(anyRequest()).text == "success")
+    #expect(log.entries == ["store wipes", "end resets", "end loads"])
+    end.endReset()
+    #expect(reset.text == "success")
+  }
+
+  @Test("without Autocancel it waits and cancels nothing")
+  func withoutAutocancel() {
+    let api = ResetGuard() --> wiping("store") --> end
+    let held = end.mock.hold()
+    let load = api.load(anyRequest())
+
+    let reset = api.reset()
+    end.endReset()
+    #expect(reset.text == "pending" && held.cancelRequest == nil)
+    held.answer()
+
+    #expect(load.text == "success" && reset.text == "success")
+  }
+
+  @Test("a layer that stands in two chains drains the loads of both")
+  func twoChains() {
+    let (guardLayer, autocancel) = (ResetGuard(), Autocancel(clock: clock))
+    let other = HeldResets(log, "other")
+    let chains = [guardLayer --> autocancel --> end, guardLayer --> autocancel --> other]
+    let held = [end.mock.hold(), other.mock.hold()]
+    let loads = chains.map { $0.load(anyRequest()) }
+
+    let reset = chains[0].reset()
+    #expect(chains.map { $0.load(anyRequest()).text } == ["resetInProgress", "resetInProgress"])
+    for answer in held { answer.complete(.cancelled) }
+    end.endReset()
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
+    #expect(other.resetCount == 0)
+  }
+
+  @Test("a load that is admitted while a reset begins is refused or drained, in every order", .timeLimit(.minutes(10)))
+  func everyOrder() async {
+    for _ in 0..<300 {
+      let mock = MockLoader()
+      let api = ResetGuard() --> Autocancel(clock: clock) --> mock
+      mock.onOthers(.hold(whenCancelled: .complete))
+
+      let (load, reset) = await bothAtOnce({ api.load(anyRequest()) }, { api.reset() })
+      #expect(await reset.outcome.text == "success")
+
+      // Refused, drained, or let in when the reset had ended: then it is the only one that is left.
+      #expect(["cancelled", "resetInProgress", "pending"].contains(load.text))
+      #expect(mock.pendingCount == (load.isCompleted ? 0 : 1))
+      load.cancel()
+      #expect(load.isCompleted && mock.pendingCount == 0)
+    }
+  }
+
+  /// Runs two bodies on threads of the pool, as close together as it can.
+  private func bothAtOnce<First: Sendable, Second: Sendable>(
+    _ first: @escaping @Sendable () -> First, _ second: @escaping @Sendable () -> Second
+  ) async -> (First, Second) {
+    async let one = Task.detached { first() }.value
+    async let other = Task.detached { second() }.value
+    return await (one, other)
+  }
+}

@@ -1,0 +1,48 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H7: a request value loaded twice is two executions")
+struct H07TwoExecutionsTests {
+  private let mock = MockLoader()
+  private let request = anyRequest("/twice")
+
+  @Test("cancelling one leaves the other")
+  func cancelled() {
+    let held = [mock.hold(), mock.hold()]
+    let api = ResetGuard() --> Autocancel() --> mock
+    let loads = [api.load(request), api.load(request)]
+
+    loads[0].cancel()
+    held[0].complete(.cancelled)
+    held[1].answer()
+
+    #expect(loads.map(\.text) == ["cancelled", "success"])
+  }
+
+  @Test("a reset cancels both")
+  func reset() {
+    let held = [mock.hold(whenCancelled: .complete), mock.hold(whenCancelled: .complete)]
+    let api = ResetGuard() --> Autocancel() --> mock
+    let loads = [api.load(request), api.load(request)]
+
+    let reset = api.reset()
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("two tasks of one request have two ids, and one can be cancelled")
+  func tasks() {
+    let held = mock.hold()
+    let tasks = [mock.task(for: request), mock.task(for: request)]
+
+    tasks[0].cancel()
+    for task in tasks { task.start() }
+    held.answer()
+
+    #expect(tasks[0].id != tasks[1].id)
+    #expect(tasks.map(\.future.text) == ["cancelled", "success"] && mock.requests.count == 1)
+  }
+}

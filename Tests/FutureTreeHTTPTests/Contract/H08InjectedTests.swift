@@ -1,0 +1,39 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H8: time and randomness are injected")
+struct H08InjectedTests {
+  @Test("no file of the module reads a clock, sleeps or rolls dice of its own")
+  func sources() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/FutureTreeHTTP")
+    let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+      .compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+    let forbidden = ["Date()", "Date.now", "DispatchTime", "asyncAfter", "Task.sleep", "ContinuousClock", "UUID("]
+
+    var found: [String] = []
+    for file in files {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      found += forbidden.filter(text.contains).map { "\(file.lastPathComponent): \($0)" }
+    }
+
+    #expect(files.count > 20 && found == [])
+  }
+
+  @Test("the drain timeout of a reset is the clock's")
+  func drainTimeout() {
+    let clock = ManualClock()
+    let mock = MockLoader()
+    let api = Autocancel(drainTimeout: .seconds(60), clock: clock) --> mock
+    let held = mock.hold(whenCancelled: .ignore)
+    let load = api.load(anyRequest())
+    _ = api.reset()
+
+    clock.advance(by: .seconds(60))
+
+    #expect(load.text == "cancelled" && clock.timerCount == 0)
+    withExtendedLifetime(held) {}
+  }
+}

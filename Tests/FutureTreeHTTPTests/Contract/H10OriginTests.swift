@@ -1,0 +1,32 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H10: one request a load, and credentials never cross an origin", .timeLimit(.minutes(10)))
+struct H10OriginTests {
+  @Test("a redirect to another origin is the answer; nothing is sent there", arguments: [301, 302, 303, 307, 308])
+  func redirect(status: Int) async throws {
+    let (server, other) = (try Loopback.server(), try Loopback.server())
+    server.on("/", .respond(status: status, headers: [("Location", other.url("/"))]))
+    var request = try HTTPRequest(server.url("/"))
+    try request.setHeader("Authorization", "Bearer secret")
+
+    let response = try await URLSessionLoader().load(request).value
+
+    #expect(response.status.code == status)
+    #expect(server.record.requests.count == 1 && other.record.requests.isEmpty)
+  }
+
+  @Test("an environment gives its headers and its query to no other origin")
+  func environment() throws {
+    let mock = MockLoader()
+    mock.answer()
+    let server = try ServerEnvironment(
+      host: "example.com", headers: [("Authorization", "secret")], query: [("key", "secret")])
+
+    let load = (ApplyEnvironment(server) --> mock).load(try HTTPRequest("http://example.com/a"))
+
+    #expect(load.text == "success" && mock.requests[0].headers.isEmpty && mock.requests[0].query == nil)
+  }
+}

@@ -1,0 +1,36 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H12: a body is whole, or an error", .timeLimit(.minutes(10)))
+struct H12WholeBodiesTests {
+  /// What a server sends, and the error that it is.
+  struct Answer: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let text: String
+    let code: HTTPError.Code
+
+    init(_ testDescription: String, _ text: String, _ code: HTTPError.Code) {
+      (self.testDescription, self.text, self.code) = (testDescription, "HTTP/1.1 200 OK\r\n\(text)", code)
+    }
+  }
+
+  @Test(
+    "what is cut, too long, ambiguous or encoded is an error, and never a shorter success",
+    arguments: [
+      Answer("cut", "Content-Length: 10\r\n\r\n01234", .truncatedBody),
+      Answer("cut between chunks", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", .truncatedBody),
+      Answer("too long, as it says", "Content-Length: 11\r\n\r\n0123456789A", .bodyTooLarge),
+      Answer("too long, in chunks", "Transfer-Encoding: chunked\r\n\r\nB\r\n0123456789A\r\n0\r\n\r\n", .bodyTooLarge),
+      Answer("encoded", "Content-Encoding: br\r\nContent-Length: 2\r\n\r\nok", .encodedBody),
+    ])
+  func whole(answer: Answer) async throws {
+    let server = try Loopback.server()
+    server.on("/", [.send(answer.text), .close])
+
+    let outcome = try await URLSessionLoader(.init(maximumBodySize: 10)).load(HTTPRequest(server.url("/"))).outcome
+
+    #expect(outcome.text == "\(answer.code)")
+  }
+}
