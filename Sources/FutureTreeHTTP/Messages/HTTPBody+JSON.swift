@@ -7,7 +7,9 @@ extension HTTPBody {
   /// request.body = try .json(comment)
   /// ```
   ///
-  /// - Parameter encoder: how keys, dates and data are written.
+  /// - Parameters:
+  ///   - value: what is encoded.
+  ///   - encoder: how keys, dates and data are written.
   /// - Throws: `HTTPError` with the code `unencodableBody`, which says where in the value, and not what is there.
   /// - Complexity: O(size of the value); it is encoded at once, on this thread.
   public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) throws(HTTPError) -> HTTPBody {

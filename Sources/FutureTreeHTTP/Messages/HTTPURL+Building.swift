@@ -9,8 +9,10 @@ extension HTTPURL {
   /// A segment is one segment, whatever is in it: a slash in it is encoded. An empty last one ends the path with a slash.
   ///
   /// - Parameters:
+  ///   - scheme: how the connection is made.
   ///   - host: a name, four decimal bytes, or an IPv6 address in brackets; nothing in it is encoded.
   ///   - port: nil for the scheme's own.
+  ///   - segments: the segments of the path, in order.
   ///   - query: names and values in order; a name without a value stands without `=`.
   /// - Throws: `HTTPError` with the code `invalidURL`, which says which part and why. Segments `.` and `..` are refused:
   ///   they would lead elsewhere, and encoded they are the same to many servers.

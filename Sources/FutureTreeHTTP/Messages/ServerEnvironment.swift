@@ -14,6 +14,9 @@ public struct ServerEnvironment: Sendable {
   public let query: [(String, String?)]
 
   /// - Parameters:
+  ///   - scheme: how connections are made.
+  ///   - host: a name, four decimal bytes, or an IPv6 address in brackets.
+  ///   - port: nil for the scheme's own.
   ///   - pathPrefix: stands before relative paths, with or without slashes at its ends, percent-encoded.
   ///   - headers: names and values, for requests that do not set these names.
   ///   - query: names and values, which are percent-encoded, for requests that do not have these names.
