@@ -14,6 +14,7 @@ public protocol HTTPLoader: Sendable {
   func load(_ request: HTTPRequest) -> Future<HTTPResponse>
 
   /// Cancels what is being loaded, waits for it, and forgets what was kept. The loader is usable afterwards.
+  @discardableResult
   func reset() -> Future<Void>
 }
 
@@ -37,6 +38,7 @@ public protocol HTTPLayer: Sendable {
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse>
 
   /// Forgets what this layer keeps, and resets what comes after it.
+  @discardableResult
   func reset(next: any HTTPLoader) -> Future<Void>
 }
 

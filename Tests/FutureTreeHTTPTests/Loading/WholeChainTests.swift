@@ -1,0 +1,87 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("A whole chain on sockets", .timeLimit(.minutes(10)))
+struct WholeChainTests {
+  private struct User: Codable, Equatable {
+    let name: String
+  }
+
+  private let server: LoopbackServer
+  private let api: any HTTPLoader
+
+  init() throws {
+    server = try Loopback.server()
+    let host = try ServerEnvironment(
+      scheme: .http, host: "127.0.0.1", port: HTTPURL(server.url("/")).port, pathPrefix: "/v1",
+      headers: [("X-Team", "blue")])
+    api =
+      (ResetGuard() --> Autocancel() --> ApplyEnvironment(host)
+        --> ModifyRequest { request in
+          var request = request
+          try request.setHeader("Accept", "application/json")
+          return request
+        } --> URLSessionLoader())
+  }
+
+  @Test("a value goes out as JSON and comes back as one")
+  func json() async throws {
+    server.on("/v1/users", .respond(status: 201, body: #"{"name": "Ada"}"#))
+    var request = try HTTPRequest(.post, path: "users")
+    request.body = try .json(User(name: "Ada"))
+
+    let user = try await api.load(request).validated().decoded(as: User.self).value
+
+    let received = try #require(server.record.requests.first)
+    #expect(user == User(name: "Ada"))
+    #expect(received.path == "/v1/users" && received.text == #"{"name":"Ada"}"#)
+    #expect(
+      ["X-Team", "Accept", "Content-Type"].flatMap { received.values(for: $0) }
+        == ["blue", "application/json", "application/json"])
+  }
+
+  @Test("a form with a file goes out as it was announced")
+  func multipart() async throws {
+    server.on("/v1/files", .respond(body: "ok"))
+    let file = try TemporaryFile(String(repeating: "x", count: 100_000))
+    var request = try HTTPRequest(.post, path: "files")
+    request.body = try .multipart([.text("title", "film"), .file("film", file.url)])
+    let length = try #require(request.body.contentLength)
+
+    #expect(await api.load(request).outcome.text == "success")
+
+    let received = try #require(server.record.requests.first)
+    #expect(received.body.count == length && received.values(for: "Content-Length") == ["\(length)"])
+  }
+
+  @Test("a reset closes what is on the wire, refuses what comes meanwhile, and leaves the chain usable")
+  func reset() async throws {
+    server.on("/v1/stall", .stall)
+    server.on("/v1/ok", .respond(body: "ok"))
+    let stalled = try (0..<3).map { _ in api.load(try HTTPRequest(.get, path: "stall")) }
+    _ = try await server.waitUntil { $0.requests.count == 3 }.value
+
+    let reset = api.reset()
+    let refused = api.load(try HTTPRequest(.get, path: "ok"))
+
+    #expect(await reset.outcome.text == "success")
+    for load in stalled { #expect(await load.outcome.text == "cancelled") }
+    // It may have ended before the load came: then that is one of the time after.
+    #expect(["resetInProgress", "success"].contains(await refused.outcome.text))
+    #expect(await api.load(try HTTPRequest(.get, path: "ok")).outcome.text == "success")
+    _ = try await server.waitUntil { $0.abandonedPaths.count == 3 }.value
+  }
+
+  @Test("a task tells how far its load has come")
+  func task() async throws {
+    server.on("/v1/film", .respond(body: String(repeating: "x", count: 10_000)))
+    let task = api.task(for: try HTTPRequest(.get, path: "film"))
+
+    #expect(await task.start().outcome.text == "success")
+
+    #expect(task.progress.received == HTTPProgress.Part(completed: 10_000, total: 10_000))
+  }
+}
