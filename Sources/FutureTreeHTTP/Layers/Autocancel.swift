@@ -55,7 +55,11 @@ public final class Autocancel: HTTPLayer {
       _ = self.loads.withLock { $0.live.removeValue(forKey: number) }
     }
     if promise.cancelRequest == nil {
-      promise.complete(.completeUsing(next.load(request)))
+      let load = next.load(request)
+      if !promise.complete(.completeUsing(load)) {
+        // A reset has forced it meanwhile: what it would have waited for gets the request, without the force (law 5).
+        load.cancel(reason: promise.cancelRequest?.reason)
+      }
     } else {
       promise.complete(.cancelled)
     }

@@ -181,6 +181,26 @@ struct AutocancelTests {
     withExtendedLifetime(reset) {}
   }
 
+  @Test("a load that a reset forces while it goes in is cancelled behind that")
+  func forcedWhileGoingIn() {
+    let chain = Locked<(any HTTPLoader)?>(nil)
+    let reset = Locked<Future<Void>?>(nil)
+    let api =
+      Autocancel(drainTimeout: .zero, clock: clock)
+      --> ModifyRequest { [clock] request in
+        reset.value = chain.value?.reset()
+        clock.advance(by: .zero)
+        return request
+      } --> end
+    chain.value = api
+    let held = end.mock.hold()
+
+    let load = api.load(anyRequest())
+
+    #expect(load.text == "cancelled" && held.cancelRequest?.options == [])
+    chain.value = nil
+  }
+
   @Test(
     "who cancels a reset stops waiting; the reset goes on to its end",
     arguments: [[], .forceImmediately] as [CancellationOptions])
