@@ -182,7 +182,9 @@ extension MockLoader {
     let promise = Promise<HTTPResponse>()
     let timer = delay.clock.schedule(after: delay.duration) { [self] in
       guard promise.cancelRequest == nil else { return }
-      promise.complete(.completeUsing(begin(answer, request, of: stub)))
+      let begun = begin(answer, request, of: stub)
+      // A request that came meanwhile has ended the load: what it would have waited for gets it.
+      if !promise.complete(.completeUsing(begun)) { begun.cancel(reason: promise.cancelRequest?.reason) }
     }
     promise.onRequestCancel { [weak self] received in
       self?.record(received, request)

@@ -9,7 +9,8 @@ import FutureTree
 ///
 /// **Reset.** Each load that it let through is cancelled, as by `cancel()`, and awaited; only then the next loader is reset,
 /// so that nothing of the time before comes to a loader that has been wiped. A load that has not ended when `drainTimeout`
-/// has passed is cancelled again, with `forceImmediately`. A success that was faster stays one. Loads that come during the
+/// has passed is cancelled again, with `forceImmediately`. A success that was faster stays one. A load whose caller has forced its
+/// end, or let go of it, counts until the next loader is done with it. Loads that come during the
 /// reset are not part of it: a `ResetGuard` before this layer refuses them.
 ///
 /// **Cancellation.** It holds nothing back: a request to cancel goes to the loader that has the load. A load that a reset
@@ -43,7 +44,8 @@ public final class Autocancel: HTTPLayer {
 
   /// Loads, and remembers it until it has ended.
   ///
-  /// - Returns: a future that takes the outcome of `next`.
+  /// - Returns: a future that takes the outcome of `next`. It is not the one that a reset cancels and awaits: who marks it
+  ///   as `shared()`, forces it or lets go of it does not hide the load from a reset.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let promise = Promise<HTTPResponse>()
     let future = promise.future.named("autocancel")
@@ -53,11 +55,15 @@ public final class Autocancel: HTTPLayer {
       _ = self.loads.withLock { $0.live.removeValue(forKey: number) }
     }
     if promise.cancelRequest == nil {
-      promise.complete(.completeUsing(next.load(request)))
+      let load = next.load(request)
+      if !promise.complete(.completeUsing(load)) {
+        // A reset has forced it meanwhile: what it would have waited for gets the request, without the force (law 5).
+        load.cancel(reason: promise.cancelRequest?.reason)
+      }
     } else {
       promise.complete(.cancelled)
     }
-    return future
+    return future.ensure {}
   }
 
   /// Cancels what is under way, waits for it, and resets `next`.

@@ -66,6 +66,11 @@ public struct Route: HTTPLayer {
 
   /// Resets every branch, and what they share once.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    SharedReset.run(branches.map { $0.way.loader(before: next) } + [next])
+    SharedReset.run(before: next) { ways(before: $0) + [$0] }
+  }
+
+  /// The chains of the branches.
+  func ways(before next: any HTTPLoader) -> [any HTTPLoader] {
+    branches.map { $0.way.loader(before: next) }
   }
 }

@@ -9,23 +9,30 @@ final class SharedReset: Sendable {
     let promise = Promise<Void>()
   }
 
+  /// The loaders to which each chain leads. They are kept here so that their identities stay theirs.
+  private let reached: [[any HTTPLoader]]
   /// The chains that lead to each loader.
   private let users: [ObjectIdentifier: Set<Int>]
   private let meetings: Locked<[ObjectIdentifier: Meeting]>
+  /// The reset that this one is a part of. What others of its chains lead to as well is its to reset.
+  private let outer: Behind?
 
-  /// Resets all of them.
-  static func run(_ chains: [any HTTPLoader]) -> Future<Void> {
-    SharedReset(chains).run(chains)
+  /// Resets the chains that `makeChains` makes of a loader, which several of them may end with.
+  static func run(before next: any HTTPLoader, _ makeChains: (any HTTPLoader) -> [any HTTPLoader]) -> Future<Void> {
+    let outer = next as? Behind
+    let chains = makeChains(identified(outer?.loader ?? next))
+    return SharedReset(chains, outer).run(chains)
   }
 
-  private init(_ chains: [any HTTPLoader]) {
+  private init(_ chains: [any HTTPLoader], _ outer: Behind?) {
+    let reached = chains.map { SharedReset.reached(from: $0) }
     var users: [ObjectIdentifier: Set<Int>] = [:]
-    for (number, head) in chains.enumerated() {
-      for loader in sequence(first: head, next: { ($0 as? LayeredLoader)?.next }) {
-        if let id = SharedReset.identity(of: loader) { users[id, default: []].insert(number) }
-      }
+    for (number, loaders) in reached.enumerated() {
+      for id in loaders.compactMap({ SharedReset.identity(of: $0) }) { users[id, default: []].insert(number) }
     }
+    self.reached = reached
     self.users = users
+    self.outer = outer
     meetings = Locked(users.filter { $0.value.count > 1 }.mapValues { Meeting(missing: $0) })
   }
 
@@ -34,7 +41,7 @@ final class SharedReset: Sendable {
     let heads = chains.enumerated().map { number, head in
       let reset = reset(head, for: [number])
       // A layer that does not reset what comes behind it keeps nobody waiting.
-      reset.observe { _ in self.hasGone(number, shared: chains) }
+      reset.observe { _ in self.hasGone(number) }
       return reset
     }
     return .resets(heads + shared)
@@ -52,6 +59,9 @@ final class SharedReset: Sendable {
   }
 
   private func resetNow(_ loader: any HTTPLoader, for chains: Set<Int>) -> Future<Void> {
+    if let outer, let id = SharedReset.identity(of: loader), outer.shared.hasMeeting(at: id) {
+      return outer.shared.reset(loader, for: outer.chains)
+    }
     guard let link = loader as? LayeredLoader else { return loader.reset() }
     return link.layer.reset(next: Behind(loader: link.next, chains: chains, shared: self))
   }
@@ -66,11 +76,28 @@ final class SharedReset: Sendable {
   }
 
   /// A chain has ended, and does not get anywhere any more.
-  private func hasGone(_ number: Int, shared chains: [any HTTPLoader]) {
-    for loader in sequence(first: chains[number], next: { ($0 as? LayeredLoader)?.next }) {
+  private func hasGone(_ number: Int) {
+    for loader in reached[number] {
       guard let id = SharedReset.identity(of: loader), users[id, default: []].count > 1 else { continue }
       arrive([number], at: id, loader)
     }
+  }
+
+  private func hasMeeting(at id: ObjectIdentifier) -> Bool {
+    users[id, default: []].count > 1 || outer?.shared.hasMeeting(at: id) == true
+  }
+
+  /// The loaders to which a chain leads, through the branches of its routes as well.
+  private static func reached(from head: any HTTPLoader) -> [any HTTPLoader] {
+    var (found, seen, rest) = ([any HTTPLoader](), Set<ObjectIdentifier>(), [head])
+    while let loader = rest.popLast() {
+      if let id = identity(of: loader), !seen.insert(id).inserted { continue }
+      found.append(loader)
+      guard let link = loader as? LayeredLoader else { continue }
+      rest.append(link.next)
+      if let route = link.layer as? Route { rest += route.ways(before: link.next) }
+    }
+    return found
   }
 
   private static func identity(of loader: any HTTPLoader) -> ObjectIdentifier? {

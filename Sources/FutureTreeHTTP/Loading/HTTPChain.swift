@@ -51,12 +51,17 @@ final class LayeredLoader: HTTPLoader {
 
   init(_ layer: any HTTPLayer, before next: any HTTPLoader) {
     self.layer = layer
-    self.next = type(of: next) is any AnyObject.Type ? next : LoaderObject(next)
+    self.next = identified(next)
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { layer.load(request, next: next) }
 
   func reset() -> Future<Void> { layer.reset(next: next) }
+}
+
+/// The same loader, which can be told from others.
+func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
+  type(of: loader) is any AnyObject.Type ? loader : LoaderObject(loader)
 }
 
 /// A loader that is a value, with an identity.

@@ -79,10 +79,15 @@ extension HTTPTask {
       return future
     }
     let load = taken.load(reportingRequest)
-    guard !promise.complete(.completeUsing(load)), let asked = promise.cancelRequest else { return future }
-    // It was ended meanwhile: what it would have waited for gets the request, without the force (law 5).
-    guard !asked.options.contains(.doNotForwardRequest) else { return future }
-    load.cancel(asked.options.subtracting(.forceImmediately), reason: asked.reason)
+    let isSealed = promise.complete(.completeUsing(load))
+    guard let asked = promise.cancelRequest else { return future }
+    if asked.options.contains(.doNotForwardRequest) {
+      // It came too late for the handler and too early for the load: nobody has answered it (law 4).
+      if isSealed { promise.future.cancel([.doNotForwardRequest, .forceImmediately], reason: asked.reason) }
+    } else if !isSealed {
+      // It was ended meanwhile: what it would have waited for gets the request, without the force (law 5).
+      load.cancel(asked.options.subtracting(.forceImmediately), reason: asked.reason)
+    }
     return future
   }
 

@@ -145,6 +145,58 @@ struct AutocancelTests {
     #expect(reset.text == "success" && log.entries.last == "end resets")
   }
 
+  @Test("a load that its caller shares with others is cancelled by a reset all the same")
+  func sharedByItsCaller() {
+    let held = end.mock.hold()
+    let load = api.load(anyRequest()).shared()
+    let tokens = [load.cancelToken(), load.cancelToken()]
+
+    let reset = api.reset()
+    #expect(held.cancelRequest != nil)
+    held.complete(.cancelled)
+
+    #expect(load.text == "cancelled" && end.resetCount == 1)
+    withExtendedLifetime(tokens) {}
+    withExtendedLifetime(reset) {}
+  }
+
+  @Test(
+    "a load whose caller let go of it, or forced it, is cancelled and awaited by a reset, and does not go on later",
+    arguments: [.doNotForwardRequest, .forceImmediately] as [CancellationOptions])
+  func letGo(options: CancellationOptions) {
+    let source = Promise<HTTPRequest>()
+    let waiting = Autocancel(clock: clock) --> ModifyRequest { _ in source.future } --> end
+    let load = waiting.load(anyRequest())
+    load.cancel(options)
+
+    let reset = waiting.reset()
+    #expect(load.text == "cancelled" && source.cancelRequest != nil && end.resetCount == 0)
+    source.succeed(anyRequest())
+
+    #expect(log.entries == ["end resets"])
+    withExtendedLifetime(reset) {}
+  }
+
+  @Test("a load that a reset forces while it goes in is cancelled behind that")
+  func forcedWhileGoingIn() {
+    let chain = Locked<(any HTTPLoader)?>(nil)
+    let reset = Locked<Future<Void>?>(nil)
+    let api =
+      Autocancel(drainTimeout: .zero, clock: clock)
+      --> ModifyRequest { [clock] request in
+        reset.value = chain.value?.reset()
+        clock.advance(by: .zero)
+        return request
+      } --> end
+    chain.value = api
+    let held = end.mock.hold()
+
+    let load = api.load(anyRequest())
+
+    #expect(load.text == "cancelled" && held.cancelRequest?.options == [])
+    chain.value = nil
+  }
+
   @Test(
     "who cancels a reset stops waiting; the reset goes on to its end",
     arguments: [[], .forceImmediately] as [CancellationOptions])

@@ -122,6 +122,65 @@ struct RouteTests {
     #expect(reset.text == "success")
   }
 
+  @Test("what comes behind waits for the branches of a route in a branch, and of one after another")
+  func waitsForNested() {
+    let inner = Route(.when(isUnder("/a/1"), Autocancel()))
+    let other = Route(.when(isUnder("/b"), Wiping(log: log, name: "b")))
+    for (number, api) in [Route(.when(isUnder("/a"), inner)) --> end, other --> inner --> end].enumerated() {
+      let held = end.mock.hold()
+      let load = api.load(anyRequest("/a/1"))
+
+      let reset = api.reset()
+      #expect(end.resetCount == number)
+      held.complete(.cancelled)
+
+      #expect(end.resetCount == number + 1)
+      end.endReset(number)
+      #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+    }
+  }
+
+  @Test("what branches of several routes share is reset once, when the last of them has got there, and fails once")
+  func sharedByNested() {
+    let files = HeldResets(log, "files")
+    let held = files.mock.hold()
+    let tail = Wiping(log: log, name: "tail") --> files
+    let api =
+      Route(
+        .when(isUnder("/a"), Route(.when(isUnder("/a/1"), Autocancel() --> tail))),
+        .when(isUnder("/b"), Route(.when(isUnder("/b/1"), Wiping(log: log, name: "b") --> tail))),
+        .when(isUnder("/c"), files)
+      ) --> end
+    let load = api.load(anyRequest("/a/1"))
+
+    let reset = api.reset()
+    #expect(log.entries.sorted() == ["b wipes", "end resets", "files loads"])
+    held.complete(.cancelled)
+
+    #expect(log.entries.suffix(2) == ["tail wipes", "files resets"])
+    end.endReset()
+    #expect(reset.text == "pending")
+    files.endReset(0, .failure(Oops(name: "files")))
+    #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
+  }
+
+  @Test("a branch of a route in a branch that leads to what comes behind both is waited for")
+  func nestedTail() {
+    let held = end.mock.hold()
+    let tail = Wiping(log: log, name: "tail") --> end
+    let inner = Route(.when(isUnder("/a/1"), Autocancel() --> tail))
+    let api = Route(.when(isUnder("/a"), inner)) --> tail
+    let load = api.load(anyRequest("/a/1"))
+
+    let reset = api.reset()
+    #expect(log.entries == ["end loads"])
+    held.complete(.cancelled)
+    end.endReset()
+
+    #expect(log.entries == ["end loads", "tail wipes", "end resets"])
+    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+  }
+
   @Test("H6: if parts fail, the others are reset all the same, and each failure is told once")
   func failures() {
     let api =

@@ -248,6 +248,20 @@ import Testing
     held.complete(.cancelled)
   }
 
+  @Test("a request that is not forwarded and races the start ends the task", .timeLimit(.minutes(10)))
+  func startAgainstLettingGo() {
+    mock.on(.any, .hold().forEver())
+    var pending = 0
+
+    for _ in 0..<600 {
+      let task = mock.task(for: request)
+      atOnce({ task.start() }, { task.cancel(.doNotForwardRequest) })
+      if !task.future.isCompleted { pending += 1 }
+    }
+
+    #expect(pending == 0)
+  }
+
   // MARK: - What it prints
 
   @Test("nothing that it prints shows the query")
@@ -262,4 +276,21 @@ import Testing
     for text in [dumped, "\(task)", "\(task.future.tree())"] { #expect(!text.contains("secret")) }
     task.start()
   }
+}
+
+/// Runs two bodies on two threads at the same moment.
+private func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) {
+  let (arrived, hasEnded) = (Locked(0), Locked(false))
+  let meet: @Sendable () -> Void = {
+    arrived.withLock { $0 += 1 }
+    while arrived.value < 2 {}
+  }
+  Thread.detachNewThread {
+    meet()
+    first()
+    hasEnded.value = true
+  }
+  meet()
+  second()
+  while !hasEnded.value { sched_yield() }
 }

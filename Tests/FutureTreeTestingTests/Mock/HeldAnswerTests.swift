@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
@@ -111,4 +112,36 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
     #expect(!held.answer())
   }
+
+  @Test("a request that races the end of a delay leaves no held answer behind unasked", .timeLimit(.minutes(10)))
+  func delayAgainstCancel() throws {
+    var unasked = 0
+
+    for _ in 0..<600 {
+      let (mock, clock) = (MockLoader(), ManualClock())
+      let stub = mock.on(.any, .hold().delayed(by: .seconds(1), clock: clock))
+      let future = mock.load(try HTTPRequest("http://example.com/"))
+      atOnce({ clock.advance(by: .seconds(1)) }, { future.cancel() })
+      unasked += stub.held.filter { $0.cancelRequest == nil }.count
+    }
+
+    #expect(unasked == 0)
+  }
+}
+
+/// Runs two bodies on two threads at the same moment.
+private func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) {
+  let (arrived, hasEnded) = (Locked(0), Locked(false))
+  let meet: @Sendable () -> Void = {
+    arrived.withLock { $0 += 1 }
+    while arrived.value < 2 {}
+  }
+  Thread.detachNewThread {
+    meet()
+    first()
+    hasEnded.value = true
+  }
+  meet()
+  second()
+  while !hasEnded.value { sched_yield() }
 }
