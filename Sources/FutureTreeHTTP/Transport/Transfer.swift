@@ -9,7 +9,8 @@ import FutureTree
 /// One request on the wire: its state, its promise, its task and its timers. It acts on what the state says.
 final class Transfer: Sendable {
   private let request: HTTPRequest
-  private let task: URLSessionTask
+  private let queues: SessionQueues
+  private let task = Locked<URLSessionTask?>(nil)
   private let destination: URL?
   private let bodyLength: Int?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
@@ -22,11 +23,11 @@ final class Transfer: Sendable {
   private let openedBodies = Locked(0)
 
   init(
-    of request: HTTPRequest, bodyLength: Int?, task: URLSessionTask, _ configuration: URLSessionLoader.Configuration,
-    clock: any FutureClock
+    of request: HTTPRequest, bodyLength: Int?, _ configuration: URLSessionLoader.Configuration,
+    clock: any FutureClock, _ queues: SessionQueues
   ) {
     self.request = request
-    self.task = task
+    self.queues = queues
     self.bodyLength = bodyLength
     let delivery = request[option: ResponseDelivery.self]
     destination = delivery.file
@@ -43,8 +44,6 @@ final class Transfer: Sendable {
     promise.future.named(request.description)
   }
 
-  var id: Int { task.taskIdentifier }
-
   var future: Future<HTTPResponse> { promise.future }
 
   /// Completes when the platform has let go of the task, also if the future has ended long before.
@@ -59,8 +58,18 @@ final class Transfer: Sendable {
       timers.set(.total, after: timeout) { [weak self] in self?.act { $0.deadlinePassed() } }
     }
     if let idleTimeout { watchIdling(idleTimeout) }
-    task.resume()
     return promise.future
+  }
+
+  /// Starts the task that `makeTask` makes, unless nobody wants it any more. Called once, on the queue of commands.
+  ///
+  /// - Returns: whether it was made.
+  func begin(_ makeTask: () -> URLSessionTask) -> Bool {
+    guard state.withLock({ $0.isWanted }) else { return false }
+    let task = makeTask()
+    self.task.value = task
+    task.resume()
+    return true
   }
 
   private func watchIdling(_ duration: Duration) {
@@ -143,12 +152,11 @@ extension Transfer {
         to: request, status: head.status, headers: head.headers, content: .file(destination, size: file.size)))
   }
 
-  /// Never where we are: the platform may hold a lock that what runs next needs.
   private func stop() {
-    Transfer.stopQueue.async { [task] in task.cancel() }
+    queues.commands.async { [self] in
+      if let task = task.value { task.cancel() }
+    }
   }
-
-  private static let stopQueue = DispatchQueue(label: "FutureTree.URLSessionLoader.stop")
 }
 
 // MARK: - What the session reports
@@ -176,6 +184,10 @@ extension Transfer {
 
   func ended(_ error: (any Error)?) {
     act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
+  }
+
+  /// The platform has let go of it.
+  func confirm() {
     confirmation.succeed(())
   }
 
@@ -188,8 +200,8 @@ extension Transfer {
     }
     let fault = isFirst ? nil : reasonNotToRepeat
     if let fault { act { $0.bodyFailed(fault) } }
-    return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self] error in
-      self?.act { $0.bodyFailed(error) }
+    return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self, queues] error in
+      queues.reports.addOperation { [weak self] in self?.act { $0.bodyFailed(error) } }
     }
   }
 

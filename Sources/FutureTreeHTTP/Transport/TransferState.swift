@@ -59,6 +59,8 @@ struct TransferState {
   }
 
   var hasHead: Bool { head != nil }
+  /// Whether there is a reason to send it, or to go on.
+  var isWanted: Bool { !hasEnded && !isCancelAsked }
   private let rules: Rules
   private(set) var head: Head?
   private var declaredLength: Int?
