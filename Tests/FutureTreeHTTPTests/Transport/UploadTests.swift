@@ -86,6 +86,15 @@ import Testing
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
+  @Test("a negative length is refused before anything is sent")
+  func negativeLength() async throws {
+    let body = HTTPBody.stream(length: -5) { Self.reader("") }
+
+    #expect(try await send(body).outcome.code == .wrongBodyLength)
+    #expect(throws: HTTPError.self) { try body.makeReader() }
+    #expect(server.connectionCount == 0)
+  }
+
   @Test("a file that is missing, or no file, fails before anything is sent")
   func noFile() async throws {
     #expect(try await send(.file(folder.file("missing"))).outcome.code == .unreadableBody)
