@@ -36,7 +36,7 @@ final class Transfer: Sendable {
     timers = TransferTimers(clock)
     let bufferLimit = delivery.file == nil ? delivery.maximumSize : nil
     let rules = TransferState.Rules(
-      expectsBody: request.method != .head,
+      expectsBody: !request.method.isSent(as: .head),
       maximumBodySize: max(0, bufferLimit ?? configuration.maximumBodySize),
       maximumFileSize: delivery.file == nil ? nil : max(0, delivery.maximumSize ?? .max),
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
@@ -219,6 +219,9 @@ extension Transfer {
 }
 
 extension HTTPMethod {
+  /// Whether the platform makes this method of it, which sends known methods in upper case.
+  func isSent(as known: HTTPMethod) -> Bool { name.uppercased() == known.name }
+
   /// Whether sending it twice means the same as once (RFC 9110, section 9.2.2).
   fileprivate var canBeRepeated: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(name.uppercased())

@@ -83,9 +83,9 @@ import Testing
     #expect(server.requests.map { $0.values(for: "content-type") } == [[octets], [octets], ["text/csv"]])
   }
 
-  @Test("a body of a GET or HEAD request is refused before anything is sent", arguments: [HTTPMethod.get, .head])
-  func bodyOfGet(method: HTTPMethod) async throws {
-    var request = try HTTPRequest(method, server.url("/"))
+  @Test("a body of a GET or HEAD request is refused before it is sent", arguments: ["GET", "HEAD", "get", "Head"])
+  func bodyOfGet(method: String) async throws {
+    var request = try HTTPRequest(try HTTPMethod(method), server.url("/"))
     request.body = .data(Data("a".utf8))
 
     #expect(await loader.load(request).outcome.code == .forbiddenBody)
