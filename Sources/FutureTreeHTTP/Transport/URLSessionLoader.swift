@@ -128,6 +128,11 @@ public final class URLSessionLoader: HTTPLoader {
   }
 }
 
+extension URLSessionLoader: CustomReflectable {
+  /// The configuration. What is on its way has secrets, and the session cannot be walked.
+  public var customMirror: Mirror { Mirror(self, children: ["configuration": configuration], displayStyle: .class) }
+}
+
 extension URLSessionConfiguration {
   /// Nothing is kept, and nothing is done behind the loader's back.
   fileprivate static func plain(_ configuration: URLSessionLoader.Configuration) -> URLSessionConfiguration {
