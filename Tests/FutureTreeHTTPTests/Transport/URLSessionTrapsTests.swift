@@ -104,6 +104,17 @@ import Testing
     }
 
     /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
+    @Test("fields behind the last chunk end the process: the documentation warns of it")
+    func trailers() async {
+      await #expect(processExitsWith: .failure) {
+        let server = try Loopback.server()
+        server.on(
+          "/", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-A: 1\r\n\r\n")])
+        _ = await URLSessionLoader().load(try HTTPRequest(server.url("/"))).outcome
+      }
+    }
+
+    /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
     @Test("a peer that closes inside the head ends the process: the documentation warns of it")
     func closedInHead() async {
       await #expect(processExitsWith: .failure) {
