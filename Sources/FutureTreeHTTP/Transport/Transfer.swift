@@ -163,7 +163,10 @@ extension Transfer {
 
 extension Transfer {
   func headArrived(_ response: HTTPURLResponse) {
-    let head = TransferState.Head(status: HTTPStatus(response.statusCode), headers: HTTPHeaders(response))
+    let fields = HTTPHeaders.fields(of: response)
+    let head = TransferState.Head(
+      status: HTTPStatus(response.statusCode), headers: HTTPHeaders(joined: fields),
+      hidesFraming: BodyFraming.isHidden(in: fields))
     let now = now
     act { $0.headArrived(head, now: now) }
   }
