@@ -55,7 +55,8 @@ public struct HTTPBody: Sendable {
   /// }
   /// ```
   ///
-  /// A body with a `length` that yields fewer or more bytes fails its request with the code `wrongBodyLength`.
+  /// A body with a `length` that yields fewer or more bytes fails its request with the code `wrongBodyLength`; so
+  /// does one with a negative length, before anything is sent.
   public static func stream(
     length: Int? = nil, isReplayable: Bool = true, contentType: String = "application/octet-stream",
     open: @escaping @Sendable () throws -> HTTPBodyReader

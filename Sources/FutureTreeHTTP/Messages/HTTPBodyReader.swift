@@ -62,7 +62,8 @@ extension HTTPBody {
   /// length of a stream, or by the size of a file when it was opened. A body with an announced length therefore never
   /// ends early or late without an error.
   ///
-  /// - Throws: `HTTPError` with the code `unreadableBody`, and what opening a stream throws as that.
+  /// - Throws: `HTTPError` with the code `unreadableBody`, and what opening a stream throws as that; or `wrongBodyLength`
+  ///   for a negative length.
   public func makeReader() throws(HTTPError) -> HTTPBodyReader {
     switch content {
     case .empty: return HTTPBodyReader { _ in Data() }
@@ -71,9 +72,18 @@ extension HTTPBody {
       let file = try OpenFile(url)
       return HTTPBodyReader(file.reader(), length: file.size, name: "The file of the body")
     case .stream(let length, _, let open):
+      try checkLength()
       let reader = try HTTPBodyReader.naming(open)
       return length.map { HTTPBodyReader(reader, length: $0, name: "The body") } ?? reader
     }
+  }
+}
+
+extension HTTPBody {
+  /// A negative length would be announced as it is.
+  func checkLength() throws(HTTPError) {
+    guard let length = contentLength, length < 0 else { return }
+    throw HTTPError(.wrongBodyLength, "The body was announced with \(length) bytes. Give nil if it is not known.")
   }
 }
 

@@ -33,11 +33,22 @@ enum BodyFraming {
     }
   }
 
+  /// Whether one of the fields that are read here has a value that is no value of a field, so that it is left out of the
+  /// headers. The platform may have read it as something else.
+  static func isHidden(in fields: [(name: String, value: String)]) -> Bool {
+    fields.contains { name, value in
+      ["content-length", "transfer-encoding", "content-encoding"].contains(name.lowercased())
+        && FieldSyntax.fault(inValue: value) != nil
+    }
+  }
+
+  static let hidden = ambiguous("a field that frames its body, with a byte that no field has")
+
   private static func ambiguous(_ fault: String) -> BodyFraming {
     .refused(HTTPError(.ambiguousBody, "The answer has \(fault), so that nobody can say where its body ends."))
   }
 
-  private static func trimmed(_ text: Substring) -> String {
+  static func trimmed(_ text: Substring) -> String {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
   }

@@ -5,17 +5,15 @@ import Foundation
 #endif
 
 extension HTTPHeaders {
-  /// The header fields of an answer, in the order of their names, because the platform has no order. Fields that are not
-  /// valid are left out: the platform has them parsed already, and nothing of ours depends on them.
-  init(_ response: HTTPURLResponse) {
-    self.init()
-    let fields = response.allHeaderFields.compactMap { name, value in
-      (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
+  /// The fields of an answer as the platform has them, without the blanks around their values.
+  static func fields(of response: HTTPURLResponse) -> [(name: String, value: String)] {
+    response.allHeaderFields.compactMap { name, value in
+      (name as? String).flatMap { name in (value as? String).map { (name, BodyFraming.trimmed($0[...])) } }
     }
-    self.init(joined: fields)
   }
 
   /// Fields as a platform has them: in no order, names that differ in case apart, values of one name joined with commas.
+  /// Those that are not valid are left out; `BodyFraming` refuses an answer whose framing is among them.
   init(joined fields: [(name: String, value: String)]) {
     self.init()
     for (name, value) in fields.sorted(by: { ($0.name.lowercased(), $0.name) < ($1.name.lowercased(), $1.name) }) {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import FutureTree
 
@@ -5,22 +6,52 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// The transfers of one loader that have not ended, by the numbers of their tasks.
+/// The transfers of one loader that have not ended, and the numbers of the tasks of those that have one.
 final class TransferTable: Sendable {
-  private let transfers = Locked<[Int: Transfer]>([:])
+  private struct State {
+    var live: [ObjectIdentifier: Transfer] = [:]
+    var transfers: [Int: Transfer] = [:]
+  }
 
-  var live: [Transfer] { transfers.withLock { Array($0.values) } }
+  private let state = Locked(State())
+
+  var live: [Transfer] { state.withLock { Array($0.live.values) } }
 
   func insert(_ transfer: Transfer) {
-    transfers.withLock { $0[transfer.id] = transfer }
+    state.withLock { $0.live[ObjectIdentifier(transfer)] = transfer }
+  }
+
+  func assign(_ task: URLSessionTask, to transfer: Transfer) {
+    state.withLock { $0.transfers[task.taskIdentifier] = transfer }
   }
 
   func transfer(of task: URLSessionTask) -> Transfer? {
-    transfers.withLock { $0[task.taskIdentifier] }
+    state.withLock { $0.transfers[task.taskIdentifier] }
   }
 
-  func remove(_ task: URLSessionTask) -> Transfer? {
-    transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+  func remove(_ transfer: Transfer, _ task: URLSessionTask? = nil) {
+    state.withLock { state in
+      state.live[ObjectIdentifier(transfer)] = nil
+      if let task { state.transfers[task.taskIdentifier] = nil }
+    }
+  }
+}
+
+/// Where a loader calls its session, and where it is called back.
+///
+/// The session reads bodies on a thread of its own, and who makes, starts or cancels a task waits for that thread. So these
+/// calls are made on a queue of the loader, never where the caller is: that may be the thread itself, or one that must not
+/// wait for the source of a body. For the same reason nobody is told anything on the session's own thread.
+struct SessionQueues: Sendable {
+  /// Tasks are made, started and cancelled here, in this order.
+  let commands = DispatchQueue(label: "FutureTree.URLSessionLoader.commands")
+  /// The delegate is called here, one call at a time.
+  let reports: OperationQueue
+
+  init() {
+    reports = OperationQueue()
+    reports.maxConcurrentOperationCount = 1
+    reports.name = "FutureTree.URLSessionLoader"
   }
 }
 
@@ -59,7 +90,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    transfers.remove(task)?.ended(error)
+    guard let transfer = transfers.transfer(of: task) else { return }
+    end(transfer, of: task, error)
+  }
+
+  /// In this order: a reset that begins meanwhile waits for it.
+  func end(_ transfer: Transfer, of task: URLSessionTask?, _ error: (any Error)?) {
+    transfer.ended(error)
+    transfers.remove(transfer, task)
+    transfer.confirm()
   }
 
   /// Redirects belong to a layer: the answer that redirects arrives.

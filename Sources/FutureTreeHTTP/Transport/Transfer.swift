@@ -9,7 +9,8 @@ import FutureTree
 /// One request on the wire: its state, its promise, its task and its timers. It acts on what the state says.
 final class Transfer: Sendable {
   private let request: HTTPRequest
-  private let task: URLSessionTask
+  private let queues: SessionQueues
+  private let task = Locked<URLSessionTask?>(nil)
   private let destination: URL?
   private let bodyLength: Int?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
@@ -22,11 +23,11 @@ final class Transfer: Sendable {
   private let openedBodies = Locked(0)
 
   init(
-    of request: HTTPRequest, bodyLength: Int?, task: URLSessionTask, _ configuration: URLSessionLoader.Configuration,
-    clock: any FutureClock
+    of request: HTTPRequest, bodyLength: Int?, _ configuration: URLSessionLoader.Configuration,
+    clock: any FutureClock, _ queues: SessionQueues
   ) {
     self.request = request
-    self.task = task
+    self.queues = queues
     self.bodyLength = bodyLength
     let delivery = request[option: ResponseDelivery.self]
     destination = delivery.file
@@ -35,15 +36,13 @@ final class Transfer: Sendable {
     timers = TransferTimers(clock)
     let bufferLimit = delivery.file == nil ? delivery.maximumSize : nil
     let rules = TransferState.Rules(
-      expectsBody: request.method != .head,
+      expectsBody: !request.method.isSent(as: .head),
       maximumBodySize: max(0, bufferLimit ?? configuration.maximumBodySize),
       maximumFileSize: delivery.file == nil ? nil : max(0, delivery.maximumSize ?? .max),
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
     state = Locked(TransferState(rules, now: clock.now))
     promise.future.named(request.description)
   }
-
-  var id: Int { task.taskIdentifier }
 
   var future: Future<HTTPResponse> { promise.future }
 
@@ -59,8 +58,18 @@ final class Transfer: Sendable {
       timers.set(.total, after: timeout) { [weak self] in self?.act { $0.deadlinePassed() } }
     }
     if let idleTimeout { watchIdling(idleTimeout) }
-    task.resume()
     return promise.future
+  }
+
+  /// Starts the task that `makeTask` makes, unless nobody wants it any more. Called once, on the queue of commands.
+  ///
+  /// - Returns: whether it was made.
+  func begin(_ makeTask: () -> URLSessionTask) -> Bool {
+    guard state.withLock({ $0.isWanted }) else { return false }
+    let task = makeTask()
+    self.task.value = task
+    task.resume()
+    return true
   }
 
   private func watchIdling(_ duration: Duration) {
@@ -143,19 +152,21 @@ extension Transfer {
         to: request, status: head.status, headers: head.headers, content: .file(destination, size: file.size)))
   }
 
-  /// Never where we are: the platform may hold a lock that what runs next needs.
   private func stop() {
-    Transfer.stopQueue.async { [task] in task.cancel() }
+    queues.commands.async { [self] in
+      if let task = task.value { task.cancel() }
+    }
   }
-
-  private static let stopQueue = DispatchQueue(label: "FutureTree.URLSessionLoader.stop")
 }
 
 // MARK: - What the session reports
 
 extension Transfer {
   func headArrived(_ response: HTTPURLResponse) {
-    let head = TransferState.Head(status: HTTPStatus(response.statusCode), headers: HTTPHeaders(response))
+    let fields = HTTPHeaders.fields(of: response)
+    let head = TransferState.Head(
+      status: HTTPStatus(response.statusCode), headers: HTTPHeaders(joined: fields),
+      hidesFraming: BodyFraming.isHidden(in: fields))
     let now = now
     act { $0.headArrived(head, now: now) }
   }
@@ -176,6 +187,10 @@ extension Transfer {
 
   func ended(_ error: (any Error)?) {
     act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
+  }
+
+  /// The platform has let go of it.
+  func confirm() {
     confirmation.succeed(())
   }
 
@@ -188,8 +203,8 @@ extension Transfer {
     }
     let fault = isFirst ? nil : reasonNotToRepeat
     if let fault { act { $0.bodyFailed(fault) } }
-    return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self] error in
-      self?.act { $0.bodyFailed(error) }
+    return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self, queues] error in
+      queues.reports.addOperation { [weak self] in self?.act { $0.bodyFailed(error) } }
     }
   }
 
@@ -207,6 +222,9 @@ extension Transfer {
 }
 
 extension HTTPMethod {
+  /// Whether the platform makes this method of it, which sends known methods in upper case.
+  func isSent(as known: HTTPMethod) -> Bool { name.uppercased() == known.name }
+
   /// Whether sending it twice means the same as once (RFC 9110, section 9.2.2).
   fileprivate var canBeRepeated: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(name.uppercased())

@@ -13,6 +13,7 @@ struct TransferState {
   struct Head {
     let status: HTTPStatus
     let headers: HTTPHeaders
+    var hidesFraming = false
   }
 
   /// What the transport reports at its end, in the terms of no platform.
@@ -59,6 +60,8 @@ struct TransferState {
   }
 
   var hasHead: Bool { head != nil }
+  /// Whether there is a reason to send it, or to go on.
+  var isWanted: Bool { !hasEnded && !isCancelAsked }
   private let rules: Rules
   private(set) var head: Head?
   private var declaredLength: Int?
@@ -140,7 +143,7 @@ extension TransferState {
     self.head = head
     guard rules.expectsBody, !head.status.hasNoBody else { return .none }
     isInFile = rules.maximumFileSize != nil && head.status.isSuccess
-    switch BodyFraming(head.headers) {
+    switch head.hidesFraming ? BodyFraming.hidden : BodyFraming(head.headers) {
     case .refused(let error):
       return end(.failure(error), stopsTransport: true)
     case .declared(let length) where length > maximumSize:

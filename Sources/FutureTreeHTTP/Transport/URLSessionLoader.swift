@@ -17,7 +17,8 @@ import FutureTree
 /// short, too long, or of which nobody can say where it ends, is an error and never a shorter success (H12).
 ///
 /// Bodies that are sent are read piece by piece as the connection takes them, on the session's thread: a slow source holds up
-/// the other requests of the loader. A length that is known is announced and held to: a file that shrinks or grows while it
+/// the other requests of the loader, and on Linux those of every `URLSession` of the process; deadlines and force still end
+/// them in time. A length that is known is announced and held to: a file that shrinks or grows while it
 /// is sent, and a stream with another length than it said, fail the request before a server can take it for whole. (A file
 /// that was opened is sent whole, also if it is deleted meanwhile.) Where a peer closes a connection that was used before
 /// without an answer, the platform sends a request again; one with a body is held back if its method must not be repeated, or
@@ -31,7 +32,8 @@ import FutureTree
 /// behind it.
 ///
 /// - Warning: On Linux (Swift 6.3), `URLSession` itself ends the process with a fatal error when a peer closes the connection
-///   between the status line and the end of the header fields of an answer. Nothing above it can prevent that: where peers
+///   between the status line and the end of the header fields of an answer, or sends fields behind the last chunk of a body
+///   (trailers, RFC 9112, section 7.1.2), which is valid. Nothing above it can prevent that: where peers
 ///   are not trusted, load over another transport.
 /// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
 ///   upper case, and joins header fields of one name. A request asks for no content encoding, because the platform decodes
@@ -65,8 +67,10 @@ public final class URLSessionLoader: HTTPLoader {
 
   private let configuration: Configuration
   private let clock: any FutureClock
+  private let delegate: SessionDelegate
   private let session: URLSession
-  private let transfers: TransferTable
+  private let transfers = TransferTable()
+  private let queues = SessionQueues()
 
   /// Creates a loader with a session of its own.
   ///
@@ -76,13 +80,13 @@ public final class URLSessionLoader: HTTPLoader {
   public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
     self.configuration = configuration
     self.clock = clock
-    transfers = TransferTable()
+    delegate = SessionDelegate(transfers)
     session = URLSession(
-      configuration: .plain(configuration), delegate: SessionDelegate(transfers), delegateQueue: .serial)
+      configuration: .plain(configuration), delegate: delegate, delegateQueue: queues.reports)
   }
 
   deinit {
-    session.finishTasksAndInvalidate()
+    queues.commands.async { [session] in session.finishTasksAndInvalidate() }
   }
 
   /// Sends a request. A request that the platform would change is refused with an `HTTPError`.
@@ -90,18 +94,27 @@ public final class URLSessionLoader: HTTPLoader {
   /// - Returns: a future that completes on a thread of the session or of the clock, once, with the whole answer.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     let transfer: Transfer
+    let urlRequest: URLRequest
     do throws(HTTPError) {
       if let destination = request[option: ResponseDelivery.self].file { try BodyFile.check(destination) }
       let bodyLength = try request.body.announcedLength()
-      let urlRequest = try URLRequest(request, bodyLength: bodyLength)
-      let task =
-        request.body.isEmpty ? session.dataTask(with: urlRequest) : session.uploadTask(withStreamedRequest: urlRequest)
-      transfer = Transfer(of: request, bodyLength: bodyLength, task: task, configuration, clock: clock)
+      urlRequest = try URLRequest(request, bodyLength: bodyLength)
+      transfer = Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
     } catch {
       return .failed(error)
     }
     transfers.insert(transfer)
-    return transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
+    let future = transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
+    queues.commands.async { [session, transfers, queues, delegate, hasBody = !request.body.isEmpty] in
+      let hasBegun = transfer.begin {
+        let task = hasBody ? session.uploadTask(withStreamedRequest: urlRequest) : session.dataTask(with: urlRequest)
+        transfers.assign(task, to: transfer)
+        return task
+      }
+      guard !hasBegun else { return }
+      queues.reports.addOperation { delegate.end(transfer, of: nil, URLError(.cancelled)) }
+    }
+    return future
   }
 
   /// How many requests the platform has not let go of.
@@ -114,6 +127,11 @@ public final class URLSessionLoader: HTTPLoader {
     for transfer in live { transfer.future.cancel(reason: "the loader was reset") }
     return Future.all(live.map(\.confirmed)).map { _ in }
   }
+}
+
+extension URLSessionLoader: CustomReflectable {
+  /// The configuration. What is on its way has secrets, and the session cannot be walked.
+  public var customMirror: Mirror { Mirror(self, children: ["configuration": configuration], displayStyle: .class) }
 }
 
 extension URLSessionConfiguration {
@@ -131,14 +149,5 @@ extension URLSessionConfiguration {
     plain.timeoutIntervalForResource = 7 * 24 * 60 * 60
     plain.httpMaximumConnectionsPerHost = max(1, configuration.maximumConnectionsPerHost)
     return plain
-  }
-}
-
-extension OperationQueue {
-  fileprivate static var serial: OperationQueue {
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
-    queue.name = "FutureTree.URLSessionLoader"
-    return queue
   }
 }

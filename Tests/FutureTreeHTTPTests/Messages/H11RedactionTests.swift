@@ -1,4 +1,5 @@
 import Foundation
+import FutureTree
 import FutureTreeHTTP
 import Testing
 
@@ -48,6 +49,20 @@ import Testing
     #expect("\(request)" == "POST https://example.com/path?…")
     #expect("\(relative)" == "GET path?…")
     #expect(try "\(environment())" == "https://a/")
+  }
+
+  @Test("a loader with a request on its way, and the future of that")
+  func loaders() throws {
+    let loader = URLSessionLoader()
+    var request = try HTTPRequest("http://127.0.0.1:1/?\(secret)")
+    try request.setHeader("Authorization", secret)
+
+    let future = loader.load(request)
+
+    for value in [loader, ResetGuard() --> loader, future, future.tree()] as [Any] {
+      #expect(!showsSecret(value), "\(type(of: value))")
+    }
+    future.cancel(.forceImmediately)
   }
 
   @Test("bodies, their contents and the parts of forms")

@@ -151,6 +151,7 @@ import Testing
     arguments: [
       "Content-Length: 2\r\nContent-Length: 5", "Content-Length: 2\r\nTransfer-Encoding: chunked", "Content-Length: -5",
       "Content-Length: 99999999999999999999999", "Content-Length: 2, 3", "Content-Length: two",
+      "Content-Length: 2\u{1}", "Content-Length: 2é", "Transfer-Encoding: chunked\u{b}",
     ])
   func ambiguous(fields: String) async throws {
     server.on("/bad", [.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n2\r\nok\r\n0\r\n\r\n"), .close])
@@ -158,6 +159,16 @@ import Testing
     let outcome = try await load("/bad").outcome
 
     #expect(outcome.ending == .failed, "\(outcome)")
+  }
+
+  @Test("blanks around the value of a field are no part of it")
+  func blanks() async throws {
+    server.on("/blanks", [.send("HTTP/1.1 200 OK\r\nContent-Length:\t2 \t\r\nX-A: \ta\t\r\n\r\nok")])
+
+    let response = try await load("/blanks").value
+
+    #expect(response.headers["Content-Length"] == "2")
+    #expect(response.headers["X-A"] == "a")
   }
 
   @Test("an encoded body is an error, because nobody can say whether it is whole")
@@ -181,7 +192,6 @@ import Testing
     #expect(code(of: await refused.outcome) == .cannotConnect)
     #expect(code(of: await unknown.outcome) == .unknownHost)
     #expect(code(of: await late.outcome) == .timedOut)
-    _ = await server.waitForClose(of: "/stall").outcome
   }
 
   @Test("a deadline passes also while the body trickles")
@@ -223,7 +233,9 @@ import Testing
     server.on("/204", [.send("HTTP/1.1 204 No Content\r\n\r\n")])
     server.on("/304", [.send("HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n")])
 
-    #expect(try await loader.load(try HTTPRequest(.head, server.url("/head"))).value.status == .ok)
+    for method in [HTTPMethod.head, try HTTPMethod("head")] {
+      #expect(try await loader.load(try HTTPRequest(method, server.url("/head"))).value.status == .ok)
+    }
     #expect(try await load("/204").value.status == .noContent)
     #expect(try await load("/304").value.status == .notModified)
   }

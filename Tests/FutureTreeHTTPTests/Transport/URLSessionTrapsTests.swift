@@ -83,9 +83,9 @@ import Testing
     #expect(server.requests.map { $0.values(for: "content-type") } == [[octets], [octets], ["text/csv"]])
   }
 
-  @Test("a body of a GET or HEAD request is refused before anything is sent", arguments: [HTTPMethod.get, .head])
-  func bodyOfGet(method: HTTPMethod) async throws {
-    var request = try HTTPRequest(method, server.url("/"))
+  @Test("a body of a GET or HEAD request is refused before it is sent", arguments: ["GET", "HEAD", "get", "Head"])
+  func bodyOfGet(method: String) async throws {
+    var request = try HTTPRequest(try HTTPMethod(method), server.url("/"))
     request.body = .data(Data("a".utf8))
 
     #expect(await loader.load(request).outcome.code == .forbiddenBody)
@@ -101,6 +101,17 @@ import Testing
       }
 
       #expect(server.requests.map(\.method) == ["POST", "DELETE", "purge"])
+    }
+
+    /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
+    @Test("fields behind the last chunk end the process: the documentation warns of it")
+    func trailers() async {
+      await #expect(processExitsWith: .failure) {
+        let server = try Loopback.server()
+        server.on(
+          "/", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-A: 1\r\n\r\n")])
+        _ = await URLSessionLoader().load(try HTTPRequest(server.url("/"))).outcome
+      }
     }
 
     /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.

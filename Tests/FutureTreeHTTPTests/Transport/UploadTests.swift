@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import FutureTree
 import FutureTreeHTTP
@@ -85,6 +86,15 @@ import Testing
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
+  @Test("a negative length is refused before anything is sent")
+  func negativeLength() async throws {
+    let body = HTTPBody.stream(length: -5) { Self.reader("") }
+
+    #expect(try await send(body).outcome.code == .wrongBodyLength)
+    #expect(throws: HTTPError.self) { try body.makeReader() }
+    #expect(server.connectionCount == 0)
+  }
+
   @Test("a file that is missing, or no file, fails before anything is sent")
   func noFile() async throws {
     #expect(try await send(.file(folder.file("missing"))).outcome.code == .unreadableBody)
@@ -158,6 +168,55 @@ import Testing
       #expect(error.underlying is Broken)
     }
     #expect(!server.record.hasRequest(to: "/upload"))
+  }
+
+  /// The platform would end the process if it was called on the thread on which it reads bodies.
+  @Test("whoever hears that a body cannot be read may load at once, and so may the source of a body")
+  func loadsWhereBodiesAreRead() async throws {
+    struct Broken: Error {}
+    let next = try HTTPRequest(.put, server.url("/upload"))
+    let inner = Locked<Future<HTTPResponse>?>(nil)
+    let loading = HTTPBody.stream(length: 10) { [loader] in
+      inner.value = loader.load(next)
+      return Self.reader("0123456789")
+    }
+
+    let recovered = try send(.stream { HTTPBodyReader { _ in throw Broken() } }).recover { [loader] _ in
+      loader.load(next)
+    }
+    let outer = try send(loading)
+
+    #expect(try await recovered.value.status == .created)
+    #expect(try await outer.value.status == .created)
+    #expect(try await inner.value?.value.status == .created)
+  }
+
+  @Test("a source that blocks holds up no call of a loader, no deadline and no force", .timeLimit(.minutes(10)))
+  func blocking() async throws {
+    let clock = ManualClock()
+    let loaders = [URLSessionLoader(clock: clock), URLSessionLoader(clock: clock)]
+    let entered = Promise<Void>()
+    let release = DispatchSemaphore(value: 0)
+    var request = try HTTPRequest(.put, server.url("/upload"))
+    request.body = .stream(length: 10) {
+      entered.succeed(())
+      release.wait()
+      return Self.reader("0123456789")
+    }
+    let plain = try HTTPRequest(.put, server.url("/upload"))
+    let blocked = loaders[0].load(request)
+    _ = await entered.future.outcome
+
+    let others = loaders.map { $0.load(plain) }
+    others[0].cancel(.forceImmediately)
+    clock.advance(by: .seconds(60))
+
+    #expect(others[0].outcomeIfCompleted?.ending == .cancelled)
+    #expect(blocked.outcomeIfCompleted?.code == .timedOut)
+    #expect(others[1].outcomeIfCompleted?.code == .timedOut)
+    release.signal()
+    for loader in loaders { try await loader.reset().value }
+    #expect(loaders.map(\.liveCount) == [0, 0])
   }
 
   @Test("a stream is pulled as the peer takes it, and a cancelled one is pulled no more")

@@ -115,7 +115,7 @@ private func takeLine(_ rest: inout ArraySlice<UInt8>) -> String {
   guard let end = rest.firstRange(of: "\r\n".utf8) else { fail("A line has no end.") }
   defer { rest = rest[end.upperBound...] }
   let line = rest[..<end.lowerBound]
-  check(!line.contains { $0 < 0x20 || $0 == 0x7F }, "A line of a header has a control byte.")
+  check(!line.contains { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }, "A line of a header has a control byte.")
   return String(decoding: line, as: UTF8.self)
 }
 
