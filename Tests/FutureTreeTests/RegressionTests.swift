@@ -302,6 +302,31 @@ struct RegressionTests {
     #expect(join.state == "failure(oops)" && !gathered.value)
   }
 
+  @Test("law 8: a promise is sealed while it is asked: its handler is called, or the inner future is asked")
+  func sealedWhileAsked() {
+    race(
+      rounds: 5_000,
+      { () -> (Promise<Int>, Promise<Int>, Locked<Int>) in
+        let (outer, inner, calls) = (Promise<Int>(), Promise<Int>(), Locked(0))
+        outer.onRequestCancel { _ in
+          calls.withLock { $0 += 1 }
+          return .continue
+        }
+        return (outer, inner, calls)
+      },
+      {
+        [
+          { $0.0.future.cancel(.doNotForwardRequest) },
+          { $0.0.complete(.completeUsing($0.1.future)) },
+        ]
+      },
+      check: { round, number in
+        // Asked first: the handler was called. Sealed first: the future has let go of the inner one (law 4).
+        let isLost = round.2.value == 0 && !round.0.future.isCompleted
+        if isLost { Issue.record("round \(number): the request was lost") }
+      })
+  }
+
   @Test("law 3: three leave at once, two of them ask: the source is asked", .timeLimit(.minutes(10)))
   func threeLeave() {
     race(

@@ -40,11 +40,15 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   /// Lets go of the handlers of a future that has ended or was sealed. A handler may hold the promise of the next future,
   /// and so on, so that they are freed by a loop.
   func releaseHandlers() {
-    for entry in takeHandlers(evenIfEnded: true) { Trampoline.release(entry) }
+    let released = lock.withLock {
+      // Of a future that is sealed while a wave has asked it, the handlers are the wave's: it is about to call them.
+      state.isPending && state.requests.asked != nil ? [] : handlers.removeAll()
+    }
+    for entry in released { Trampoline.release(entry) }
   }
 
   private func takeHandlers(evenIfEnded: Bool) -> [HandlerList.Entry] {
-    lock.withLock { evenIfEnded || state.phase == .waiting ? handlers.removeAll() : [] }
+    lock.withLock { evenIfEnded || state.isPending ? handlers.removeAll() : [] }
   }
 }
 

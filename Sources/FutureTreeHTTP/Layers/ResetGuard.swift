@@ -18,31 +18,32 @@ import FutureTree
 ///
 /// **Cancellation.** It holds nothing back: a request to cancel goes to the loader that has the load.
 ///
-/// **In two chains** it refuses the loads of both while one of them is reset, and waits for both; each chain is reset when
-/// it is asked.
+/// **In two chains** it refuses the loads of both while one of them is reset, and a reset waits for the loads of both; each
+/// chain is reset when it is asked. A layer of one chain may reset the other when it is reset itself.
 public final class ResetGuard: HTTPLayer {
   private struct Run {
     let next: any HTTPLoader
     let promise = Promise<Void>()
+    var hasBegun = false
     var outcome: Outcome<Void>?
   }
 
   private struct State {
     var gate = ResetGate()
     /// The resets of the gate, by their numbers there.
-    var runs: [Run] = []
-    var begun = 0
+    var runs: [Int: Run] = [:]
 
     /// The resets that begin now.
-    mutating func begin() -> Range<Int> {
-      defer { begun = runs.count }
-      return begun..<runs.count
+    mutating func begin() -> [(number: Int, next: any HTTPLoader)] {
+      runs.filter { !$0.value.hasBegun }.sorted { $0.key < $1.key }.map { number, run in
+        runs[number]!.hasBegun = true
+        return (number, run.next)
+      }
     }
 
-    /// The resets that end because the gate has opened.
-    mutating func end() -> [Run] {
-      defer { (runs, begun) = ([], 0) }
-      return runs
+    /// Takes out the resets that are over.
+    mutating func take(_ numbers: [Int]) -> [Run] {
+      numbers.compactMap { runs.removeValue(forKey: $0) }
     }
   }
 
@@ -53,42 +54,43 @@ public final class ResetGuard: HTTPLayer {
 
   /// Loads, unless the chain is being reset.
   ///
-  /// - Returns: the future of `next`, or a failure with the code `resetInProgress`.
+  /// - Returns: a future with the outcome of `next`, or a failure with the code `resetInProgress`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard state.withLock({ $0.gate.loadBegins() }) else {
       return .failed(HTTPError(.resetInProgress, "The chain is being reset. Load again when the reset has ended."))
     }
     let future = next.load(request)
-    begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : 0..<0 })
+    begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : [] })
     future.observe { _ in
-      ResetGuard.end(self.state.withLock { $0.gate.loadEnded() ? $0.end() : [] })
+      ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
-    return future
+    // Not the one that is watched: who lets go of the load, or forces it, ends only what is his.
+    return future.ensure {}
   }
 
   /// Refuses loads, resets `next`, and waits for what was let in before.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let target = type(of: next) is any AnyObject.Type ? ObjectIdentifier(next as AnyObject) : nil
-    let (promise, beginning) = state.withLock { state -> (Promise<Void>, Range<Int>) in
+    let (promise, beginning) = state.withLock { state -> (Promise<Void>, [(number: Int, next: any HTTPLoader)]) in
       switch state.gate.resetAsked(of: target) {
       case .joins(let number):
-        return (state.runs[number].promise, 0..<0)
+        return (state.runs[number]!.promise, [])
       case .isNew(let number, let beginsNow):
-        state.runs.append(Run(next: next))
-        return (state.runs[number].promise, beginsNow ? state.begin() : 0..<0)
+        let run = Run(next: next)
+        state.runs[number] = run
+        return (run.promise, beginsNow ? state.begin() : [])
       }
     }
     begin(beginning)
     return promise.future.shielded()
   }
 
-  private func begin(_ numbers: Range<Int>) {
-    for number in numbers {
-      let next = state.withLock { $0.runs[number].next }
+  private func begin(_ resets: [(number: Int, next: any HTTPLoader)]) {
+    for (number, next) in resets {
       next.reset().observe { outcome in
         let ended = self.state.withLock { state in
-          state.runs[number].outcome = outcome
-          return state.gate.resetEnded(number) ? state.end() : []
+          state.runs[number]?.outcome = outcome
+          return state.take(state.gate.resetEnded(number))
         }
         ResetGuard.end(ended)
       }

@@ -22,6 +22,7 @@ public struct HTTPResponse: Sendable {
   /// What became of it.
   public let status: HTTPStatus
   /// The header fields. Platforms join fields of one name, and may change their order and the case of their names.
+  /// Fields whose values have bytes that are not visible ASCII are left out.
   public let headers: HTTPHeaders
   /// The whole body.
   public let content: Content

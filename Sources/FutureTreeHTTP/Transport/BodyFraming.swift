@@ -11,7 +11,7 @@ enum BodyFraming {
     // Platforms join fields of one name with commas.
     let lengths = headers.values(for: "Content-Length")
       .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(BodyFraming.trimmed) }
-    let isCoded = !headers.values(for: "Transfer-Encoding").isEmpty
+    let codings = headers.values(for: "Transfer-Encoding")
     let encodings = headers.values(for: "Content-Encoding").flatMap { $0.split(separator: ",") }
       .map(BodyFraming.trimmed).filter { $0.lowercased() != "identity" && !$0.isEmpty }
 
@@ -21,8 +21,10 @@ enum BodyFraming {
           .encodedBody,
           "The body is encoded (\(FieldSyntax.visible(encoding))) though none was asked for; "
             + "the platform decodes it and hides whether it was whole."))
-    } else if isCoded, !lengths.isEmpty {
+    } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
+    } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0[...]).lowercased() }) != ["chunked"] {
+      self = BodyFraming.ambiguous("a Transfer-Encoding other than chunked")
     } else if Set(lengths).count > 1 {
       self = BodyFraming.ambiguous("different values of Content-Length")
     } else if let length = lengths.first {

@@ -61,6 +61,14 @@ final class Transfer: Sendable {
     return promise.future
   }
 
+  /// Stops it, also if its future is marked as shared and others want it.
+  func reset() {
+    future.cancel(reason: Transfer.resetReason)
+    act { $0.cancelAsked() }
+  }
+
+  private static let resetReason: CancellationReason = "the loader was reset"
+
   /// Starts the task that `makeTask` makes, unless nobody wants it any more. Called once, on the queue of commands.
   ///
   /// - Returns: whether it was made.
@@ -133,7 +141,7 @@ extension Transfer {
     case .response(let head, let body):
       promise.succeed(HTTPResponse(to: request, status: head.status, headers: head.headers, body: body))
     case .failure(let error): promise.fail(error)
-    case .cancelled, .file: promise.completeCancelled()
+    case .cancelled, .file: promise.completeCancelled(promise.cancelRequest == nil ? Transfer.resetReason : nil)
     }
   }
 

@@ -197,7 +197,9 @@ extension TransferState {
   }
 
   private func response() -> Ending {
-    guard let head else { return .failure(HTTPError(.invalidResponse, "The answer had no status line.")) }
+    guard let head else {
+      return .failure(HTTPError(.invalidResponse, "The platform reported no answer, and no error."))
+    }
     let count = progress.received.completed
     if let declaredLength, declaredLength != count {
       return .failure(HTTPError(.truncatedBody, "The body ended after \(count) of \(declaredLength) bytes."))

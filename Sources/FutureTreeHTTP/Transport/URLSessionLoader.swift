@@ -124,8 +124,8 @@ public final class URLSessionLoader: HTTPLoader {
   /// futures ended before it did. What arrives late is dropped, and the loader is usable at once.
   public func reset() -> Future<Void> {
     let live = transfers.live
-    for transfer in live { transfer.future.cancel(reason: "the loader was reset") }
-    return Future.all(live.map(\.confirmed)).map { _ in }
+    for transfer in live { transfer.reset() }
+    return Future.all(live.map(\.confirmed)).map { _ in }.shielded()
   }
 }
 

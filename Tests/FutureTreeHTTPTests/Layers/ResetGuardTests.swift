@@ -153,16 +153,39 @@ struct ResetGuardTests {
     #expect(resets.map(\.text) == ["success", "success"])
   }
 
-  @Test("a load that a cancel ended does not keep the guard closed")
-  func cancelledLoad() {
+  @Test(
+    "a reset waits for a load that its caller forced or let go of, until the transport confirms",
+    arguments: [.forceImmediately, .doNotForwardRequest] as [CancellationOptions])
+  func forcedLoad(options: CancellationOptions) {
     let held = end.mock.hold()
     let load = api.load(anyRequest())
-    load.cancel(.forceImmediately)
+    load.cancel(options)
 
     let reset = api.reset()
     end.endReset()
+    #expect(load.text == "cancelled" && reset.text == "pending")
+    held.complete(.cancelled)
 
     #expect(reset.text == "success")
-    withExtendedLifetime(held) {}
+  }
+
+  @Test("a layer of the chain may reset another chain with the same guard")
+  func nested() {
+    struct Refresh: HTTPLayer {
+      let tokens: any HTTPLoader
+      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+      func reset(next: any HTTPLoader) -> Future<Void> { .resets([tokens.reset(), next.reset()]) }
+    }
+    let guardLayer = ResetGuard()
+    let tokens = HeldResets(log, "tokens")
+    let api = guardLayer --> Refresh(tokens: guardLayer --> tokens) --> end
+
+    let reset = api.reset()
+    tokens.endReset()
+    #expect(reset.text == "pending" && api.load(anyRequest()).text == "resetInProgress")
+    end.endReset()
+
+    end.mock.answer()
+    #expect(reset.text == "success" && api.load(anyRequest()).text == "success")
   }
 }
