@@ -4,27 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What the error codes of `URLSession` mean.
-///
-/// | meaning | Apple | Linux (libcurl) |
-/// | --- | --- | --- |
-/// | `unknownHost` | -1003, -1006 | -1003 |
-/// | `cannotConnect` | -1004, -1009, -1018, -1019, -1020 | -1004 |
-/// | `timedOut` | -1001 | -1001 |
-/// | `insecureConnection` | -1022, -1200 to -1206 | -1200 to -1206, and -1 of https before the head |
-/// | `connectionLost`, before the head | -1005, -1008, -1011 | -1005, -1011, -1 |
-/// | `truncatedBody`, after the head | -1005, -1008, -1011, -1017 | -1, -1005, -1011 |
-/// | `invalidResponse`, before the head | -1014, -1017 | -1002, -1017, and -1 of what is no status line |
-/// | `encodedBody` | -1015, -1016 | -1, after the head |
-/// | `unreadableBody` | -1100, -1101, -1102 | (a stream fails with -1, after it has told its transfer why) |
-/// | `bodyNotReplayable` | -1021 | (the delegate is asked for the body again) |
-/// | `invalidURL` | -1000, -1002 of what was not sent | -1000 |
-/// | stopped | -999 | -999 |
-/// | `transportFailed` | everything else | everything else |
-///
-/// Of everything else nothing can occur here that is known: redirects (-1007, -1010) are not followed, credentials (-1012,
-/// -1013) are refused, a `GET` with a body (-1103) is not sent, and nothing is cached (-2000), downloaded by the platform
-/// (-3000 to -3007) or done in the background (-995 to -997).
+/// What the error codes of `URLSession` mean. The table for both platforms is in the article *URLSession on Linux*.
 enum URLErrorTable {
   static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> TransferState.End {
     guard let error else { return .completed }
