@@ -10,7 +10,7 @@ struct H05TransportConfirmsTests {
     arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func confirms(options: CancellationOptions) async throws {
     let server = try Loopback.server()
-    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 1))
+    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1))
     server.on("/held", .stall)
     server.on("/next", .respond(body: "next"))
     let load = loader.load(try HTTPRequest(server.url("/held")))
@@ -28,7 +28,7 @@ struct H05TransportConfirmsTests {
   @Test("by force the future ends at once, and the transport is stopped behind it")
   func force() async throws {
     let server = try Loopback.server()
-    let loader = URLSessionLoader()
+    let loader = URLSessionLoader(.patient)
     server.on("/held", .stall)
     let load = loader.load(try HTTPRequest(server.url("/held")))
     _ = await server.waitForRequest(to: "/held").outcome

@@ -12,7 +12,7 @@ struct H10OriginTests {
     var request = try HTTPRequest(server.url("/"))
     try request.setHeader("Authorization", "Bearer secret")
 
-    let response = try await URLSessionLoader().load(request).value
+    let response = try await URLSessionLoader(.patient).load(request).value
 
     #expect(response.status.code == status)
     #expect(server.record.requests.count == 1 && other.record.requests.isEmpty)

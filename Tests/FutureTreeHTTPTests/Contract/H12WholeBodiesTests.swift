@@ -29,7 +29,9 @@ struct H12WholeBodiesTests {
     let server = try Loopback.server()
     server.on("/", [.send(answer.text), .close])
 
-    let outcome = try await URLSessionLoader(.init(maximumBodySize: 10)).load(HTTPRequest(server.url("/"))).outcome
+    let outcome = try await URLSessionLoader(.init(timeout: nil, maximumBodySize: 10)).load(
+      HTTPRequest(server.url("/"))
+    ).outcome
 
     #expect(outcome.text == "\(answer.code)")
   }

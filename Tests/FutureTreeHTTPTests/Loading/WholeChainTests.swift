@@ -24,7 +24,7 @@ struct WholeChainTests {
           var request = request
           try request.setHeader("Accept", "application/json")
           return request
-        } --> URLSessionLoader())
+        } --> URLSessionLoader(.patient))
   }
 
   @Test("a value goes out as JSON and comes back as one")

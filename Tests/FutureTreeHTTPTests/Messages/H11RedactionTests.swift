@@ -53,7 +53,7 @@ import Testing
 
   @Test("a loader with a request on its way, and the future of that")
   func loaders() throws {
-    let loader = URLSessionLoader()
+    let loader = URLSessionLoader(.patient)
     var request = try HTTPRequest("http://127.0.0.1:1/?\(secret)")
     try request.setHeader("Authorization", secret)
 

@@ -24,8 +24,8 @@ import Testing
     let error = #expect(throws: HTTPError.self) { try HTTPBody.json(["sentinel key": Item(prices: [1, .infinity])]) }
 
     #expect(error?.code == .unencodableBody)
-    #expect(error?.message.contains(#"at "sentinel key".prices[1] of"#) == true)
-    #expect(error.map { "\($0)" }?.contains("inf") == false)
+    #expect(error?.message.contains("at […].prices[1] of") == true)
+    #expect(error.map { "\($0)" }?.contains("inf") == false && error?.message.contains("sentinel") == false)
   }
 
   @Test("what an encoding throws itself is underlying")

@@ -1,4 +1,5 @@
 import Foundation
+import FutureTreeHTTP
 import FutureTreeTesting
 
 /// Servers for tests that hold whatever proxy the environment names: before the first of them, every host is exempted, so
@@ -13,4 +14,9 @@ enum Loopback {
     setenv("no_proxy", "*", 1)
     setenv("NO_PROXY", "*", 1)
   }()
+}
+
+extension URLSessionLoader.Configuration {
+  /// Without a deadline: on a busy machine a test may wait for a thread longer than for a server.
+  static var patient: Self { Self(timeout: nil) }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("URLSessionLoader, bodies to a file") struct FileDeliveryTests {
   private let server: LoopbackServer
-  private let loader = URLSessionLoader()
+  private let loader = URLSessionLoader(.patient)
   private let folder: Folder
 
   init() throws {
@@ -142,7 +142,7 @@ import Testing
       var request = try HTTPRequest(server.url("/file"))
       request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: nil)
 
-      let outcome = await URLSessionLoader().load(request).outcome
+      let outcome = await URLSessionLoader(.patient).load(request).outcome
 
       #expect(outcome.code == .unwritableBody, "\(outcome)")
       #expect(folder.names == [])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("URLSessionLoader, progress") struct ProgressTests {
   private let server: LoopbackServer
-  private let loader = URLSessionLoader()
+  private let loader = URLSessionLoader(.patient)
   private let told = Locked<[HTTPProgress]>([])
 
   init() throws {

@@ -69,7 +69,7 @@ private enum Stress {
   static func run(races: Int) async throws {
     let server = try Loopback.server()
     server.on("/", .respond(body: "answer"))
-    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 16))
+    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 16))
     let (folder, counter) = (try Folder(), Counter())
 
     // A warm-up: pools of threads and connections fill.
@@ -100,7 +100,7 @@ private enum Stress {
   /// One request and its answer, by a loader of its own that is dropped.
   static func useLoader(_ server: LoopbackServer, _ counter: Counter) async throws {
     let request = try request(1, to: server, try Folder(), counter)
-    #expect(await URLSessionLoader().load(request).outcome.ending == .succeeded)
+    #expect(await URLSessionLoader(.patient).load(request).outcome.ending == .succeeded)
   }
 
   /// One of four kinds: plain, with progress, with a streamed body, into a file.

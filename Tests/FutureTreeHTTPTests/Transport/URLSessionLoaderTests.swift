@@ -6,7 +6,7 @@ import Testing
 
 @Suite("URLSessionLoader, on sockets") struct URLSessionLoaderTests {
   private let server: LoopbackServer
-  private let loader = URLSessionLoader()
+  private let loader = URLSessionLoader(.patient)
 
   init() throws {
     server = try Loopback.server()
@@ -217,7 +217,7 @@ import Testing
 
   @Test("a body over the limit is an error, declared or not")
   func limit() async throws {
-    let loader = URLSessionLoader(.init(maximumBodySize: 10))
+    let loader = URLSessionLoader(.init(timeout: nil, maximumBodySize: 10))
     server.on("/declared", .respond(body: "0123456789A"))
     server.on("/chunked", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nB\r\n0123456789A\r\n0\r\n\r\n")])
     server.on("/fits", .respond(body: "0123456789"))
@@ -266,7 +266,7 @@ import Testing
   func dropped() async throws {
     let gate = LoopbackGate()
     server.on("/held", [.hold(gate), .respond(body: "held")])
-    var dropped: URLSessionLoader? = URLSessionLoader()
+    var dropped: URLSessionLoader? = URLSessionLoader(.patient)
     let future = dropped?.load(try HTTPRequest(server.url("/held")))
     _ = await server.waitForRequest(to: "/held").outcome
 

@@ -7,7 +7,7 @@ import Testing
 /// The traps of `URLSession` that no other suite shows: see the article *URLSession on Linux*.
 @Suite("URLSession's traps") struct URLSessionTrapsTests {
   private let server: LoopbackServer
-  private let loader = URLSessionLoader()
+  private let loader = URLSessionLoader(.patient)
 
   init() throws {
     server = try Loopback.server()
@@ -17,7 +17,7 @@ import Testing
 
   @Test("connections are kept and used again, and no more are open than were allowed")
   func connections() async throws {
-    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 2))
+    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 2))
     let gate = LoopbackGate()
     server.on("/held", [.hold(gate), .respond()])
     let futures = try (0..<8).map { _ in loader.load(try HTTPRequest(server.url("/held"))) }
@@ -110,7 +110,7 @@ import Testing
         let server = try Loopback.server()
         server.on(
           "/", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-A: 1\r\n\r\n")])
-        _ = await URLSessionLoader().load(try HTTPRequest(server.url("/"))).outcome
+        _ = await URLSessionLoader(.patient).load(try HTTPRequest(server.url("/"))).outcome
       }
     }
 
@@ -120,7 +120,7 @@ import Testing
       await #expect(processExitsWith: .failure) {
         let server = try Loopback.server()
         server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Le"), .close])
-        _ = await URLSessionLoader().load(try HTTPRequest(server.url("/cut"))).outcome
+        _ = await URLSessionLoader(.patient).load(try HTTPRequest(server.url("/cut"))).outcome
       }
     }
   #endif

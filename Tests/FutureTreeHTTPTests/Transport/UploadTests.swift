@@ -7,7 +7,7 @@ import Testing
 
 @Suite("URLSessionLoader, bodies that are sent") struct UploadTests {
   private let server: LoopbackServer
-  private let loader = URLSessionLoader()
+  private let loader = URLSessionLoader(.patient)
   private let folder: Folder
 
   init() throws {
@@ -124,7 +124,7 @@ import Testing
 
   @Test("a file that vanishes or changes its size before its turn comes fails")
   func changesBeforeItsTurn() async throws {
-    let loader = URLSessionLoader(.init(maximumConnectionsPerHost: 1))
+    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1))
     let gate = LoopbackGate()
     server.on("/held", [.hold(gate), .respond()])
     let first = loader.load(try HTTPRequest(server.url("/held")))
