@@ -1,4 +1,5 @@
 import Foundation
+import FutureTree
 
 /// A body on its way into a file: under a name of its own beside the final one, until it is whole.
 ///
@@ -13,12 +14,29 @@ final class BodyFile: @unchecked Sendable {  // Because: `TransferState` lets on
   ///
   /// - Throws: `HTTPError` with the code `unwritableBody`.
   convenience init(for destination: URL) throws(HTTPError) {
-    let name = ".\(UInt64.random(in: .min ... .max)).partial"
-    let path = destination.deletingLastPathComponent().appendingPathComponent(name).path
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw BodyFile.refused("cannot be created", errno) }
-    self.init(descriptor, temporary: path, for: destination)
+    let folder = destination.deletingLastPathComponent()
+    while true {
+      let path = folder.appendingPathComponent(BodyFile.nextName()).path
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      if descriptor >= 0 {
+        self.init(descriptor, temporary: path, for: destination)
+        return
+      }
+      // Left behind by a process that was killed: the next name is free, or the one after it.
+      guard errno == EEXIST else { throw BodyFile.refused("cannot be created", errno) }
+    }
   }
+
+  /// A name that no other file of this process has had.
+  private static func nextName() -> String {
+    let number = lastNumber.withLock { number in
+      number += 1
+      return number
+    }
+    return ".FutureTree-\(ProcessInfo.processInfo.processIdentifier)-\(number).partial"
+  }
+
+  private static let lastNumber = Locked(0)
 
   /// For a file that is open.
   init(_ descriptor: Int32, temporary: String, for destination: URL) {

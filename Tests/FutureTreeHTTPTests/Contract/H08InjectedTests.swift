@@ -17,6 +17,8 @@ struct H08InjectedTests {
     for file in files {
       let text = try String(contentsOf: file, encoding: .utf8)
       found += forbidden.filter(text.contains).map { "\(file.lastPathComponent): \($0)" }
+      found += text.split(separator: "\n").filter { $0.contains(".random(") && !$0.contains("using:") }
+        .map { "\(file.lastPathComponent): \($0)" }
     }
 
     #expect(files.count > 20 && found == [])
