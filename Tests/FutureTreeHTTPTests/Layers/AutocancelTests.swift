@@ -113,7 +113,7 @@ struct AutocancelTests {
 
     #expect(held[1].cancelRequest == nil)
     #expect(before.text == "cancelled" && during.text == "pending" && end.resetCount == 1)
-    withExtendedLifetime(reset) {}
+    withExtendedLifetime((reset, held)) {}
   }
 
   @Test("a load that waits in a layer behind it does not go on")

@@ -144,7 +144,11 @@ private enum Stress {
         let future = loader.load(try request(index, to: server, folder, counter))
         let token = counter.token()
         future.observe { _ in withExtendedLifetime(token) { completions.withLock { $0 += 1 } } }
-        hop(hops * index / batch) { future.cancel() }
+        hopsLeft.withLock { $0 += 1 }
+        hop(hops * index / batch) {
+          future.cancel()
+          hopsLeft.withLock { $0 -= 1 }
+        }
         return future
       }
       for future in futures { _ = await future.outcome }
@@ -154,11 +158,16 @@ private enum Stress {
       hops = answered > batch / 2 ? max(1, hops * 3 / 4) : min(10_000, hops * 4 / 3 + 1)
     }
     tally.completions = completions.withLock { $0 }
+    // A cancel that still hops holds its future, and with it the answer.
+    while hopsLeft.value > 0 {
+      await withCheckedContinuation { continuation in hopping.async { continuation.resume() } }
+    }
     return tally
   }
 
   private static let batch = 20
   private static let hopping = DispatchQueue(label: "hopping")
+  private static let hopsLeft = Locked(0)
 
   private static func hop(_ count: Int, then body: @escaping @Sendable () -> Void) {
     guard count > 0 else { return body() }
