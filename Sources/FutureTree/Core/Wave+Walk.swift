@@ -108,11 +108,7 @@ private struct Survey {
     while index < pending.count {
       let node = pending[index]
       index += 1
-      let id = ObjectIdentifier(node)
-      if places[id] == nil {
-        places[id] = Place(node: node)
-        found.append(id)
-      }
+      let id = find(node)
       places[id]!.edges += 1
       guard places[id]!.upstream == nil else { continue }
       let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : []) }
@@ -125,13 +121,18 @@ private struct Survey {
     return deliversMore
   }
 
-  /// Something has come to a future.
-  mutating func arrive(_ arrival: Wave.Arrival) {
-    let id = ObjectIdentifier(arrival.node)
+  private mutating func find(_ node: Node) -> ObjectIdentifier {
+    let id = ObjectIdentifier(node)
     if places[id] == nil {
-      places[id] = Place(node: arrival.node)
+      places[id] = Place(node: node)
       found.append(id)
     }
+    return id
+  }
+
+  /// Something has come to a future.
+  mutating func arrive(_ arrival: Wave.Arrival) {
+    let id = find(arrival.node)
     if places[id]!.arrivals == nil {
       places[id]!.arrivals = Wave.Arrivals(first: arrival)
     } else {

@@ -1,4 +1,13 @@
 extension Promise {
+  /// Completes with the future that a body returned. If the promise was forced while the body ran, that future gets the
+  /// request, without the force (law 5).
+  @discardableResult
+  package func seal(onto future: Future<Value>) -> Bool {
+    if complete(.completeUsing(future)) { return true }
+    if let request = cancelRequest?.forwarded { _ = Wave.run(Wave.Arrival(node: future.node, request: request)) }
+    return false
+  }
+
   /// Completes the future with what `body` returns, or with what it throws: errors that mean a cancellation cancel it.
   @discardableResult
   func complete(_ body: () throws -> Completion<Value>) -> Bool {

@@ -24,4 +24,9 @@ extension Future {
   public func ensure(on _: MainExecutor, _ body: @escaping @MainActor @Sendable () -> Void) -> Future {
     ensure(on: MainExecutor.executor) { MainExecutor.assume { body() } }
   }
+
+  /// A consumer of this future with the same outcome, for a caller who must not get this one.
+  package func passedOn() -> Future {
+    passingNode(.ensure, .immediate) { _ in }
+  }
 }

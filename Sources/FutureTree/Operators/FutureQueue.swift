@@ -113,16 +113,14 @@ private final class Place: Waiter, @unchecked Sendable {  // Because: the queue'
   }
 
   func run<Value>(_ body: () throws -> Future<Value>, completing promise: Promise<Value>) {
-    var work: Future<Value>?
-    let isKept = promise.complete {
-      let future = try body()
-      work = future
-      return .completeUsing(future)
+    let work: Future<Value>
+    do {
+      work = try Trampoline.run(body)
+    } catch {
+      promise.complete { throw error }
+      return giveWay(after: promise.future.node)
     }
-    guard let work else { return giveWay(after: promise.future.node) }  // It threw.
-    if !isKept, let request = promise.cancelRequest?.forwarded {  // The future was forced while the body ran (law 5).
-      _ = Wave.run(Wave.Arrival(node: work.node, request: request))
-    }
+    promise.seal(onto: work)
     if !work.node.attach(self, isConsumer: false) { giveWay(after: work.node) }
   }
 

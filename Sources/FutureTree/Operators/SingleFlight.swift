@@ -84,10 +84,3 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   private typealias Ended = (key: Key, value: Future<Value>)
 }
-
-extension Future {
-  /// A consumer of this future with the same outcome, which a request to cancel does not change.
-  fileprivate func passedOn() -> Future {
-    passingNode(.ensure, .immediate) { _ in }
-  }
-}

@@ -9,9 +9,9 @@ import FutureTree
 ///
 /// **Reset.** Each load that it let through is cancelled, as by `cancel()`, and awaited; only then the next loader is reset,
 /// so that nothing of the time before comes to a loader that has been wiped. A load that has not ended when `drainTimeout`
-/// has passed is cancelled again, with `forceImmediately`. A success that was faster stays one. A load whose caller has forced its
-/// end, or let go of it, counts until the next loader is done with it. Loads that come during the
-/// reset are not part of it: a `ResetGuard` before this layer refuses them.
+/// has passed is cancelled again, with `forceImmediately`. A success that was faster stays one. A load whose caller has
+/// forced its end, or let go of it, counts until the next loader is done with it. Loads that come during the reset are not
+/// part of it: a `ResetGuard` before this layer refuses them.
 ///
 /// **Cancellation.** It holds nothing back: a request to cancel goes to the loader that has the load. A load that a reset
 /// finds before it has gone on does not go on.
@@ -55,15 +55,11 @@ public final class Autocancel: HTTPLayer {
       _ = self.loads.withLock { $0.live.removeValue(forKey: number) }
     }
     if promise.cancelRequest == nil {
-      let load = next.load(request)
-      if !promise.complete(.completeUsing(load)) {
-        // A reset has forced it meanwhile: what it would have waited for gets the request, without the force (law 5).
-        load.cancel(reason: promise.cancelRequest?.reason)
-      }
+      promise.seal(onto: next.load(request))
     } else {
       promise.complete(.cancelled)
     }
-    return future.ensure {}
+    return future.passedOn()
   }
 
   /// Cancels what is under way, waits for it, and resets `next`.
@@ -78,6 +74,6 @@ public final class Autocancel: HTTPLayer {
         }
       }
     }
-    return Future.allSettled(live).ensure { timer?.cancel() }.map { _ in }.thenReset(next)
+    return Future.allSettled(live).ensure { timer?.cancel() }.flatMap { _ in next.reset() }.shielded()
   }
 }

@@ -65,14 +65,13 @@ public final class ResetGuard: HTTPLayer {
       ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
     // Not the one that is watched: who lets go of the load, or forces it, ends only what is his.
-    return future.ensure {}
+    return future.passedOn()
   }
 
   /// Refuses loads, resets `next`, and waits for what was let in before.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let target = type(of: next) is any AnyObject.Type ? ObjectIdentifier(next as AnyObject) : nil
     let (promise, beginning) = state.withLock { state -> (Promise<Void>, [(number: Int, next: any HTTPLoader)]) in
-      switch state.gate.resetAsked(of: target) {
+      switch state.gate.resetAsked(of: identity(of: next)) {
       case .joins(let number):
         return (state.runs[number]!.promise, [])
       case .isNew(let number, let beginsNow):

@@ -28,7 +28,7 @@ final class SharedReset: Sendable {
     let reached = chains.map { SharedReset.reached(from: $0) }
     var users: [ObjectIdentifier: Set<Int>] = [:]
     for (number, loaders) in reached.enumerated() {
-      for id in loaders.compactMap({ SharedReset.identity(of: $0) }) { users[id, default: []].insert(number) }
+      for id in loaders.compactMap({ identity(of: $0) }) { users[id, default: []].insert(number) }
     }
     self.reached = reached
     self.users = users
@@ -49,7 +49,7 @@ final class SharedReset: Sendable {
 
   /// Resets a loader in the name of some chains, or waits for the others at one that is shared.
   fileprivate func reset(_ loader: any HTTPLoader, for chains: Set<Int>) -> Future<Void> {
-    guard let id = SharedReset.identity(of: loader), users[id, default: []].count > 1 else {
+    guard let id = identity(of: loader), users[id, default: []].count > 1 else {
       return resetNow(loader, for: chains)
     }
     arrive(chains, at: id, loader)
@@ -59,7 +59,7 @@ final class SharedReset: Sendable {
   }
 
   private func resetNow(_ loader: any HTTPLoader, for chains: Set<Int>) -> Future<Void> {
-    if let outer, let id = SharedReset.identity(of: loader), outer.shared.hasMeeting(at: id) {
+    if let outer, let id = identity(of: loader), outer.shared.hasMeeting(at: id) {
       return outer.shared.reset(loader, for: outer.chains)
     }
     guard let link = loader as? LayeredLoader else { return loader.reset() }
@@ -78,7 +78,7 @@ final class SharedReset: Sendable {
   /// A chain has ended, and does not get anywhere any more.
   private func hasGone(_ number: Int) {
     for loader in reached[number] {
-      guard let id = SharedReset.identity(of: loader), users[id, default: []].count > 1 else { continue }
+      guard let id = identity(of: loader), users[id, default: []].count > 1 else { continue }
       arrive([number], at: id, loader)
     }
   }
@@ -98,10 +98,6 @@ final class SharedReset: Sendable {
       if let route = link.layer as? Route { rest += route.ways(before: link.next) }
     }
     return found
-  }
-
-  private static func identity(of loader: any HTTPLoader) -> ObjectIdentifier? {
-    type(of: loader) is any AnyObject.Type ? ObjectIdentifier(loader as AnyObject) : nil
   }
 }
 

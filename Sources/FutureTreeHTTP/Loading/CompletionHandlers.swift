@@ -27,12 +27,7 @@ extension HTTPLoader {
     _ request: HTTPRequest, on executor: FutureExecutor = .immediate, fileID: String = #fileID, line: UInt = #line,
     completion: @escaping @Sendable (Outcome<HTTPResponse>) -> Void
   ) -> HTTPTask {
-    let task = HTTPTask(request, over: self, fileID: fileID, line: line) { future in
-      future.onComplete(on: executor) { outcome -> Completion<HTTPResponse> in
-        completion(outcome)
-        return Completion(outcome)
-      }
-    }
+    let task = HTTPTask(request, over: self, fileID: fileID, line: line) { $0.telling(completion, on: executor) }
     task.start()
     return task
   }
@@ -43,12 +38,7 @@ extension HTTPLoader {
     _ request: HTTPRequest, on main: MainExecutor, fileID: String = #fileID, line: UInt = #line,
     completion: @escaping @MainActor @Sendable (Outcome<HTTPResponse>) -> Void
   ) -> HTTPTask {
-    let task = HTTPTask(request, over: self, fileID: fileID, line: line) { future in
-      future.onComplete(on: main) { outcome -> Completion<HTTPResponse> in
-        completion(outcome)
-        return Completion(outcome)
-      }
-    }
+    let task = HTTPTask(request, over: self, fileID: fileID, line: line) { $0.telling(completion, on: main) }
     task.start()
     return task
   }
@@ -69,10 +59,7 @@ extension HTTPLoader {
   public func reset(
     on executor: FutureExecutor = .immediate, completion: @escaping @Sendable (Outcome<Void>) -> Void
   ) -> Future<Void> {
-    reset().onComplete(on: executor) { outcome -> Completion<Void> in
-      completion(outcome)
-      return Completion(outcome)
-    }
+    reset().telling(completion, on: executor)
   }
 
   /// The same with a handler on the main actor.
@@ -80,7 +67,25 @@ extension HTTPLoader {
   public func reset(
     on main: MainExecutor, completion: @escaping @MainActor @Sendable (Outcome<Void>) -> Void
   ) -> Future<Void> {
-    reset().onComplete(on: main) { outcome -> Completion<Void> in
+    reset().telling(completion, on: main)
+  }
+}
+
+extension Future {
+  /// The same outcome, when a handler has heard of it.
+  fileprivate func telling(
+    _ completion: @escaping @Sendable (Outcome<Value>) -> Void, on executor: FutureExecutor
+  ) -> Future {
+    onComplete(on: executor) { outcome -> Completion<Value> in
+      completion(outcome)
+      return Completion(outcome)
+    }
+  }
+
+  fileprivate func telling(
+    _ completion: @escaping @MainActor @Sendable (Outcome<Value>) -> Void, on main: MainExecutor
+  ) -> Future {
+    onComplete(on: main) { outcome -> Completion<Value> in
       completion(outcome)
       return Completion(outcome)
     }

@@ -61,7 +61,12 @@ final class LayeredLoader: HTTPLoader {
 
 /// The same loader, which can be told from others.
 func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
-  type(of: loader) is any AnyObject.Type ? loader : LoaderObject(loader)
+  identity(of: loader) == nil ? LoaderObject(loader) : loader
+}
+
+/// What tells a loader from others; nil for one that is a value.
+func identity(of loader: any HTTPLoader) -> ObjectIdentifier? {
+  type(of: loader) is any AnyObject.Type ? ObjectIdentifier(loader as AnyObject) : nil
 }
 
 /// A loader that is a value, with an identity.

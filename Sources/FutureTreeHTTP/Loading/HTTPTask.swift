@@ -78,15 +78,10 @@ extension HTTPTask {
       promise.completeCancelled(asked.reason)
       return future
     }
-    let load = taken.load(reportingRequest)
-    let isSealed = promise.complete(.completeUsing(load))
-    guard let asked = promise.cancelRequest else { return future }
-    if asked.options.contains(.doNotForwardRequest) {
-      // It came too late for the handler and too early for the load: nobody has answered it (law 4).
-      if isSealed { promise.future.cancel([.doNotForwardRequest, .forceImmediately], reason: asked.reason) }
-    } else if !isSealed {
-      // It was ended meanwhile: what it would have waited for gets the request, without the force (law 5).
-      load.cancel(asked.options.subtracting(.forceImmediately), reason: asked.reason)
+    let isSealed = promise.seal(onto: taken.load(reportingRequest))
+    if isSealed, let asked = promise.cancelRequest, asked.options.contains(.doNotForwardRequest) {
+      // It came too late for the handler's answer and too early for the load (law 4).
+      promise.future.cancel([.doNotForwardRequest, .forceImmediately], reason: asked.reason)
     }
     return future
   }

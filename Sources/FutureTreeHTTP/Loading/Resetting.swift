@@ -21,16 +21,6 @@ extension Future where Value == Void {
       }
       .shielded()
   }
-
-  /// A reset that begins when this has ended, however it ended, and that fails if one of the two failed.
-  func thenReset(_ next: any HTTPLoader) -> Future<Void> {
-    onComplete { outcome -> Future<Void> in
-      let above = outcome.resetErrors
-      guard !above.isEmpty else { return next.reset() }
-      return .resets([.failed(ResetFailed(above)), next.reset()])
-    }
-    .shielded()
-  }
 }
 
 /// One or several parts of a chain could not be reset. All others were.

@@ -24,7 +24,7 @@ struct H02HolderCompletesTests {
       },
     ]
     let all = Array(layers[..<step]) + [pause] + Array(layers[step...])
-    return all.reversed().reduce(end as any HTTPLoader) { next, layer in layer.before(next) }
+    return all.reversed().reduce(end as any HTTPLoader) { next, layer in layer --> next }
   }
 
   /// Nothing is left: a reset has nobody to wait for, no timer runs, and the chain works.
@@ -106,9 +106,4 @@ struct H02HolderCompletesTests {
 
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
-}
-
-extension HTTPLayer {
-  /// The layer before a loader, for chains that are put together in a loop.
-  fileprivate func before(_ next: any HTTPLoader) -> any HTTPLoader { self --> next }
 }
