@@ -347,4 +347,44 @@ struct RegressionTests {
         if round.0.cancelRequest == nil { Issue.record("round \(number): nobody asked the source") }
       })
   }
+
+  @Test("law 9: all handlers run, also if one that is installed meanwhile answers")
+  func handlersOfAnswered() {
+    let log = Recorder()
+    let (first, second) = (Promise<Int>(), Promise<Int>())
+    first.onRequestCancel { _ in
+      log("first")
+      return .continue
+    }
+    second.onRequestCancel { _ in
+      first.onRequestCancel { _ in .complete(.cancelled) }
+      return .continue
+    }
+    let both = Future.all([first.future, second.future])
+
+    both.cancel()
+
+    #expect(first.future.state == "cancelled" && log.entries == ["first"])
+    withExtendedLifetime(second) {}
+  }
+
+  @Test("law 8: a request that meets a seal is given to a handler, or ends the future", .timeLimit(.minutes(10)))
+  func sealWhileAsked() {
+    race(
+      rounds: 5_000,
+      { () -> (Promise<Int>, Promise<Int>, Recorder) in
+        let (promise, log) = (Promise<Int>(), Recorder())
+        promise.onRequestCancel { _ in
+          log("asked")
+          return .continue
+        }
+        return (promise, Promise<Int>(), log)
+      }, { [{ $0.0.complete(.completeUsing($0.1.future)) }, { $0.0.future.cancel(.doNotForwardRequest) }] },
+      check: { round, number in
+        let expected = round.0.future.isCompleted ? 0 : 1
+        if round.2.count != expected {
+          Issue.record("round \(number): asked \(round.2.count), \(round.0.future.state)")
+        }
+      })
+  }
 }

@@ -31,24 +31,22 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   }
 
   /// Calls every handler that was not called yet, the last installed first. Returns how many there were.
-  func callHandlers(_ request: CancelRequest, evenIfEnded: Bool) -> Int {
-    let called = takeHandlers(evenIfEnded: evenIfEnded)
+  ///
+  /// Also of a future that has ended since it was asked: all of them run (law 9).
+  func callHandlers(_ request: CancelRequest) -> Int {
+    let called = lock.withLock { handlers.removeAll() }
     for entry in called { entry.call(request) }
     return called.count
   }
 
-  /// Lets go of the handlers of a future that has ended or was sealed. A handler may hold the promise of the next future,
-  /// and so on, so that they are freed by a loop.
+  /// Lets go of the handlers of a future that has ended.
   func releaseHandlers() {
-    let released = lock.withLock {
-      // Of a future that is sealed while a wave has asked it, the handlers are the wave's: it is about to call them.
-      state.isPending && state.requests.asked != nil ? [] : handlers.removeAll()
-    }
-    for entry in released { Trampoline.release(entry) }
+    HandlerList.release(lock.withLock { takeUnaskedHandlers() })
   }
 
-  private func takeHandlers(evenIfEnded: Bool) -> [HandlerList.Entry] {
-    lock.withLock { evenIfEnded || state.isPending ? handlers.removeAll() : [] }
+  /// The handlers, but for those that a wave is on its way to: it calls them. Called under the lock.
+  func takeUnaskedHandlers() -> [HandlerList.Entry] {
+    state.requests.asked == nil ? handlers.removeAll() : []
   }
 }
 
@@ -92,6 +90,11 @@ struct HandlerList {
     private func take() -> (source: Source, handler: Source.Handler)? {
       lock.withLock { installed.take() }
     }
+  }
+
+  /// A handler may hold the promise of the next future, and so on, so that they are freed by a loop.
+  static func release(_ entries: [Entry]) {
+    for entry in entries { Trampoline.release(entry) }
   }
 
   mutating func insert(_ entry: Entry) {

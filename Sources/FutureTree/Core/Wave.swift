@@ -180,7 +180,7 @@ extension Wave {
   private mutating func callHandlers() {
     for reached in reached.reversed() {
       guard let source = reached.node as? Source else { continue }
-      handlers += source.callHandlers(reached.request, evenIfEnded: reached.effect == .ends)
+      handlers += source.callHandlers(reached.request)
     }
   }
 

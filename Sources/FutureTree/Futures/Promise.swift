@@ -162,19 +162,32 @@ extension Source {
   @discardableResult
   func keepPromise<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole) -> Bool {
     let isKept: Bool
-    var hasEnded = true
     switch completion {
     case .success(let value): isKept = succeed(value, byPromise: true)
     case .failure(let error): isKept = fail(error, byPromise: true)
     case .cancelled(let reason): isKept = cancel(reason, byPromise: true)
-    case .completeUsing(let future):
-      isKept = lock.withLock { state.isPending && state.seal() }
-      hasEnded = isKept && Trampoline.run { link(to: future.node, as: innerRole) }
+    case .completeUsing(let future): return seal(onto: future.node, as: innerRole)
     }
-    guard isKept else { return false }
-    releaseHandlers()
+    if isKept { promiseIsKept() }
+    return isKept
+  }
+
+  /// The handlers are taken with the seal: a request that comes later is for `inner`.
+  private func seal(onto inner: Node, as role: InnerRole) -> Bool {
+    let handlers: [HandlerList.Entry]? = lock.withLock {
+      guard state.isPending, state.seal() else { return nil }
+      return takeUnaskedHandlers()
+    }
+    guard let handlers else { return false }
+    let hasEnded = Trampoline.run { link(to: inner, as: role) }
+    HandlerList.release(handlers)
     if hasEnded { Trampoline.tell(self) }
     return true
+  }
+
+  private func promiseIsKept() {
+    releaseHandlers()
+    Trampoline.tell(self)
   }
 
   fileprivate func breakPromise(_ error: @autoclosure () -> BrokenPromise) {
