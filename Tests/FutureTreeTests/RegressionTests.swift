@@ -368,6 +368,24 @@ struct RegressionTests {
     withExtendedLifetime(second) {}
   }
 
+  @Test("law 16: a promise that is dropped while its future is asked is broken or asked", .timeLimit(.minutes(10)))
+  func dropWhileAsked() {
+    race(
+      rounds: 5_000,
+      { () -> (Locked<Promise<Int>?>, Future<Int>, Recorder) in
+        let (promise, log) = (Promise<Int>(), Recorder())
+        promise.onRequestCancel { _ in
+          log("asked")
+          return .continue
+        }
+        return (Locked(promise), promise.future, log)
+      }, { [{ $0.0.value = nil }, { $0.1.cancel() }] },
+      check: { round, number in
+        let expected = round.1.state == "cancelled" ? 1 : 0
+        if round.2.count != expected { Issue.record("round \(number): asked \(round.2.count), \(round.1.state)") }
+      })
+  }
+
   @Test("law 8: a request that meets a seal is given to a handler, or ends the future", .timeLimit(.minutes(10)))
   func sealWhileAsked() {
     race(

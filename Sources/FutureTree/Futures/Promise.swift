@@ -191,10 +191,14 @@ extension Source {
   }
 
   fileprivate func breakPromise(_ error: @autoclosure () -> BrokenPromise) {
-    let (isPending, wasAsked) = lock.withLock { (state.phase == .waiting, state.requests.asked != nil) }
-    guard isPending else { return }
-    let completion: Completion<Never> = wasAsked ? .cancelled : .failure(error())
-    keepPromise(completion, innerRole: .work)
+    guard lock.withLock({ state.phase == .waiting }) else { return }
+    let error = error()
+    // One step: a request that comes in between would be answered, and the outcome deny it.
+    let isBroken = lock.withLock {
+      guard state.phase == .waiting else { return false }
+      return state.requests.asked == nil ? endLocked(failing: error) : endCancelled(.unspecified)
+    }
+    if isBroken { promiseIsKept() }
   }
 }
 
