@@ -19,6 +19,10 @@
 /// The thread sanitizer does not see the synchronisation of `Synchronization.Mutex` on Linux and reports races that do
 /// not exist. Compile with `-D FUTURETREE_PTHREAD_LOCK` to put a `pthread_mutex_t`, which it knows, in its place.
 package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex is all it holds.
+  #if FUTURETREE_EXPLORER
+    package let explored = ExploredLock()
+  #endif
+
   #if FUTURETREE_PTHREAD_LOCK
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -35,6 +39,9 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
     }
 
     package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+      #if FUTURETREE_EXPLORER
+        if let explorer = SchedulingPoint.explorer { return try explored.withLock(explorer, body) }
+      #endif
       LockRule.enter()
       pthread_mutex_lock(mutex)
       defer {
@@ -50,6 +57,9 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
 
     @inline(__always)
     package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+      #if FUTURETREE_EXPLORER
+        if let explorer = SchedulingPoint.explorer { return try explored.withLock(explorer, body) }
+      #endif
       LockRule.enter()
       defer { LockRule.leave() }
       return try mutex.withLock { _ in try Guarded(result: body()) }.result
@@ -60,6 +70,22 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
       let result: Result
     }
   #endif
+
+  /// Between two steps of a locked section, for the explorer of the tests: only it can interrupt one.
+  @inline(__always)
+  func pointInside() {
+    #if FUTURETREE_EXPLORER
+      explored.reachedInside()
+    #endif
+  }
+
+  /// Before a step without the lock on what the lock guarded before, for the explorer of the tests.
+  @inline(__always)
+  func pointWithout() {
+    #if FUTURETREE_EXPLORER
+      SchedulingPoint.reached(explored)
+    #endif
+  }
 }
 
 /// A value that is only reached under a lock.
@@ -74,6 +100,10 @@ package final class Locked<State>: @unchecked Sendable {  // Because: `state` is
   package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     try lock.withLock { try body(&state) }
   }
+
+  #if FUTURETREE_EXPLORER
+    package var explored: ExploredLock { lock.explored }
+  #endif
 
   /// A copy of it. What is replaced is freed after the lock has been released.
   package var value: State {
@@ -101,7 +131,7 @@ package enum LockRule {
     }()
 
     package static func enter() {
-      precondition(pthread_getspecific(key) == nil, "A thread that holds a lock takes another (law 19).")
+      check("A thread that holds a lock takes another (law 19).")
       pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 
@@ -111,8 +141,24 @@ package enum LockRule {
 
     /// Called before code of a user is.
     package static func assertNoLockIsHeld() {
-      precondition(pthread_getspecific(key) == nil, "Code of a user would run under a lock (law 19).")
+      check("Code of a user would run under a lock (law 19).")
     }
+
+    @inline(__always)
+    private static func check(_ message: @autoclosure () -> String) {
+      let holdsNone = pthread_getspecific(key) == nil
+      #if FUTURETREE_EXPLORER
+        if !holdsNone, let explorer = SchedulingPoint.explorer { return explorer.broke(message()) }
+      #endif
+      precondition(holdsNone, message())
+    }
+
+    #if FUTURETREE_EXPLORER
+      fileprivate static func exchangeMark(with mark: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        defer { pthread_setspecific(key, mark) }
+        return pthread_getspecific(key)
+      }
+    #endif
   #else
     package static let isAsserted = false
 
@@ -121,3 +167,16 @@ package enum LockRule {
     @inline(__always) package static func assertNoLockIsHeld() {}
   #endif
 }
+
+#if FUTURETREE_EXPLORER
+  extension LockRule {
+    /// Exchanges the mark of a thread that holds a lock, where there is one.
+    static func exchange(with mark: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+      #if DEBUG || FUTURETREE_LOCK_RULE
+        exchangeMark(with: mark)
+      #else
+        nil
+      #endif
+    }
+  }
+#endif

@@ -35,9 +35,11 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     state = FutureState(madeBy: madeBy)
     if !executor.isImmediate { details = Details(name: nil, executor: executor) }
     super.init(step: step)
+    SchedulingPoint.countNodes(1)
   }
 
   deinit {
+    SchedulingPoint.countNodes(-1)
     switch state.phase {
     case .succeeded: _ = step(self, self, .destroyValue)
     case .failed: storage.destroy(as: (any Error).self)
@@ -162,6 +164,7 @@ extension Node {
 
   private func end(_ ending: Ending, byPromise: Bool, store: (inout ValueStorage) -> Void) -> Bool {
     guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
+    lock.pointInside()
     store(&storage)
     letGo()
     return true
@@ -172,7 +175,10 @@ extension Node {
   }
 
   /// Takes the next waiter of a future that has ended. Only the trampoline that tells them calls it.
-  func takeWaiter() -> Waiter? { waiters.popFirst() }
+  func takeWaiter() -> Waiter? {
+    lock.pointWithout()
+    return waiters.popFirst()
+  }
 }
 
 // MARK: - Attaching
@@ -183,6 +189,7 @@ extension Node {
     var isWantedAgain = false
     let isPending = lock.withLock {
       guard state.isPending else { return false }
+      lock.pointInside()
       waiters.append(entry)
       entry.isCounted = isConsumer
       if isConsumer { isWantedAgain = state.consumerCame() }

@@ -169,4 +169,12 @@ extension Trampoline {
     pthread_setspecific(key, Unmanaged.passRetained(trampoline).toOpaque())
     return trampoline
   }
+
+  #if FUTURETREE_EXPLORER
+    /// Puts the trampoline of another thread in the place of this one's, and returns that.
+    static func exchange(with other: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+      defer { pthread_setspecific(key, other) }
+      return pthread_getspecific(key)
+    }
+  #endif
 }

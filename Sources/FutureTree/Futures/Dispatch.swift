@@ -65,14 +65,32 @@ private enum QueueMark {
 /// What a thread blocks on.
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
+  #if FUTURETREE_EXPLORER
+    private let isOpen = Locked(false)
+  #endif
 
   func open() {
+    #if FUTURETREE_EXPLORER
+      isOpen.value = true
+      SchedulingPoint.explorer?.left(ObjectIdentifier(self))
+    #endif
     semaphore.signal()
   }
 
   /// Returns false if the gate was not opened within the time.
   func wait(for duration: Duration) -> Bool {
-    semaphore.wait(timeout: DispatchTime(after: SystemClock().now + min(duration, SystemClock.longest))) == .success
+    #if FUTURETREE_EXPLORER
+      // There is no time under an explorer: either none passes, or enough.
+      if let explorer = SchedulingPoint.explorer {
+        while !isOpen.value {
+          if duration == .zero { return false }
+          explorer.wait(for: ObjectIdentifier(self))
+        }
+        return true
+      }
+    #endif
+    return semaphore.wait(timeout: DispatchTime(after: SystemClock().now + min(duration, SystemClock.longest)))
+      == .success
   }
 }
 
