@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+@testable import FutureTree
+
+/// Whatever explores: one test at a time, because the stacks of its threads and the counts are shared.
+@Suite(
+  "Explorer", .serialized,
+  .enabled(if: ExplorerSetting.isCompiledIn, "compile with -Xswiftc -DFUTURETREE_EXPLORER, on glibc"))
+enum ExplorerSuite {}
+
+extension ExplorerSuite {
+  /// Runs every schedule of what a few threads do to a few futures, and checks the laws after each.
+  ///
+  /// An outcome must be one that a sequential order gives, or be allowed by a law that the scenario names. A schedule that
+  /// fails is printed, and `FUTURETREE_SCENARIO` with `FUTURETREE_SCHEDULE` runs it again. `FUTURETREE_SCHEDULES=all` runs
+  /// all schedules; without it, a part that takes seconds.
+  @Suite("All schedules of a few threads")
+  struct ExplorerTests {
+    #if FUTURETREE_EXPLORER && canImport(Glibc)
+      private static let settings = Stage.Setting.Child.allCases.map {
+        Stage.Setting(child: $0, handler: .continues, hasTokens: true)
+      }
+
+      private static let otherSettings = [
+        Stage.Setting(child: .map, handler: .cancels, isShared: true, hasTokens: true),
+        Stage.Setting(child: .none, handler: .cancels, hasTokens: true),
+        Stage.Setting(child: .flatMap, handler: .none),
+      ]
+
+      @Test("two threads, one operation each: all schedules")
+      func pairs() {
+        for setting in Self.settings where ExplorerSetting.runsAll || setting.child == .none {
+          explore(StageOperation.scenarios(of: 2, in: setting), .everywhere(mergesSame: true), setting.name)
+        }
+        explore(StageOperation.scenarios(of: 2, in: Self.settings[0]), .all(preemptions: 2), "one future")
+      }
+
+      @Test("two threads on a shared future, and on one whose handler answers: all schedules")
+      func morePairs() {
+        for setting in Self.otherSettings where ExplorerSetting.runsAll || setting.child == .none {
+          explore(StageOperation.scenarios(of: 2, in: setting), .everywhere(mergesSame: true), setting.name)
+        }
+      }
+
+      @Test("three threads, one operation each: all schedules with two preemptions")
+      func triples() {
+        let bound = ExplorerSetting.runsAll ? 2 : 0
+        for setting in Self.settings where [.none, .map, .flatMap].contains(setting.child) {
+          guard ExplorerSetting.runsAll || setting.child == .none else { continue }
+          explore(StageOperation.scenarios(of: 3, in: setting), .all(preemptions: bound), setting.name)
+        }
+      }
+
+      @Test("named scenarios of three threads: all schedules with two preemptions")
+      func named() {
+        let bound = ExplorerSetting.runsAll ? 2 : 1
+        explore(Scenario.named, .all(preemptions: bound), "named")
+        for finding in Scenario.named.map({ Exploration().explore($0, .all(preemptions: 0)) }) {
+          #expect(finding.scheduleCount >= 6, "\(finding.scenario) has no choices")
+        }
+      }
+
+      @Test("a schedule is run again", .enabled(if: ExplorerSetting.schedule != nil))
+      func replayed() throws {
+        let name = try #require(ExplorerSetting.scenario, "FUTURETREE_SCENARIO has no name")
+        let schedule = try #require(ExplorerSetting.schedule)
+        let groups = (Self.settings + Self.otherSettings).flatMap { setting in
+          [2, 3].flatMap { StageOperation.scenarios(of: $0, in: setting) }
+        }
+        let scenario = try #require((Scenario.named + groups).first { $0.name == name }, "there is no scenario \(name)")
+        let (findings, outcome) = Exploration().replay(scenario, schedule)
+        print("explorer: \(outcome)")
+        if let failure = findings.failure { Issue.record("\(name)\n\(failure)") }
+      }
+
+      /// Explores scenarios one after another, and prints how many schedules there were.
+      private func explore(_ scenarios: [Scenario], _ points: Explorer.Points, _ title: String) {
+        let exploration = Exploration()
+        var (schedules, extras, interrupted) = (0, 0, 0)
+        let start = Date()
+        for scenario in scenarios {
+          let findings = exploration.explore(scenario, points)
+          schedules += findings.scheduleCount
+          extras += findings.extraCount
+          interrupted += findings.pointCount
+          if let failure = findings.failure { Issue.record("\(scenario.name)\n\(failure)") }
+        }
+        let seconds = Date().timeIntervalSince(start)
+        print(
+          "explorer: \(title), \(points): \(scenarios.count) scenarios, \(schedules) schedules, \(interrupted) points, "
+            + "\(extras) outcomes that only a law allows, \(Int(Double(schedules) / seconds)) schedules a second")
+      }
+    #else
+      @Test("all schedules") func schedules() {}
+    #endif
+  }
+}

@@ -1,0 +1,197 @@
+#if FUTURETREE_EXPLORER && canImport(Glibc)
+  import FutureTreeTesting
+
+  @testable import FutureTree
+
+  extension Scenario {
+    private struct Failed: Error {}
+
+    /// What waits, as its plain steps: it attaches, and leaves with a request (law 14).
+    static let waiting = [
+      Scenario("two wait, one leaves, and the source answers") { trial in
+        let promise = Promise<Int>()
+        let future = trial.watch("future", promise.future)
+        let call = trial.calls("future/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .complete(.cancelled)
+        }
+        let waits = ["one", "two"].map { WaitSteps(trial.calls("\($0)/told", isFact: false)) }
+        trial.thread({ waits[0].attach(to: future.node) }, { waits[0].leave(future.node) })
+        trial.thread({ waits[1].attach(to: future.node) }, { waits[1].leave(future.node) })
+        trial.thread { promise.succeed(1) }
+      },
+      Scenario("one waits for a branch and leaves while another wants it") { trial in
+        let promise = Promise<Int>()
+        let future = trial.watch("future", promise.future)
+        let call = trial.calls("future/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .continue
+        }
+        let branch = trial.watch("branch", future.map { $0 })
+        let wait = WaitSteps(trial.calls("told", isFact: false))
+        trial.thread({ wait.attach(to: branch.node) }, { wait.leave(branch.node) })
+        trial.thread { trial.watch("more", branch.map { $0 }) }
+        trial.thread { future.cancel(.doNotForwardIfOthersWaiting, reason: "a") }
+        trial.claim { withExtendedLifetime(promise) { nil } }
+      },
+      Scenario("a thread blocks until the outcome is there") { trial in
+        let promise = Promise<Int>()
+        let future = trial.watch("future", promise.future)
+        let child = trial.watch("child", future.map { $0 + 1 })
+        trial.thread {
+          let outcome = try? child.blockUntilCompleted()
+          trial.claim { outcome == nil ? "wait returned without an outcome" : nil }
+        }
+        trial.thread { promise.succeed(1) }
+        trial.thread { child.cancel(.doNotForwardIfOthersWaiting, reason: "a") }
+      },
+    ]
+
+    static let tools = [
+      Scenario("a timeout expires while its source completes and is asked") { trial in
+        let (clock, promise) = (ManualClock(), Promise<Int>())
+        let source = trial.watch("source", promise.future)
+        let call = trial.calls("source/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .continue
+        }
+        let timed = trial.watch("timed", source.timeout(after: .seconds(1), clock: clock))
+        trial.thread { promise.succeed(1) }
+        trial.thread { clock.advance(by: .seconds(1)) }
+        trial.thread { timed.cancel(reason: "a") }
+        trial.claim { clock.timerCount == 0 ? nil : "law 21: a timer is left" }
+      },
+      Scenario("a delay ends while it is asked") { trial in
+        let (clock, promise) = (ManualClock(), Promise<Int>())
+        let source = trial.watch("source", promise.future)
+        let delayed = trial.watch("delayed", source.delayed(by: .seconds(1), clock: clock))
+        trial.thread({ promise.succeed(1) }, { clock.advance(by: .seconds(1)) })
+        trial.thread { delayed.cancel(reason: "a") }
+        trial.thread { delayed.cancel(.forceImmediately, reason: "b") }
+        trial.claim { clock.timerCount == 0 ? nil : "law 21: a timer is left" }
+      },
+      Scenario("retry is asked between two attempts") { trial in
+        let clock = ManualClock()
+        let attempts = [Promise<Int>(), Promise<Int>()]
+        let calls = attempts.indices.map { trial.calls("attempt \($0)/body", isFact: false) }
+        let future = Future<Int>.retry(.constant(attempts: 2, delay: .seconds(1)), clock: clock) { attempt in
+          calls[attempt - 1]()
+          return attempts[attempt - 1].future
+        }
+        trial.watch("future", future)
+        trial.thread({ attempts[0].fail(Failed()) }, { attempts[1].succeed(2) })
+        trial.thread { clock.advance(by: .seconds(1)) }
+        trial.thread { future.cancel(reason: "a") }
+      },
+      Scenario("a flight is joined while the first caller leaves") { trial in
+        let flights = SingleFlight<Int, Int>()
+        let promises = Promises(trial)
+        let first = trial.watch("first", flights.load(1) { promises.new() })
+        trial.thread { first.cancel(reason: "a") }
+        trial.thread { trial.watch("second", flights.load(1) { promises.new() }) }
+        trial.thread({ promises.completeFirst() }, { trial.watch("third", flights.load(1) { promises.new() }) })
+        trial.claim { withExtendedLifetime(flights) { nil } }
+      },
+      Scenario("a queue runs one after the other while one leaves") { trial in
+        let (queue, promise) = (FutureQueue(), Promise<Int>())
+        let running = Together()
+        trial.watch("first", queue.add { promise.future })
+        let second = trial.watch("second", queue.add { running.during { .succeeded(2) } })
+        trial.thread { promise.succeed(1) }
+        trial.thread { second.cancel(reason: "a") }
+        trial.thread { trial.watch("third", queue.add { running.during { .succeeded(3) } }) }
+        trial.claim { queue.waitingCount == 0 ? nil : "\(queue.waitingCount) wait for ever" }
+        trial.claim { running.most <= 1 ? nil : "two bodies ran at once" }
+      },
+      Scenario("a future is registered with a token while that is cancelled") { trial in
+        let (source, promise) = (CancellationTokenSource(), Promise<Int>())
+        let token = source.token
+        let future = trial.watch("future", promise.future)
+        let call = trial.calls("future/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .continue
+        }
+        trial.thread { source.cancel(reason: "a") }
+        trial.thread { future.cancel(when: token) }
+        trial.thread { promise.succeed(1) }
+        trial.claim { source.isCancelling ? nil : "law 13: the source forgot that it was cancelled" }
+      },
+      Scenario("a registration ends while a linked source is cancelled") { trial in
+        let parent = CancellationTokenSource()
+        let child = CancellationTokenSource(linkedTo: [parent.token])
+        let call = trial.calls("registered", isFact: false)
+        let registration = child.token.register { _ in call() }
+        trial.thread { parent.cancel(reason: "a") }
+        trial.thread { registration.end() }
+        trial.thread { child.cancel(reason: "b") }
+        trial.claim { child.isCancelling ? nil : "law 13: the link was lost" }
+      },
+    ]
+  }
+
+  /// What an awaiting task does to a future, without the task.
+  private final class WaitSteps: Waiter, @unchecked Sendable {  // Because: an explorer runs one thread at a time.
+    private let told: Call
+
+    init(_ told: Call) {
+      self.told = told
+      super.init { entry, _, _ in
+        unsafeDowncast(entry, to: WaitSteps.self).told()
+        return false
+      }
+    }
+
+    func attach(to node: Node) {
+      _ = node.attach(self, isConsumer: true)
+    }
+
+    func leave(_ node: Node) {
+      let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "wait")
+      _ = Wave.run(Wave.Arrival(node: node, request: request, asker: self, departure: .leaves))
+    }
+  }
+
+  /// Promises that are made while threads run.
+  private final class Promises: @unchecked Sendable {  // Because: as `WaitSteps`.
+    private let trial: Trial
+    private var promises: [Promise<Int>] = []
+
+    init(_ trial: Trial) {
+      self.trial = trial
+    }
+
+    func new() -> Future<Int> {
+      let promise = Promise<Int>()
+      promises.append(promise)
+      promise.onRequestCancel { _ in .complete(.cancelled) }
+      return trial.watch("flight \(promises.count)", promise.future)
+    }
+
+    func completeFirst() {
+      promises[0].succeed(1)
+    }
+  }
+
+  /// How many bodies run at once.
+  private final class Together: @unchecked Sendable {  // Because: as `WaitSteps`.
+    private var now = 0
+    private(set) var most = 0
+
+    func during(_ body: () -> Future<Int>) -> Future<Int> {
+      now += 1
+      most = max(most, now)
+      SchedulingPoint.reached(self)
+      defer { now -= 1 }
+      return body()
+    }
+  }
+
+  extension Future {
+    /// `wait(for:)` as a thread of the explorer calls it: there is no time there.
+    fileprivate func blockUntilCompleted() throws -> Outcome<Value>? { try wait(for: .seconds(1)) }
+  }
+#endif

@@ -1,0 +1,177 @@
+#if FUTURETREE_EXPLORER && canImport(Glibc)
+  @testable import FutureTree
+
+  /// Scenarios of three threads on trees of futures. Those with clocks and tables are in `NamedScenarios+Tools.swift`.
+  extension Scenario {
+    static let named: [Scenario] = trees + joins + waiting + tools
+
+    fileprivate struct Failed: Error {}
+
+    private static let trees = [
+      Scenario("a diamond is asked, wanted and completed") { trial in
+        let promise = Promise<Int>()
+        let top = trial.watch("top", promise.future)
+        let call = trial.calls("top/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .continue
+        }
+        let (left, right) = (top.map { $0 + 1 }, top.map { $0 + 2 })
+        trial.watch("left", left)
+        let bottom = trial.watch("bottom", Future.all([left, right]).map { $0.reduce(0, +) })
+        trial.thread { bottom.cancel(reason: "a") }
+        trial.thread { promise.succeed(1) }
+        trial.thread({ trial.watch("more", left.map { $0 }) }, { left.cancel(.forceImmediately, reason: "b") })
+      },
+      Scenario("a shared future, whose two branches are asked") { trial in
+        let promise = Promise<Int>()
+        let source = trial.watch("source", promise.future.shared())
+        let call = trial.calls("source/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .complete(.cancelled)
+        }
+        let branches = ["one", "two"].map { trial.watch($0, source.map { $0 }) }
+        trial.thread { branches[0].cancel(reason: "a") }
+        trial.thread { branches[1].cancel(.forceImmediately, reason: "b") }
+        trial.thread { promise.succeed(1) }
+      },
+      Scenario("a shared future gets a branch while the others leave") { trial in
+        let promise = Promise<Int>()
+        let source = trial.watch("source", promise.future.shared())
+        let call = trial.calls("source/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .continue
+        }
+        let branches = ["one", "two"].map { trial.watch($0, source.map { $0 }) }
+        trial.thread { branches[0].cancel(reason: "a") }
+        trial.thread { branches[1].cancel(reason: "b") }
+        trial.thread { trial.watch("three", source.map { $0 }) }
+        trial.claim { withExtendedLifetime(promise) { nil } }
+      },
+      Scenario("flatMap links while it is cancelled", extras: [.eachFutureForItself, .bodyWasRunning]) { trial in
+        let (outer, inner) = (Promise<Int>(), Promise<Int>())
+        let (body, call) = (trial.calls("child/body"), trial.calls("inner/handler"))
+        inner.onRequestCancel { _ in
+          call()
+          return .complete(.cancelled)
+        }
+        let innerFuture = trial.watch("inner", inner.future)
+        let child = trial.watch(
+          "child",
+          outer.future.flatMap { _ in
+            body()
+            return innerFuture
+          })
+        trial.thread { outer.succeed(1) }
+        trial.thread({ child.cancel(reason: "a") }, { child.cancel(.forceImmediately, reason: "b") })
+        trial.thread { inner.succeed(2) }
+      },
+      Scenario("a promise is sealed, asked and gets a handler") { trial in
+        let stage = Stage(trial, Stage.Setting(child: .map, handler: .continues))
+        trial.thread { stage.complete("parent/link", .completeUsing(stage.inner!.future)) }
+        trial.thread({ stage.child?.cancel(reason: "a") }, { stage.parent.cancel(.doNotForwardRequest, reason: "b") })
+        trial.thread({ stage.install("parent/late", cancels: true) }, { stage.inner?.succeed(2) })
+      },
+      Scenario("two promises are sealed onto each other") { trial in
+        let (one, two) = (Promise<Int>(), Promise<Int>())
+        trial.watch("one", one.future)
+        trial.watch("two", two.future)
+        trial.thread { one.complete(.completeUsing(two.future)) }
+        trial.thread { two.complete(.completeUsing(one.future)) }
+        trial.thread { one.future.cancel(reason: "a") }
+        trial.claim { one.future.isCompleted && two.future.isCompleted ? nil : "a circle hangs" }
+      },
+      Scenario("a shield is asked while its source completes") { trial in
+        let promise = Promise<Int>()
+        let source = trial.watch("source", promise.future)
+        let call = trial.calls("source/handler")
+        promise.onRequestCancel { _ in
+          call()
+          return .continue
+        }
+        let shield = trial.watch("shield", source.shielded())
+        let child = trial.watch("child", shield.map { $0 })
+        trial.thread { child.cancel(reason: "a") }
+        trial.thread { promise.succeed(1) }
+        trial.thread(
+          { shield.cancel(.doNotForwardIfOthersWaiting, reason: "b") }, { trial.watch("more", source.map { $0 }) })
+        trial.claim { trial.calledNever("source/handler") ? nil : "law 4: a shield let a request through" }
+      },
+      Scenario("an observer is ended while its future completes") { trial in
+        let promise = Promise<Int>()
+        let future = trial.watch("future", promise.future)
+        let call = trial.calls("observer", isFact: false)
+        let observation = future.observe { _ in call() }
+        trial.thread { promise.succeed(1) }
+        trial.thread { observation.end() }
+        trial.thread { future.cancel(.forceImmediately, reason: "a") }
+      },
+      Scenario("a handler is ended while its future is asked") { trial in
+        let promise = Promise<Int>()
+        let future = trial.watch("future", promise.future)
+        let (first, second) = (trial.calls("first", isFact: false), trial.calls("second", isFact: false))
+        let handler = promise.onRequestCancel { _ in
+          first()
+          return .continue
+        }
+        promise.onRequestCancel { _ in
+          second()
+          return .complete(.success(2))
+        }
+        trial.thread { handler.end() }
+        trial.thread { future.cancel(reason: "a") }
+        trial.thread { promise.succeed(1) }
+      },
+    ]
+
+    private static let joins = [
+      joinScenario("all") { Future.all($0).map { $0.reduce(0, +) } },
+      joinScenario("allSettled") { Future.allSettled($0).map { $0.count } },
+      joinScenario("any") { Future.any($0) },
+      joinScenario("race") { Future.race($0) },
+      Scenario("a drain asks everything, and waits until all have settled") { trial in
+        let promises = (0..<3).map { _ in Promise<Int>() }
+        for (index, promise) in promises.enumerated() {
+          trial.watch("load \(index)", promise.future)
+          promise.onRequestCancel { _ in index == 0 ? .complete(.cancelled) : .continue }
+        }
+        trial.thread {
+          for promise in promises { promise.future.cancel(reason: "reset") }
+          trial.watch("drained", Future.allSettled(promises.map(\.future)).map { $0.count })
+        }
+        trial.thread { promises[1].succeed(1) }
+        trial.thread({ promises[2].fail(Failed()) }, { promises[0].succeed(0) })
+      },
+    ]
+
+    /// A join of which one input succeeds, one fails, and which is asked.
+    private static func joinScenario(
+      _ name: String, _ join: @escaping @Sendable ([Future<Int>]) -> Future<Int>
+    ) -> Scenario {
+      Scenario("\(name): one input succeeds, one fails, and it is asked") { trial in
+        let promises = (0..<2).map { _ in Promise<Int>() }
+        for (index, promise) in promises.enumerated() {
+          trial.watch("input \(index)", promise.future)
+          let call = trial.calls("input \(index)/handler")
+          promise.onRequestCancel { _ in
+            call()
+            return .continue
+          }
+        }
+        let future = trial.watch("join", join(promises.map(\.future)))
+        trial.thread { promises[0].succeed(1) }
+        trial.thread { promises[1].fail(Failed()) }
+        trial.thread { future.cancel(reason: "a") }
+      }
+    }
+  }
+
+  extension Scenario {
+    /// In a tree each future may see its own order.
+    init(_ name: String, extras: [Extra] = [.eachFutureForItself], _ make: @escaping @Sendable (Trial) -> Void) {
+      self.init(name: name, extras: extras, make: make)
+    }
+  }
+#endif

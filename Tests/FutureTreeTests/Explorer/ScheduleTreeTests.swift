@@ -1,0 +1,61 @@
+import Testing
+
+@Suite("Schedules as a tree of choices")
+struct ScheduleTreeTests {
+  private final class Place {}
+
+  /// How many paths there are for threads of so many steps each.
+  private func pathCount(_ steps: [Int], places: [ObjectIdentifier?] = []) -> Int {
+    var tree = ScheduleTree()
+    var count = 0
+    repeat {
+      var left = steps
+      while left.contains(where: { $0 > 0 }) {
+        left[tree.choose(from: left.indices.filter { left[$0] > 0 }, places: places)] -= 1
+      }
+      if !tree.isRedundant { count += 1 }
+    } while tree.advance()
+    return count
+  }
+
+  @Test("every order of the steps is one path")
+  func allOrders() {
+    #expect(pathCount([2, 2]) == 6)
+    #expect(pathCount([3, 3]) == 20)
+    #expect(pathCount([2, 2, 2]) == 90)
+  }
+
+  @Test("the orders of steps at different places are one path, and those at the same place are all")
+  func places() {
+    let (one, two) = (Place(), Place())
+
+    #expect(pathCount([3, 3], places: [ObjectIdentifier(one), ObjectIdentifier(two)]) == 1)
+    #expect(pathCount([3, 3], places: [ObjectIdentifier(one), ObjectIdentifier(one)]) == 20)
+    #expect(pathCount([3, 3], places: [nil, ObjectIdentifier(two)]) == 20)
+  }
+
+  @Test("a schedule is followed as far as it goes")
+  func replay() {
+    var tree = ScheduleTree(replaying: [1, 0])
+
+    let chosen = [tree.choose(from: [0, 1]), tree.choose(from: [1, 0]), tree.choose(from: [1, 0])]
+
+    #expect(chosen == [1, 0, 1])
+    #expect(tree.schedule == [1, 0, 1])
+    let hasNext = tree.advance()
+    #expect(!hasNext)
+  }
+
+  @Test("a path that does not lead to the same choice again is told")
+  func divergence() {
+    var tree = ScheduleTree()
+    _ = tree.choose(from: [0, 1])
+    _ = tree.choose(from: [0, 1])
+    let hasNext = tree.advance()
+    #expect(hasNext)
+
+    _ = tree.choose(from: [0, 2])
+
+    #expect(tree.hasDiverged)
+  }
+}
