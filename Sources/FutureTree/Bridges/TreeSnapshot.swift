@@ -12,9 +12,11 @@
 ///
 /// Sources stand on the left; what waits for them hangs below. Futures that have completed hold no links any more, so the
 /// picture shows what is still under way. Each line is consistent; the tree may change between lines.
+///
+/// It draws itself as text, `dot()` and `mermaid()`, and can be stored; see <doc:Pictures>.
 public struct TreeSnapshot: Sendable, Hashable {
   /// One future.
-  public struct Entry: Sendable, Hashable {
+  public struct Entry: Sendable, Hashable, Codable {
     /// The name that `named(_:)` gave it, or what made it.
     public let name: String
     /// What it is doing, or how it ended.
@@ -29,10 +31,22 @@ public struct TreeSnapshot: Sendable, Hashable {
     public let isShared: Bool
     /// Whether the picture was taken of this future.
     public let isMarked: Bool
+    /// The line that made its promise or, where it has none, that gave it its name; nil if it has neither.
+    ///
+    /// Other futures do not know it: to pass the line to every operator costs the calls, to keep it the futures.
+    public let madeAt: CodeLocation?
     /// The futures that wait for it, as positions in `entries`.
     public internal(set) var waiters: [Int]
     /// The futures that it waits for, as positions in `entries`.
     public internal(set) var upstream: [Int]
+
+    private enum CodingKeys: String, CodingKey {
+      case name, state, consumers, waiters, upstream, madeAt
+      case request = "asked"
+      case withheldRequest = "withheld"
+      case isShared = "shared"
+      case isMarked = "marked"
+    }
   }
 
   /// What a future is doing, or how it ended.
@@ -54,6 +68,8 @@ public struct TreeSnapshot: Sendable, Hashable {
 
 extension Future {
   /// Takes a picture of every future that is connected with this one.
+  ///
+  /// Errors are described on the calling thread, under no lock.
   ///
   /// - Complexity: O(futures + edges) time and memory. No future is held up longer than it takes to copy its lists.
   public func tree() -> TreeSnapshot {
@@ -85,13 +101,13 @@ extension TreeSnapshot {
 
 extension Node {
   fileprivate func snapshot(isMarked: Bool) -> (TreeSnapshot.Entry, waiters: [Node], upstream: [Node]) {
-    let (state, details, waiters, upstream) = lock.withLock {
-      (self.state, self.details, self.state.isPending ? self.waiters.entries : [], waitsFor)
+    let (state, name, place, waiters, upstream) = lock.withLock {
+      (self.state, details?.name, self.place, self.state.isPending ? self.waiters.entries : [], waitsFor)
     }
     let entry = TreeSnapshot.Entry(
-      name: details?.name ?? "\(state.madeBy)", state: picture(of: state), consumers: Int(state.consumers),
+      name: name ?? "\(state.madeBy)", state: picture(of: state), consumers: Int(state.consumers),
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
-      isMarked: isMarked, waiters: [], upstream: [])
+      isMarked: isMarked, madeAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))
   }
 

@@ -1,64 +1,131 @@
 extension TreeSnapshot: CustomStringConvertible {
+  /// The tree as text: `text()`.
+  public var description: String { text() }
+
   /// The tree as text: one line a future, sources on the left, and under each what waits for it.
   ///
-  /// A future that waits for several is drawn in full under the first of them, and referred to under the others.
-  public var description: String {
-    var lines: [(label: String, text: String)] = []
-    var drawn: Set<Int> = []
-    for root in entries.indices where entries[root].upstream.isEmpty {
-      draw(from: root, into: &lines, drawn: &drawn)
-    }
-    for rest in entries.indices where !drawn.contains(rest) {  // Circles: futures that wait for each other.
-      draw(from: rest, into: &lines, drawn: &drawn)
-    }
-    let width = lines.map(\.label.count).max() ?? 0
-    return
-      lines
-      .map { $0.label + String(repeating: " ", count: width - $0.label.count + 2) + $0.text }
-      .joined(separator: "\n")
+  /// A future that waits for several is drawn in full under the first of them, and referred to under the others. A branch
+  /// that is too deep for a line goes on below, under a number. What would break a line is escaped.
+  ///
+  /// - Parameter showsPlaces: whether lines end with the place that made the future, where it is known.
+  /// - Complexity: O(futures + edges).
+  public func text(showsPlaces: Bool = false) -> String {
+    var drawing = TreeText(tree: self, showsPlaces: showsPlaces)
+    for root in entries.indices where entries[root].upstream.isEmpty { drawing.draw(from: root) }
+    for rest in entries.indices { drawing.draw(from: rest) }  // Circles: futures that wait for each other.
+    return drawing.lines()
+  }
+}
+
+private struct TreeText {
+  private let tree: TreeSnapshot
+  private let showsPlaces: Bool
+  private var drawn: [(label: String, text: String)] = []
+  private var isDrawn: [Bool]
+  /// The futures whose branches go on below, by the order in which they do.
+  private var continued: [Int] = []
+  private var nextContinued = 0
+  private var numbers: [Int: Int] = [:]
+
+  /// Deeper branches go on below, so that what is drawn does not grow with the square of the depth.
+  private static let deepest = 20
+  /// Longer labels stand out of their column, so that one long name does not widen every line.
+  private static let widest = 100
+
+  init(tree: TreeSnapshot, showsPlaces: Bool) {
+    self.tree = tree
+    self.showsPlaces = showsPlaces
+    isDrawn = Array(repeating: false, count: tree.entries.count)
   }
 
   /// One branch still to be drawn; a stack of them takes the place of recursion.
   private struct Branch {
     let position: Int
-    let indent: String
-    let connector: String
-  }
+    var depth = 0
+    var indent = ""
+    var connector = ""
 
-  private func draw(from root: Int, into lines: inout [(label: String, text: String)], drawn: inout Set<Int>) {
-    var branches = [Branch(position: root, indent: "", connector: "")]
-    while let branch = branches.popLast() {
-      let entry = entries[branch.position]
-      let label = branch.indent + branch.connector + entry.name
-      guard drawn.insert(branch.position).inserted else {
-        lines.append((label, "(see above)"))
-        continue
-      }
-      lines.append((label, entry.text + (entry.isMarked && entries.count > 1 ? "  ← here" : "")))
-      let below: String
-      switch branch.connector {
-      case "": below = branch.indent
-      case "└─ ": below = branch.indent + "   "
-      default: below = branch.indent + "│  "
-      }
-      for (index, waiter) in entry.waiters.enumerated().reversed() {
-        let connector = index == entry.waiters.count - 1 ? "└─ " : "├─ "
-        branches.append(Branch(position: waiter, indent: below, connector: connector))
+    var below: String {
+      switch connector {
+      case "└─ ": indent + "   "
+      case "├─ ": indent + "│  "
+      default: indent
       }
     }
+  }
+
+  /// Draws what hangs on a future, unless that was drawn before.
+  mutating func draw(from root: Int) {
+    guard !isDrawn[root] else { return }
+    draw(Branch(position: root))
+    while nextContinued < continued.count {
+      let position = continued[nextContinued]
+      nextContinued += 1
+      draw(Branch(position: position, connector: "(\(nextContinued)) "))
+    }
+  }
+
+  private mutating func draw(_ root: Branch) {
+    var branches = [root]
+    while let branch = branches.popLast() {
+      let entry = tree.entries[branch.position]
+      let label = branch.indent + branch.connector + Drawing.line(entry.name)
+      guard !isDrawn[branch.position] else {
+        drawn.append((label, "(see above)"))
+        continue
+      }
+      guard branch.depth < TreeText.deepest || entry.waiters.isEmpty else {
+        drawn.append((label, "(continued below: \(number(of: branch.position)))"))
+        continue
+      }
+      isDrawn[branch.position] = true
+      drawn.append((label, text(of: entry)))
+      for (index, waiter) in entry.waiters.enumerated().reversed() {
+        branches.append(
+          Branch(
+            position: waiter, depth: branch.depth + 1, indent: branch.below,
+            connector: index == entry.waiters.count - 1 ? "└─ " : "├─ "))
+      }
+    }
+  }
+
+  private mutating func number(of position: Int) -> Int {
+    if let number = numbers[position] { return number }
+    continued.append(position)
+    numbers[position] = continued.count
+    return continued.count
+  }
+
+  private func text(of entry: TreeSnapshot.Entry) -> String {
+    var text = entry.facts.joined(separator: ", ")
+    if showsPlaces, let place = entry.madeAt { text += ", made at \(place)" }
+    return Drawing.line(text) + (entry.isMarked && tree.entries.count > 1 ? "  ← here" : "")
+  }
+
+  func lines() -> String {
+    let widths = drawn.map(\.label.count)
+    let width = widths.lazy.filter { $0 <= TreeText.widest }.max() ?? 0
+    return zip(drawn, widths)
+      .map { line, ownWidth in line.label + String(repeating: " ", count: max(width - ownWidth, 0) + 2) + line.text }
+      .joined(separator: "\n")
   }
 }
 
 extension TreeSnapshot.Entry {
-  /// State, who wants it, and what was asked, such as `pending, 2 want it, asked: the tab was closed (App/Tab.swift:7)`.
-  fileprivate var text: String {
+  /// State, who wants it, and what was asked, such as `pending`, `2 want it`, `asked: the tab was closed (App/Tab.swift:7)`.
+  var facts: [String] {
     var parts = ["\(state)"]
     if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 wants it" : "\(consumers) want it") }
     if state.isPending, isShared { parts.append("shared") }
-    if state.isPending, let request { parts.append("asked: \(request.reason)") }
-    if let withheldRequest { parts.append("withheld: \(withheldRequest.reason)") }
-    return parts.joined(separator: ", ")
+    if state.isPending, let request { parts.append("asked\(request.text)") }
+    if let withheldRequest { parts.append("withheld\(withheldRequest.text)") }
+    return parts
   }
+}
+
+extension CancelRequest {
+  /// Options and reason, such as ` [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
+  var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
 }
 
 extension TreeSnapshot.State: CustomStringConvertible {

@@ -23,17 +23,20 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// What few futures have.
   final class Details: Sendable {
     let name: String?
+    /// The line that made it, or first gave it a name.
+    let place: CodeLocation?
     let executor: FutureExecutor
 
-    init(name: String?, executor: FutureExecutor) {
+    init(name: String? = nil, place: CodeLocation? = nil, executor: FutureExecutor = .immediate) {
       self.name = name
+      self.place = place
       self.executor = executor
     }
   }
 
   @usableFromInline init(madeBy: Operator, executor: FutureExecutor = .immediate, step: @escaping Step) {
     state = FutureState(madeBy: madeBy)
-    if !executor.isImmediate { details = Details(name: nil, executor: executor) }
+    if !executor.isImmediate { details = Details(executor: executor) }
     super.init(step: step)
     SchedulingPoint.countNodes(1)
   }
@@ -50,9 +53,23 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
 
   override final var owner: Node? { self }
 
+  /// The line that made its promise or, where it has none, that gave it its name. Called under the lock.
+  var place: CodeLocation? { details?.place }
+
   /// What this future waits for now, each with the entry that stands in its list. Called under the lock.
   var waitsFor: [Link] {
     upstream.map { [Link(node: $0.takeUnretainedValue(), entry: self)] } ?? []
+  }
+
+  /// Gives this future a name, or with nil only the place.
+  final func setName(_ name: String?, at place: CodeLocation) {
+    let previous = lock.withLock {
+      let previous = details
+      details = Details(
+        name: name ?? previous?.name, place: previous?.place ?? place, executor: previous?.executor ?? .immediate)
+      return previous
+    }
+    _ = previous  // Freed here, not under the lock.
   }
 
   /// Stops waiting for anything; by invariant 3 the caller leaves the lists. Called under the lock.

@@ -1,6 +1,19 @@
 /// A future that a promise completes, with the handlers that its owner installed.
 final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guarded as `waiters` is.
   @exclusivity(unchecked) private var handlers = HandlerList()
+  /// The line that made its promise. These are plain bits: a `String` would cost a future 100 instructions.
+  private let fileID: StaticString
+  private let line: UInt
+
+  init(madeBy: Operator, executor: FutureExecutor, fileID: StaticString, line: UInt, step: @escaping Step) {
+    self.fileID = fileID
+    self.line = line
+    super.init(madeBy: madeBy, executor: executor, step: step)
+  }
+
+  override var place: CodeLocation? {
+    line == 0 ? super.place : CodeLocation(fileID: fileID.description, line: line)
+  }
 
   /// What the owner of a source does when it is asked to cancel. At most once ever (law 9).
   typealias Handler = @Sendable (Source, CancelRequest) -> Void

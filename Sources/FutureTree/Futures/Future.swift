@@ -47,8 +47,11 @@ extension Future {
   /// A pending future that only the caller can complete.
   ///
   /// - Parameter executor: where the work behind it runs, if that is known.
-  static func source(_ madeBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate) -> Source {
-    Source(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+  static func source(
+    _ madeBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate, fileID: StaticString = "",
+    line: UInt = 0
+  ) -> Source {
+    Source(madeBy: madeBy, executor: executor, fileID: fileID, line: line) { entry, upstream, turn in
       let source = unsafeDowncast(entry, to: Source.self)
       return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
     }
@@ -149,14 +152,10 @@ extension Future {
     return self
   }
 
-  /// Gives this future a name that pictures of the tree show, and returns it.
+  /// Gives this future a name, and returns it. Pictures of the tree show the name, and the line that gave it.
   @discardableResult
-  public func named(_ name: String) -> Future {
-    let previous = node.lock.withLock {
-      defer { node.details = Node.Details(name: name, executor: node.details?.executor ?? .immediate) }
-      return node.details
-    }
-    _ = previous  // Freed here, not under the lock.
+  public func named(_ name: String, fileID: String = #fileID, line: UInt = #line) -> Future {
+    node.setName(name, at: CodeLocation(fileID: fileID, line: line))
     return self
   }
 }

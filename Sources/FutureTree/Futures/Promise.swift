@@ -16,22 +16,24 @@
 /// it was completed completes its future: `.cancelled` if it was asked, otherwise with `BrokenPromise` (law 16).
 public final class Promise<Value: Sendable>: Sendable {
   let source: Source
-  private let fileID: String
-  private let line: UInt
 
-  /// Creates a promise. The file and the line appear in the error of a promise that is dropped.
-  public convenience init(fileID: String = #fileID, line: UInt = #line) {
+  /// Creates a promise. The file and the line appear in pictures of the tree, and in the error of a promise that is dropped.
+  public init(fileID: StaticString = #fileID, line: UInt = #line) {
+    source = Future<Value>.source(.promise, fileID: fileID, line: line)
+  }
+
+  /// Creates a promise for a caller whose file and line were handed on.
+  public convenience init(fileID: String, line: UInt) {
     self.init(.promise, fileID: fileID, line: line)
   }
 
   init(_ madeBy: Operator, fileID: String, line: UInt) {
     source = Future<Value>.source(madeBy)
-    self.fileID = fileID
-    self.line = line
+    source.setName(nil, at: CodeLocation(fileID: fileID, line: line))
   }
 
   deinit {
-    source.breakPromise(BrokenPromise(valueType: "\(Value.self)", fileID: fileID, line: line))
+    source.breakPromise(valueType: Value.self)
   }
 
   /// The reading end: the same future each time.
@@ -190,9 +192,10 @@ extension Source {
     Trampoline.tell(self)
   }
 
-  fileprivate func breakPromise(_ error: @autoclosure () -> BrokenPromise) {
-    guard lock.withLock({ state.phase == .waiting }) else { return }
-    let error = error()
+  fileprivate func breakPromise<Value>(valueType: Value.Type) {
+    let (isPending, madeAt) = lock.withLock { (state.phase == .waiting, place) }
+    guard isPending else { return }
+    let error = BrokenPromise(valueType: "\(valueType)", madeAt: madeAt)
     // One step: a request that comes in between would be answered, and the outcome deny it.
     let isBroken = lock.withLock {
       guard state.phase == .waiting else { return false }
@@ -210,6 +213,12 @@ public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
   public let fileID: String
   /// The line that made the promise.
   public let line: UInt
+
+  fileprivate init(valueType: String, madeAt: CodeLocation?) {
+    self.valueType = valueType
+    fileID = madeAt?.fileID ?? ""
+    line = madeAt?.line ?? 0
+  }
 
   public var description: String {
     "Promise<\(valueType)> made at \(fileID):\(line) was dropped before it was completed. "

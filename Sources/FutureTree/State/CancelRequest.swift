@@ -1,5 +1,5 @@
 /// One wish that a future be cancelled: how far it goes, and why.
-public struct CancelRequest: Sendable, Hashable {
+public struct CancelRequest: Sendable, Hashable, Codable {
   /// How far the request goes.
   public let options: CancellationOptions
 

@@ -40,11 +40,12 @@ extension CancellationOptions {
 extension CancellationOptions: CustomStringConvertible {
   /// The names of the options, such as `[doNotForwardRequest, forceImmediately]`.
   public var description: String {
-    let names: [(CancellationOptions, String)] = [
-      (.doNotForwardRequest, "doNotForwardRequest"),
-      (.doNotForwardIfOthersWaiting, "doNotForwardIfOthersWaiting"),
-      (.forceImmediately, "forceImmediately"),
-    ]
-    return "[\(names.filter { contains($0.0) }.map(\.1).joined(separator: ", "))]"
+    "[\(CancellationOptions.names.filter { contains($0.option) }.map(\.name).joined(separator: ", "))]"
   }
+
+  static let names: [(option: CancellationOptions, name: String)] = [
+    (.doNotForwardRequest, "doNotForwardRequest"),
+    (.doNotForwardIfOthersWaiting, "doNotForwardIfOthersWaiting"),
+    (.forceImmediately, "forceImmediately"),
+  ]
 }

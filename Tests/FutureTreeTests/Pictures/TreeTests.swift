@@ -79,14 +79,4 @@ import Testing
     #expect(lines.last?.hasSuffix("└─ 0  (see above)") == true)
     promises[0].future.cancel(.forceImmediately)  // Breaks the circle, so that nothing is leaked.
   }
-
-  @Test("a tree of 100,000 futures is pictured without recursion")
-  func large() {
-    let promise = Promise<Int>()
-    var tail = promise.future
-    for _ in 0..<100_000 { tail = tail.map { $0 } }
-
-    #expect(tail.tree().entries.count == 100_001)
-    promise.succeed(1)
-  }
 }

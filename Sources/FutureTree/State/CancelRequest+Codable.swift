@@ -1,0 +1,47 @@
+// How requests are written where pictures of the tree and logs are stored. The names of the fields stay as they are.
+// A request is `{"options": ["forceImmediately"], "reason": {…}}`.
+
+/// `{"message": "the tab was closed", "fileID": "App/Tab.swift", "line": 7}`
+extension CancellationReason: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case message, fileID, line
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      try container.decode(String.self, forKey: .message), fileID: try container.decode(String.self, forKey: .fileID),
+      line: try container.decode(UInt.self, forKey: .line))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(message, forKey: .message)
+    try container.encode(fileID, forKey: .fileID)
+    try container.encode(line, forKey: .line)
+  }
+}
+
+/// The names of the options, in the order of their declaration.
+extension CancellationOptions: Codable {
+  public init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    var options: CancellationOptions = []
+    while !container.isAtEnd {
+      let name = try container.decode(String.self)
+      guard let option = CancellationOptions.names.first(where: { $0.name == name })?.option else {
+        throw DecodingError.dataCorruptedError(
+          in: container,
+          debugDescription: "There is no option `\(name)`. The options are "
+            + CancellationOptions.names.map(\.name).joined(separator: ", ") + ".")
+      }
+      options.insert(option)
+    }
+    self = options
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.unkeyedContainer()
+    for (option, name) in CancellationOptions.names where contains(option) { try container.encode(name) }
+  }
+}

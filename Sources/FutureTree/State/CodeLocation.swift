@@ -1,0 +1,17 @@
+/// A line of code.
+public struct CodeLocation: Sendable, Hashable, Codable {
+  /// The file, as `Module/File.swift`.
+  public let fileID: String
+  /// The line, counted from 1.
+  public let line: UInt
+
+  public init(fileID: String, line: UInt) {
+    self.fileID = fileID
+    self.line = line
+  }
+}
+
+extension CodeLocation: CustomStringConvertible {
+  /// File and line, such as `App/Feed.swift:42`.
+  public var description: String { "\(fileID):\(line)" }
+}

@@ -1,0 +1,86 @@
+import FutureTree
+import FutureTreeTesting
+import Synchronization
+import Testing
+
+@Suite("Pictures of the tree: while it changes") struct TreeWhileChangingTests {
+  private final class Round: Sendable {
+    let promise = Promise<Int>()
+    let branches: [Future<Int>]
+    let tree = Locked<[TreeSnapshot]>([])
+
+    init() {
+      let trunk = promise.future.map { $0 }
+      branches = (0..<8).map { index in trunk.map { $0 }.named("\(index)") }
+    }
+  }
+
+  @Test("each line is consistent while other threads complete and cancel", .timeLimit(.minutes(10)))
+  func consistent() {
+    let wrong = Atomic(0)
+    race(
+      rounds: 3_000, Round.init,
+      {
+        [
+          { round in
+            for branch in round.branches.dropLast() {
+              branch.cancel(.doNotForwardIfOthersWaiting, reason: "enough")
+            }
+          },
+          { round in round.promise.succeed(1) },
+          { round in
+            round.tree.value = [round.branches[7].tree(), round.branches[3].tree(), round.promise.future.tree()]
+          },
+        ]
+      },
+      check: { round, _ in
+        for entry in round.tree.value.flatMap(\.entries) where !TreeWhileChangingTests.isConsistent(entry) {
+          wrong.add(1, ordering: .relaxed)
+        }
+      })
+
+    #expect(wrong.load(ordering: .relaxed) == 0)
+  }
+
+  /// What one future says of itself at one moment.
+  private static func isConsistent(_ entry: TreeSnapshot.Entry) -> Bool {
+    switch entry.state {
+    case .pending, .queued, .running:
+      return entry.withheldRequest == nil || entry.consumers > 0
+    case .succeeded:
+      return entry.waiters.isEmpty && entry.upstream.isEmpty && entry.withheldRequest == nil
+    case .failed:
+      return false
+    case .cancelled(let reason):
+      return entry.waiters.isEmpty && entry.upstream.isEmpty && reason.message == "enough"
+        && entry.request?.reason.message == "enough"
+    }
+  }
+
+  /// An error whose description uses the library.
+  private struct Curious: Error, CustomStringConvertible {
+    let described: @Sendable () -> Void
+
+    var description: String {
+      described()
+      return "curious"
+    }
+  }
+
+  @Test("errors are described under no lock, and may take pictures themselves")
+  func curiousErrors() {
+    let promise = Promise<Int>()
+    let future = promise.future.map { $0 }
+    let depth = Atomic(0)
+    promise.fail(
+      Curious {
+        guard depth.add(1, ordering: .relaxed).newValue == 1 else { return }
+        onAnotherThread { _ = future.tree() }
+        _ = promise.future.named("renamed").tree()
+        promise.succeed(1)
+      })
+
+    #expect(future.tree().entries.map(\.state) == [.failed("curious")])
+    #expect(depth.load(ordering: .relaxed) == 3)
+  }
+}
