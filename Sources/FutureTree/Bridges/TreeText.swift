@@ -123,11 +123,6 @@ extension TreeSnapshot.Entry {
   }
 }
 
-extension CancelRequest {
-  /// Options and reason, such as ` [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
-  var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
-}
-
 extension TreeSnapshot.State: CustomStringConvertible {
   var isPending: Bool {
     switch self {

@@ -48,9 +48,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     let (told, isWanted) = lock.withLock { (slot.told, !state.isAbandoned) }
     // First the list of the input, then `input`: whoever sees it may rely on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
+      if input.state.isLogged { input.recordLink(from: slot, isNew: false) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
+    var isLogged = false
     let arrival: Wave.Arrival? = lock.withLock {
+      isLogged = state.isLogged
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
         let request = state.requests.asked.map(\.forwarded) ?? Join.leaving(madeBy: state.madeBy)
@@ -59,6 +62,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
       if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
       return arrivalOfNews(at: input, from: slot, request: state.requests.asked?.forwarded)
     }
+    if isLogged { shareLog(withInput: input) }
     if let arrival { _ = Wave.run(arrival) }
     if !isWanted { tellInterest() }
   }

@@ -29,6 +29,7 @@ extension Node {
       return step(self, inner, .upstreamEnded)
     }
     var arrival: Wave.Arrival?
+    var isLogged = false
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
@@ -38,8 +39,10 @@ extension Node {
       }
       upstream = Unmanaged.passUnretained(inner)
       arrival = arrivalOfNews(at: inner, from: self, request: requestForInner(as: role))
+      isLogged = state.isLogged
       return true
     }
+    if isLogged { shareLog(withInput: inner) }
     // Each of two threads that close a circle has set its `upstream` before it looks, so one of them sees it.
     if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
       _ = Wave.run(Wave.Arrival(node: inner, asker: self, departure: .leaves))

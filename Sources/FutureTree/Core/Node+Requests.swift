@@ -10,6 +10,8 @@ extension Node {
     var hasEnded = false
     /// The body has not been given to anybody: whoever ended this future runs or releases it.
     var ownsBody = false
+    /// The number of this moment in the log of the future; 0 if it is in none.
+    var logNumber = 0
   }
 
   /// - Parameter index: the position of this future among those that the wave has reached, if the request is applied.
@@ -28,6 +30,7 @@ extension Node {
       if decision.uncountsAll || arrival.departure != .stays { asker.isCounted = false }
     }
     var landing = Landing(reception: decision.reception, next: goingOn(after: decision, reachedAs: index))
+    if state.isLogged { landing.logNumber = numberRequest() }
     switch decision.reception {
     case .applied(let request, .ends):
       landing.ownsBody = ownsBody
@@ -106,7 +109,7 @@ extension Wave.Arrivals {
   }
 
   /// The strongest request that has come.
-  fileprivate var request: CancelRequest? {
+  var request: CancelRequest? {
     var strongest = first.request
     for arrival in others {
       guard let request = arrival.request else { continue }

@@ -26,10 +26,15 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     /// The line that made it, or first gave it a name.
     let place: CodeLocation?
     let executor: FutureExecutor
+    let membership: LogMembership?
 
-    init(name: String? = nil, place: CodeLocation? = nil, executor: FutureExecutor = .immediate) {
+    init(
+      name: String? = nil, place: CodeLocation? = nil, executor: FutureExecutor = .immediate,
+      membership: LogMembership? = nil
+    ) {
       self.name = name
       self.place = place
+      self.membership = membership
       self.executor = executor
     }
   }
@@ -63,13 +68,15 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
 
   /// Gives this future a name, or with nil only the place.
   final func setName(_ name: String?, at place: CodeLocation) {
-    let previous = lock.withLock {
+    let (previous, note) = lock.withLock { () -> (Details?, LogNote?) in
       let previous = details
       details = Details(
-        name: name ?? previous?.name, place: previous?.place ?? place, executor: previous?.executor ?? .immediate)
-      return previous
+        name: name ?? previous?.name, place: previous?.place ?? place, executor: previous?.executor ?? .immediate,
+        membership: previous?.membership)
+      return (previous, name.flatMap { self.note(ofName: $0) })
     }
     _ = previous  // Freed here, not under the lock.
+    note?.record()
   }
 
   /// Stops waiting for anything; by invariant 3 the caller leaves the lists. Called under the lock.
@@ -184,6 +191,7 @@ extension Node {
     lock.pointInside()
     store(&storage)
     letGo()
+    if state.isLogged { numberEnd() }
     return true
   }
 
@@ -203,24 +211,52 @@ extension Node {
 extension Node {
   /// Adds an entry to what waits for this future. Returns false, and does nothing, if it has ended.
   func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
-    var isWantedAgain = false
+    attach(entry, as: isConsumer ? .consumer : .observer)
+  }
+
+  /// What an entry is to the future for which it begins to wait.
+  private enum Role {
+    case observer, consumer
+    /// A future that an operator has just made from this one.
+    case newConsumer
+  }
+
+  /// What the others must hear, after the lock was released.
+  private struct News: OptionSet {
+    let rawValue: UInt8
+    static let isWantedAgain = News(rawValue: 1)
+    static let isLogged = News(rawValue: 2)
+  }
+
+  private func attach(_ entry: Waiter, as role: Role) -> Bool {
+    var news: News = []
     let isPending = lock.withLock {
       guard state.isPending else { return false }
       lock.pointInside()
       waiters.append(entry)
-      entry.isCounted = isConsumer
-      if isConsumer { isWantedAgain = state.consumerCame() }
+      entry.isCounted = role != .observer
+      if role != .observer, state.consumerCame() { news = .isWantedAgain }
+      if state.isLogged {
+        news.insert(.isLogged)
+        if role == .newConsumer { shareLog(withNew: entry) }
+      }
       return true
     }
-    if isWantedAgain { tellInterest() }
+    if !news.isEmpty { tell(news, of: entry, role) }
     return isPending
+  }
+
+  private func tell(_ news: News, of entry: Waiter, _ role: Role) {
+    if news.contains(.isWantedAgain) { tellInterest() }
+    if news.contains(.isLogged) { recordLink(from: entry, isNew: role == .newConsumer) }
   }
 
   /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
   @usableFromInline final func attachDerived(_ derived: Node) {
     derived.upstream = Unmanaged.passUnretained(self)
-    if !attach(derived, isConsumer: true) {
+    if !attach(derived, as: .newConsumer) {
       derived.upstream = nil
+      if state.isLogged { shareLogAfterEnd(withNew: derived) }
       Trampoline.turn(of: derived, upstream: self, .upstreamEnded)
     }
   }

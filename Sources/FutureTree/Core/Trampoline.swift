@@ -35,6 +35,7 @@ final class Trampoline {
 
   /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
   static func tell(_ node: Node) {
+    if node.state.isLogged { node.recordEnd() }
     ofThread.add(.tell(node))
   }
 
@@ -113,7 +114,10 @@ final class Trampoline {
 
   private func take(_ turn: Waiter.Turn, of waiter: Waiter, upstream: Node) {
     current = waiter
-    if waiter.step(waiter, upstream, turn), let ended = waiter.owner { entries.append(.tell(ended)) }
+    if waiter.step(waiter, upstream, turn), let ended = waiter.owner {
+      if ended.state.isLogged { ended.recordEnd() }
+      entries.append(.tell(ended))
+    }
     current = nil
   }
 }

@@ -28,6 +28,7 @@ extension Wave {
 
   private mutating func record(_ landing: Node.Landing, of arrivals: Arrivals, isTarget: Bool) {
     let node = arrivals.node
+    if landing.logNumber > 0 { note(landing, of: arrivals) }
     switch landing.reception {
     case .tooLate(let ending):
       if isTarget { first = .tooLate(ending) }
@@ -48,6 +49,21 @@ extension Wave {
     case nil:
       break
     }
+  }
+}
+
+extension Wave {
+  /// What the log of a future is told once the wave has walked.
+  private mutating func note(_ landing: Node.Landing, of arrivals: Arrivals) {
+    let fact: FutureEvent.Fact
+    switch landing.reception {
+    case .applied(let request, _): fact = .asked(request)
+    case .withheld(let others):
+      guard let request = arrivals.request else { return }
+      fact = .withheld(request, by: others)
+    case .tooLate, .duplicate, nil: return
+    }
+    if let note = arrivals.node.note(fact, number: landing.logNumber) { notes.append(note) }
   }
 }
 

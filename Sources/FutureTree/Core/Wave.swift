@@ -77,6 +77,8 @@ struct Wave {
   var ended: [Ended] = []
   /// What futures waited for that have ended early, and wait for nothing now.
   var left: [Node.Link] = []
+  /// What logs are told when the walk is done: their clocks are code of a user.
+  var notes: [LogNote] = []
   /// Set in a preview, which changes this in place of the futures.
   var imagination: Imagination?
 
@@ -104,6 +106,7 @@ struct Wave {
       wave.walk(from: arrivals)
       wave.prune()
       wave.leave()
+      for note in wave.notes { note.record() }
       wave.callHandlers()
       wave.deliver()
       return wave.receipt

@@ -27,6 +27,11 @@ extension CancelRequest {
   }
 }
 
+extension CancelRequest {
+  /// Options and reason, as they follow a word: ` [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
+  var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
+}
+
 /// What was asked of one future so far. A value; boxed, because nearly every future is never asked.
 enum RequestHistory {
   case none

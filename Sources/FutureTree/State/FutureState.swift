@@ -21,6 +21,8 @@ struct FutureState {
   private(set) var phase: Phase = .waiting
   /// Law 6: while others wait, every request that reaches this future is treated as law 3.
   var isShared = false
+  /// Whether it is in a log. Nobody changes it once the future has ended.
+  var isLogged = false
   private var innerIsCleanUp = false
   /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
   private(set) var isAbandoned = false

@@ -19,7 +19,13 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   let clock = ManualClock()
   private let queue: FutureExecutor
 
-  init() { queue = executor.executor }
+  /// Where every future is logged, if there is one.
+  private let log: FutureLog?
+
+  init(log: FutureLog? = nil) {
+    queue = executor.executor
+    self.log = log
+  }
 
   /// What a callback does before it returns.
   func perform(_ act: ModelAct?) {
@@ -86,6 +92,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   private func add(_ future: any FutureHandle) {
     futures.append(future)
     promises.append(nil)
+    log?.add(treeOf: future.node)
   }
 
   private func join(_ operation: ModelOperator, _ inputs: [Future<Int>]) -> any FutureHandle {

@@ -10,15 +10,20 @@ struct ModelDifference: CustomStringConvertible {
 /// Runs a program on the model and on the library, and compares them after every step.
 struct ModelRun {
   private var model = ContractModel()
-  private let library = LibraryRunner()
+  private let library: LibraryRunner
   private var events = 0
   /// The futures whose outcomes were compared.
   private var compared: [Bool] = []
 
+  private init(library: LibraryRunner) {
+    self.library = library
+  }
+
+  /// - Parameter log: where the futures of the library are logged, which must change nothing.
   static func difference(
-    in program: [ModelOperation], mistake: ContractModel.Mistake? = nil, tally: inout LawTally
+    in program: [ModelOperation], mistake: ContractModel.Mistake? = nil, log: FutureLog? = nil, tally: inout LawTally
   ) -> ModelDifference? {
-    var run = ModelRun()
+    var run = ModelRun(library: LibraryRunner(log: log))
     run.model.mistake = mistake
     swap(&run.model.tally, &tally)
     defer { swap(&run.model.tally, &tally) }

@@ -1,0 +1,129 @@
+extension FutureLog {
+  /// Makes a log that is empty. `logged(in:)` switches it on for a tree.
+  ///
+  /// - Parameters:
+  ///   - limit: how many events it keeps; older ones are dropped, and counted. Below 1 it only counts.
+  ///   - clock: tells the time. It is asked under no lock.
+  public convenience init(limit: Int = 10_000, clock: some FutureClock = .system) {
+    self.init(limit: limit) { clock.now }
+  }
+
+  /// What is in the log now, to be stored.
+  public func recording() -> Recording {
+    let (events, dropped) = contents
+    return Recording(events: events, droppedCount: dropped)
+  }
+
+  /// The events as text: see `Recording.text()`.
+  public func text() -> String { recording().text() }
+
+  /// The events as a sequence diagram: see `Recording.mermaid()`.
+  public func mermaid() -> String { recording().mermaid() }
+
+  /// What was in a log.
+  ///
+  /// It is stored as `{"events": [{"number": 1, "nanoseconds": 0, "future": 1, "name": "load", "fact": {"kind": …}}, …],
+  /// "droppedCount": 0}`. The names of the fields stay as they are.
+  public struct Recording: Sendable, Hashable, Codable {
+    /// The latest events, in the order in which they happened.
+    public let events: [FutureEvent]
+    /// How many events before them did not fit any more.
+    public let droppedCount: Int
+  }
+}
+
+extension Future {
+  /// Switches a log on for this future and every future connected with it, and returns it.
+  ///
+  /// ```swift
+  /// let log = FutureLog()
+  /// let page = loadPage().logged(in: log)
+  /// ```
+  ///
+  /// What is derived from these, or linked with them, later is logged as well. Futures that are in a log stay in that one,
+  /// and a future that has completed has nothing to tell.
+  ///
+  /// - Complexity: O(futures + edges).
+  @discardableResult
+  public func logged(in log: FutureLog) -> Future {
+    log.add(treeOf: node)
+    return self
+  }
+}
+
+extension FutureLog.Recording: CustomStringConvertible {
+  /// The events as text: `text()`.
+  public var description: String { text() }
+
+  /// One line an event: the time since the log was made, the future with its number and its latest name, and the fact.
+  ///
+  /// - Complexity: O(events log events).
+  public func text() -> String {
+    let names = names
+    let rows = events.map { event in
+      (time: event.seconds, future: "\(event.future) \(names[event.future] ?? "")", fact: text(of: event.fact, names))
+    }
+    let widths = (time: rows.map(\.time.count).max() ?? 0, future: min(rows.map(\.future.count).max() ?? 0, 40))
+    let lines = rows.map { row in
+      String(repeating: " ", count: widths.time - row.time.count) + row.time + "  "
+        + row.future + String(repeating: " ", count: max(widths.future - row.future.count, 0)) + "  " + row.fact
+    }
+    let dropped = droppedCount == 1 ? "1 event before was dropped" : "\(droppedCount) events before were dropped"
+    return ((droppedCount > 0 ? [dropped] : []) + lines).joined(separator: "\n")
+  }
+
+  /// A sequence diagram of Mermaid: futures from left to right, time from top to bottom.
+  ///
+  /// An arrow shows that one waits for another; a dotted one, that it heard of the other's outcome.
+  ///
+  /// - Complexity: O(events log events).
+  public func mermaid() -> String {
+    let names = names
+    var lines = ["sequenceDiagram"]
+    for (future, name) in names.sorted(by: { $0.key < $1.key }) {
+      lines.append("  participant f\(future) as \(future) \(Drawing.mermaid(name))")
+    }
+    if droppedCount > 0, let first = names.keys.min() {
+      lines.append("  Note over f\(first): \(droppedCount) before were dropped")
+    }
+    var waiting: [Int: [Int]] = [:]
+    for event in events {
+      let text = "\(event.seconds) \(Drawing.mermaid("\(event.fact)"))"
+      switch event.fact {
+      case .linked(let input) where names[input] != nil:
+        waiting[input, default: []].append(event.future)
+        lines.append("  f\(event.future)->>f\(input): \(event.seconds) waits")
+      case .succeeded, .failed, .cancelled:
+        let told = waiting.removeValue(forKey: event.future) ?? []
+        if told.isEmpty { lines.append("  Note over f\(event.future): \(text)") }
+        for waiter in told { lines.append("  f\(event.future)-->>f\(waiter): \(text)") }
+      default:
+        lines.append("  Note over f\(event.future): \(text)")
+      }
+    }
+    return (lines + [""]).joined(separator: "\n")
+  }
+
+  /// The latest name of each future.
+  private var names: [Int: String] {
+    var names: [Int: String] = [:]
+    for event in events { names[event.future] = Drawing.line(event.name) }
+    return names
+  }
+
+  private func text(of fact: FutureEvent.Fact, _ names: [Int: String]) -> String {
+    let text = Drawing.line("\(fact)")
+    guard case .linked(let input) = fact, let name = names[input] else { return text }
+    return "\(text) \(name)"
+  }
+}
+
+extension FutureEvent {
+  /// Such as `0.250000 s`.
+  fileprivate var seconds: String {
+    let micros = nanoseconds.magnitude / 1_000
+    let fraction = String(micros % 1_000_000)
+    let zeros = String(repeating: "0", count: 6 - fraction.count)
+    return "\(nanoseconds < 0 ? "-" : "")\(micros / 1_000_000).\(zeros)\(fraction) s"
+  }
+}

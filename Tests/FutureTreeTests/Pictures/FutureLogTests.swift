@@ -1,0 +1,260 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("Event log") struct FutureLogTests {
+  private struct Broken: Error, CustomStringConvertible {
+    let description = "broken"
+  }
+
+  private let clock = ManualClock()
+
+  /// The facts of one future, by its number.
+  private func facts(_ future: Int, in log: FutureLog) -> [String] {
+    log.events.filter { $0.future == future }.map { "\($0.fact)" }
+  }
+
+  @Test("it tells who was made, linked, asked, completed and released, and when")
+  func events() {
+    let log = FutureLog(clock: clock)
+    var promise: Promise<Int>? = Promise<Int>()
+    promise?.future.named("load").logged(in: log)
+    clock.advance(by: .milliseconds(250))
+    var page = promise?.future.map { $0 }.named("page")
+    clock.advance(by: .seconds(1))
+    page?.cancel(reason: CancellationReason("closed", fileID: "App/Tab.swift", line: 7))
+    clock.advance(by: .seconds(1))
+    promise?.fail(Broken())
+    promise = nil
+    page = nil
+
+    #expect(
+      log.text() == """
+        0.000000 s  1 load  joined the log
+        0.250000 s  2 page  made
+        0.250000 s  2 page  waits for 1 load
+        0.250000 s  2 page  named
+        1.250000 s  2 page  asked: closed (App/Tab.swift:7)
+        1.250000 s  1 load  asked: closed (App/Tab.swift:7)
+        2.250000 s  1 load  failed: broken
+        2.250000 s  2 page  failed: broken
+        2.250000 s  1 load  released
+        2.250000 s  2 page  released
+        """)
+    #expect(log.droppedCount == 0)
+    #expect(log.events.map(\.time).last == .milliseconds(2250))
+    #expect(log.events.map(\.number) == log.events.map(\.number).sorted())
+  }
+
+  @Test("a request that is withheld, and what delivers it")
+  func withheld() {
+    let log = FutureLog(clock: clock)
+    let promise = Promise<Int>()
+    promise.onRequestCancel { _ in .complete(.cancelled) }
+    let load = promise.future.named("load").logged(in: log)
+    let branches = [load.map { $0 }, load.map { $0 }]
+    let reason = CancellationReason("closed", fileID: "App/Tab.swift", line: 7)
+    for branch in branches { branch.cancel([.doNotForwardIfOthersWaiting], reason: reason) }
+
+    let polite = "[doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)"
+    #expect(
+      facts(1, in: log) == [
+        "joined the log", "withheld by 1 \(polite)", "asked \(polite)", "cancelled: closed (App/Tab.swift:7)",
+      ])
+    #expect(
+      facts(2, in: log) == [
+        "made", "waits for 1", "asked \(polite)", "cancelled: closed (App/Tab.swift:7)",
+      ])
+    withExtendedLifetime((promise, branches)) {}
+  }
+
+  @Test("switched on in the middle, it takes in every future that is connected, with its links")
+  func wholeTree() {
+    let log = FutureLog(clock: clock)
+    let promises = [Promise<Int>(), Promise<Int>()]
+    let all = Future.all(promises.map { $0.future.map { $0 } })
+    let waiting = all.map { $0.count }
+
+    promises[0].future.logged(in: log)
+    waiting.logged(in: log)  // It is there.
+
+    let names = log.events.filter { $0.fact == .joined }.map(\.name)
+    #expect(names.sorted() == ["all", "map", "map", "map", "promise", "promise"])
+    #expect(log.events.count { if case .linked = $0.fact { true } else { false } } == 5)
+    #expect(log.events.count == 11)
+    for promise in promises { promise.succeed(1) }
+    #expect(log.events.count { $0.fact == .succeeded } == 6)
+  }
+
+  @Test("what is linked later comes in: inner futures, with all they wait for, and joins")
+  func linked() {
+    let log = FutureLog(clock: clock)
+    let (outer, inner, other) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
+    let deep = inner.future.map { $0 }.named("inner")
+    let flat = outer.future.flatMap { _ in deep }.logged(in: log)
+    let joined = Future.race([flat, other.future])
+    #expect(facts(1, in: log) == ["joined the log", "waits for 2"])
+    #expect(log.events.filter { $0.name == "race" }.map(\.fact) == [.made, .linked(to: 1), .linked(to: 4)])
+    #expect(facts(4, in: log) == ["joined the log"])
+    outer.succeed(1)
+
+    #expect(log.events.contains { $0.name == "inner" && $0.fact == .joined })
+    let flatMap = facts(1, in: log)
+    let number = log.events.first { $0.name == "inner" }?.future ?? 0
+    #expect(flatMap.last == "waits for \(number)")
+    inner.succeed(2)
+    #expect(log.events.contains { $0.name == "inner" && $0.fact == .succeeded })
+    #expect(log.events.contains { $0.name == "race" && $0.fact == .succeeded })
+    withExtendedLifetime((other, joined)) {}
+  }
+
+  @Test("a future that waits for one in the log comes in, whether that is pending or has ended")
+  func derived() {
+    let log = FutureLog(clock: clock)
+    let promise = Promise<Int>()
+    let load = promise.future.logged(in: log)
+    let sealed = Promise<Int>()
+    sealed.complete(.completeUsing(load))
+    promise.succeed(1)
+    let late = load.map { $0 }.named("late")
+    let all = Future.all([load]).named("all")
+
+    #expect(facts(2, in: log) == ["joined the log", "waits for 1", "succeeded"])
+    #expect(facts(3, in: log) == ["made", "waits for 1", "succeeded", "named"])
+    #expect(facts(4, in: log) == ["made", "waits for 1", "succeeded", "named"])
+    withExtendedLifetime((late, all, sealed)) {}
+  }
+
+  @Test("a future has one log, and one that has completed has nothing to tell")
+  func oneLog() {
+    let logs = [FutureLog(clock: clock), FutureLog(clock: clock)]
+    let promise = Promise<Int>()
+    for log in logs { promise.future.logged(in: log) }
+    Future.succeeded(1).logged(in: logs[0])
+
+    #expect(logs.map(\.events.count) == [1, 0])
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("it keeps the latest events, and counts those it dropped", arguments: [0, 1, 3, -1])
+  func limit(limit: Int) {
+    let log = FutureLog(limit: limit, clock: clock)
+    let promise = Promise<Int>()
+    let future = promise.future.logged(in: log)
+    for index in 0..<9 { future.named("\(index)") }
+
+    let kept = max(limit, 0)
+    #expect(log.events.map(\.name) == (0..<9).suffix(kept).map { "\($0)" })
+    #expect(log.droppedCount == 10 - kept)
+    #expect(log.text().hasPrefix("\(10 - kept) events before were dropped"))
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("a log keeps no future alive, and a future keeps its log")
+  func lifetimes() {
+    weak var kept: FutureLog?
+    var promise: Promise<Probe>? = Promise()
+    weak var value: Probe?
+    do {
+      let log = FutureLog(clock: clock)
+      kept = log
+      promise?.future.logged(in: log)
+      let probe = Probe()
+      value = probe
+      promise?.succeed(probe)
+    }
+
+    #expect(kept != nil && value != nil)
+    promise = nil
+    #expect(kept == nil && value == nil)
+  }
+
+  private final class Probe: Sendable {}
+
+  @Test("a recording comes back as it was, and its fields have the names of the documentation")
+  func stored() throws {
+    let log = FutureLog(limit: 30, clock: clock)
+    let promise = Promise<Int>()
+    let load = promise.future.named("load").shared().logged(in: log)
+    let branches = [load.map { $0 }, load.map { _ in throw Broken() }, load.map { $0 }]
+    clock.advance(by: .milliseconds(1))
+    branches[0].cancel(.doNotForwardIfOthersWaiting, reason: CancellationReason("no", fileID: "App/A.swift", line: 1))
+    promise.succeed(1)
+    let recording = log.recording()
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+
+    let data = try encoder.encode(recording)
+
+    #expect(try JSONDecoder().decode(FutureLog.Recording.self, from: data) == recording)
+    let json = String(decoding: data, as: UTF8.self)
+    let request = #"{"options":["doNotForwardIfOthersWaiting"],"reason":{"fileID":"App/A.swift","line":1,"message":"no"}}"#
+    for part in [
+      #"{"droppedCount":0,"events":[{"fact":{"kind":"joined"},"future":1,"name":"load","nanoseconds":0,"number":1}"#,
+      #"{"kind":"linked","to":1}"#, #"{"by":2,"kind":"withheld","request":\#(request)}"#,
+      #"{"kind":"asked","request":\#(request)}"#, #"{"error":"broken","kind":"failed"}"#,
+      #"{"kind":"cancelled","reason":{"#, #""nanoseconds":1000000,"#,
+    ] {
+      #expect(json.contains(part), "\(part) in \(json)")
+    }
+    withExtendedLifetime(branches) {}
+  }
+
+  @Test("a sequence diagram has an arrow for each wait, and one for each outcome that was heard")
+  func mermaid() {
+    let log = FutureLog(clock: clock)
+    let promise = Promise<Int>()
+    promise.future.named("load").logged(in: log)
+    let page = promise.future.map { $0 }.named("page")
+    clock.advance(by: .seconds(2))
+    promise.succeed(1)
+
+    #expect(
+      log.mermaid() == """
+        sequenceDiagram
+          participant f1 as 1 load
+          participant f2 as 2 page
+          Note over f1: 0.000000 s joined the log
+          Note over f2: 0.000000 s made
+          f2->>f1: 0.000000 s waits
+          Note over f2: 0.000000 s named
+          f1-->>f2: 2.000000 s succeeded
+          Note over f2: 2.000000 s succeeded
+
+        """)
+    withExtendedLifetime(page) {}
+  }
+
+  @Test("a hostile name or reason stays on its line", arguments: TreeDrawingTests.hostileNames)
+  func hostile(name: String) {
+    let log = FutureLog(clock: clock)
+    let promise = Promise<Int>()
+    promise.future.named(name).logged(in: log)
+    promise.future.cancel(reason: CancellationReason(name, fileID: "A", line: 1))
+
+    let lines = log.mermaid().split(whereSeparator: \.isNewline)
+    #expect(lines.count == 4)
+    let texts = lines.dropFirst().joined().replacing(/#[0-9]+;/, with: "").replacing(">>", with: "")
+    #expect(!texts.contains { ";#\"<>[]{}|`\\%".contains($0) }, "\(texts)")
+    #expect(log.text().split(whereSeparator: \.isNewline).count == 2)
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("a chain of 100,000 is logged on 512 KiB of stack, and drawn")
+  func large() {
+    onSmallStack {
+      let log = FutureLog(limit: 1_000_000)
+      let promise = Promise<Int>()
+      promise.future.logged(in: log)
+      var tail = promise.future
+      for _ in 0..<100_000 { tail = tail.map { $0 } }
+      tail.cancel()
+      promise.succeed(1)
+
+      #expect(log.events.count == 1 + 2 * 100_000 + 100_001 + 100_001 + 99_999)
+      #expect(log.text().utf8.count { $0 == UInt8(ascii: "\n") } == log.events.count - 1)
+      #expect(log.mermaid().utf8.count { $0 == UInt8(ascii: "\n") } == log.events.count + 100_002)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTree
+
+@Suite("Event log: recording changes nothing") struct LoggedProgramTests {
+  @Test("random programs do what the model does with the log switched on")
+  func programs() {
+    var tally = LawTally()
+    for seed in 0..<4_000 {
+      let program = ProgramGenerator.program(seed: UInt64(seed))
+      let log = FutureLog(clock: ManualClock())
+      let difference = ModelRun.difference(in: program, log: log, tally: &tally)
+      let problems = LoggedProgramTests.problems(in: log.events)
+
+      guard difference != nil || !problems.isEmpty else { continue }
+      Issue.record("seed \(seed): \(difference?.description ?? ""), \(problems)\n\(SwiftReproduction(program: program))")
+      return
+    }
+    for law in Law.sequential { #expect(tally[law] > 0, "law \(law.rawValue) decided nothing") }
+  }
+
+  /// At the end of a program nothing is left: each future has ended once, and was released after that.
+  private static func problems(in events: [FutureEvent]) -> [String] {
+    Dictionary(grouping: events, by: \.future).compactMap { future, life in
+      let ends = life.indices.filter { index in
+        switch life[index].fact {
+        case .succeeded, .failed, .cancelled: true
+        default: false
+        }
+      }
+      let isOrdered = life.first.map { $0.fact == .made || $0.fact == .joined } == true
+      return ends.count == 1 && isOrdered ? nil : "future \(future): \(life.map(\.fact))"
+    }
+  }
+}
