@@ -4,6 +4,7 @@ import Testing
 extension Guide {
   static let all = [
     Guide("Cancellation", of: "FutureTree", laws: 23), Guide("FutureTree", of: "FutureTree"),
+    Guide("Pictures", of: "FutureTree"),
   ]
 }
 

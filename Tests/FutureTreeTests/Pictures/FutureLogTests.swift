@@ -189,7 +189,8 @@ import Testing
 
     #expect(try JSONDecoder().decode(FutureLog.Recording.self, from: data) == recording)
     let json = String(decoding: data, as: UTF8.self)
-    let request = #"{"options":["doNotForwardIfOthersWaiting"],"reason":{"fileID":"App/A.swift","line":1,"message":"no"}}"#
+    let reason = #"{"fileID":"App/A.swift","line":1,"message":"no"}"#
+    let request = #"{"options":["doNotForwardIfOthersWaiting"],"reason":\#(reason)}"#
     for part in [
       #"{"droppedCount":0,"events":[{"fact":{"kind":"joined"},"future":1,"name":"load","nanoseconds":0,"number":1}"#,
       #"{"kind":"linked","to":1}"#, #"{"by":2,"kind":"withheld","request":\#(request)}"#,

@@ -14,7 +14,8 @@ import Testing
       let problems = LoggedProgramTests.problems(in: log.events)
 
       guard difference != nil || !problems.isEmpty else { continue }
-      Issue.record("seed \(seed): \(difference?.description ?? ""), \(problems)\n\(SwiftReproduction(program: program))")
+      let text = difference?.description ?? ""
+      Issue.record("seed \(seed): \(text), \(problems)\n\(SwiftReproduction(program: program))")
       return
     }
     for law in Law.sequential { #expect(tally[law] > 0, "law \(law.rawValue) decided nothing") }

@@ -39,15 +39,15 @@ import Testing
 
     let json = String(decoding: try encoder.encode(future.tree()), as: UTF8.self)
 
-    let asked = #"{"options":["doNotForwardRequest"],"#
-      + #""reason":{"fileID":"App/Page.swift","line":7,"message":"enough"}}"#
-    #expect(
-      json
-        == #"{"futures":[{"asked":"# + asked
-        + #","consumers":1,"madeAt":{"fileID":"App/Load.swift","line":3},"marked":true,"name":"load","shared":false,"#
-        + #""state":{"kind":"pending"},"upstream":[],"waiters":[1]},"#
-        + #"{"consumers":0,"madeAt":{"fileID":"App/Page.swift","line":9},"marked":false,"name":"page","shared":false,"#
-        + #""state":{"kind":"pending"},"upstream":[0],"waiters":[]}]}"#)
+    let reason = #"{"fileID":"App/Page.swift","line":7,"message":"enough"}"#
+    let asked = #"{"asked":{"options":["doNotForwardRequest"],"reason":\#(reason)},"consumers":1,"#
+    let load = asked + #""madeAt":{"fileID":"App/Load.swift","line":3},"marked":true,"name":"load","#
+    let page = #"{"consumers":0,"madeAt":{"fileID":"App/Page.swift","line":9},"marked":false,"name":"page","#
+    let futures = [
+      load + #""shared":false,"state":{"kind":"pending"},"upstream":[],"waiters":[1]}"#,
+      page + #""shared":false,"state":{"kind":"pending"},"upstream":[0],"waiters":[]}"#,
+    ]
+    #expect(json == #"{"futures":[\#(futures.joined(separator: ","))]}"#)
     withExtendedLifetime((promise, waiting)) {}
   }
 

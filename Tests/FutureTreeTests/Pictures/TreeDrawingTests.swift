@@ -9,7 +9,8 @@ import Testing
     "a\"b", "a\\\"; evil [x=1]; \\", "line\nbreak\r\ttab", "</text><script>alert(1)</script>", "&lt;b&gt; &amp; &#0;",
     "[brackets](link) {curly} |pipe|", "`code` **bold** #35; #quot; %% comment", "end\"] --> f9[\"evil",
     "emoji 👩‍👩‍👧 é 漢字",
-    "\u{0}null", "\u{202E}turned", "\u{2028}separator", "\u{1B}[31mred", "\\N \\G \\n", "<b>html</b>", "", "end", "graph",
+    "\u{0}null", "\u{202E}turned", "\u{2028}separator", "\u{1B}[31mred", "\\N \\G \\n",
+    "<b>html</b>", "", "end", "graph",
   ]
 
   @Test("text can say with which options it was asked, and where it was made")

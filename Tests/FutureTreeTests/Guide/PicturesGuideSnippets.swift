@@ -1,0 +1,79 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import GuideSupport
+import Testing
+
+/// The code of the guide *Pictures*, word for word, and its drawings. `GuideTests` compares the code.
+@Suite("Guide: Pictures")
+struct PicturesGuideSnippets {
+  private let print = Transcript()
+  private let loads = Locked<[Promise<String>]>([])
+  private let clock = ManualClock()
+
+  private func load(_ page: String) -> Future<String> {
+    let promise = Promise<String>()
+    promise.onRequestCancel { _ in .complete(.cancelled) }
+    loads.withLock { $0.append(promise) }
+    return promise.future
+  }
+
+  /// The drawings of the guide of one language, in their order. Where the guide says `App/Page.swift:7`, the line of this
+  /// file stands.
+  private func drawings(_ language: String) throws -> [String] {
+    let guide = try #require(Guide.all.first { $0.name == "Pictures" })
+    return try guide.page().blocks.filter { $0.language == language }.map(\.text)
+  }
+
+  private func printed(_ index: Int) -> String {
+    let line = print.lines[index].replacing(/FutureTreeTests\/\w+\.swift:[0-9]+/, with: "App/Page.swift:7")
+    return line.hasSuffix("\n") ? line : line + "\n"
+  }
+
+  @Test("a tree as text, for Graphviz, for Mermaid, and stored")
+  func trees() throws {
+    // guide text
+    let user = load("/users/1").named("user")
+    let posts = user.map { "the posts of \($0)" }.named("posts")
+    let badge = user.map { "Hello, \($0)" }.named("badge")
+    posts.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
+
+    print(user.tree())
+    // end
+    #expect(printed(0) == (try drawings("text"))[0])
+
+    // guide dot
+    print(user.tree().dot())
+    // end
+    #expect([printed(1)] == (try drawings("dot")))
+
+    // guide mermaid
+    print(user.tree().mermaid())
+    // end
+    #expect(printed(2) == (try drawings("mermaid"))[0])
+
+    // guide stored
+    let stored = try JSONEncoder().encode(user.tree())
+    let tree = try JSONDecoder().decode(TreeSnapshot.self, from: stored)
+    print(tree == user.tree())  // true
+    // end
+    #expect(print.lines[3...] == ["true"])
+    withExtendedLifetime(badge) {}
+  }
+
+  @Test("a log as text and as a sequence diagram")
+  func log() throws {
+    // guide log
+    let log = FutureLog(clock: clock)
+    let title = load("/title").named("title").logged(in: log)
+    let page = title.map { "<h1>\($0)</h1>" }.named("page")
+    clock.advance(by: .milliseconds(250))
+    page.cancel(reason: "the user went back")
+
+    print(log.text())
+    print(log.mermaid())
+    // end
+    #expect(printed(0) == (try drawings("text"))[1])
+    #expect(printed(1) == (try drawings("mermaid"))[1])
+  }
+}
