@@ -29,8 +29,9 @@ import Testing
     promise = nil
     page = nil
 
+    let lines = log.text().split(separator: "\n")
     #expect(
-      log.text() == """
+      lines.dropLast(2).joined(separator: "\n") == """
         0.000000 s  1 load  joined the log
         0.250000 s  2 page  made
         0.250000 s  2 page  waits for 1 load
@@ -39,9 +40,9 @@ import Testing
         1.250000 s  1 load  asked: closed (App/Tab.swift:7)
         2.250000 s  1 load  failed: broken
         2.250000 s  2 page  failed: broken
-        2.250000 s  1 load  released
-        2.250000 s  2 page  released
         """)
+    // Optimised code lets go of `page` earlier.
+    #expect(lines.suffix(2).sorted() == ["2.250000 s  1 load  released", "2.250000 s  2 page  released"])
     #expect(log.droppedCount == 0)
     #expect(log.events.map(\.time).last == .milliseconds(2250))
     #expect(log.events.map(\.number) == log.events.map(\.number).sorted())
