@@ -4,8 +4,8 @@ import Testing
 
 @testable import FutureTree
 
-/// What a review found broken once. Each is named after the law that it broke.
-@Suite("What was broken once", .serialized)
+/// What was broken once, on one thread. Each is named after the law that it broke.
+@Suite("What was broken once")
 struct RegressionTests {
   @Test("law 11: the body of onCancel runs if a force meets a success that is passing")
   func onCancelForced() {
@@ -24,20 +24,6 @@ struct RegressionTests {
     let state = box.value!.state
     #expect(log.entries == (state == "cancelled" ? ["onCancel"] : []))
     box.value = nil
-  }
-
-  @Test("law 11: the same between threads", .timeLimit(.minutes(10)))
-  func onCancelForcedRace() {
-    race(
-      rounds: 5_000,
-      { () -> (Promise<Int>, Future<Int>, Recorder) in
-        let (promise, log) = (Promise<Int>(), Recorder())
-        return (promise, promise.future.onCancel { _ in log("ran") }, log)
-      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] },
-      check: { round, number in
-        let expected = round.1.state == "cancelled" ? 1 : 0
-        if round.2.count != expected { Issue.record("round \(number): ran \(round.2.count) times, \(round.1.state)") }
-      })
   }
 
   @Test(
@@ -216,138 +202,6 @@ struct RegressionTests {
     #expect(log.entries == ["released"])
   }
 
-  @Test(
-    "law 10: a token asks politely while another is taken: nobody is counted when all have gone",
-    .timeLimit(.minutes(10)))
-  func phantomRace() {
-    struct Round: Sendable {
-      let promise = Promise<Int>()
-      let branch: Future<Int>
-      let other: Future<Int>
-      let token: CancelToken
-      let taken = Locked<CancelToken?>(nil)
-
-      init() {
-        branch = promise.future.map { $0 }
-        other = promise.future.map { $0 }
-        token = branch.cancelToken()
-      }
-    }
-    race(
-      rounds: 5_000, { Round() },
-      {
-        [
-          { $0.token.cancel(.doNotForwardIfOthersWaiting) },
-          { $0.taken.value = $0.branch.cancelToken() },
-        ]
-      },
-      check: { round, number in
-        round.taken.value = nil
-        round.other.cancel(.doNotForwardRequest)
-        let effect = round.promise.future.cancel(.doNotForwardIfOthersWaiting).effect
-        if case .withheld = effect { Issue.record("round \(number): somebody is counted who has gone") }
-      })
-  }
-
-  @Test("memory: the last input of a join succeeds while the join is forced", .timeLimit(.minutes(10)))
-  func joinAndForce() {
-    race(
-      rounds: 5_000,
-      { () -> (Promise<Int>, Future<[Int]>) in
-        let promise = Promise<Int>()
-        return (promise, Future.all([promise.future, .succeeded(2)]))
-      }, { [{ $0.0.succeed(1) }, { $0.1.cancel(.forceImmediately) }] },
-      check: { round, number in
-        let state = round.1.state
-        if state != "success([1, 2])", state != "cancelled" { Issue.record("round \(number): \(state)") }
-      })
-  }
-
-  @Test("memory: an executor drops its jobs while their futures are cancelled", .timeLimit(.minutes(10)))
-  func droppedWhileCancelled() {
-    let census = Census()
-    race(
-      rounds: 500,
-      { () -> (ManualExecutor, [Future<Int>]) in
-        let executor = ManualExecutor()
-        let futures = (0..<20).map { number in
-          Future.succeeded(number).map(on: executor.executor) { [probe = census.probe()] value in
-            probe.touch()
-            return value
-          }
-        }
-        return (executor, futures)
-      }, { [{ $0.0.dropAll() }, { round in for future in round.1 { future.cancel() } }] },
-      check: { round, number in
-        if !round.1.allSatisfy(\.isCompleted) { Issue.record("round \(number): \(round.1.states())") }
-      })
-    #expect(census.alive == 0)
-  }
-
-  @Test("memory: while one input of a join decides, no other takes itself for the last")
-  func joinDecides() {
-    let (decider, other) = (Promise<Int>(), Promise<Int>())
-    let gathered = Locked(false)
-    let join = JoinNode<Int>.future(.all, of: [decider.future.node, other.future.node]) { input in
-      guard input === decider.future.node else { return .waits }
-      onAnotherThread { other.succeed(1) }
-      return .ends(.failure(Oops()))
-    } whenNoneDecided: { _ in
-      gathered.value = true
-      return .success(0)
-    }
-
-    decider.fail(Oops())
-
-    #expect(join.state == "failure(oops)" && !gathered.value)
-  }
-
-  @Test("law 8: a promise is sealed while it is asked: its handler is called, or the inner future is asked")
-  func sealedWhileAsked() {
-    race(
-      rounds: 5_000,
-      { () -> (Promise<Int>, Promise<Int>, Locked<Int>) in
-        let (outer, inner, calls) = (Promise<Int>(), Promise<Int>(), Locked(0))
-        outer.onRequestCancel { _ in
-          calls.withLock { $0 += 1 }
-          return .continue
-        }
-        return (outer, inner, calls)
-      },
-      {
-        [
-          { $0.0.future.cancel(.doNotForwardRequest) },
-          { $0.0.complete(.completeUsing($0.1.future)) },
-        ]
-      },
-      check: { round, number in
-        // Asked first: the handler was called. Sealed first: the future has let go of the inner one (law 4).
-        let isLost = round.2.value == 0 && !round.0.future.isCompleted
-        if isLost { Issue.record("round \(number): the request was lost") }
-      })
-  }
-
-  @Test("law 3: three leave at once, two of them ask: the source is asked", .timeLimit(.minutes(10)))
-  func threeLeave() {
-    race(
-      rounds: 5_000,
-      { () -> (Promise<Int>, [Future<Int>]) in
-        let promise = Promise<Int>()
-        let middle = promise.future.map { $0 }
-        return (promise, [middle.map { $0 }, middle.map { $0 }, promise.future.map { $0 }])
-      },
-      {
-        [
-          { $0.1[0].cancel(.doNotForwardIfOthersWaiting) },
-          { $0.1[1].cancel(.doNotForwardRequest) },
-          { $0.1[2].cancel(.doNotForwardIfOthersWaiting) },
-        ]
-      },
-      check: { round, number in
-        if round.0.cancelRequest == nil { Issue.record("round \(number): nobody asked the source") }
-      })
-  }
-
   @Test("law 9: all handlers run, also if one that is installed meanwhile answers")
   func handlersOfAnswered() {
     let log = Recorder()
@@ -366,43 +220,5 @@ struct RegressionTests {
 
     #expect(first.future.state == "cancelled" && log.entries == ["first"])
     withExtendedLifetime(second) {}
-  }
-
-  @Test("law 16: a promise that is dropped while its future is asked is broken or asked", .timeLimit(.minutes(10)))
-  func dropWhileAsked() {
-    race(
-      rounds: 5_000,
-      { () -> (Locked<Promise<Int>?>, Future<Int>, Recorder) in
-        let (promise, log) = (Promise<Int>(), Recorder())
-        promise.onRequestCancel { _ in
-          log("asked")
-          return .continue
-        }
-        return (Locked(promise), promise.future, log)
-      }, { [{ $0.0.value = nil }, { $0.1.cancel() }] },
-      check: { round, number in
-        let expected = round.1.state == "cancelled" ? 1 : 0
-        if round.2.count != expected { Issue.record("round \(number): asked \(round.2.count), \(round.1.state)") }
-      })
-  }
-
-  @Test("law 8: a request that meets a seal is given to a handler, or ends the future", .timeLimit(.minutes(10)))
-  func sealWhileAsked() {
-    race(
-      rounds: 5_000,
-      { () -> (Promise<Int>, Promise<Int>, Recorder) in
-        let (promise, log) = (Promise<Int>(), Recorder())
-        promise.onRequestCancel { _ in
-          log("asked")
-          return .continue
-        }
-        return (promise, Promise<Int>(), log)
-      }, { [{ $0.0.complete(.completeUsing($0.1.future)) }, { $0.0.future.cancel(.doNotForwardRequest) }] },
-      check: { round, number in
-        let expected = round.0.future.isCompleted ? 0 : 1
-        if round.2.count != expected {
-          Issue.record("round \(number): asked \(round.2.count), \(round.0.future.state)")
-        }
-      })
   }
 }

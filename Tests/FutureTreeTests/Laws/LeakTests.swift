@@ -6,6 +6,7 @@ import Testing
 enum Holder: String, CaseIterable, Sendable {
   case map, flatMap, onSuccess, onSuccessFuture, recover, onFailure, onCancel, onComplete, onCompleteFuture, ensure
   case mapError, timeout, shielded, all, zip, allSettled, race, any, traverse, retry, cancelWhen, observe, handler
+  case delayed, shared, queue, singleFlight, logged
 
   /// What is returned is kept by the test; the probe is held by the closure only.
   func attach(_ probe: Probe, to promise: Promise<Int>, on executor: FutureExecutor = .immediate) -> Future<Int> {
@@ -42,6 +43,13 @@ enum Holder: String, CaseIterable, Sendable {
       }
     case .cancelWhen:
       return future.map(on: executor) { pass($0, probe) }.cancel(when: CancellationTokenSource().token)
+    case .delayed: return future.map(on: executor) { pass($0, probe) }.delayed(by: .zero, clock: ManualClock())
+    case .shared: return future.map(on: executor) { pass($0, probe) }.shared()
+    case .queue:
+      return FutureQueue().add { future.map(on: executor) { pass($0, probe) } }
+    case .singleFlight:
+      return SingleFlight<Int, Int>().load(1) { future.map(on: executor) { pass($0, probe) } }
+    case .logged: return future.logged(in: FutureLog(limit: 10)).map(on: executor) { pass($0, probe) }
     case .all: return Future.all([future, future.map(on: executor) { pass($0, probe) }]).map { $0[0] }
     case .observe:
       future.observe(on: executor) { _ in probe.touch() }
@@ -119,7 +127,11 @@ struct LeakTests {
 
   /// Those whose own body holds the probe: what a request that is not forwarded leaves alone keeps its body.
   static let branches = Holder.allCases.filter { holder in
-    ![.all, .zip, .allSettled, .race, .any, .traverse, .timeout, .shielded, .observe, .handler].contains(holder)
+    ![
+      .all, .zip, .allSettled, .race, .any, .traverse, .timeout, .shielded, .observe, .handler, .delayed,
+      .shared, .queue, .singleFlight,
+    ]
+    .contains(holder)
   }
 
   static let early: [CancellationOptions] = [
