@@ -193,9 +193,8 @@ extension Source {
   }
 
   fileprivate func breakPromise<Value>(valueType: Value.Type) {
-    let (isPending, madeAt) = lock.withLock { (state.phase == .waiting, place) }
-    guard isPending else { return }
-    let error = BrokenPromise(valueType: "\(valueType)", madeAt: madeAt)
+    guard lock.withLock({ state.phase == .waiting }) else { return }
+    let error = BrokenPromise(valueType: "\(valueType)", madeAt: lock.withLock { place })
     // One step: a request that comes in between would be answered, and the outcome deny it.
     let isBroken = lock.withLock {
       guard state.phase == .waiting else { return false }

@@ -48,6 +48,25 @@ struct Law12DiamondTests {
     #expect(all.state == "pending")
   }
 
+  @Test("when a handler is called, the branches that the wave ends have ended, and nobody has been told")
+  func handlersComeSecond() {
+    let log = Recorder()
+    let (asked, shared) = (Promise<Int>(), Promise<Int>())
+    let wanted = shared.future.map { $0 }
+    let both = Future.all([asked.future, shared.future])
+    both.observe { log("told: \($0.state)") }
+    asked.onRequestCancel { _ in
+      log("asked: \(both.state)")
+      return .continue
+    }
+
+    both.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries == ["asked: cancelled", "told: cancelled"])
+    #expect(wanted.state == "pending")
+    withExtendedLifetime((asked, shared)) {}
+  }
+
   @Test("a third consumer of the source holds a polite request back, and the diamond ends at once")
   func thirdConsumer() {
     let log = Recorder()
