@@ -17,9 +17,8 @@ extension ContractModel {
 
   /// Law 9: last installed first, all of them.
   private mutating func callHandlers(_ call: Call, _ wave: inout Wave) {
-    // The laws are silent: what a handler of another promise completed meanwhile has released its own, uncalled.
-    let called = call.forced ?? nodes[call.future].handlers
-    if call.forced == nil { nodes[call.future].handlers = [] }
+    let called = nodes[call.future].handlers
+    nodes[call.future].handlers = []
     if called.count > 1 { tally[.handlersRun] += 1 }
     wave.receipt.handlers += called.count
     let isReversed = mistake != .callsHandlersFirstInstalledFirst
@@ -136,7 +135,7 @@ extension ContractModel {
       // A body that has begun runs to its end; what its future waits for next is asked then.
       if isForced || isAlone { end(future, .cancelled(reason: request.reason), &wave) }
     } else if nodes[future].upstream.isEmpty {
-      wave.calls.append(Call(future: future, request: request, forced: isForced ? nodes[future].handlers : nil))
+      wave.calls.append(Call(future: future, request: request))
       if isForced { end(future, .cancelled(reason: request.reason), &wave) }
     } else if isAlone || nodes[future].operation.isShield {
       tally[.alone] += 1

@@ -168,7 +168,7 @@ extension ContractModel {
       tally[.wish] += 1
       return false
     }
-    nodes[promise].handlers = []  // Law 7: sealing releases them too.
+    releaseHandlers(of: promise)  // Law 7: sealing releases them too.
     nodes[promise].isSealed = true
     nodes[promise].answered = request  // Law 8: what was answered is consumed.
     resolve(promise, completion, isCleanUp: false)
@@ -224,6 +224,11 @@ extension ContractModel {
     turns += turn
   }
 
+  /// Law 9: but not those that a wave is on its way to: all of them run.
+  private mutating func releaseHandlers(of future: Int) {
+    if nodes[future].asked == nil { nodes[future].handlers = [] }
+  }
+
   /// The one place where a future ends.
   mutating func finish(
     _ future: Int, _ outcome: ModelOutcome, isOwn: Bool = true, tellingIn turns: inout [Turn]
@@ -235,7 +240,7 @@ extension ContractModel {
       tally[.provenance] += 1
       nodes[future].outcome = .cancelled(reason: asked.reason)
     }
-    nodes[future].handlers = []
+    releaseHandlers(of: future)
     nodes[future].upstream = []
     nodes[future].queued = nil
     turns.append(.tell(future))

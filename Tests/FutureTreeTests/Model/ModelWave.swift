@@ -32,11 +32,10 @@ extension ContractModel {
 
   }
 
-  /// A source whose handlers are to be called. A forced one has ended before.
+  /// A source whose handlers are to be called. It may have ended before.
   struct Call {
     let future: Int
     let request: ModelRequest
-    let forced: [Int]?
   }
 
   struct Wave {
