@@ -231,7 +231,9 @@ struct OutcomeSequenceTests {
     executor.runAll()
 
     #expect(log.entries == ["2", "1", "0"])
-    withExtendedLifetime((task, remaining)) {}
+    remaining.completeCancelled()
+    executor.runAll()
+    withExtendedLifetime(task) {}
   }
 
   @Test("it can be iterated several times")

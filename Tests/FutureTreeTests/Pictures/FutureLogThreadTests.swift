@@ -51,10 +51,14 @@ import Testing
     let joined = Future.all([page, inner])
     page.cancel(.doNotForwardIfOthersWaiting)
     joined.cancel()
-    promise.fail(Nosy { _ = (log.events, load.named("again"), load.cancel()) })
+    let box = Locked<Future<Int>?>(load)
+    promise.fail(Nosy { _ = (log.events, box.value?.named("again"), box.value?.cancel()) })
 
     #expect(log.events.contains { $0.fact == .failed("nosy") })
     #expect(clock.asked.load(ordering: .relaxed) == log.events.count + 1)
+    // The error holds its future, and the clock the log that asks it.
+    box.value = nil
+    clock.set {}
     withExtendedLifetime((page, inner, joined)) {}
   }
 
@@ -72,6 +76,7 @@ import Testing
 
     #expect(heard.entries == ["success(2)"])
     #expect(log.events.map(\.fact) == [.joined, .made, .linked(to: 1), .succeeded, .succeeded])
+    clock.set {}
     withExtendedLifetime(page) {}
   }
 
