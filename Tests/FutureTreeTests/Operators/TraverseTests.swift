@@ -110,7 +110,7 @@ struct TraverseTests {
 
     #expect(log.entries == ["inner: plain"])
     #expect(box.value?.state == "pending")
-    box.value = nil  // Otherwise its body holds the promise, and that it.
+    inner.completeCancelled()  // Otherwise the body holds the promise, and that the body.
   }
 
   @Test("of nothing it succeeds with nothing")
