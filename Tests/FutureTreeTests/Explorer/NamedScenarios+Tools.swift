@@ -9,26 +9,14 @@
     /// What waits, as its plain steps: it attaches, and leaves with a request (law 14).
     static let waiting = [
       Scenario("two wait, one leaves, and the source answers") { trial in
-        let promise = Promise<Int>()
-        let future = trial.watch("future", promise.future)
-        let call = trial.calls("future/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .complete(.cancelled)
-        }
+        let (promise, future) = trial.source("future", answering: .complete(.cancelled))
         let waits = ["one", "two"].map { WaitSteps(trial.calls("\($0)/told", isFact: false)) }
         trial.thread({ waits[0].attach(to: future.node) }, { waits[0].leave(future.node) })
         trial.thread({ waits[1].attach(to: future.node) }, { waits[1].leave(future.node) })
         trial.thread { promise.succeed(1) }
       },
       Scenario("one waits for a branch and leaves while another wants it") { trial in
-        let promise = Promise<Int>()
-        let future = trial.watch("future", promise.future)
-        let call = trial.calls("future/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .continue
-        }
+        let (promise, future) = trial.source("future")
         let branch = trial.watch("branch", future.map { $0 })
         let wait = WaitSteps(trial.calls("told", isFact: false))
         trial.thread({ wait.attach(to: branch.node) }, { wait.leave(branch.node) })
@@ -51,13 +39,8 @@
 
     static let tools = [
       Scenario("a timeout expires while its source completes and is asked") { trial in
-        let (clock, promise) = (ManualClock(), Promise<Int>())
-        let source = trial.watch("source", promise.future)
-        let call = trial.calls("source/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .continue
-        }
+        let clock = ManualClock()
+        let (promise, source) = trial.source("source")
         let timed = trial.watch("timed", source.timeout(after: .seconds(1), clock: clock))
         trial.thread { promise.succeed(1) }
         trial.thread { clock.advance(by: .seconds(1)) }
@@ -107,14 +90,9 @@
         trial.claim { running.most <= 1 ? nil : "two bodies ran at once" }
       },
       Scenario("a future is registered with a token while that is cancelled") { trial in
-        let (source, promise) = (CancellationTokenSource(), Promise<Int>())
+        let source = CancellationTokenSource()
         let token = source.token
-        let future = trial.watch("future", promise.future)
-        let call = trial.calls("future/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .continue
-        }
+        let (promise, future) = trial.source("future")
         trial.thread { source.cancel(reason: "a") }
         trial.thread { future.cancel(when: token) }
         trial.thread { promise.succeed(1) }

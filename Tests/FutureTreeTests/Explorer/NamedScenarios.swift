@@ -9,13 +9,7 @@
 
     private static let trees = [
       Scenario("a diamond is asked, wanted and completed") { trial in
-        let promise = Promise<Int>()
-        let top = trial.watch("top", promise.future)
-        let call = trial.calls("top/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .continue
-        }
+        let (promise, top) = trial.source("top")
         let (left, right) = (top.map { $0 + 1 }, top.map { $0 + 2 })
         trial.watch("left", left)
         let bottom = trial.watch("bottom", Future.all([left, right]).map { $0.reduce(0, +) })
@@ -24,26 +18,16 @@
         trial.thread({ trial.watch("more", left.map { $0 }) }, { left.cancel(.forceImmediately, reason: "b") })
       },
       Scenario("a shared future, whose two branches are asked") { trial in
-        let promise = Promise<Int>()
-        let source = trial.watch("source", promise.future.shared())
-        let call = trial.calls("source/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .complete(.cancelled)
-        }
+        let (promise, source) = trial.source("source", answering: .complete(.cancelled))
+        source.shared()
         let branches = ["one", "two"].map { trial.watch($0, source.map { $0 }) }
         trial.thread { branches[0].cancel(reason: "a") }
         trial.thread { branches[1].cancel(.forceImmediately, reason: "b") }
         trial.thread { promise.succeed(1) }
       },
       Scenario("a shared future gets a branch while the others leave") { trial in
-        let promise = Promise<Int>()
-        let source = trial.watch("source", promise.future.shared())
-        let call = trial.calls("source/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .continue
-        }
+        let (promise, source) = trial.source("source")
+        source.shared()
         let branches = ["one", "two"].map { trial.watch($0, source.map { $0 }) }
         trial.thread { branches[0].cancel(reason: "a") }
         trial.thread { branches[1].cancel(reason: "b") }
@@ -51,13 +35,8 @@
         trial.claim { withExtendedLifetime(promise) { nil } }
       },
       Scenario("flatMap links while it is cancelled", extras: [.eachFutureForItself, .bodyWasRunning]) { trial in
-        let (outer, inner) = (Promise<Int>(), Promise<Int>())
-        let (body, call) = (trial.calls("child/body"), trial.calls("inner/handler"))
-        inner.onRequestCancel { _ in
-          call()
-          return .complete(.cancelled)
-        }
-        let innerFuture = trial.watch("inner", inner.future)
+        let (outer, body) = (Promise<Int>(), trial.calls("child/body"))
+        let (inner, innerFuture) = trial.source("inner", answering: .complete(.cancelled))
         let child = trial.watch(
           "child",
           outer.future.flatMap { _ in
@@ -84,13 +63,7 @@
         trial.claim { one.future.isCompleted && two.future.isCompleted ? nil : "a circle hangs" }
       },
       Scenario("a shield is asked while its source completes") { trial in
-        let promise = Promise<Int>()
-        let source = trial.watch("source", promise.future)
-        let call = trial.calls("source/handler")
-        promise.onRequestCancel { _ in
-          call()
-          return .continue
-        }
+        let (promise, source) = trial.source("source")
         let shield = trial.watch("shield", source.shielded())
         let child = trial.watch("child", shield.map { $0 })
         trial.thread { child.cancel(reason: "a") }
@@ -151,15 +124,7 @@
       _ name: String, _ join: @escaping @Sendable ([Future<Int>]) -> Future<Int>
     ) -> Scenario {
       Scenario("\(name): one input succeeds, one fails, and it is asked") { trial in
-        let promises = (0..<2).map { _ in Promise<Int>() }
-        for (index, promise) in promises.enumerated() {
-          trial.watch("input \(index)", promise.future)
-          let call = trial.calls("input \(index)/handler")
-          promise.onRequestCancel { _ in
-            call()
-            return .continue
-          }
-        }
+        let promises = (0..<2).map { trial.source("input \($0)").promise }
         let future = trial.watch("join", join(promises.map(\.future)))
         trial.thread { promises[0].succeed(1) }
         trial.thread { promises[1].fail(Failed()) }

@@ -38,6 +38,20 @@
       return future
     }
 
+    /// A promise whose future is watched, and whose handler is counted.
+    func source(
+      _ name: String, answering response: CancelRequestResponse<Int> = .continue
+    ) -> (promise: Promise<Int>, future: Future<Int>) {
+      let promise = Promise<Int>()
+      let future = watch(name, promise.future)
+      let call = calls("\(name)/handler")
+      promise.onRequestCancel { _ in
+        call()
+        return response
+      }
+      return (promise, future)
+    }
+
     /// Counts calls of a closure, which is called once at most.
     ///
     /// - Parameter isFact: whether the number of calls must be one that a sequential order gives.

@@ -109,13 +109,7 @@ struct Law09HandlersRunTests {
   func endReleases() {
     let census = Census()
     let promise = Promise<Int>()
-    func install(_ probe: Probe) -> CancelHandler {
-      promise.onRequestCancel { _ in
-        probe.touch()
-        return .continue
-      }
-    }
-    let handler = install(census.probe())
+    let handler = promise.onRequestCancel(holding: census.probe())
     #expect(census.alive == 1)
 
     handler.end()

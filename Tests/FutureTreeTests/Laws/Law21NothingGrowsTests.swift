@@ -110,13 +110,7 @@ struct Law21NothingGrowsTests {
   @Test("the handle of a handler keeps nothing alive after completion")
   func handlerHandle() {
     let promise = Promise<Int>()
-    func install(_ probe: Probe) -> CancelHandler {
-      promise.onRequestCancel { _ in
-        probe.touch()
-        return .continue
-      }
-    }
-    let handler = install(census.probe())
+    let handler = promise.onRequestCancel(holding: census.probe())
 
     promise.succeed(1)
 
@@ -127,13 +121,7 @@ struct Law21NothingGrowsTests {
   @Test("the handle of a handler that ran keeps nothing alive")
   func handlerThatRan() {
     let promise = Promise<Int>()
-    func install(_ probe: Probe) -> CancelHandler {
-      promise.onRequestCancel { _ in
-        probe.touch()
-        return .continue
-      }
-    }
-    let handler = install(census.probe())
+    let handler = promise.onRequestCancel(holding: census.probe())
 
     promise.future.cancel()
 

@@ -24,15 +24,6 @@ import Testing
     }
   }
 
-  private struct Nosy: Error, CustomStringConvertible {
-    let look: @Sendable () -> Void
-
-    var description: String {
-      look()
-      return "nosy"
-    }
-  }
-
   @Test("clock and errors are asked under no lock: they may use the futures of the log")
   func noLock() {
     let clock = NosyClock()
@@ -52,7 +43,7 @@ import Testing
     page.cancel(.doNotForwardIfOthersWaiting)
     joined.cancel()
     let box = Locked<Future<Int>?>(load)
-    promise.fail(Nosy { _ = (log.events, box.value?.named("again"), box.value?.cancel()) })
+    promise.fail(NosyError("nosy") { _ = (log.events, box.value?.named("again"), box.value?.cancel()) })
 
     #expect(log.events.contains { $0.fact == .failed("nosy") })
     #expect(clock.asked.load(ordering: .relaxed) == log.events.count + 1)

@@ -57,16 +57,6 @@ import Testing
     }
   }
 
-  /// An error whose description uses the library.
-  private struct Curious: Error, CustomStringConvertible {
-    let described: @Sendable () -> Void
-
-    var description: String {
-      described()
-      return "curious"
-    }
-  }
-
   @Test("errors are described under no lock, and may take pictures themselves")
   func curiousErrors() {
     let promise = Promise<Int>()
@@ -74,7 +64,7 @@ import Testing
     let depth = Atomic(0)
     let box = Locked<(promise: Promise<Int>, future: Future<Int>)?>((promise, future))
     promise.fail(
-      Curious {
+      NosyError("curious") {
         guard depth.add(1, ordering: .relaxed).newValue == 1 else { return }
         onAnotherThread { _ = box.value?.future.tree() }
         _ = box.value?.promise.future.named("renamed").tree()

@@ -16,6 +16,17 @@ final class Probe: Sendable {
   }
 }
 
+extension Promise {
+  /// Installs a handler that holds a probe, and lets the work go on.
+  @discardableResult
+  func onRequestCancel(on executor: FutureExecutor = .immediate, holding probe: Probe) -> CancelHandler {
+    onRequestCancel(on: executor) { _ in
+      probe.touch()
+      return .continue
+    }
+  }
+}
+
 /// Counts the probes that are alive.
 final class Census: Sendable {
   private let count = Locked(0)
