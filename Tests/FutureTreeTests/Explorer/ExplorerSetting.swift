@@ -11,7 +11,14 @@ enum ExplorerSetting {
   private static let environment = ProcessInfo.processInfo.environment
   /// Whether all schedules run, or a part that takes seconds.
   static let runsAll = environment["FUTURETREE_SCHEDULES"] == "all"
+  /// `1/2` and `2/2` give two processes one half each of the scenarios.
+  private static let share = environment["FUTURETREE_SHARE"]?.split(separator: "/").compactMap { Int($0) } ?? [1, 1]
   /// What to run again.
   static let scenario = environment["FUTURETREE_SCENARIO"]
   static let schedule = environment["FUTURETREE_SCHEDULE"]?.split(separator: ",").compactMap { Int($0) }
+
+  /// The part of `scenarios` that this process runs.
+  static func shared<Scenario>(_ scenarios: [Scenario]) -> [Scenario] {
+    scenarios.enumerated().filter { $0.offset % share[1] == share[0] - 1 }.map(\.element)
+  }
 }

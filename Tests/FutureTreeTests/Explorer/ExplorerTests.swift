@@ -75,7 +75,8 @@ extension ExplorerSuite {
       }
 
       /// Explores scenarios one after another, and prints how many schedules there were.
-      private func explore(_ scenarios: [Scenario], _ points: Explorer.Points, _ title: String) {
+      private func explore(_ all: [Scenario], _ points: Explorer.Points, _ title: String) {
+        let scenarios = ExplorerSetting.shared(all)
         let exploration = Exploration()
         var (schedules, extras, interrupted) = (0, 0, 0)
         let start = Date()
