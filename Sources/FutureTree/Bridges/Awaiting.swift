@@ -11,9 +11,10 @@ extension Future {
   ///
   /// - Throws: the error of a failure; `FutureCancelled`, with the reason, if the future was cancelled; and
   ///   `CancellationError` if the awaiting task was.
-  public nonisolated(nonsending) var value: Value {
+  @inlinable public nonisolated(nonsending) var value: Value {
     get async throws {
-      try await value(cancellingWith: .doNotForwardIfOthersWaiting)
+      guard await node.wait(cancellingWith: .doNotForwardIfOthersWaiting) else { throw CancellationError() }
+      return try node.outcome(as: Value.self).get()
     }
   }
 
@@ -40,7 +41,7 @@ extension Future {
   ///
   /// When the awaiting task is cancelled, its interest is withdrawn with a request that stops where others wait, as for
   /// `value`; it cannot throw, so it goes on waiting.
-  public nonisolated(nonsending) var outcome: Outcome<Value> {
+  @inlinable public nonisolated(nonsending) var outcome: Outcome<Value> {
     get async {
       if await !node.wait(cancellingWith: .doNotForwardIfOthersWaiting) { await node.waitForOutcome() }
       return node.outcome(as: Value.self)
@@ -50,7 +51,7 @@ extension Future {
 
 extension Node {
   /// Waits for the outcome as a consumer. Returns false if the task was cancelled before; then the future was asked.
-  fileprivate nonisolated(nonsending) func wait(cancellingWith options: CancellationOptions) async -> Bool {
+  @usableFromInline final nonisolated(nonsending) func wait(cancellingWith options: CancellationOptions) async -> Bool {
     if ending != nil { return true }
     let entry = AwaitEntry()
     let hasOutcome = await withTaskCancellationHandler {
@@ -67,7 +68,7 @@ extension Node {
   }
 
   /// Waits for the outcome without wanting it.
-  fileprivate nonisolated(nonsending) func waitForOutcome() async {
+  @usableFromInline final nonisolated(nonsending) func waitForOutcome() async {
     let entry = AwaitEntry()
     _ = await withUnsafeContinuation { entry.wait(for: self, isConsumer: false, $0) }
   }
@@ -76,8 +77,8 @@ extension Node {
 /// An awaiting task in the list of a future. Whoever takes its continuation under the lock of the pending future, or tells
 /// the waiters of the future that has ended, resumes the task.
 private final class AwaitEntry: Waiter, @unchecked Sendable {  // Because: see above.
-  private var continuation: UnsafeContinuation<Bool, Never>?
-  private var isCancelled = false
+  @exclusivity(unchecked) private var continuation: UnsafeContinuation<Bool, Never>?
+  @exclusivity(unchecked) private var isCancelled = false
 
   init() {
     super.init { entry, _, _ in

@@ -31,7 +31,7 @@ public struct TreeSnapshot: Sendable, Hashable {
     public let isShared: Bool
     /// Whether the picture was taken of this future.
     public let isMarked: Bool
-    /// The line that made its promise or, where it has none, that gave it its name; nil if it has neither.
+    /// The line that made its promise, in debug builds of this package, or else gave it its name; nil if neither is known.
     ///
     /// Other futures do not know it: to pass the line to every operator costs the calls, to keep it the futures.
     public let madeAt: CodeLocation?

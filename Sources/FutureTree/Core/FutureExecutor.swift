@@ -14,18 +14,34 @@ public struct FutureExecutor: Sendable {
   /// What an executor is given to run, once.
   public typealias Job = @Sendable () -> Void
 
-  private let submit: (@Sendable (@escaping Job) -> Void)?
-  /// Set where jobs run one at a time: whether the calling thread is running one of them.
-  private let isCurrentSerial: (@Sendable () -> Bool)?
+  /// Nil for `immediate`. One reference, because every operator takes an executor.
+  @usableFromInline let target: Target?
 
-  private init(submit: (@Sendable (@escaping Job) -> Void)?, isCurrentSerial: (@Sendable () -> Bool)? = nil) {
-    self.submit = submit
-    self.isCurrentSerial = isCurrentSerial
+  @inlinable init(target: Target?) {
+    self.target = target
+  }
+
+  private init(
+    submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)? = nil
+  ) {
+    target = Target(submit: submit, isCurrentSerial: isCurrentSerial)
+  }
+
+  @usableFromInline
+  final class Target: Sendable {
+    let submit: @Sendable (@escaping Job) -> Void
+    /// Set where jobs run one at a time: whether the calling thread is running one of them.
+    let isCurrentSerial: (@Sendable () -> Bool)?
+
+    init(submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)?) {
+      self.submit = submit
+      self.isCurrentSerial = isCurrentSerial
+    }
   }
 
   /// Runs bodies where the completion happens: after the callback that the completing thread is in, if it is in one,
   /// else before the completing call returns.
-  public static let immediate = FutureExecutor(submit: nil)
+  @inlinable public static var immediate: FutureExecutor { FutureExecutor(target: nil) }
 
   /// Hands each job to `submit`, which runs it once, at any time, on any thread.
   ///
@@ -56,16 +72,16 @@ public struct FutureExecutor: Sendable {
     FutureExecutor(submit: submit, isCurrentSerial: isCurrent)
   }
 
-  var isImmediate: Bool { submit == nil }
+  @inlinable var isImmediate: Bool { target == nil }
 
   /// Whether a job cannot run before the caller returns.
-  var isBlockedByCaller: Bool { isCurrentSerial?() ?? false }
+  var isBlockedByCaller: Bool { target?.isCurrentSerial?() ?? false }
 
   /// Runs a closure here; what it completes is told when it is done.
-  func run(_ body: @escaping Job) {
+  @usableFromInline func run(_ body: @escaping Job) {
     LockRule.assertNoLockIsHeld()
-    guard let submit else { return Trampoline.run(body) }
-    submit { Trampoline.run(body) }
+    guard let target else { return Trampoline.run(body) }
+    target.submit { Trampoline.run(body) }
   }
 }
 

@@ -2,6 +2,7 @@
 ///
 /// It has slots, each in the list of the input that it waits for now. A slot holds its join, so a join lives as long as one
 /// input is pending; the join holds its slots until it has ended, which breaks the circle.
+@usableFromInline
 class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are guarded as `upstream` is.
   @exclusivity(unchecked) private final var slots: [Slot] = []
   /// How many slots wait for an input, or have been told by one that decides.
@@ -25,8 +26,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     override var owner: Node? { join }
   }
 
-  override final var waitsFor: [Link] {
-    slots.compactMap { slot in slot.input.map { Link(node: $0.takeUnretainedValue(), entry: slot) } }
+  override final var waitsFor: Few<Link> {
+    Few(slots.compactMap { slot in slot.input.map { Link(node: $0.takeUnretainedValue(), entry: slot) } })
   }
 
   override final func letGo() {
@@ -85,6 +86,16 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     }
   }
 
+  /// Both at once, for a slot whose input decides nothing. Returns whether it was the last of a join that is pending.
+  final func isLast(_ slot: Slot) -> Bool {
+    lock.withLock {
+      slot.input = nil
+      slot.told += 1
+      waiting -= 1
+      return waiting == 0 && state.isPending
+    }
+  }
+
   /// What was asked of this future: then what has not begun does not begin (law 11).
   final var asked: CancelRequest? { lock.withLock { state.requests.asked } }
 
@@ -122,9 +133,9 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
     super.init(madeBy: madeBy) { entry, _, turn in
       let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
       switch turn {
-      case .destroyValue: node.destroyValue(as: Output.self)
+      case .destroyValue: _ = node.destroyValue(as: Output.self)
       case .endedEarly: node.release()
-      case .upstreamEnded, .bodyBegins, .bodyDropped: break
+      case .runsBody, .hasPassed, .upstreamEnded, .bodyBegins, .bodyDropped: break
       }
       return false
     }

@@ -7,7 +7,7 @@
 #elseif canImport(Android)
   import Android
 #endif
-#if !FUTURETREE_PTHREAD_LOCK
+#if !FUTURETREE_PTHREAD_LOCK && canImport(Darwin)
   import Synchronization
 #endif
 
@@ -50,6 +50,36 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
       }
       return try body()
     }
+  #elseif !canImport(Darwin)
+    private let lock = PollingLock()
+
+    package init() {}
+
+    @inline(__always)
+    package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+      #if FUTURETREE_EXPLORER
+        if let explorer = SchedulingPoint.explorer { return try explored.withLock(explorer, body) }
+      #endif
+      LockRule.enter()
+      lock.lock()
+      let result: Result
+      do {
+        result = try body()
+      } catch {
+        leave()
+        throw error
+      }
+      leave()
+      // Otherwise what nobody uses is freed as soon as it is there, which is under the lock.
+      withExtendedLifetime(result) {}
+      return result
+    }
+
+    @inline(__always)
+    private func leave() {
+      lock.unlock()
+      LockRule.leave()
+    }
   #else
     private let mutex = Mutex(())
 
@@ -62,7 +92,9 @@ package struct Lock: ~Copyable, @unchecked Sendable {  // Because: its own mutex
       #endif
       LockRule.enter()
       defer { LockRule.leave() }
-      return try mutex.withLock { _ in try Guarded(result: body()) }.result
+      let result = try mutex.withLock { _ in try Guarded(result: body()) }.result
+      withExtendedLifetime(result) {}  // As above.
+      return result
     }
 
     /// Lets a result leave the mutex: what is returned was guarded by the fields' own rules, not by the mutex's type.

@@ -152,7 +152,7 @@ extension Node {
   fileprivate func join(
     _ log: FutureLog, as fact: FutureEvent.Fact
   ) -> (note: LogNote, waiters: [Node], inputs: [Node])? {
-    let joined = lock.withLock { () -> (LogNote, [Waiter], [Link])? in
+    let joined = lock.withLock { () -> (LogNote, [Waiter], Few<Link>)? in
       guard state.isPending, !state.isLogged else { return nil }
       return (enter(log).note(fact), waiters.entries, waitsFor)
     }

@@ -5,7 +5,7 @@ extension Node {
     /// What the request met; nil where nothing was asked.
     var reception: FutureState.Reception?
     /// Where the wave goes on.
-    var next: [Wave.Arrival] = []
+    var next = Few<Wave.Arrival>()
     /// The request ended this future.
     var hasEnded = false
     /// The body has not been given to anybody: whoever ended this future runs or releases it.
@@ -49,12 +49,26 @@ extension Node {
   }
 
   /// Where a wave goes on from here. Called under the lock.
-  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> [Wave.Arrival] {
-    guard decision.goesOn else { return [] }
-    return waitsFor.map { link in
-      Wave.Arrival(
-        node: link.node, request: decision.forwarded, asker: link.entry, departure: decision.departure,
-        via: decision.forwarded == nil ? -1 : index)
+  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> Few<Wave.Arrival> {
+    var next = Few<Wave.Arrival>()
+    guard decision.goesOn else { return next }
+    for link in waitsFor {
+      next.append(
+        Wave.Arrival(
+          node: link.node, request: decision.forwarded, asker: link.entry, departure: decision.departure,
+          via: decision.forwarded == nil ? -1 : index))
+    }
+    return next
+  }
+
+  /// `receive` in the common case: one consumer asks, or nobody, and the request goes on to the one future that this one
+  /// waits for, which is returned. Returns nil, and does nothing, in any other case.
+  func forwardAtOnce(_ request: CancelRequest, askedBy asker: Waiter?) -> Node? {
+    lock.withLock {
+      guard let upstream, !state.madeBy.isJoin,
+        state.forwardsAtOnce(request, askers: asker?.isCounted == true ? 1 : 0)
+      else { return nil }
+      return upstream.takeUnretainedValue()
     }
   }
 
@@ -110,8 +124,8 @@ extension Wave.Arrivals {
 
   /// The strongest request that has come.
   var request: CancelRequest? {
-    var strongest = first.request
-    for arrival in others {
+    var strongest: CancelRequest?
+    for arrival in self {
       guard let request = arrival.request else { continue }
       strongest = strongest.map { request.isStronger(than: $0) ? request : $0 } ?? request
     }
@@ -135,7 +149,7 @@ extension Node {
       guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
       for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
       if node.lock.withLock({ node.state.isAbandoned }) {
-        Wave.run(links.map { Wave.Arrival(node: $0.node, asker: $0.entry, departure: .losesInterest) })
+        Wave.run(links.mapped { Wave.Arrival(node: $0.node, asker: $0.entry, departure: .losesInterest) })
       }
     }
   }

@@ -20,7 +20,7 @@ extension Node {
   /// - Parameters:
   ///   - release: lets go of the body.
   ///   - run: runs the body with the outcome of a future, and returns whether this future has ended by that.
-  @inlinable @inline(__always)
+  @usableFromInline
   final func take<Output: Sendable>(
     _ turn: Turn, of upstream: Node, as type: Output.Type, release: () -> Void, run: (_ outcomeOf: Node) -> Bool
   ) -> Bool {
@@ -42,8 +42,7 @@ extension Node {
       _ = run(self)
       return false
     case .destroyValue:
-      destroyValue(as: type)
-      return false
+      return destroyValue(as: type)
     }
   }
 
@@ -58,8 +57,29 @@ extension Node {
     return false
   }
 
+  /// Upstream succeeded: whether the body runs now, in the common case that nothing was asked and there is no executor. In
+  /// any other, nothing has happened yet, and `duty` decides.
+  @inline(__always) final func beginsAtOnce() -> Bool {
+    lock.withLock {
+      guard details == nil, state.beginsAtOnce() else { return false }
+      self.upstream = nil
+      return true
+    }
+  }
+
+  /// Upstream did not succeed: whether this ends as it did, in the common case that its body has nothing to say about that. In
+  /// any other, nothing has happened yet, and `duty` decides.
+  @inline(__always) final func passesAtOnce(_ upstream: Node, _ ending: Ending) -> Bool {
+    lock.withLock {
+      guard state.passesAtOnce(ending) else { return false }
+      return endLocked(as: upstream)
+    }
+  }
+
   @usableFromInline final func duty(in turn: Turn, of upstream: Node) -> Duty {
     switch turn {
+    case .runsBody: return .runBody
+    case .hasPassed: return .releaseBody(hasEnded: true)
     case .upstreamEnded: return start(after: upstream)
     case .bodyBegins: return begin()
     case .endedEarly: return endBody()

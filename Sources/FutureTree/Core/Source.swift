@@ -1,18 +1,20 @@
 /// A future that a promise completes, with the handlers that its owner installed.
+@usableFromInline
 final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guarded as `waiters` is.
   @exclusivity(unchecked) private var handlers = HandlerList()
-  /// The line that made its promise. These are plain bits: a `String` would cost a future 100 instructions.
-  private let fileID: StaticString
-  private let line: UInt
 
-  init(madeBy: Operator, executor: FutureExecutor, fileID: StaticString, line: UInt, step: @escaping Step) {
-    self.fileID = fileID
-    self.line = line
+  @usableFromInline override init(madeBy: Operator, executor: FutureExecutor, step: @escaping Step) {
     super.init(madeBy: madeBy, executor: executor, step: step)
   }
 
-  override var place: CodeLocation? {
-    line == 0 ? super.place : CodeLocation(fileID: fileID.description, line: line)
+  /// Whether its promise was kept, as far as the thread knows that drops the promise: false says nothing. It is written by
+  /// whoever keeps the promise, and so before the promise is dropped, and read by its `deinit`; hence without the lock.
+  @exclusivity(unchecked) @usableFromInline var isKnownToBeKept = false
+
+  /// Keeps where its promise was made. Called before anybody else knows this future, and so without the lock: a promise may
+  /// be made where another is held.
+  @usableFromInline func record(_ place: CodeLocation) {
+    details = Details(place: place)
   }
 
   /// What the owner of a source does when it is asked to cancel. At most once ever (law 9).
@@ -52,21 +54,48 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
     return called.count
   }
 
+  /// Keeps its promise with a value, and tells of it. Returns false if the promise was kept before.
+  @inlinable func keep<Value: Sendable>(_ value: Value) -> Bool {
+    if let bits = ValueStorage(bitsOf: value) { return keep(with: bits) }
+    guard succeed(value, byPromise: true) else { return false }
+    promiseIsKept()
+    return true
+  }
+
+  /// The same with a value that is plain bits.
+  @usableFromInline func keep(with bits: ValueStorage) -> Bool {
+    var hasHandlers = false
+    let isKept = lock.withLock {
+      hasHandlers = !handlers.isEmpty
+      return end(.succeeded, byPromise: true) { $0 = bits }
+    }
+    guard isKept else { return false }
+    isKnownToBeKept = true
+    if hasHandlers { releaseHandlers() }
+    Trampoline.tell(self)
+    return true
+  }
+
   /// Lets go of the handlers of a future that has ended.
   func releaseHandlers() {
-    HandlerList.release(lock.withLock { takeUnaskedHandlers() })
+    let released = lock.withLock { takeUnaskedHandlers() }
+    if !released.isEmpty { HandlerList.release(released) }
   }
 
   /// The handlers, but for those that a wave is on its way to: it calls them. Called under the lock.
   func takeUnaskedHandlers() -> [HandlerList.Entry] {
-    state.requests.asked == nil ? handlers.removeAll() : []
+    handlers.isEmpty || state.requests.asked != nil ? [] : handlers.removeAll()
   }
 }
 
 /// The handlers of one source, the last installed first. Inserting and removing are O(1); releasing is a loop.
 struct HandlerList {
   private var first: Entry?
-  private(set) var count = 0
+
+  var isEmpty: Bool { first == nil }
+
+  /// - Complexity: O(n).
+  var count: Int { sequence(first: first) { $0?.next }.prefix { $0 != nil }.reduce(0) { count, _ in count + 1 } }
 
   /// A handler, and the future it belongs to until it was called or taken out, whichever is first: a handle of it keeps
   /// nothing alive after that.
@@ -115,14 +144,12 @@ struct HandlerList {
     entry.isListed = true
     first?.previous = entry
     first = entry
-    count += 1
   }
 
   /// Takes the entry out, if it is here. The caller has a reference of its own, so nothing is freed.
   mutating func remove(_ entry: Entry) {
     guard entry.isListed else { return }
     entry.isListed = false
-    count -= 1
     if first === entry { first = entry.next } else { entry.previous?.next = entry.next }
     entry.next?.previous = entry.previous
     entry.next = nil

@@ -24,41 +24,51 @@ final class Trampoline {
     case taken
   }
 
-  private var entries: [Entry] = []
-  private var head = 0
-  private var isActive = false
-  /// The future whose waiters are being told.
-  private var telling: Node?
+  /// What comes first, where that is a future: a chain never needs the list.
+  @exclusivity(unchecked) private var first: Node?
+  @exclusivity(unchecked) private var entries: [Entry] = []
+  @exclusivity(unchecked) private var head = 0
+  @exclusivity(unchecked) private var isActive = false
+  /// The future whose waiters are being told. Held by the loop that tells them, as is `current`.
+  @exclusivity(unchecked) private var telling: Unmanaged<Node>?
   /// The entry whose turn it is, and those in whose turns that one is.
-  private var current: Waiter?
-  private var outer: [Waiter] = []
+  @exclusivity(unchecked) private var current: Unmanaged<Waiter>?
+  @exclusivity(unchecked) private var outer: [Unmanaged<Waiter>] = []
 
   /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
   static func tell(_ node: Node) {
     if node.state.isLogged { node.recordEnd() }
-    ofThread.add(.tell(node))
+    guard node.hasWaiters else { return }
+    LockRule.assertNoLockIsHeld()
+    ofThread._withUnsafeGuaranteedRef { trampoline in
+      guard !trampoline.isActive else { return trampoline.add(node) }
+      trampoline.isActive = true
+      trampoline.tellWaiters(of: node)
+      trampoline.drain()
+      trampoline.isActive = false
+    }
   }
 
   /// Lets one entry take its turn: now, or when the callback that this thread is in is done.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
-    ofThread.add(.turn(entry, upstream, turn))
+    ofThread.takeUnretainedValue().add(.turn(entry, upstream, turn))
   }
 
   /// Lets one entry take its turn at once, also inside a callback. What it completes is told as always.
   static func turnNow(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
-    let trampoline = ofThread
+    let trampoline = ofThread.takeUnretainedValue()
     run { trampoline.nested { trampoline.take(turn, of: entry, upstream: upstream) } }
   }
 
   /// Frees a handler: now, or when the callback that this thread is in is done.
   static func release(_ handler: HandlerList.Entry) {
-    ofThread.add(.release(handler))
+    ofThread.takeUnretainedValue().add(.release(handler))
   }
 
   /// Runs code of a user, and then tells what it completed.
   static func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     LockRule.assertNoLockIsHeld()
-    let trampoline = ofThread
+    let trampoline = ofThread.takeUnretainedValue()
     guard !trampoline.isActive else { return try body() }
     trampoline.isActive = true
     defer {
@@ -69,8 +79,21 @@ final class Trampoline {
   }
 
   private func add(_ entry: Entry) {
-    LockRule.assertNoLockIsHeld()
     entries.append(entry)
+    drainUnlessActive()
+  }
+
+  @inline(__always)
+  private func add(_ node: Node) {
+    if first == nil, head == entries.count {
+      first = node
+    } else {
+      entries.append(.tell(node))
+    }
+  }
+
+  private func drainUnlessActive() {
+    LockRule.assertNoLockIsHeld()
     guard !isActive else { return }
     isActive = true
     drain()
@@ -78,7 +101,9 @@ final class Trampoline {
   }
 
   private func drain() {
-    while head < entries.count {
+    while true {
+      tellChain()
+      guard head < entries.count else { break }
       let entry = entries[head]
       entries[head] = .taken
       head += 1
@@ -88,6 +113,7 @@ final class Trampoline {
       }
       take(entry)
     }
+    guard head > 0 else { return }
     entries.removeAll(keepingCapacity: entries.capacity <= 1_000)
     head = 0
   }
@@ -95,10 +121,7 @@ final class Trampoline {
   private func take(_ entry: Entry) {
     switch entry {
     case .tell(let node):
-      let outer = telling
-      telling = node
       tellWaiters(of: node)
-      telling = outer
     case .turn(let waiter, let upstream, let turn):
       take(turn, of: waiter, upstream: upstream)
     case .release(let handler):
@@ -108,15 +131,58 @@ final class Trampoline {
     }
   }
 
+  /// A loop of its own, because most often what comes next is the waiter that was told.
+  private func tellChain() {
+    while let node = first.take() { tellWaiters(of: node) }
+  }
+
+  @inline(__always)
   private func tellWaiters(of node: Node) {
-    while let waiter = node.takeWaiter() { take(.upstreamEnded, of: waiter, upstream: node) }
+    let outer = telling
+    telling = Unmanaged.passUnretained(node)
+    guard let ending = node.state.ending else { preconditionFailure("only futures that have ended are told of") }
+    while let entry = node.takeWaiter() {
+      current = entry
+      let next = entry._withUnsafeGuaranteedRef { waiter -> Bool in
+        waiter.step(waiter, node, Trampoline.turn(of: waiter, upstream: node, ending)) && hasMore(waiter)
+      }
+      current = nil
+      if next { first = unsafeDowncast(entry.takeRetainedValue(), to: Node.self) } else { entry.release() }
+    }
+    telling = outer
+  }
+
+  /// What an entry does when its upstream has ended: most often that is decided in one step.
+  @inline(__always)
+  private static func turn(of waiter: Waiter, upstream: Node, _ ending: Ending) -> Waiter.Turn {
+    guard waiter.isFuture else { return .upstreamEnded }
+    let node = unsafeDowncast(waiter, to: Node.self)
+    if ending == .succeeded { return node.beginsAtOnce() ? .runsBody : .upstreamEnded }
+    return node.passesAtOnce(upstream, ending) ? .hasPassed : .upstreamEnded
+  }
+
+  /// The owner of an entry has ended in the entry's turn. Returns whether the entry itself is what comes `first` now: then the
+  /// caller gives its reference.
+  @inline(__always)
+  private func hasMore(_ waiter: Waiter) -> Bool {
+    if waiter.isFuture {
+      let ended = unsafeDowncast(waiter, to: Node.self)
+      if ended.state.isLogged { ended.recordEnd() }
+      guard ended.hasWaiters else { return false }
+      if first == nil, head == entries.count { return true }
+      entries.append(.tell(ended))
+    } else if let ended = waiter.owner {
+      if ended.state.isLogged { ended.recordEnd() }
+      if ended.hasWaiters { add(ended) }
+    }
+    return false
   }
 
   private func take(_ turn: Waiter.Turn, of waiter: Waiter, upstream: Node) {
-    current = waiter
+    current = Unmanaged.passUnretained(waiter)
     if waiter.step(waiter, upstream, turn), let ended = waiter.owner {
       if ended.state.isLogged { ended.recordEnd() }
-      entries.append(.tell(ended))
+      if ended.hasWaiters { add(ended) }
     }
     current = nil
   }
@@ -127,10 +193,10 @@ final class Trampoline {
 extension Trampoline {
   /// Runs what this thread has to tell before it blocks inside a callback (law 19).
   static func runPending() {
-    let trampoline = ofThread
+    let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.isActive else { return }
     trampoline.nested {
-      if let node = trampoline.telling { trampoline.tellWaiters(of: node) }
+      if let node = trampoline.telling { trampoline.tellWaiters(of: node.takeUnretainedValue()) }
       trampoline.drain()
     }
   }
@@ -146,7 +212,9 @@ extension Trampoline {
 
   /// Whether this thread is in the body of a future, so that the future cannot complete while the thread blocks.
   static func isInBody(of node: Node) -> Bool {
-    ofThread.current === node || ofThread.outer.contains { $0 === node }
+    let trampoline = ofThread.takeUnretainedValue()
+    let entry = Unmanaged.passUnretained(node as Waiter).toOpaque()
+    return trampoline.current?.toOpaque() == entry || trampoline.outer.contains { $0.toOpaque() == entry }
   }
 }
 
@@ -165,12 +233,10 @@ extension Trampoline {
     return key
   }()
 
-  private static var ofThread: Trampoline {
-    if let pointer = pthread_getspecific(key) {
-      return Unmanaged<Trampoline>.fromOpaque(pointer).takeUnretainedValue()
-    }
-    let trampoline = Trampoline()
-    pthread_setspecific(key, Unmanaged.passRetained(trampoline).toOpaque())
+  private static var ofThread: Unmanaged<Trampoline> {
+    if let pointer = pthread_getspecific(key) { return Unmanaged.fromOpaque(pointer) }
+    let trampoline = Unmanaged.passRetained(Trampoline())
+    pthread_setspecific(key, trampoline.toOpaque())
     return trampoline
   }
 

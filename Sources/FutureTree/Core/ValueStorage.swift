@@ -12,6 +12,20 @@
 struct ValueStorage {
   @usableFromInline var words: (UInt, UInt) = (0, 0)
 
+  @inlinable init() {}
+
+  /// A value that is plain bits and fits; nil for any other. It may be moved, and needs no `destroy`.
+  @inlinable init?<Value>(bitsOf value: Value) {
+    guard _isPOD(Value.self), ValueStorage.isInline(Value.self) else { return nil }
+    initialize(to: value, as: Value.self)
+  }
+
+  /// A reference that is not counted, in place of a value: there before `initialize`, and gone by it.
+  var reference: UnsafeMutableRawPointer? {
+    get { UnsafeMutableRawPointer(bitPattern: words.0) }
+    set { words.0 = UInt(bitPattern: newValue) }
+  }
+
   @inlinable static func isInline<Value>(_: Value.Type) -> Bool {
     MemoryLayout<Value>.size <= MemoryLayout<(UInt, UInt)>.size
       && MemoryLayout<Value>.alignment <= MemoryLayout<(UInt, UInt)>.alignment

@@ -15,9 +15,12 @@ class Waiter: @unchecked Sendable {  // Because: see invariant 1.
   final let step: Step
   /// Whether the future waited for counts this entry as a consumer.
   @exclusivity(unchecked) final var isCounted = false
+  /// Whether it is a `Node`.
+  final let isFuture: Bool
 
-  @usableFromInline init(step: @escaping Step) {
+  @usableFromInline init(isFuture: Bool = false, step: @escaping Step) {
     self.step = step
+    self.isFuture = isFuture
   }
 
   /// The future on whose behalf the entry waits, if there is one.
@@ -33,6 +36,10 @@ class Waiter: @unchecked Sendable {  // Because: see invariant 1.
   /// Why a step is taken.
   @usableFromInline
   enum Turn {
+    /// The body runs now, and nobody else has it: `upstreamEnded`, decided already.
+    case runsBody
+    /// The entry has ended as its upstream did, and the body is not needed: `upstreamEnded`, decided already.
+    case hasPassed
     /// The future that the entry waits for has ended.
     case upstreamEnded
     /// An executor got to the body of the entry.
@@ -50,6 +57,7 @@ class Waiter: @unchecked Sendable {  // Because: see invariant 1.
 struct WaiterList {
   private var first: Unmanaged<Waiter>?
 
+  @inline(__always)
   mutating func append(_ entry: Waiter) {
     let new = Unmanaged.passRetained(entry)
     guard let first else {
@@ -83,14 +91,24 @@ struct WaiterList {
 
   /// Takes out the first entry, with the reference that the list had.
   mutating func popFirst() -> Waiter? {
-    guard let first else { return nil }
-    let entry = first.takeRetainedValue()
-    self.first = entry.next
-    entry.next?._withUnsafeGuaranteedRef { $0.previous = entry.previous }
-    entry.next = nil
-    entry.previous = nil
+    let last = first?._withUnsafeGuaranteedRef { $0.previous }
+    first?._withUnsafeGuaranteedRef { $0.next }?._withUnsafeGuaranteedRef { $0.previous = last }
+    return takeFirst()?.takeRetainedValue()
+  }
+
+  /// Takes out the first entry of a future that has ended, with the reference that the list had. The entries behind are
+  /// not told: from now on the list is only taken from.
+  @inline(__always)
+  mutating func takeFirst() -> Unmanaged<Waiter>? {
+    guard let entry = first else { return nil }
+    first = entry._withUnsafeGuaranteedRef { entry in
+      entry.previous = nil
+      return entry.next.take()
+    }
     return entry
   }
+
+  var isEmpty: Bool { first == nil }
 
   /// The entries, retained, for a picture of the tree.
   var entries: [Waiter] {

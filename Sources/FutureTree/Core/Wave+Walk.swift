@@ -3,18 +3,43 @@
 /// A future decides once, when everything that waits for it and that the wave can reach has decided: only then is it known
 /// who its *other* consumers are. In a chain that is so by itself. Where paths part, the wave surveys what it can reach.
 extension Wave {
-  mutating func walk(from starts: [Arrival]) {
+  mutating func walk(from starts: Few<Arrival>) {
     var arrivals = starts
     var isTarget = true
-    while arrivals.count == 1 {
-      arrivals = land(Arrivals(first: arrivals[0]), isTarget: isTarget)
+    while let arrival = arrivals.first, arrivals.others.isEmpty {
+      let last = walkChain(from: arrival)
+      if last.via != arrival.via { isTarget = false }
+      arrivals = land(Arrivals(first: last), isTarget: isTarget)
       isTarget = false
     }
     if !arrivals.isEmpty { walkInOrder(from: arrivals) }
   }
 
+  /// Walks where each future passes the request on to the one that it waits for. Returns what comes to the first that does
+  /// not.
+  private mutating func walkChain(from start: Arrival) -> Arrival {
+    guard let request = start.request, start.departure == .stays, imagination == nil else { return start }
+    var node = start.node
+    var via = Int32(start.via)
+    guard var next = node.forwardAtOnce(request, askedBy: start.asker) else { return start }
+    let kept = reachedRequest(request)
+    while true {
+      reached.append(Reached(node: node, request: kept, effect: .forwards, via: via))
+      via = Int32(reached.count - 1)
+      guard let further = next.forwardAtOnce(request, askedBy: node) else { break }
+      node = next
+      next = further
+    }
+    return Arrival(node: next, request: request, asker: node, via: Int(via))
+  }
+
+  /// What `Reached` keeps of a request.
+  private func reachedRequest(_ request: CancelRequest) -> CancelRequest? {
+    starter?.request.map { $0.isSame(as: request) } == true ? nil : request
+  }
+
   /// Returns where the wave goes on.
-  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> [Arrival] {
+  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> Few<Arrival> {
     let landing: Node.Landing
     if imagination != nil {
       landing = arrivals.node.imagine(arrivals, reachedAs: reached.count, in: &imagination!)
@@ -43,9 +68,12 @@ extension Wave {
         stops.append(Stop(node: node, request: request, asker: asker, via: arrival.via))
       }
     case .applied(let request, let effect):
-      let vias = arrivals.compactMap { $0.via >= 0 ? $0.via : nil }
+      var vias = arrivals.compactMap { $0.via >= 0 ? $0.via : nil }
+      let via = vias.popLast() ?? -1
+      if node.state.madeBy.isSource { sources.append((unsafeDowncast(node, to: Source.self), request)) }
       if landing.hasEnded { ended.append(Ended(node: node, ownsBody: landing.ownsBody, index: reached.count)) }
-      reached.append(Reached(node: node, request: request, effect: effect, vias: vias))
+      reached.append(
+        Reached(node: node, request: reachedRequest(request), effect: effect, via: Int32(via), otherVias: vias))
     case nil:
       break
     }
@@ -70,7 +98,7 @@ extension Wave {
 // MARK: - Where paths part
 
 extension Wave {
-  private mutating func walkInOrder(from starts: [Arrival]) {
+  private mutating func walkInOrder(from starts: Few<Arrival>) {
     var survey = Survey(from: starts)
     for start in starts { survey.arrive(start) }
     survey.edgesAreDone(to: starts.map { ObjectIdentifier($0.node) })
@@ -103,7 +131,7 @@ private struct Survey {
   private var ready: [ObjectIdentifier] = []
   private var nextReady = 0
 
-  init(from starts: [Wave.Arrival]) {
+  init(from starts: Few<Wave.Arrival>) {
     // All that arrives in one wave asks the same. Only a request that was withheld and is delivered now may ask more.
     if starts.contains(where: { $0.request?.options.reach == 3 }) {
       survey(from: starts, stopsForNobody: true)
@@ -117,7 +145,7 @@ private struct Survey {
 
   /// Returns whether it came upon a withheld request that the wave may deliver, and that stops for nobody.
   @discardableResult
-  private mutating func survey(from starts: [Wave.Arrival], stopsForNobody: Bool) -> Bool {
+  private mutating func survey(from starts: Few<Wave.Arrival>, stopsForNobody: Bool) -> Bool {
     var deliversMore = false
     var pending = starts.map(\.node)
     var index = 0
@@ -127,7 +155,7 @@ private struct Survey {
       let id = find(node)
       places[id]!.edges += 1
       guard places[id]!.upstream == nil else { continue }
-      let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : []) }
+      let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : Few()) }
       // It goes on from here only if all that want this future take part in the wave, or if it stops for nobody.
       guard places[id]!.edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
       if state.requests.withheld?.options.reach == 3 { deliversMore = true }
@@ -152,7 +180,7 @@ private struct Survey {
     if places[id]!.arrivals == nil {
       places[id]!.arrivals = Wave.Arrivals(first: arrival)
     } else {
-      places[id]!.arrivals!.others.append(arrival)
+      places[id]!.arrivals!.append(arrival)
     }
     queueIfReady(id)
   }

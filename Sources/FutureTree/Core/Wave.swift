@@ -28,32 +28,33 @@ struct Wave {
   }
 
   /// Everything that comes to one future.
-  struct Arrivals: Sequence, IteratorProtocol {
-    let first: Arrival
-    /// Empty but where paths meet, so that a chain costs no array.
-    var others: [Arrival] = []
-    private var position = -1
-
-    var node: Node { first.node }
+  struct Arrivals: Sequence {
+    let node: Node
+    private(set) var all: Few<Arrival>
 
     init(first: Arrival) {
-      self.first = first
+      node = first.node
+      all = Few(first)
     }
 
-    mutating func next() -> Arrival? {
-      defer { position += 1 }
-      if position < 0 { return first }
-      return position < others.count ? others[position] : nil
+    mutating func append(_ arrival: Arrival) {
+      all.append(arrival)
     }
+
+    func makeIterator() -> Few<Arrival>.Iterator { all.makeIterator() }
   }
 
   /// A future that the request was applied to.
   struct Reached {
     let node: Node
-    let request: CancelRequest
+    /// Nil if it is the one that the wave began with.
+    let request: CancelRequest?
     let effect: FutureState.Effect
-    /// The futures that passed the request on to it.
-    let vias: [Int]
+    /// The futures that passed the request on to it: one of them, or -1, and all others.
+    let via: Int32
+    var otherVias: [Int] = []
+
+    var vias: [Int] { via < 0 ? otherVias : [Int(via)] + otherVias }
   }
 
   /// An entry that waits for nothing now, because the request stopped at the future it waited for.
@@ -73,6 +74,8 @@ struct Wave {
   }
 
   var reached: [Reached] = []
+  /// Those of them that have handlers of their own.
+  var sources: [(source: Source, request: CancelRequest)] = []
   var stops: [Stop] = []
   var ended: [Ended] = []
   /// What futures waited for that have ended early, and wait for nothing now.
@@ -87,7 +90,7 @@ struct Wave {
   var othersWaiting = 0
   private var handlers = 0
   /// What came to the first future: from one that linked it and passes on what it was asked before, if it has an owner.
-  private var starter: Arrival?
+  private(set) var starter: Arrival?
   /// What the request met where it started, unless it was applied there.
   var first: CancelReceipt.Effect?
 
@@ -95,13 +98,13 @@ struct Wave {
   ///
   /// - Complexity: O(futures + edges) that the request reaches.
   static func run(_ arrival: Arrival) -> CancelReceipt {
-    run([arrival])
+    run(Few(arrival))
   }
 
   @discardableResult
-  static func run(_ arrivals: [Arrival]) -> CancelReceipt {
+  static func run(_ arrivals: Few<Arrival>) -> CancelReceipt {
     var wave = Wave()
-    wave.starter = arrivals.count == 1 ? arrivals[0] : nil
+    wave.starter = arrivals.count == 1 ? arrivals.first : nil
     return Trampoline.run {
       wave.walk(from: arrivals)
       wave.prune()
@@ -119,8 +122,8 @@ struct Wave {
   static func preview(_ arrival: Arrival) -> CancelReceipt {
     var wave = Wave()
     wave.imagination = Imagination()
-    wave.walk(from: [arrival])
-    for reached in wave.reached { wave.handlers += (reached.node as? Source)?.handlerCount ?? 0 }
+    wave.walk(from: Few(arrival))
+    for source in wave.sources { wave.handlers += source.source.handlerCount }
     return wave.receipt
   }
 }
@@ -151,12 +154,16 @@ extension Wave {
       for via in reached[index].vias {
         let consumer = reached[via]
         let hasEnded = end(
-          consumer.node, waitingFor: reached[index].node, reason: consumer.request.reason, index: via)
+          consumer.node, waitingFor: reached[index].node, reason: reason(of: consumer), index: via)
         if hasEnded { pending.append(via) }
       }
       guard index == 0, let starter, let request = starter.request, let owner = starter.asker?.owner else { continue }
       end(owner, waitingFor: starter.node, reason: request.reason, index: -1)
     }
+  }
+
+  private func reason(of reached: Reached) -> CancellationReason {
+    (reached.request ?? starter?.request)?.reason ?? .unspecified
   }
 
   @discardableResult
@@ -173,7 +180,7 @@ extension Wave {
   /// counts, and what was withheld may be delivered.
   private func leave() {
     guard !left.isEmpty else { return }
-    Wave.run(left.map { Arrival(node: $0.node, asker: $0.entry, departure: .leaves) })
+    Wave.run(Few(left.map { Arrival(node: $0.node, asker: $0.entry, departure: .leaves) }))
   }
 }
 
@@ -181,10 +188,7 @@ extension Wave {
 
 extension Wave {
   private mutating func callHandlers() {
-    for reached in reached.reversed() {
-      guard let source = reached.node as? Source else { continue }
-      handlers += source.callHandlers(reached.request)
-    }
+    for (source, request) in sources.reversed() { handlers += source.callHandlers(request) }
   }
 
   /// As the handlers: what is furthest upstream first.

@@ -25,7 +25,7 @@ public final class CancelToken: Sendable {
     let target = Locked(Target.pending(node))
     self.target = target
     observation = Observation(
-      observer: Observer(of: node) { node in
+      observer: NodeObserver(of: node) { node in
         guard let ending = node.state.ending else { return }
         let previous = target.withLock { target in
           defer { target = .ended(ending) }
@@ -75,7 +75,7 @@ public final class CancelToken: Sendable {
       body()
       return nil
     }
-    return Observation(observer: Observer(of: node) { _ in body() })
+    return Observation(observer: NodeObserver(of: node) { _ in body() })
   }
 
   /// What is counted for a token: an entry that is in no list.

@@ -9,20 +9,20 @@
 /// 4. A state leaves its parents once nobody can register with it and nothing is registered, or once it is cancelled.
 final class CancellationTokenState: @unchecked Sendable {  // Because: see invariant 1.
   private let lock = Lock()
-  private var reason: CancellationReason?
-  private var registrations = WaiterList()
-  private var children = WaiterList()
+  @exclusivity(unchecked) private var reason: CancellationReason?
+  @exclusivity(unchecked) private var registrations = WaiterList()
+  @exclusivity(unchecked) private var children = WaiterList()
   /// How many entries are in both lists.
-  private var listed = 0
+  @exclusivity(unchecked) private var listed = 0
   /// Whether a source or a token is left, with which somebody can register.
-  private var hasHandle = true
+  @exclusivity(unchecked) private var hasHandle = true
   /// This state's entries in the lists of its parents.
-  private var links: [Link] = []
+  @exclusivity(unchecked) private var links: [Link] = []
 
   /// An entry for one linked source in the list of one parent.
   private final class Link: Waiter, @unchecked Sendable {  // Because: the parent's lock guards `child`.
     weak let parent: CancellationTokenState?
-    var child: CancellationTokenState?
+    @exclusivity(unchecked) var child: CancellationTokenState?
 
     init(parent: CancellationTokenState, child: CancellationTokenState) {
       self.parent = parent
@@ -48,7 +48,7 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
 
   /// A chain of linked states is freed by a loop: each is emptied before it goes.
   deinit {
-    while let entry = registrations.popFirst() as? CancellationEntry { _ = entry.body.take() }
+    while let entry = registrations.popFirst() { _ = unsafeDowncast(entry, to: CancellationEntry.self).body.take() }
     var orphans = takeChildren()
     while var orphan = orphans.popLast() {
       if isKnownUniquelyReferenced(&orphan) { orphans += orphan.lock.withLock { orphan.takeChildren() } }
@@ -68,19 +68,30 @@ extension CancellationTokenState {
   /// Cancels this state and those linked to it, unless it was. Everybody knows it before the first body runs.
   @discardableResult
   func cancel(_ reason: CancellationReason) -> Bool {
+    guard let (children, links) = begin(reason) else { return false }
+    Self.remove(links)
+    let linked = children.isEmpty ? [] : Self.begin(reason, in: children)
+    callRegistrations(reason)
+    for state in linked { state.callRegistrations(reason) }
+    return true
+  }
+
+  /// Tells states, and those linked to them. Returns those that did not know.
+  private static func begin(
+    _ reason: CancellationReason, in states: [CancellationTokenState]
+  ) -> [CancellationTokenState] {
     var cancelled: [CancellationTokenState] = []
-    var pending = [self]
+    var pending = states
     var next = 0
     while next < pending.count {
       let state = pending[next]
       next += 1
       guard let (children, links) = state.begin(reason) else { continue }
-      Self.remove(links)
+      remove(links)
       pending += children
       cancelled.append(state)
     }
-    for state in cancelled { state.callRegistrations(reason) }
-    return !cancelled.isEmpty
+    return cancelled
   }
 
   /// Returns who must know it next, and what to leave; nil if it was cancelled before.
@@ -94,9 +105,14 @@ extension CancellationTokenState {
   }
 
   private func callRegistrations(_ reason: CancellationReason) {
-    while let body = lock.withLock({ (registrations.popFirst() as? CancellationEntry)?.body.take() }) {
+    while let body = lock.withLock({ takeBody() }) {
       Trampoline.run { body(reason) }
     }
+  }
+
+  /// That of the next registration. Called under the lock.
+  private func takeBody() -> CancellationEntry.Body? {
+    registrations.popFirst().flatMap { unsafeDowncast($0, to: CancellationEntry.self).body.take() }
   }
 }
 
@@ -106,7 +122,7 @@ extension CancellationTokenState {
 final class CancellationEntry: Waiter, @unchecked Sendable {  // Because: the state's lock guards `body`.
   typealias Body = @Sendable (CancellationReason) -> Void
 
-  fileprivate var body: Body?
+  @exclusivity(unchecked) fileprivate var body: Body?
 
   fileprivate init(_ body: @escaping Body) {
     self.body = body
@@ -198,9 +214,9 @@ extension CancellationTokenState {
   /// Called under the lock, or where nobody else can be here.
   private func takeChildren() -> [CancellationTokenState] {
     var taken: [CancellationTokenState] = []
-    while let link = children.popFirst() as? Link {
+    while let link = children.popFirst() {
       listed -= 1
-      if let child = link.child.take() { taken.append(child) }
+      if let child = unsafeDowncast(link, to: Link.self).child.take() { taken.append(child) }
     }
     return taken
   }

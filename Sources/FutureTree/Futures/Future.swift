@@ -24,10 +24,12 @@ public struct Future<Value: Sendable>: Sendable {
 
 extension Future {
   /// A future that succeeded.
-  public static func succeeded(_ value: Value) -> Future {
-    let source = Future.source()
-    _ = source.succeed(value)
-    return Future(node: source)
+  @inlinable public static func succeeded(_ value: Value) -> Future {
+    let node = Node(succeededOwning: !_isPOD(Value.self)) { entry, _, turn in
+      turn == .destroyValue && unsafeDowncast(entry, to: Node.self).destroyValue(as: Value.self)
+    }
+    node.storage.initialize(to: value, as: Value.self)
+    return Future(node: node)
   }
 
   /// A future that failed.
@@ -47,12 +49,12 @@ extension Future {
   /// A pending future that only the caller can complete.
   ///
   /// - Parameter executor: where the work behind it runs, if that is known.
-  static func source(
-    _ madeBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate, fileID: StaticString = "",
-    line: UInt = 0
+  @inlinable static func source(
+    _ madeBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
   ) -> Source {
-    Source(madeBy: madeBy, executor: executor, fileID: fileID, line: line) { entry, upstream, turn in
+    Source(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let source = unsafeDowncast(entry, to: Source.self)
+      if turn == .destroyValue { return source.destroyValue(as: Value.self) }
       return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
     }
   }

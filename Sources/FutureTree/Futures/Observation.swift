@@ -4,6 +4,10 @@
 public struct Observation: Sendable {
   let observer: Observer
 
+  @usableFromInline init(observer: Observer) {
+    self.observer = observer
+  }
+
   /// Ends the observation: if the body was not called yet, it is not called any more. O(1).
   public func end() {
     observer.end()
@@ -11,36 +15,108 @@ public struct Observation: Sendable {
 }
 
 /// An entry that watches a future and does not want it.
-final class Observer: Waiter, @unchecked Sendable {  // Because: `watching` is guarded by `lock`.
-  private typealias Body = @Sendable (Node) -> Void
-
+@usableFromInline
+class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watched` and `isQueued`, and they the body.
   private let lock = Lock()
-  /// What is watched, and what is called; nil once it was called or ended, whichever was first.
-  @exclusivity(unchecked) private var watching: (node: Node, body: Body)?
-  private let executor: FutureExecutor
+  /// What is watched, until this is told or ended. Not retained: a future is there until it has told its waiters.
+  @exclusivity(unchecked) private var watched: Unmanaged<Node>?
+  /// Whether this was told, and its body is on the way to its executor.
+  @exclusivity(unchecked) private var isQueued = false
+  @usableFromInline final let executor: FutureExecutor
 
-  /// Adds an observer. The body gets the node that has ended.
-  init(of node: Node, on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Node) -> Void) {
-    watching = (node, body)
+  @usableFromInline init(of node: __shared Node, on executor: FutureExecutor, step: @escaping Step) {
+    watched = Unmanaged.passUnretained(node)
     self.executor = executor
-    super.init { entry, _, _ in
-      let observer = unsafeDowncast(entry, to: Observer.self)
-      if observer.executor.isImmediate { observer.call() } else { observer.executor.run { observer.call() } }
-      return false
-    }
+    super.init(step: step)
+  }
+
+  /// Lets go of the body.
+  @usableFromInline func releaseBody() {}
+
+  /// Begins to watch. Call it once.
+  @usableFromInline final func watch(_ node: Node) {
     if !node.attach(self, isConsumer: false) { Trampoline.turn(of: self, upstream: node, .upstreamEnded) }
   }
 
-  private func call() {
-    guard let (node, body) = take() else { return }
-    body(node)
+  /// This was told. Returns whether the body is the caller's: it was not ended before.
+  @usableFromInline final func take() -> Bool {
+    lock.withLock { watched.take() != nil }
   }
 
-  func end() {
-    take()?.node.detach(self)
+  /// This was told. Returns whether its body is to be given to its executor.
+  @usableFromInline final func queue() -> Bool {
+    lock.withLock {
+      isQueued = watched.take() != nil
+      return isQueued
+    }
   }
 
-  private func take() -> (node: Node, body: Body)? {
-    lock.withLock { watching.take() }
+  /// The executor got to the body. Returns whether the body is the caller's.
+  @usableFromInline final func takeQueued() -> Bool {
+    lock.withLock {
+      defer { isQueued = false }
+      return isQueued
+    }
+  }
+
+  final func end() {
+    if let node = lock.withLock({ watched.take()?.takeUnretainedValue() }) {
+      node.detach(self)
+      releaseBody()
+    } else if takeQueued() {
+      releaseBody()
+    }
+  }
+}
+
+/// An observer whose body gets the node that has ended.
+final class NodeObserver: Observer, @unchecked Sendable {  // Because: see `Observer`.
+  @exclusivity(unchecked) private var body: (@Sendable (Node) -> Void)?
+
+  init(of node: Node, _ body: @escaping @Sendable (Node) -> Void) {
+    self.body = body
+    super.init(of: node, on: .immediate) { entry, node, _ in
+      let observer = unsafeDowncast(entry, to: NodeObserver.self)
+      if observer.take(), let body = observer.body.take() { body(node) }
+      return false
+    }
+    watch(node)
+  }
+
+  override func releaseBody() {
+    body = nil
+  }
+}
+
+/// An observer whose body gets the outcome.
+@usableFromInline
+final class OutcomeObserver<Value: Sendable>: Observer, @unchecked Sendable {  // Because: see `Observer`.
+  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Outcome<Value>) -> Void)?
+
+  @inlinable init(
+    of node: __shared Node, on executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void
+  ) {
+    self.body = body
+    super.init(of: node, on: executor) { entry, node, _ in
+      let observer = unsafeDowncast(entry, to: OutcomeObserver<Value>.self)
+      observer.executor.isImmediate ? observer.call(with: node) : observer.submit(with: node)
+      return false
+    }
+    watch(node)
+  }
+
+  @inlinable @inline(__always) func call(with node: Node) {
+    if take(), let body = body.take() { body(node.outcome(as: Value.self)) }
+  }
+
+  @usableFromInline func submit(with node: Node) {
+    guard queue() else { return }
+    executor.run {
+      if self.takeQueued(), let body = self.body.take() { body(node.outcome(as: Value.self)) }
+    }
+  }
+
+  @usableFromInline override func releaseBody() {
+    body = nil
   }
 }

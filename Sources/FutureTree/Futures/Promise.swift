@@ -15,11 +15,20 @@
 /// The first completion wins; each later one returns `false` and changes nothing (law 1). A promise that is dropped before
 /// it was completed completes its future: `.cancelled` if it was asked, otherwise with `BrokenPromise` (law 16).
 public final class Promise<Value: Sendable>: Sendable {
-  let source: Source
+  @usableFromInline let source: Source
+  /// Plain bits: a `String` would cost a promise 100 instructions.
+  @usableFromInline let fileID: StaticString
+  @usableFromInline let line: UInt
 
-  /// Creates a promise. The file and the line appear in pictures of the tree, and in the error of a promise that is dropped.
-  public init(fileID: StaticString = #fileID, line: UInt = #line) {
-    source = Future<Value>.source(.promise, fileID: fileID, line: line)
+  /// Creates a promise. The file and the line appear in the error of a promise that is dropped and, in debug builds of this
+  /// package, in pictures of the tree.
+  @inlinable public init(fileID: StaticString = #fileID, line: UInt = #line) {
+    source = Future<Value>.source(.promise)
+    self.fileID = fileID
+    self.line = line
+    #if DEBUG
+      source.record(CodeLocation(fileID: fileID.description, line: line))
+    #endif
   }
 
   /// Creates a promise for a caller whose file and line were handed on.
@@ -29,15 +38,20 @@ public final class Promise<Value: Sendable>: Sendable {
 
   init(_ madeBy: Operator, fileID: String, line: UInt) {
     source = Future<Value>.source(madeBy)
-    source.setName(nil, at: CodeLocation(fileID: fileID, line: line))
+    self.fileID = ""
+    self.line = 0
+    source.record(CodeLocation(fileID: fileID, line: line))
   }
 
-  deinit {
-    source.breakPromise(valueType: Value.self)
+  @inlinable deinit {
+    Unmanaged.passUnretained(source)._withUnsafeGuaranteedRef { source in
+      if source.isKnownToBeKept || source.isKept { return }
+      source.breakPromise(valueType: "\(Value.self)", madeAt: CodeLocation(fileID: fileID.description, line: line))
+    }
   }
 
   /// The reading end: the same future each time.
-  public var future: Future<Value> { Future(node: source) }
+  @inlinable public var future: Future<Value> { Future(node: source) }
 
   /// The strongest request to cancel that took effect on the future; nil if there was none.
   public var cancelRequest: CancelRequest? { future.cancelRequest }
@@ -61,9 +75,9 @@ extension Promise {
   }
 
   /// Completes the future with a value.
-  @discardableResult
+  @inlinable @discardableResult
   public func succeed(_ value: Value) -> Bool {
-    complete(.success(value))
+    source.keep(value)
   }
 
   /// Completes the future with an error.
@@ -187,14 +201,17 @@ extension Source {
     return true
   }
 
-  private func promiseIsKept() {
+  @usableFromInline func promiseIsKept() {
     releaseHandlers()
     Trampoline.tell(self)
   }
 
-  fileprivate func breakPromise<Value>(valueType: Value.Type) {
-    guard lock.withLock({ state.phase == .waiting }) else { return }
-    let error = BrokenPromise(valueType: "\(valueType)", madeAt: lock.withLock { place })
+  /// Whether its promise was completed or sealed.
+  @usableFromInline var isKept: Bool { lock.withLock { state.phase != .waiting } }
+
+  /// - Parameter madeAt: where, unless this future knows that itself.
+  @usableFromInline func breakPromise(valueType: String, madeAt: CodeLocation) {
+    let error = BrokenPromise(valueType: valueType, madeAt: lock.withLock { place } ?? madeAt)
     // One step: a request that comes in between would be answered, and the outcome deny it.
     let isBroken = lock.withLock {
       guard state.phase == .waiting else { return false }
@@ -213,10 +230,10 @@ public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
   /// The line that made the promise.
   public let line: UInt
 
-  fileprivate init(valueType: String, madeAt: CodeLocation?) {
+  fileprivate init(valueType: String, madeAt: CodeLocation) {
     self.valueType = valueType
-    fileID = madeAt?.fileID ?? ""
-    line = madeAt?.line ?? 0
+    fileID = madeAt.fileID
+    line = madeAt.line
   }
 
   public var description: String {

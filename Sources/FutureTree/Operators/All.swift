@@ -10,8 +10,11 @@ extension Future {
   ///
   /// - Returns: a consumer of each future. With no futures, a success with no values.
   /// - Complexity: O(n).
-  public static func all(_ futures: [Future]) -> Future<[Value]> {
+  @inlinable public static func all(_ futures: [Future]) -> Future<[Value]> {
     guard !futures.isEmpty else { return .succeeded([]) }
-    return JoinNode.allSuccesses(.all, of: futures.map(\.node)) { futures.map { $0.node.value(as: Value.self) } }
+    let join = AllNode(of: futures.map { $0.node }) { entry, _, turn in
+      unsafeDowncast(entry, to: AllNode.self).take(turn, Value.self)
+    }
+    return Future<[Value]>(node: join)
   }
 }

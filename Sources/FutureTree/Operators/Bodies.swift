@@ -11,11 +11,20 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
+      if turn == .runsBody { return node.run(with: upstream) }
+      if turn == .hasPassed { return node.releaseBody() }
+      if turn == .destroyValue { return node.destroyValue(as: Output.self) }
       return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
     }
   }
 
-  @inlinable func run(with upstream: Node) -> Bool {
+  /// Returns true, as a step does that ended its future.
+  @inlinable @inline(__always) func releaseBody() -> Bool {
+    body = nil
+    return true
+  }
+
+  @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
       return succeed(try body(upstream.value(as: Input.self)))
@@ -36,14 +45,24 @@ final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sen
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: FlatMapNode<Input, Output>.self)
+      if turn == .runsBody { return node.run(with: upstream) }
+      if turn == .hasPassed { return node.releaseBody() }
+      if turn == .destroyValue { return node.destroyValue(as: Output.self) }
       return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
     }
   }
 
-  @inlinable func run(with upstream: Node) -> Bool {
+  /// Returns true, as a step does that ended its future.
+  @inlinable @inline(__always) func releaseBody() -> Bool {
+    body = nil
+    return true
+  }
+
+  @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
-      return link(to: try body(upstream.value(as: Input.self)).node, as: .work)
+      let inner = try body(upstream.value(as: Input.self)).node
+      return inner.hasSucceeded ? succeed(inner.value(as: Output.self)) : link(to: inner, as: .work)
     } catch {
       return fail(throwing: error)
     }

@@ -6,8 +6,7 @@ extension JoinNode {
     _ madeBy: Operator, of inputs: [Node], whenEnded: @escaping @Sendable (Node) -> Verdict<Output>,
     whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil
   ) -> Future<Output> {
-    var seen: Set<ObjectIdentifier> = []
-    let inputs = inputs.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    let inputs = inputs.withoutRepeated()
     let join = JoinNode(madeBy, rule: Rule(whenEnded: { whenEnded($1) }, whenNoneDecided: whenNoneDecided))
     for (slot, input) in zip(join.makeSlots(inputs.count), inputs) { join.wait(in: slot, for: input) }
     return Future(node: join)

@@ -13,11 +13,11 @@ extension Future {
   ///   - body: is called once, or never if the observation is ended before.
   /// - Returns: a handle with which the observation can be ended. Dropping it ends nothing.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func observe(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) -> Void
   ) -> Observation {
-    Observation(observer: Observer(of: node, on: executor) { node in body(node.outcome(as: Value.self)) })
+    Observation(observer: OutcomeObserver(of: node, on: executor, body))
   }
 
   /// The same with a body on the main actor.

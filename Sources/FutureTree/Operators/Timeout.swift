@@ -28,7 +28,7 @@ extension Future {
       let timer = clock.schedule(after: duration) {
         node.expire(with: TimeoutError(duration: duration), because: "timed out after \(duration)")
       }
-      _ = Observer(of: node) { _ in timer.cancel() }
+      _ = NodeObserver(of: node) { _ in timer.cancel() }
     }
     return future
   }

@@ -45,3 +45,22 @@ extension CancellationOptions: Codable {
     for (option, name) in CancellationOptions.names where contains(option) { try container.encode(name) }
   }
 }
+
+extension CancelRequest: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case options, reason
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      options: try container.decode(CancellationOptions.self, forKey: .options),
+      reason: try container.decode(CancellationReason.self, forKey: .reason))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(options, forKey: .options)
+    try container.encode(reason, forKey: .reason)
+  }
+}

@@ -1,10 +1,41 @@
 /// One wish that a future be cancelled: how far it goes, and why.
-public struct CancelRequest: Sendable, Hashable, Codable {
+public struct CancelRequest: Sendable {
+  /// One reference, because every future that a request reaches keeps it.
+  private let storage: Storage
+
+  init(options: CancellationOptions, reason: CancellationReason) {
+    storage = Storage(options: options, reason: reason)
+  }
+
   /// How far the request goes.
-  public let options: CancellationOptions
+  public var options: CancellationOptions { storage.options }
 
   /// Why, and which line asked.
-  public let reason: CancellationReason
+  public var reason: CancellationReason { storage.reason }
+
+  /// Whether both are one request, and not only equal.
+  func isSame(as other: CancelRequest) -> Bool { storage === other.storage }
+
+  private final class Storage: Sendable {
+    let options: CancellationOptions
+    let reason: CancellationReason
+
+    init(options: CancellationOptions, reason: CancellationReason) {
+      self.options = options
+      self.reason = reason
+    }
+  }
+}
+
+extension CancelRequest: Hashable {
+  public static func == (left: CancelRequest, right: CancelRequest) -> Bool {
+    left.storage === right.storage || left.options == right.options && left.reason == right.reason
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(options)
+    hasher.combine(reason)
+  }
 }
 
 extension CancelRequest {
@@ -23,7 +54,8 @@ extension CancelRequest {
 
   /// What upstream gets of a request: everything but the force (law 5), and nothing where it is not forwarded (law 4).
   var forwarded: CancelRequest? {
-    options.reach == 1 ? nil : CancelRequest(options: options.subtracting(.forceImmediately), reason: reason)
+    if options.reach == 1 { return nil }
+    return options.isForced ? CancelRequest(options: options.subtracting(.forceImmediately), reason: reason) : self
   }
 }
 
@@ -32,24 +64,48 @@ extension CancelRequest {
   var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
 }
 
-/// What was asked of one future so far. A value; boxed, because nearly every future is never asked.
+/// What was asked of one future so far. A value of one word, because nearly every future is never asked.
 enum RequestHistory {
   case none
-  indirect case some(asked: CancelRequest?, withheld: CancelRequest?)
+  case asked(CancelRequest)
+  indirect case withheld(CancelRequest, asked: CancelRequest?)
+
+  private init(asked: CancelRequest?, withheld: CancelRequest?) {
+    if let withheld {
+      self = .withheld(withheld, asked: asked)
+    } else {
+      self = asked.map { .asked($0) } ?? .none
+    }
+  }
 
   /// The strongest request that took effect here.
   var asked: CancelRequest? {
-    if case .some(let asked, _) = self { asked } else { nil }
+    switch self {
+    case .none: nil
+    case .asked(let asked): asked
+    case .withheld(_, let asked): asked
+    }
   }
 
   /// The strongest request that stopped here because others still want the value; the earliest among equals.
   var withheld: CancelRequest? {
-    if case .some(_, let withheld) = self { withheld } else { nil }
+    if case .withheld(let withheld, _) = self { withheld } else { nil }
   }
 
   mutating func withhold(_ request: CancelRequest) {
     if let withheld, !request.isStronger(than: withheld) { return }
-    self = .some(asked: asked, withheld: request)
+    self = .withheld(request, asked: asked)
+  }
+
+  /// The future has ended: what was withheld is not delivered any more.
+  @inline(__always)
+  mutating func ended() {
+    if case .withheld = self { forgetWithheld() }
+  }
+
+  @inline(never)
+  private mutating func forgetWithheld() {
+    self = RequestHistory(asked: asked, withheld: nil)
   }
 
   /// Law 3: what was withheld is delivered once, so the earliest of the strongest takes effect in place of `request`.
@@ -63,7 +119,7 @@ enum RequestHistory {
     } else if let withheld, !withheld.isStronger(than: request) {
       rest = nil
     }
-    self = .some(asked: strongest.reaching(asFarAs: asked), withheld: rest)
+    self = RequestHistory(asked: strongest.reaching(asFarAs: asked), withheld: rest)
     return strongest
   }
 }

@@ -17,21 +17,50 @@ struct FutureState {
     case succeeded, failed, cancelled
   }
 
+  private(set) var requests: RequestHistory = .none
+  private(set) var consumers: Int32 = 0
   let madeBy: Operator
   private(set) var phase: Phase = .waiting
-  /// Law 6: while others wait, every request that reaches this future is treated as law 3.
-  var isShared = false
-  /// Whether it is in a log. Nobody changes it once the future has ended.
-  var isLogged = false
-  private var innerIsCleanUp = false
-  /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
-  private(set) var isAbandoned = false
-  private(set) var consumers: Int32 = 0
-  private(set) var requests: RequestHistory = .none
+  private var marks: Marks = []
 
   init(madeBy: Operator) {
     self.madeBy = madeBy
   }
+
+  /// That of a future that has a value from the start.
+  static let succeeded: FutureState = {
+    var state = FutureState(madeBy: .promise)
+    state.phase = .succeeded
+    return state
+  }()
+
+  private struct Marks: OptionSet {
+    let rawValue: UInt8
+    static let isShared = Marks(rawValue: 1 << 0)
+    static let isLogged = Marks(rawValue: 1 << 1)
+    static let innerIsCleanUp = Marks(rawValue: 1 << 2)
+    static let isAbandoned = Marks(rawValue: 1 << 3)
+
+    subscript(mark: Marks) -> Bool {
+      get { contains(mark) }
+      set { if newValue { insert(mark) } else { remove(mark) } }
+    }
+  }
+
+  /// Law 6: while others wait, every request that reaches this future is treated as law 3.
+  var isShared: Bool {
+    get { marks[.isShared] }
+    set { marks[.isShared] = newValue }
+  }
+
+  /// Whether it is in a log. Nobody changes it once the future has ended.
+  var isLogged: Bool {
+    get { marks[.isLogged] }
+    set { marks[.isLogged] = newValue }
+  }
+
+  /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
+  var isAbandoned: Bool { marks[.isAbandoned] }
 
   var ending: Ending? {
     switch phase {
@@ -45,16 +74,24 @@ struct FutureState {
   var isPending: Bool { phase.rawValue < Phase.succeeded.rawValue }
 
   /// Law 8: it waits for an inner future that cleans up after a cancellation, and that is never asked.
-  var isCleaningUp: Bool { phase == .linked && innerIsCleanUp }
+  var isCleaningUp: Bool { phase == .linked && marks[.innerIsCleanUp] }
 }
 
 // MARK: - Interest
 
 extension FutureState {
+  /// `consumerCame` in the common case that nobody must hear of it. Returns false, and does nothing, in any other.
+  @inline(__always)
+  mutating func oneMoreConsumer() -> Bool {
+    guard marks.isDisjoint(with: [.isAbandoned, .isLogged]) else { return false }
+    consumers += 1
+    return true
+  }
+
   /// A consumer came. Returns whether it is wanted again, so that what it waits for must be told.
   mutating func consumerCame() -> Bool {
     consumers += 1
-    defer { isAbandoned = false }
+    defer { marks[.isAbandoned] = false }
     return isAbandoned
   }
 }
@@ -118,13 +155,25 @@ extension FutureState {
     let uncounted = landing.uncountsAll ? arrival.askers : arrival.leavers
     consumers -= Int32(uncounted)
     if uncounted > 0, consumers == 0 {
-      isAbandoned = true
+      marks[.isAbandoned] = true
       landing.goesOn = true
       landing.departure = .losesInterest
       if let delivered = receiveWithheld() { landing.reception = delivered }
     }
     if case .applied(let request, let effect)? = landing.reception { go(on: effect, of: request, &landing) }
     return landing
+  }
+
+  /// `receive` in the common case that a first request goes on upstream. Returns false, and does nothing, in any other.
+  mutating func forwardsAtOnce(_ request: CancelRequest, askers: Int) -> Bool {
+    guard case .none = requests, marks.isEmpty, phase == .waiting || phase == .linked,
+      !madeBy.isSource || phase == .linked,
+      madeBy.forwardsRequests, !request.options.isForced
+    else { return false }
+    let reach = request.options.reach
+    guard reach == 3 || reach == 2 && Int(consumers) == askers else { return false }
+    requests = .asked(request)
+    return true
   }
 
   private func go(on effect: Effect, of request: CancelRequest, _ landing: inout Landing) {
@@ -214,6 +263,19 @@ extension FutureState {
     }
   }
 
+  /// `upstreamEnded` in the common case: it succeeded, nothing was asked, and the body runs at once. Returns false, and does
+  /// nothing, in any other.
+  mutating func beginsAtOnce() -> Bool {
+    guard phase == .waiting, case .none = requests, madeBy.runsBody(on: .succeeded) else { return false }
+    phase = .running
+    return true
+  }
+
+  /// Whether `upstreamEnded` would say that an outcome passes that is not a success, and the body is released.
+  func passesAtOnce(_ ending: Ending) -> Bool {
+    (phase == .waiting || phase == .linked) && !madeBy.isSource && !madeBy.isJoin && !madeBy.runsBody(on: ending)
+  }
+
   private mutating func start(_ start: Start) -> Start {
     phase = .running
     return start
@@ -237,11 +299,12 @@ extension FutureState {
   mutating func link(isCleanUp: Bool) -> Bool {
     guard isPending else { return false }
     phase = .linked
-    innerIsCleanUp = isCleanUp
+    marks[.innerIsCleanUp] = isCleanUp
     return true
   }
 
   /// The outcome is there. Returns false if there was one before; for a promise, also if it was sealed before.
+  @inline(__always)
   mutating func end(_ ending: Ending, byPromise: Bool = false) -> Bool {
     guard byPromise ? phase == .waiting : isPending else { return false }
     switch ending {
@@ -249,7 +312,7 @@ extension FutureState {
     case .failed: phase = .failed
     case .cancelled: phase = .cancelled
     }
-    if case .some(let asked, _) = requests { requests = .some(asked: asked, withheld: nil) }
+    requests.ended()
     return true
   }
 }

@@ -43,6 +43,9 @@ enum Operator: UInt8, Sendable {
     }
   }
 
+  /// Whether it may wait for several futures: then its node is a `Join`.
+  var isJoin: Bool { rawValue >= Operator.all.rawValue }
+
   /// Whether a request goes on to what it waits for. A shield treats each request as law 4.
   var forwardsRequests: Bool { self != .shielded }
 }

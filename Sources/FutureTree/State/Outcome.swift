@@ -20,7 +20,7 @@ extension Outcome {
   /// Returns the value, or throws what stands in its way.
   ///
   /// - Throws: the error of a failure, or `FutureCancelled` with the reason.
-  public func get() throws -> Value {
+  @inlinable public func get() throws -> Value {
     switch self {
     case .success(let value): return value
     case .failure(let error): throw error
@@ -68,7 +68,7 @@ public struct FutureCancelled: Error, Hashable, CustomStringConvertible {
   public let reason: CancellationReason
 
   /// For bodies that end their future `.cancelled` by throwing.
-  public init(reason: CancellationReason) {
+  @inlinable public init(reason: CancellationReason) {
     self.reason = reason
   }
 

@@ -115,6 +115,30 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
+  @Test("one that its executor has, or has dropped, can be ended, also if its future has gone")
+  func endedOnExecutor() {
+    let (log, executor, census) = (Recorder(), ManualExecutor(), Census())
+    func told() -> Observation {
+      let promise = Promise<Int>()
+      let observation = promise.future.observe(on: executor.executor) { [probe = census.probe()] _ in
+        probe.touch()
+        log("called")
+      }
+      promise.succeed(1)
+      return observation
+    }
+
+    let dropped = told()
+    executor.dropAll()
+    dropped.end()
+    let queued = told()
+    queued.end()
+    executor.runAll()
+
+    #expect(log.entries == [])
+    #expect(census.alive == 0)
+  }
+
   @Test("an observer does not make its future want its upstream again")
   func wantsNothing() {
     let log = Recorder()

@@ -1,0 +1,68 @@
+/// A join that has all values, or ends as the first input that did not succeed.
+///
+/// It needs no types but to gather the values: the step of the join, in the turn `runsBody`, ends it with those of `inputs`.
+@usableFromInline
+final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarded by the lock until it has ended.
+  /// The futures whose values are gathered; empty once it has ended.
+  @exclusivity(unchecked) private var inputs: [Node]
+
+  @usableFromInline init(of inputs: [Node], step: @escaping Step) {
+    self.inputs = inputs
+    super.init(madeBy: .all, step: step)
+    let unique = inputs.withoutRepeated()
+    let slots = makeSlots(unique.count) { entry, input, _ in
+      let slot = unsafeDowncast(entry, to: Slot.self)
+      return unsafeDowncast(slot.join, to: AllNode.self).advance(slot, input)
+    }
+    for (slot, input) in zip(slots, unique) { wait(in: slot, for: input) }
+  }
+
+  /// What the typed step does in every turn.
+  @inlinable @inline(__always)
+  func take<Value: Sendable>(_ turn: Turn, _ type: Value.Type) -> Bool {
+    switch turn {
+    case .runsBody:
+      return succeed(takeInputs().map { $0.value(as: Value.self) })
+    case .destroyValue:
+      return destroyValue(as: [Value].self)
+    case .endedEarly:
+      release()
+      return false
+    case .hasPassed, .upstreamEnded, .bodyBegins, .bodyDropped:
+      return false
+    }
+  }
+
+  private func advance(_ slot: Slot, _ input: Node) -> Bool {
+    if input.state.phase == .succeeded {
+      guard isLast(slot), step(self, self, .runsBody) else { return false }
+    } else {
+      guard told(slot), decide(because: Join.decidedReason(.all), { endLocked(as: input) }) else { return false }
+    }
+    release()
+    return true
+  }
+
+  @usableFromInline func takeInputs() -> [Node] {
+    lock.withLock { inputs }
+  }
+
+  @usableFromInline func release() {
+    let inputs = lock.withLock {
+      defer { self.inputs = [] }
+      return self.inputs
+    }
+    _ = inputs  // Freed here, not under the lock.
+    releaseSlots()
+  }
+}
+
+extension [Node] {
+  /// The futures, each once. Only where one is there twice is more done than to compare neighbours.
+  func withoutRepeated() -> [Node] {
+    let addresses = map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) }.sorted()
+    guard zip(addresses, addresses.dropFirst()).contains(where: ==) else { return self }
+    var seen: Set<ObjectIdentifier> = []
+    return filter { seen.insert(ObjectIdentifier($0)).inserted }
+  }
+}

@@ -1,0 +1,73 @@
+/// How entries come to wait for a future.
+extension Node {
+  /// Adds an entry to what waits for this future. Returns false, and does nothing, if it has ended.
+  func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
+    attach(entry, as: isConsumer ? .consumer : .observer)
+  }
+
+  /// What an entry is to the future for which it begins to wait.
+  private enum Role {
+    case observer, consumer
+    /// A future that an operator has just made from this one.
+    case newConsumer
+  }
+
+  /// What the others must hear, after the lock was released.
+  private struct News: OptionSet {
+    let rawValue: UInt8
+    static let isWantedAgain = News(rawValue: 1)
+    static let isLogged = News(rawValue: 2)
+  }
+
+  @inline(__always)
+  private func attach(_ entry: Waiter, as role: Role) -> Bool {
+    var news: News = []
+    let isPending = lock.withLock {
+      guard state.isPending else { return false }
+      lock.pointInside()
+      waiters.append(entry)
+      entry.isCounted = role != .observer
+      if role != .observer, state.consumerCame() { news = .isWantedAgain }
+      if state.isLogged {
+        news.insert(.isLogged)
+        if role == .newConsumer { shareLog(withNew: entry) }
+      }
+      return true
+    }
+    if !news.isEmpty { tell(news, of: entry, role) }
+    return isPending
+  }
+
+  private func tell(_ news: News, of entry: Waiter, _ role: Role) {
+    if news.contains(.isWantedAgain) { tellInterest() }
+    if news.contains(.isLogged) { recordLink(from: entry, isNew: role == .newConsumer) }
+  }
+
+  /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
+  @usableFromInline final func attachDerived(_ derived: Node) {
+    derived.storage.reference = Unmanaged.passUnretained(self).toOpaque()
+    let isAttached = lock.withLock {
+      guard state.isPending, state.oneMoreConsumer() else { return false }
+      waiters.append(derived)
+      derived.isCounted = true
+      return true
+    }
+    if !isAttached { attachDerivedWithNews(derived) }
+  }
+
+  /// The same where others must hear of it, or where this future has ended.
+  private func attachDerivedWithNews(_ derived: Node) {
+    if !attach(derived, as: .newConsumer) {
+      derived.upstream = nil
+      if state.isLogged { shareLogAfterEnd(withNew: derived) }
+      Trampoline.turn(of: derived, upstream: self, .upstreamEnded)
+    }
+  }
+
+  /// Takes out an entry that does not count.
+  func detach(_ entry: Waiter) {
+    lock.withLock {
+      if state.isPending { waiters.remove(entry) }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+/// How a future ends, and what came of it.
+extension Node {
+  /// Whether it has a value.
+  @usableFromInline final var hasSucceeded: Bool { lock.withLock { state.phase == .succeeded } }
+
+  /// How it ended, or nil while it is pending.
+  var ending: Ending? { lock.withLock { state.ending } }
+
+  /// - Precondition: it succeeded, and `type` is its type.
+  @inlinable final func value<Value>(as type: Value.Type) -> Value { load(as: type) }
+
+  /// - Precondition: it failed.
+  @usableFromInline final var error: any Error { load(as: (any Error).self) }
+
+  /// - Precondition: it was cancelled.
+  @usableFromInline final var cancellationReason: CancellationReason { load(as: CancellationReason.self) }
+
+  /// The compiler does not know that the bits are a reference which this future holds: without the extended lifetime it may
+  /// free the future, and what it refers to with it, between reading the bits and retaining the copy.
+  @inlinable @inline(__always) final func load<Stored>(as type: Stored.Type) -> Stored {
+    withExtendedLifetime(self) { storage.load(as: type) }
+  }
+
+  /// Returns false, as a step does that ends nothing.
+  ///
+  /// - Precondition: it succeeded, and it is being freed.
+  @inlinable final func destroyValue<Value>(as type: Value.Type) -> Bool {
+    storage.destroy(as: type)
+    return false
+  }
+
+  /// - Precondition: it has ended, and `type` is its type.
+  @inlinable final func outcome<Value: Sendable>(as type: Value.Type) -> Outcome<Value> {
+    switch endingOnceEnded {
+    case .succeeded: .success(value(as: type))
+    case .failed: .failure(error)
+    case .cancelled: .cancelled(cancellationReason)
+    }
+  }
+
+  @usableFromInline final var endingOnceEnded: Ending {
+    guard let ending = state.ending else {
+      preconditionFailure("the outcome of a future that is pending: only who was told may ask")
+    }
+    return ending
+  }
+
+  /// Ends with a value. Returns false if it ended before.
+  @inlinable final func succeed<Value: Sendable>(_ value: Value, byPromise: Bool = false) -> Bool {
+    if let bits = ValueStorage(bitsOf: value) { return succeed(with: bits, byPromise: byPromise) }
+    return succeed(byPromise: byPromise) { $0.initialize(to: value, as: Value.self) }
+  }
+
+  /// The part of it that needs no type. `store` runs under the lock and writes the value.
+  @usableFromInline final func succeed(byPromise: Bool, store: (inout ValueStorage) -> Void) -> Bool {
+    lock.withLock {
+      guard end(.succeeded, byPromise: byPromise, store: store) else { return false }
+      ownsValue = true
+      return true
+    }
+  }
+
+  /// The same for a value that is plain bits.
+  @usableFromInline final func succeed(with bits: ValueStorage, byPromise: Bool) -> Bool {
+    lock.withLock { end(.succeeded, byPromise: byPromise) { $0 = bits } }
+  }
+
+  /// Ends with an error.
+  func fail(_ error: any Error, byPromise: Bool = false) -> Bool {
+    lock.withLock { end(.failed, storing: error, as: (any Error).self, byPromise: byPromise) }
+  }
+
+  /// Ends with what a body threw: errors that mean a cancellation end it `.cancelled` (law 15).
+  @usableFromInline final func fail(throwing error: any Error) -> Bool {
+    if let cancelled = error as? FutureCancelled { return cancel(cancelled.reason) }
+    return error is CancellationError ? cancel(.unspecified) : fail(error)
+  }
+
+  /// Ends `.cancelled`; where no reason is given, with that of what was asked.
+  func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
+    lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
+  }
+
+  /// Ends as `upstream` did, which did not succeed.
+  func pass(_ upstream: Node) -> Bool {
+    lock.withLock { endLocked(as: upstream) }
+  }
+
+  /// Called under the lock.
+  func endLocked(as upstream: Node) -> Bool {
+    switch upstream.state.ending {
+    case .failed: end(.failed) { $0.initialize(to: upstream.error, as: (any Error).self) }
+    case .cancelled: end(.cancelled) { $0.initialize(to: upstream.cancellationReason, as: CancellationReason.self) }
+    case .succeeded, nil: preconditionFailure("\(#function): only the typed step can pass a value on")
+    }
+  }
+
+  /// Ends with a value. Called under the lock.
+  func endLocked<Value: Sendable>(succeeding value: Value) -> Bool {
+    guard end(.succeeded, storing: value, as: Value.self) else { return false }
+    ownsValue = true
+    return true
+  }
+
+  /// Ends with an error. Called under the lock.
+  func endLocked(failing error: any Error) -> Bool {
+    end(.failed, storing: error, as: (any Error).self)
+  }
+
+  /// Ends `.cancelled`, with the reason as it is. Called under the lock.
+  func endLocked(cancelled reason: CancellationReason) -> Bool {
+    end(.cancelled, storing: reason, as: CancellationReason.self)
+  }
+
+  /// Ends `.cancelled` early. Called under the lock.
+  func endCancelled(_ reason: CancellationReason) -> Bool {
+    end(.cancelled, storing: actualReason(reason), as: CancellationReason.self)
+  }
+
+  /// The type is named because the compiler would open an `any Error` and store what is in it.
+  private func end<Stored>(
+    _ ending: Ending, storing stored: Stored, as type: Stored.Type, byPromise: Bool = false
+  ) -> Bool {
+    end(ending, byPromise: byPromise) { $0.initialize(to: stored, as: type) }
+  }
+
+  @inline(__always)
+  final func end(_ ending: Ending, byPromise: Bool = false, store: (inout ValueStorage) -> Void) -> Bool {
+    guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
+    lock.pointInside()
+    store(&storage)
+    if state.madeBy.isJoin || state.isLogged { endRare() }
+    return true
+  }
+
+  @inline(never)
+  private func endRare() {
+    letGo()
+    if state.isLogged { numberEnd() }
+  }
+
+  private func actualReason(_ reason: CancellationReason) -> CancellationReason {
+    reason.isUnspecified ? state.requests.asked?.reason ?? reason : reason
+  }
+
+  /// Whether anybody waits for a future that has ended. Only the thread that ended it asks.
+  var hasWaiters: Bool { !waiters.isEmpty }
+
+  /// Takes the next waiter of a future that has ended, with the list's reference to it. Only the trampoline that tells them
+  /// calls it.
+  @inline(__always)
+  func takeWaiter() -> Unmanaged<Waiter>? {
+    lock.pointWithout()
+    return waiters.takeFirst()
+  }
+}

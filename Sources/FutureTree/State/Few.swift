@@ -1,0 +1,48 @@
+/// Elements that are most often one or none: only a second costs an allocation.
+struct Few<Element>: Sequence {
+  private(set) var first: Element?
+  private(set) var others: [Element] = []
+
+  init() {}
+
+  init(_ element: Element?) {
+    first = element
+  }
+
+  init(_ elements: [Element]) {
+    first = elements.first
+    if elements.count > 1 { others = Array(elements.dropFirst()) }
+  }
+
+  var isEmpty: Bool { first == nil }
+  var count: Int { first == nil ? 0 : 1 + others.count }
+
+  mutating func append(_ element: Element) {
+    if first == nil { first = element } else { others.append(element) }
+  }
+
+  func mapped<Other>(_ transform: (Element) -> Other) -> Few<Other> {
+    var result = Few<Other>()
+    for element in self { result.append(transform(element)) }
+    return result
+  }
+
+  func makeIterator() -> Iterator {
+    Iterator(elements: self)
+  }
+
+  struct Iterator: IteratorProtocol {
+    fileprivate let elements: Few
+    private var position = -1
+
+    fileprivate init(elements: Few) {
+      self.elements = elements
+    }
+
+    mutating func next() -> Element? {
+      defer { position += 1 }
+      if position < 0 { return elements.first }
+      return position < elements.others.count ? elements.others[position] : nil
+    }
+  }
+}
