@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 
-// What needs other packages: FutureTree itself has no dependencies.
+// What needs other packages: FutureTree itself has no dependencies. The README says more.
 //
+//   swift run -c release --package-path Benchmarks Benchmarks
 //   swift test --package-path Benchmarks
 
 import PackageDescription
@@ -11,9 +12,26 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18)],
   dependencies: [
     .package(name: "FutureTree", path: ".."),
+    .package(name: "Works", path: "Works"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
   ],
   targets: [
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: [
+        "FutureTree", "Measuring", "OpenCombine",
+        .product(name: "Works", package: "Works"),
+        .product(name: "HeapCounter", package: "Works"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    // What is pure: statistics, tables, thresholds.
+    .target(name: "Measuring"),
+    .testTarget(
+      name: "MeasuringTests", dependencies: ["Measuring", .product(name: "Baselines", package: "Works")]),
     // The bridge to Combine, compiled against OpenCombine: its one file is a link to FutureTree's own.
     .target(
       name: "OpenCombineBridge", dependencies: ["FutureTree", "OpenCombine"],

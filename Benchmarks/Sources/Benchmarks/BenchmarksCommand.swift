@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+import HeapCounter
+import Measuring
+import Works
+
+/// Its main is synchronous, because valgrind does not survive another.
+@main
+struct BenchmarksCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "Benchmarks",
+    abstract: "Compares FutureTree with its peers.",
+    subcommands: [Compare.self, Run.self, Operations.self], defaultSubcommand: Compare.self)
+}
+
+struct Compare: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Measures, and prints a table in Markdown.")
+
+  @Option(help: "Measure only rows whose work or peer contains this.") var filter: String?
+  @Option(help: "How often ours and theirs are measured, by turns.") var rounds: Int?
+  @Flag(help: "Few short rounds, for a first look.") var quick = false
+  @Flag(help: "Print JSON instead of the table.") var json = false
+  @Flag(help: "Also say what each row should reach; fail if one misses what it must.") var check = false
+
+  func validate() throws {
+    if let rounds, rounds < 1 { throw ValidationError("--rounds must be at least 1") }
+    if json, check { throw ValidationError("--json and --check exclude each other") }
+  }
+
+  func run() throws {
+    let rows = Row.all.filter { $0.matches(filter ?? "") }
+    guard !rows.isEmpty else { throw ValidationError("no row matches; without --filter all are measured") }
+    #if DEBUG
+      note("NOT OPTIMISED: these figures say nothing about speed; build with -c release.")
+    #endif
+    let measurement = Measurement(rounds: rounds ?? (quick ? 5 : 21), roundTime: quick ? 2e6 : 10e6)
+    let results = rows.map { row in
+      note("\(row.name), against \(row.peer)")
+      return measurement.result(of: row)
+    }
+    if !heapCounterExists() { note("SKIPPED: the heap cannot be counted on this platform") }
+    if json { try printJSON(results) } else if check { try printVerdicts(rows, results) } else { printTable(results) }
+  }
+
+  private func printTable(_ results: [RowResult]) {
+    print(MarkdownTable(head: RowResult.head, rows: results.map(\.cells)).text)
+  }
+
+  private func printJSON(_ results: [RowResult]) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    print(String(decoding: try encoder.encode(results), as: UTF8.self))
+  }
+
+  private func printVerdicts(_ rows: [Row], _ results: [RowResult]) throws {
+    guard Row.thresholdsWithoutRow.isEmpty || !heapCounterExists() else {
+      throw ValidationError("no rows for these thresholds: \(Row.thresholdsWithoutRow.joined(separator: "; "))")
+    }
+    var isMissed = false
+    let lines = zip(rows, results).map { row, result -> [String] in
+      guard let threshold = row.threshold else { return result.cells }
+      let verdict = threshold.verdict(on: result)
+      if verdict == .missed { isMissed = true }
+      return result.cells + ["\(threshold.atLeast)", "\(threshold.goal)", verdict.rawValue]
+    }
+    print(MarkdownTable(head: RowResult.head + ["at least", "goal", "reached"], rows: lines).text)
+    if isMissed { throw ExitCode.failure }
+  }
+
+  private func note(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+  }
+}
+
+struct Run: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Only runs one work, for a profiler.")
+
+  @Argument(help: "Its name; a wrong one lists them.") var work: String
+  @Argument(help: "How often.") var repetitions: Int
+
+  func run() throws {
+    _ = try NamedWork.named(work).run(repetitions)
+  }
+}
+
+struct Operations: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Prints how many operations one run of a work has.")
+
+  @Argument(help: "Its name; a wrong one lists them.") var work: String
+
+  func run() throws {
+    print(try NamedWork.named(work).operations)
+  }
+}
+
+/// The works that a profiler can be pointed at.
+enum NamedWork {
+  static func named(_ name: String) throws -> Work {
+    let all =
+      OurWorks.all + NIOWorks.all + [
+        ("value", Row.valueAwaited), ("continuation", Row.continuationAwaited), ("task", Row.cancelledTask),
+      ]
+    guard let found = all.first(where: { $0.name == name }) else {
+      throw ValidationError("no work \"\(name)\"; there are: \(all.map(\.name).joined(separator: ", "))")
+    }
+    return found.work
+  }
+}

@@ -1,0 +1,42 @@
+import Synchronization
+
+/// Where a task waits until it is cancelled or somebody opens: what a promise with a handler is for a future.
+final class Gate: Sendable {
+  private enum State {
+    case closed
+    case waitedFor(CheckedContinuation<Void, Never>)
+    case open
+  }
+
+  private let state = Mutex(State.closed)
+
+  /// Whether a task waits.
+  var isWaitedFor: Bool {
+    state.withLock { if case .waitedFor = $0 { true } else { false } }
+  }
+
+  nonisolated(nonsending) func wait() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOpen = state.withLock { state in
+          if case .open = state { return true }
+          state = .waitedFor(continuation)
+          return false
+        }
+        if isOpen { continuation.resume() }
+      }
+    } onCancel: {
+      open()
+    }
+  }
+
+  func open() {
+    let waiting = state.withLock { state in
+      defer { state = .open }
+      return if case .waitedFor(let continuation) = state { continuation } else {
+        nil as CheckedContinuation<Void, Never>?
+      }
+    }
+    waiting?.resume()
+  }
+}

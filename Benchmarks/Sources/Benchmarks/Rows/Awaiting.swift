@@ -1,0 +1,129 @@
+import FutureTree
+import Works
+
+extension Row {
+  /// A chain: 1,000 `map` of a pending future are made, then a task that completes it, and the tail is awaited; against
+  /// 1,000 tasks, each of which awaits the one before and adds 1, and a task that lets the first of them go on. Both sides
+  /// run on the pool, then both on one actor.
+  ///
+  /// One wait: a promise is made and its future awaited, and completed when the task is suspended; against a continuation
+  /// in a cancellation handler, resumed when the task is suspended. Both sides run on one thread.
+  static let awaiting = [
+    Row("chain of 1,000 awaited", against: "1,000 `Task` on the pool", ours: chainOnPool, theirs: tasksOnPool),
+    Row("chain of 1,000 awaited", against: "1,000 `Task` on one actor", ours: chainOnActor, theirs: tasksOnActor),
+    Row(
+      "`try await future.value`, pending", against: "a bare continuation", .timesTheCost, ours: valueAwaited,
+      theirs: continuationAwaited),
+  ]
+
+  private static let chainOnPool = Work("link", operations: 1000) { repetitions in
+    waited { await elapsed(repetitions) { await awaitChain { promise in Task { promise.succeed(1) } } } }
+  }
+
+  private static let tasksOnPool = Work("link", operations: 1000) { repetitions in
+    waited {
+      await elapsed(repetitions) {
+        let gate = Gate()
+        var tail = Task {
+          await gate.wait()
+          return 1
+        }
+        for _ in 0..<1000 { tail = Task { [tail] in await tail.value &+ 1 } }
+        Task { gate.open() }
+        consume(await tail.value)
+      }
+    }
+  }
+
+  private static let chainOnActor = Work("link", operations: 1000) { repetitions in
+    waited {
+      await elapsedOnStage(repetitions) { await awaitChain { promise in Task { @Stage in promise.succeed(1) } } }
+    }
+  }
+
+  private static let tasksOnActor = Work("link", operations: 1000) { repetitions in
+    waited {
+      await elapsedOnStage(repetitions) {
+        let gate = Gate()
+        var tail = Task { @Stage in
+          await gate.wait()
+          return 1
+        }
+        for _ in 0..<1000 { tail = Task { @Stage [tail] in await tail.value &+ 1 } }
+        Task { @Stage in gate.open() }
+        consume(await tail.value)
+      }
+    }
+  }
+
+  /// One actor for all tasks.
+  @globalActor private actor Stage {
+    static let shared = Stage()
+  }
+
+  private static nonisolated(nonsending) func awaitChain(completedBy complete: (Promise<Int>) -> Void) async {
+    let promise = Promise<Int>()
+    var tail = promise.future
+    for _ in 0..<1000 { tail = tail.map { $0 &+ 1 } }
+    complete(promise)
+    if let value = try? await tail.value { consume(value) }
+  }
+
+  private static func elapsed(_ repetitions: Int, _ body: @Sendable () async -> Void) async -> Double {
+    let start = ContinuousClock.now
+    for _ in 0..<repetitions { await body() }
+    return (ContinuousClock.now - start).nanoseconds
+  }
+
+  @Stage private static func elapsedOnStage(_ repetitions: Int, _ body: @Stage () async -> Void) async -> Double {
+    let start = ContinuousClock.now
+    for _ in 0..<repetitions { await body() }
+    return (ContinuousClock.now - start).nanoseconds
+  }
+}
+
+// MARK: - One wait
+
+extension Row {
+  static let valueAwaited = Work("wait", operations: 1000) { repetitions in
+    let slot = Slot<Promise<Int>>()
+    return timed {
+      ManualLoop.run { loop in
+        loop.task {
+          for _ in 0..<(repetitions * 1000) {
+            let promise = Promise<Int>()
+            slot.content = promise
+            if let value = try? await promise.future.value { consume(value) }
+          }
+        }
+      } whenIdle: {
+        slot.content.take()?.succeed(1) ?? false
+      }
+    }
+  }
+
+  static let continuationAwaited = Work("wait", operations: 1000) { repetitions in
+    let slot = Slot<CheckedContinuation<Int, Never>>()
+    return timed {
+      ManualLoop.run { loop in
+        loop.task {
+          for _ in 0..<(repetitions * 1000) {
+            let value = await withTaskCancellationHandler {
+              await withCheckedContinuation { slot.content = $0 }
+            } onCancel: {
+            }
+            consume(value)
+          }
+        }
+      } whenIdle: {
+        guard let continuation = slot.content.take() else { return false }
+        continuation.resume(returning: 1)
+        return true
+      }
+    }
+  }
+
+  private final class Slot<Content>: @unchecked Sendable {  // Because: all of it runs on one thread.
+    var content: Content?
+  }
+}

@@ -1,0 +1,24 @@
+import Measuring
+import Testing
+
+@Suite("The table") struct MarkdownTableTests {
+  @Test("columns are as wide as their widest cell")
+  func widths() {
+    let table = MarkdownTable(head: ["work", "×"], rows: [["a", "2.5–3"], ["a chain", "1"]])
+
+    #expect(
+      table.text == """
+        | work    | ×     |
+        | ------- | ----- |
+        | a       | 2.5–3 |
+        | a chain | 1     |
+        """)
+  }
+
+  @Test("a row that ends early is filled up")
+  func shortRow() {
+    let table = MarkdownTable(head: ["work", "goal"], rows: [["chain"]])
+
+    #expect(table.text.hasSuffix("| chain |      |"))
+  }
+}
