@@ -100,11 +100,12 @@ extension Wave {
 extension Wave {
   private mutating func walkInOrder(from starts: Few<Arrival>) {
     var survey = Survey(from: starts)
-    for start in starts { survey.arrive(start) }
-    survey.edgesAreDone(to: starts.map { ObjectIdentifier($0.node) })
-    while let arrivals = survey.next() {
+    var first: [Int] = []
+    for start in starts { first.append(survey.arrive(start)) }
+    survey.edgesAreDone(to: first)
+    while let (place, arrivals) = survey.next() {
       for arrival in land(arrivals) { survey.arrive(arrival) }
-      survey.hasDecided(arrivals.node)
+      survey.hasDecided(place)
     }
   }
 }
@@ -115,20 +116,19 @@ extension Wave {
 /// then; what comes later comes to it as another arrival.
 private struct Survey {
   private struct Place {
-    let node: Node
     /// How many edges lead here on which something may still come.
     var edges = 0
-    /// Where the wave may go on from here; nil while it is expected to stop here.
-    var upstream: [ObjectIdentifier]?
+    /// Where the wave may go on from here, as positions; nil while it is expected to stop here.
+    var upstream: [Int]?
     var arrivals: Wave.Arrivals?
     var isQueued = false
     var isDecided = false
   }
 
-  private var places: [ObjectIdentifier: Place] = [:]
-  /// The futures in the order in which the survey came upon them.
-  private var found: [ObjectIdentifier] = []
-  private var ready: [ObjectIdentifier] = []
+  /// The futures in the order in which the survey came upon them, and where each is.
+  private var places: [Place] = []
+  private var positions: [ObjectIdentifier: Int] = [:]
+  private var ready: [Int] = []
   private var nextReady = 0
 
   init(from starts: Few<Wave.Arrival>) {
@@ -147,85 +147,85 @@ private struct Survey {
   @discardableResult
   private mutating func survey(from starts: Few<Wave.Arrival>, stopsForNobody: Bool) -> Bool {
     var deliversMore = false
-    var pending = starts.map(\.node)
+    var pending = starts.map { ($0.node, find($0.node)) }
     var index = 0
     while index < pending.count {
-      let node = pending[index]
+      let (node, place) = pending[index]
       index += 1
-      let id = find(node)
-      places[id]!.edges += 1
-      guard places[id]!.upstream == nil else { continue }
+      places[place].edges += 1
+      guard places[place].upstream == nil else { continue }
       let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : Few()) }
       // It goes on from here only if all that want this future take part in the wave, or if it stops for nobody.
-      guard places[id]!.edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
+      guard places[place].edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
       if state.requests.withheld?.options.reach == 3 { deliversMore = true }
-      places[id]!.upstream = links.map { ObjectIdentifier($0.node) }
-      pending += links.map(\.node)
+      let upstream = links.map { ($0.node, find($0.node)) }
+      places[place].upstream = upstream.map { $0.1 }
+      pending += upstream
     }
     return deliversMore
   }
 
-  private mutating func find(_ node: Node) -> ObjectIdentifier {
-    let id = ObjectIdentifier(node)
-    if places[id] == nil {
-      places[id] = Place(node: node)
-      found.append(id)
-    }
-    return id
+  private mutating func find(_ node: Node) -> Int {
+    if let position = positions[ObjectIdentifier(node)] { return position }
+    positions[ObjectIdentifier(node)] = places.count
+    places.append(Place())
+    return places.count - 1
   }
 
-  /// Something has come to a future.
-  mutating func arrive(_ arrival: Wave.Arrival) {
-    let id = find(arrival.node)
-    if places[id]!.arrivals == nil {
-      places[id]!.arrivals = Wave.Arrivals(first: arrival)
+  /// Something has come to a future. Returns its position.
+  @discardableResult
+  mutating func arrive(_ arrival: Wave.Arrival) -> Int {
+    let place = find(arrival.node)
+    if places[place].arrivals == nil {
+      places[place].arrivals = Wave.Arrivals(first: arrival)
     } else {
-      places[id]!.arrivals!.append(arrival)
+      places[place].arrivals!.append(arrival)
     }
-    queueIfReady(id)
+    queueIfReady(place)
+    return place
   }
 
   /// Nothing more comes on one edge to each of these futures, nor from those to which nothing has come at all.
-  mutating func edgesAreDone(to futures: [ObjectIdentifier]) {
+  mutating func edgesAreDone(to futures: [Int]) {
     var pending = futures
     var index = 0
     while index < pending.count {
-      let id = pending[index]
+      let place = pending[index]
       index += 1
-      places[id]!.edges -= 1
-      queueIfReady(id)
-      guard places[id]!.edges == 0, places[id]!.arrivals == nil, !places[id]!.isDecided else { continue }
-      pending += places[id]!.upstream ?? []
+      places[place].edges -= 1
+      queueIfReady(place)
+      guard places[place].edges == 0, places[place].arrivals == nil, !places[place].isDecided else { continue }
+      pending += places[place].upstream ?? []
     }
   }
 
   /// The future whose turn it is, with all that has come to it.
-  mutating func next() -> Wave.Arrivals? {
+  mutating func next() -> (place: Int, arrivals: Wave.Arrivals)? {
     while nextReady < ready.count || queueLate() {
-      let id = ready[nextReady]
+      let place = ready[nextReady]
       nextReady += 1
-      places[id]!.isQueued = false
-      places[id]!.isDecided = true
-      if let arrivals = places[id]!.arrivals.take() { return arrivals }
+      places[place].isQueued = false
+      places[place].isDecided = true
+      if let arrivals = places[place].arrivals.take() { return (place, arrivals) }
     }
     return nil
   }
 
   /// A future has decided, and what it passes on has arrived.
-  mutating func hasDecided(_ node: Node) {
-    edgesAreDone(to: places[ObjectIdentifier(node)]!.upstream.take() ?? [])
+  mutating func hasDecided(_ place: Int) {
+    edgesAreDone(to: places[place].upstream.take() ?? [])
   }
 
   /// Something has come to a future, but not all that the survey expected: the tree has changed, or is a circle.
   private mutating func queueLate() -> Bool {
-    guard let late = found.first(where: { places[$0]!.arrivals != nil }) else { return false }
+    guard let late = places.firstIndex(where: { $0.arrivals != nil }) else { return false }
     ready.append(late)
     return true
   }
 
-  private mutating func queueIfReady(_ id: ObjectIdentifier) {
-    guard places[id]!.edges <= 0, places[id]!.arrivals != nil, !places[id]!.isQueued else { return }
-    places[id]!.isQueued = true
-    ready.append(id)
+  private mutating func queueIfReady(_ place: Int) {
+    guard places[place].edges <= 0, places[place].arrivals != nil, !places[place].isQueued else { return }
+    places[place].isQueued = true
+    ready.append(place)
   }
 }
