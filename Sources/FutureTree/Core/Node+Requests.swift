@@ -72,6 +72,9 @@ extension Node {
     }
   }
 
+  /// Whether a wave that comes here goes no further, and no second path of it ends here.
+  var isEndOfOnePath: Bool { lock.withLock { !state.isPending || state.consumers <= 1 && waitsFor.isEmpty } }
+
   /// What `receive` would find, if the future were in the state that the imagination has of it.
   func imagine(_ arrivals: Wave.Arrivals, reachedAs index: Int, in imagination: inout Imagination) -> Landing {
     lock.withLock {
@@ -124,6 +127,7 @@ extension Wave.Arrivals {
 
   /// The strongest request that has come.
   var request: CancelRequest? {
+    if all.others.isEmpty { return all.first?.request }
     var strongest: CancelRequest?
     for arrival in self {
       guard let request = arrival.request else { continue }

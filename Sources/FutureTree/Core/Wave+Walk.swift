@@ -12,7 +12,18 @@ extension Wave {
       arrivals = land(Arrivals(first: last), isTarget: isTarget)
       isTarget = false
     }
+    if arrivals.allSatisfy({ $0.node.isEndOfOnePath }) { arrivals = landAll(arrivals) }
     if !arrivals.isEmpty { walkInOrder(from: arrivals) }
+  }
+
+  /// Lands on futures that wait for nothing and are wanted by one, as the inputs of a join often are: no paths meet there,
+  /// so that nothing has to be put in order. Returns where the wave goes on from those that were linked meanwhile.
+  private mutating func landAll(_ arrivals: Few<Arrival>) -> Few<Arrival> {
+    var next = Few<Arrival>()
+    for arrival in arrivals {
+      for further in land(Arrivals(first: arrival)) { next.append(further) }
+    }
+    return next
   }
 
   /// Walks where each future passes the request on to the one that it waits for. Returns what comes to the first that does
@@ -68,12 +79,11 @@ extension Wave {
         stops.append(Stop(node: node, request: request, asker: asker, via: arrival.via))
       }
     case .applied(let request, let effect):
-      var vias = arrivals.compactMap { $0.via >= 0 ? $0.via : nil }
-      let via = vias.popLast() ?? -1
+      let (via, otherVias) = arrivals.vias
       if node.state.madeBy.isSource { sources.append((unsafeDowncast(node, to: Source.self), request)) }
       if landing.hasEnded { ended.append(Ended(node: node, ownsBody: landing.ownsBody, index: reached.count)) }
       reached.append(
-        Reached(node: node, request: reachedRequest(request), effect: effect, via: Int32(via), otherVias: vias))
+        Reached(node: node, request: reachedRequest(request), effect: effect, via: via, otherVias: otherVias))
     case nil:
       break
     }

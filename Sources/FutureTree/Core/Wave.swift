@@ -42,6 +42,13 @@ struct Wave {
     }
 
     func makeIterator() -> Few<Arrival>.Iterator { all.makeIterator() }
+
+    /// Which of the futures that were asked have passed the request on to this one: the last of them, or -1, and the others.
+    var vias: (last: Int32, others: [Int]) {
+      if all.others.isEmpty { return (Int32(all.first?.via ?? -1), []) }
+      var vias = compactMap { $0.via >= 0 ? $0.via : nil }
+      return (Int32(vias.popLast() ?? -1), vias)
+    }
   }
 
   /// A future that the request was applied to.
