@@ -76,7 +76,7 @@ extension HTTPError.Code {
   public static let insecureConnection = HTTPError.Code("insecureConnection")
   /// The connection was closed before the answer was there.
   public static let connectionLost = HTTPError.Code("connectionLost")
-  /// The deadline of the request passed.
+  /// It took longer than it may.
   public static let timedOut = HTTPError.Code("timedOut")
   /// The connection was closed, and the body of the request can be sent only once.
   public static let bodyNotReplayable = HTTPError.Code("bodyNotReplayable")
@@ -89,6 +89,8 @@ extension HTTPError.Code {
 extension HTTPError.Code {
   /// The chain is being reset.
   public static let resetInProgress = HTTPError.Code("resetInProgress")
+  /// The deadline that travels with the request passed, or cannot be met.
+  public static let deadlineExceeded = HTTPError.Code("deadlineExceeded")
   /// The body of a response is in a file, and not in memory.
   public static let bodyInFile = HTTPError.Code("bodyInFile")
 }

@@ -39,6 +39,12 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   /// Asks what can be done with the resource (9.3.7).
   public static let options = HTTPMethod(known: "OPTIONS")
 
+  /// Whether it asks for nothing to change (RFC 9110, section 9.2.1).
+  public var isSafe: Bool { [.get, .head, .options, HTTPMethod(known: "TRACE")].contains(self) }
+
+  /// Whether to send it twice is to send it once (RFC 9110, section 9.2.2).
+  public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
+
   /// The method as it is sent.
   public var description: String { name }
 }

@@ -9,7 +9,7 @@ struct H03KnownBeforeHandlersTests {
   private struct Noting: HTTPLayer {
     let name: String
     let futures: Locked<[Future<HTTPResponse>]>
-    let log: Log
+    let log: Recorder
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
       let future = next.load(request).ensure { log("\(name) ends") }
@@ -21,7 +21,7 @@ struct H03KnownBeforeHandlersTests {
   /// The transport, which looks at the layers when it is asked.
   private struct Transport: HTTPLoader {
     let futures: Locked<[Future<HTTPResponse>]>
-    let log: Log
+    let log: Recorder
     let completion: Completion<HTTPResponse>
 
     func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
@@ -42,7 +42,7 @@ struct H03KnownBeforeHandlersTests {
     "all layers know before the transport hears; then they end from the transport outwards",
     arguments: [Completion<HTTPResponse>.cancelled, .failure(Oops())])
   func order(completion: Completion<HTTPResponse>) {
-    let (log, futures) = (Log(), Locked<[Future<HTTPResponse>]>([]))
+    let (log, futures) = (Recorder(), Locked<[Future<HTTPResponse>]>([]))
     let layers = ["outer", "middle", "inner"].map { Noting(name: $0, futures: futures, log: log) }
     let api =
       layers[0] --> Autocancel() --> layers[1] --> layers[2]

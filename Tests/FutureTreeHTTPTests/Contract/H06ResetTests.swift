@@ -5,7 +5,7 @@ import Testing
 
 @Suite("H6: a reset refuses, drains and wipes")
 struct H06ResetTests {
-  private let log = Log()
+  private let log = Recorder()
   private let clock = ManualClock()
   private let end: HeldResets
 

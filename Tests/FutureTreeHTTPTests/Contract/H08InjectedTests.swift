@@ -6,11 +6,11 @@ import Testing
 
 @Suite("H8: time and randomness are injected")
 struct H08InjectedTests {
-  @Test("no file of the module reads a clock, sleeps or rolls dice of its own")
+  @Test("no file of the module but one reads a clock, sleeps or rolls dice of its own")
   func sources() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/FutureTreeHTTP")
     let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-      .compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+      .compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" && $0.lastPathComponent != "WallClock.swift" }
     let forbidden = ["Date()", "Date.now", "DispatchTime", "asyncAfter", "Task.sleep", "ContinuousClock", "UUID("]
 
     var found: [String] = []

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Layers: Autocancel")
 struct AutocancelTests {
-  private let log = Log()
+  private let log = Recorder()
   private let clock = ManualClock()
   private let end: HeldResets
   private let api: any HTTPLoader

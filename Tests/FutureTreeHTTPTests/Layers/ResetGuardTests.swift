@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Layers: ResetGuard")
 struct ResetGuardTests {
-  private let log = Log()
+  private let log = Recorder()
   private let end: HeldResets
   private let api: any HTTPLoader
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Layers: Route")
 struct RouteTests {
-  private let log = Log()
+  private let log = Recorder()
   private let end: HeldResets
 
   init() {

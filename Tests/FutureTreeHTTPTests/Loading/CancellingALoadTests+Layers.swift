@@ -78,7 +78,7 @@ extension CancellingALoadTests {
     }
   }
 
-  final class Log: Sendable {
+  final class Recorder: Sendable {
     private let written = Locked<[String]>([])
 
     var lines: [String] { written.value }
@@ -89,7 +89,7 @@ extension CancellingALoadTests {
   /// Takes something before each request, and frees it when that has ended.
   struct Slot: HTTPLayer {
     let name: String
-    let log: Log
+    let log: Recorder
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
       next.load(request).ensure { log.append("\(name) is free") }

@@ -314,7 +314,7 @@ import Testing
 
   @Test("to a chain of several layers")
   func fromTheTransportOutwards() {
-    let log = Log()
+    let log = Recorder()
     let outermost = Locked<Future<HTTPResponse>?>(nil)
     let wire = Wire { log.append("the transport is asked, all know: \(outermost.value?.cancelRequest != nil)") }
     let feed = (Slot(name: "outer", log: log) --> Slot(name: "inner", log: log) --> wire).load(request)

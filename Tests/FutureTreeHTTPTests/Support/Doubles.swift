@@ -13,7 +13,7 @@ struct Oops: Error, Hashable, CustomStringConvertible {
 }
 
 /// A log of strings that any thread may write.
-final class Log: Sendable {
+final class Recorder: Sendable {
   private let lines = Locked<[String]>([])
 
   var entries: [String] { lines.value }
@@ -25,12 +25,12 @@ final class Log: Sendable {
 
 /// The end of a chain whose resets the test completes, and that writes what comes to it.
 final class HeldResets: HTTPLoader {
-  let log: Log
+  let log: Recorder
   let name: String
   let mock = MockLoader()
   private let promises = Locked<[Promise<Void>]>([])
 
-  init(_ log: Log = Log(), _ name: String = "end") {
+  init(_ log: Recorder = Recorder(), _ name: String = "end") {
     self.log = log
     self.name = name
   }
@@ -56,7 +56,7 @@ final class HeldResets: HTTPLoader {
 
 /// A layer that writes when it is reset, before and after what comes behind it, and fails if it is told to.
 struct Wiping: HTTPLayer {
-  let log: Log
+  let log: Recorder
   let name: String
   var error: Oops?
 

@@ -1,0 +1,59 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Time, dates and randomness that a layer is given") struct InjectedTests {
+  @Test("a deadline is a moment of its clock, whichever layer looks")
+  func deadline() {
+    let clock = ManualClock()
+    let deadline = HTTPDeadline.after(.seconds(10), clock: clock)
+
+    clock.advance(by: .seconds(4))
+
+    #expect(deadline.remaining == .seconds(6))
+    #expect(!deadline.isExceeded() && deadline.isExceeded(after: .seconds(6)))
+    clock.advance(by: .seconds(6))
+    #expect(deadline.isExceeded())
+  }
+
+  @Test("a manual clock has dates, which move with it")
+  func dates() {
+    let clock = ManualClock()
+    let dates = clock.wallClock(origin: Date(timeIntervalSince1970: 100))
+
+    clock.advance(by: .milliseconds(1500))
+
+    #expect(dates.now == Date(timeIntervalSince1970: 101.5))
+  }
+
+  @Test("a seed gives the same numbers, and a constant is a part of a whole")
+  func random() {
+    let numbers = (0..<4).map { _ in RandomSource.seeded(7).next() }
+    let source = RandomSource.seeded(7)
+
+    #expect(Set(numbers).count == 1)
+    #expect(Set((0..<100).map { _ in source.next() }).count == 100)
+    #expect([0, 0.5, 1].map { RandomSource.constant($0).fraction() }.map { ($0 * 1000).rounded() } == [0, 500, 1000])
+    #expect((0..<1000).allSatisfy { _ in (0...1).contains(source.fraction()) })
+    #expect(Set(RandomSource.system.bytes(64)).count > 16)
+  }
+
+  @Test("names of secret fields compare without case")
+  func sensitive() {
+    var request = anyRequest()
+    request[option: SensitiveHeaders.self].insert("X-Session")
+
+    #expect(["authorization", "COOKIE", "x-session"].allSatisfy(request.isSensitive(header:)))
+    #expect(!request.isSensitive(header: "Accept") && !anyRequest().isSensitive(header: "X-Session"))
+  }
+
+  @Test("what may be sent twice")
+  func methods() throws {
+    #expect([HTTPMethod.get, .head, .options, try HTTPMethod("TRACE")].allSatisfy { $0.isSafe && $0.isIdempotent })
+    #expect([HTTPMethod.put, .delete].allSatisfy { !$0.isSafe && $0.isIdempotent })
+    #expect([HTTPMethod.post, .patch, try HTTPMethod("get")].allSatisfy { !$0.isSafe && !$0.isIdempotent })
+  }
+}
