@@ -78,7 +78,8 @@ extension HTTPError.Code {
   public static let connectionLost = HTTPError.Code("connectionLost")
   /// It took longer than it may.
   public static let timedOut = HTTPError.Code("timedOut")
-  /// The connection was closed, and the body of the request can be sent only once.
+  /// The body of the request would have to be sent again, after a closed connection or a redirect, and can be sent only
+  /// once.
   public static let bodyNotReplayable = HTTPError.Code("bodyNotReplayable")
   /// The platform reported something else.
   public static let transportFailed = HTTPError.Code("transportFailed")
@@ -119,6 +120,17 @@ extension HTTPError.Code {
   public static let unacceptableStatus = HTTPError.Code("unacceptableStatus")
   /// The body is not what it was to be decoded as; `HTTPError.response` has the answer.
   public static let undecodableBody = HTTPError.Code("undecodableBody")
+}
+
+// MARK: - Answers that lead elsewhere
+
+extension HTTPError.Code {
+  /// More redirects than are followed; `HTTPError.response` has the last answer.
+  public static let tooManyRedirects = HTTPError.Code("tooManyRedirects")
+  /// A redirect leads from https to http; `HTTPError.response` has the answer.
+  public static let insecureRedirect = HTTPError.Code("insecureRedirect")
+  /// A redirect leads to where no request can go; `HTTPError.response` has the answer.
+  public static let invalidRedirect = HTTPError.Code("invalidRedirect")
 }
 
 extension HTTPError: CustomStringConvertible, CustomReflectable {

@@ -1,0 +1,114 @@
+import FutureTree
+
+/// One load, from its first request to its last answer: sends, and sends again where the answer leads.
+///
+/// Each request is loaded by a future of its own, and the one before waits for it. So a request to cancel goes to the request
+/// that is under way, and any number of answers that are there at once are followed in constant stack (law 20).
+final class RedirectChase: Sendable {
+  private let next: any HTTPLoader
+  private let limit: Int
+  private let policy: Redirect.Policy
+  /// What the caller has: asked, it knows so before anything else does.
+  private let outer: Future<HTTPResponse>
+  private let trail = Locked<[Redirection]>([])
+  private let told = Locked(HTTPProgress())
+
+  init(over next: any HTTPLoader, limit: Int, _ policy: Redirect.Policy, for outer: Future<HTTPResponse>) {
+    self.next = next
+    self.limit = limit
+    self.policy = policy
+    self.outer = outer
+  }
+
+  func begin(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    next.load(reporting(request)).onComplete { outcome -> Completion<HTTPResponse> in
+      guard case .success(let response) = outcome else { return Completion(outcome) }
+      return try self.goOn(from: request, response)
+    }
+  }
+
+  private func goOn(from request: HTTPRequest, _ response: HTTPResponse) throws -> Completion<HTTPResponse> {
+    guard RedirectRules.apply(to: response) else { return .success(finished(response, request)) }
+    if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
+    let number = trail.withLock { $0.count } + 1
+    let proposed = try naming(response, request) { () throws(HTTPError) in
+      guard number <= limit else { throw exceeded(response) }
+      return try RedirectRules.request(after: request, answeredWith: response)
+    }
+    let decision = try policy.decide(Redirect.Proposal(response: response, request: proposed, number: number))
+    if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
+    guard case .follow(let decided) = decision else { return .success(finished(response, request)) }
+    let following = try naming(response, request) { () throws(HTTPError) in
+      try RedirectRules.checked(decided, after: request, answeredWith: response)
+    }
+    remember(response, request)
+    return .completeUsing(begin(following))
+  }
+
+  private func remember(_ response: HTTPResponse, _ request: HTTPRequest) {
+    guard let url = request.url ?? response.request.url else { return }
+    trail.withLock { $0.append(Redirection(method: request.method, url: url, status: response.status)) }
+  }
+
+  private func exceeded(_ response: HTTPResponse) -> HTTPError {
+    HTTPError(
+      .tooManyRedirects,
+      "\(RedirectRules.story(of: response)) after \(limit) redirects, which is the limit. Look at "
+        + "`response?.redirections` for a circle, or set another limit.")
+  }
+
+  /// Puts the answer into an error of the rules.
+  private func naming<Value>(
+    _ response: HTTPResponse, _ request: HTTPRequest, _ rule: () throws(HTTPError) -> Value
+  ) throws(HTTPError) -> Value {
+    do throws(HTTPError) {
+      return try rule()
+    } catch {
+      throw HTTPError(error.code, error.message, response: finished(response, request), underlying: error.underlying)
+    }
+  }
+
+  /// The answer with the way that led to it, and with the handler of the caller in its request. Only where a load ends: the
+  /// way is not to be copied at each step.
+  private func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
+    let handler = request[option: ProgressHandler.self]
+    let trail = trail.value
+    guard handler != nil || !trail.isEmpty else { return response }
+    var sent = response.request
+    if handler != nil { sent[option: ProgressHandler.self] = handler }
+    if !trail.isEmpty { sent[option: RedirectTrail.self] = trail }
+    return HTTPResponse(to: sent, status: response.status, headers: response.headers, content: response.content)
+  }
+}
+
+// MARK: - Progress
+
+extension RedirectChase {
+  /// The request with a handler that hears of all transfers as of one.
+  private func reporting(_ request: HTTPRequest) -> HTTPRequest {
+    guard let handler = request[option: ProgressHandler.self] else { return request }
+    var request = request
+    request[option: ProgressHandler.self] = { [told] progress in
+      handler(
+        told.withLock { told in
+          told = progress.notLess(than: told)
+          return told
+        })
+    }
+    return request
+  }
+}
+
+extension HTTPProgress {
+  /// The progress of a transfer that comes after another, as that of one transfer.
+  ///
+  /// A body that is sent again does not count twice, and one that is not sent again has been sent. What is received is the
+  /// body of the last answer; it begins with what was received before, until it is longer.
+  func notLess(than before: HTTPProgress) -> HTTPProgress {
+    var progress = self
+    if sent.completed < before.sent.completed { progress.sent = before.sent }
+    progress.received.completed = max(received.completed, before.received.completed)
+    progress.received.total = received.total.map { max($0, progress.received.completed) }
+    return progress
+  }
+}

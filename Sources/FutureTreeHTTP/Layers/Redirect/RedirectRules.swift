@@ -1,0 +1,138 @@
+/// What an answer that sends a request elsewhere means (RFC 9110, section 15.4). Pure: sends nothing, asks nobody.
+///
+/// The errors have no answer: who asks knows it.
+///
+/// # Invariants
+/// 1. A request that comes out of here has a URL of http or https, and none of http after https.
+/// 2. A body is kept whole and can be sent again, or goes with its method and all fields that describe it.
+/// 3. A field with a credential goes only where it went before: to the same scheme, host and port.
+enum RedirectRules {
+  /// Whether the answer is one that is followed.
+  static func apply(to response: HTTPResponse) -> Bool {
+    [301, 302, 303, 307, 308].contains(response.status.code) && response.headers.contains("Location")
+  }
+
+  /// The request that the answer asks for.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidRedirect`, `insecureRedirect` or `missingHost`.
+  static func request(
+    after request: HTTPRequest, answeredWith response: HTTPResponse
+  ) throws(HTTPError) -> HTTPRequest {
+    let base = try base(of: request, response)
+    let url = try target(of: response, from: base)
+    var next = request
+    next.target = .url(url)
+    if losesBody(request.method, response.status) {
+      if !request.method.isAny(of: "GET", "HEAD") { next.method = .get }
+      next.body = .empty
+      next.removeHeaders { describesBody($0) }
+    }
+    if !url.hasSameOrigin(as: base) { next.removeHeaders { isBoundToOrigin($0, in: request) } }
+    return next
+  }
+
+  /// The request that a policy made of that one, without what it must not have got from the request before.
+  ///
+  /// - Throws: `HTTPError` with the code `missingHost`, `insecureRedirect` or `bodyNotReplayable`.
+  static func checked(
+    _ decided: HTTPRequest, after request: HTTPRequest, answeredWith response: HTTPResponse
+  ) throws(HTTPError) -> HTTPRequest {
+    let (base, url) = (try base(of: request, response), try decided.requireURL())
+    try checkIsSecure(url, from: base, response)
+    guard decided.body.isReplayable else {
+      throw HTTPError(
+        .bodyNotReplayable,
+        "\(story(of: response)) to \(url) with the same body, which can be sent only once. Use a body that can be replayed."
+      )
+    }
+    guard !url.hasSameOrigin(as: base) else { return decided }
+    var next = decided
+    for name in Set(decided.headers.map { $0.name.lowercased() })
+    where isBoundToOrigin(name, in: request) || isBoundToOrigin(name, in: decided) {
+      let old = request.headers.values(for: name) + response.request.headers.values(for: name)
+      let own = decided.headers.values(for: name).filter { !old.contains($0) }
+      next.removeHeader(name)
+      for value in own { try next.addHeader(name, value) }
+    }
+    return next
+  }
+}
+
+// MARK: - Where it leads
+
+extension RedirectRules {
+  /// What a relative reference is relative to; a request that a layer behind gives its host has it in the answer.
+  private static func base(of request: HTTPRequest, _ response: HTTPResponse) throws(HTTPError) -> HTTPURL {
+    if let url = request.url ?? response.request.url { return url }
+    return try request.requireURL()
+  }
+
+  private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
+    let locations = response.headers.values(for: "Location")
+    guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {
+      throw invalid(response, "its answer has \(locations.count) Location fields, which differ.")
+    }
+    guard !location.isEmpty else { throw invalid(response, "the Location of its answer is empty.") }
+    let url: HTTPURL
+    do throws(HTTPError) {
+      url = try base.resolving(location)
+    } catch {
+      throw invalid(response, "the Location of its answer is refused. \(error.message)", error)
+    }
+    try checkIsSecure(url, from: base, response)
+    return url
+  }
+
+  private static func checkIsSecure(
+    _ url: HTTPURL, from base: HTTPURL, _ response: HTTPResponse
+  ) throws(HTTPError) {
+    guard base.scheme == .https, url.scheme == .http else { return }
+    throw HTTPError(
+      .insecureRedirect, "\(story(of: response)) from https to \(url), where anybody could read and change it.")
+  }
+
+  private static func invalid(
+    _ response: HTTPResponse, _ fault: String, _ underlying: HTTPError? = nil
+  ) -> HTTPError {
+    HTTPError(.invalidRedirect, "\(story(of: response)), but \(fault)", underlying: underlying)
+  }
+
+  /// The beginning of a sentence.
+  static func story(of response: HTTPResponse) -> String {
+    "\(response.request) was redirected with \(response.status)"
+  }
+}
+
+// MARK: - What goes there
+
+extension RedirectRules {
+  private static func losesBody(_ method: HTTPMethod, _ status: HTTPStatus) -> Bool {
+    switch status.code {
+    case 303: true
+    case 301, 302: method.isAny(of: "POST")
+    default: false
+    }
+  }
+
+  /// RFC 9110, sections 8 and 15.4, and RFC 9530.
+  private static func describesBody(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return name.hasPrefix("content-") || ["digest", "repr-digest", "last-modified"].contains(name)
+  }
+
+  /// The credentials; and what says where the request comes from, which another origin need not know.
+  private static func isBoundToOrigin(_ name: String, in request: HTTPRequest) -> Bool {
+    request.isSensitive(header: name) || ["origin", "referer"].contains(name.lowercased())
+  }
+}
+
+extension HTTPRequest {
+  fileprivate mutating func removeHeaders(_ isRemoved: (String) -> Bool) {
+    for name in headers.map(\.name) where isRemoved(name) { removeHeader(name) }
+  }
+}
+
+extension HTTPMethod {
+  /// Platforms send methods that they know in upper case.
+  fileprivate func isAny(of names: String...) -> Bool { names.contains(name.uppercased()) }
+}

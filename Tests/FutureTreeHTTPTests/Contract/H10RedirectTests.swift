@@ -1,0 +1,105 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("H10: a redirect takes no credentials to another origin", .timeLimit(.minutes(10)))
+struct H10RedirectTests {
+  static let statuses = [301, 302, 303, 307, 308]
+
+  /// What differs, where it leads, and whether that is the origin of `http://a.example/`.
+  static let targets: [(name: String, location: String, isSameOrigin: Bool)] = [
+    ("host", "http://b.example/x", false), ("port", "http://a.example:8080/x", false),
+    ("scheme", "https://a.example/x", false), ("scheme and port", "https://a.example:80/x", false),
+    ("subdomain", "http://www.a.example/x", false), ("parent domain", "http://example/x", false),
+    ("suffix", "http://a.example.b.example/x", false), ("trailing dot", "http://a.example./x", false),
+    ("network path", "//b.example/x", false), ("case", "HTTP://A.EXAMPLE/x", true),
+    ("default port", "http://a.example:80/x", true), ("path", "/x", true), ("query", "?x", true),
+  ]
+
+  private let mock = MockLoader()
+
+  private func request() throws -> HTTPRequest {
+    var request = try HTTPRequest.sending(
+      .post, "http://a.example/",
+      headers: [
+        ("Authorization", "secret"), ("authorization", "secret"), ("Proxy-Authorization", "secret"),
+        ("Cookie", "secret"), ("cOOKIE", "secret"), ("X-Api-Key", "secret"), ("X-SESSION", "secret"),
+        ("Origin", "http://a.example"), ("Referer", "http://a.example/secret"), ("Accept", "text/plain"),
+      ], body: .data(Data("body".utf8)))
+    request[option: SensitiveHeaders.self].insert("x-session")
+    return request
+  }
+
+  @Test(
+    "what goes where: {host, port, scheme, subdomain, case, trailing dot, …} × status", arguments: targets, statuses)
+  func matrix(target: (name: String, location: String, isSameOrigin: Bool), status: Int) throws {
+    mock.redirect(status, to: target.location)
+    let request = try request()
+
+    let load = (Redirect() --> mock).load(request)
+
+    #expect(load.text == "success" && mock.requests.count == 2)
+    let sent = mock.requests[1]
+    #expect(sent.headers.map(\.name) == (target.isSameOrigin ? request.headers.map(\.name) : ["Accept"]))
+    #expect(sent.headers.contains { $0.value.contains("secret") } == target.isSameOrigin)
+    #expect(try sent.body.bytes() == Data((status < 304 ? "" : "body").utf8))
+    #expect(sent.method == (status < 304 ? .get : .post))
+  }
+
+  @Test("they stay away when a later redirect leads back to the first origin", arguments: statuses)
+  func wayBack(status: Int) throws {
+    mock.redirect(status, to: "/b", "http://b.example/", "http://a.example/c", "/d")
+
+    let load = (Redirect() --> mock).load(try request())
+
+    #expect(load.text == "success")
+    #expect(mock.requests.map { $0.headers.contains("Cookie") } == [true, true, false, false, false])
+    #expect(mock.requests.map { $0.headers.contains("X-Session") } == [true, true, false, false, false])
+  }
+
+  @Test("a body is sent again or the load fails: it is never empty in silence", arguments: [307, 308], [true, false])
+  func body(status: Int, isReplayable: Bool) throws {
+    mock.redirect(status, to: "http://b.example/")
+    var request = try request()
+    request.body = .stream(length: 4, isReplayable: isReplayable) {
+      var rest = Data("body".utf8)
+      return HTTPBodyReader { maximum in
+        defer { rest = rest.dropFirst(maximum) }
+        return rest.prefix(maximum)
+      }
+    }
+
+    let load = (Redirect() --> mock).load(request)
+
+    #expect(load.text == (isReplayable ? "success" : "bodyNotReplayable"))
+    #expect(mock.requests.count == (isReplayable ? 2 : 1))
+    #expect(try mock.requests.dropFirst().allSatisfy { try $0.body.bytes() == Data("body".utf8) })
+  }
+
+  @Test("on the wire, another port is another origin, and a body arrives whole", arguments: statuses)
+  func wire(status: Int) async throws {
+    let (server, other) = (try Loopback.server(), try Loopback.server())
+    server.on("/a", .respond(status: status, headers: [("Location", "b")], body: "moved"))
+    server.on("/b", .respond(status: status, headers: [("Location", other.url("/c"))], body: "moved"))
+    other.on("/c", .respond(body: "there"))
+    var request = try HTTPRequest(.post, server.url("/a"))
+    try request.setHeader("Authorization", "Bearer secret")
+    try request.setHeader("Cookie", "id=secret")
+    request.body = .data(Data("body".utf8), contentType: "text/plain")
+
+    let response = try await (Redirect() --> URLSessionLoader(.patient)).load(request).value
+
+    #expect(try response.body == Data("there".utf8))
+    let (first, second, third) = (
+      try #require(server.record.requests(to: "/a").first), try #require(server.record.requests(to: "/b").first),
+      try #require(other.record.requests.first)
+    )
+    #expect(second.values(for: "Authorization") == ["Bearer secret"] && second.values(for: "Cookie") == ["id=secret"])
+    #expect(third.values(for: "Authorization") == [] && third.values(for: "Cookie") == [])
+    #expect(first.text == "body" && second.text == third.text && third.text == (status < 304 ? "" : "body"))
+    #expect(third.method == (status < 304 ? "GET" : "POST"))
+    #expect(third.values(for: "Content-Type") == (status < 304 ? [] : ["text/plain"]))
+  }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Layers: Redirect, policy")
+struct RedirectPolicyTests {
+  private let mock = MockLoader()
+
+  private func api(_ decide: @escaping @Sendable (Redirect.Proposal) throws -> Redirect.Decision) -> any HTTPLoader {
+    Redirect(policy: .init(decide)) --> mock
+  }
+
+  private func request(_ method: HTTPMethod = .get) throws -> HTTPRequest {
+    try .sending(
+      method, "http://example.com/a", headers: [("Authorization", "secret"), ("X-Session", "secret"), ("Accept", "a")])
+  }
+
+  @Test("it sees the answer, the next request with its whole URL, and which redirect it is")
+  func sees() throws {
+    let log = Recorder()
+    mock.redirect(307, to: "b?c", "//other.example/")
+    let api = api { proposal in
+      log("\(proposal.number): \(proposal.response.status), \(proposal.request), \(proposal.request.headers)")
+      return .follow(proposal.request)
+    }
+
+    let load = api.load(try request())
+
+    #expect(load.text == "success")
+    #expect(
+      log.entries == [
+        "1: 307, GET http://example.com/b?…, [Authorization, X-Session, Accept]",
+        "2: 307, GET http://other.example/, [X-Session, Accept]",
+      ])
+  }
+
+  @Test("where it stops, the answer is the answer")
+  func stops() throws {
+    mock.on("/a", .redirect(to: "/b"))
+    mock.on("/b", .redirect(to: "/c"))
+
+    let load = api { $0.number == 1 ? .follow($0.request) : .stop }.load(try request())
+
+    let response = try #require(load.outcomeIfCompleted?.value)
+    #expect(response.status.code == 302 && response.request.path == "/b" && response.redirections.count == 1)
+  }
+
+  @Test("it can stop what would fail for a body that can be sent only once")
+  func stopsBeforeBody() throws {
+    mock.on("/a", .redirect(307, to: "/b"))
+    var request = try request(.post)
+    request.body = .stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
+
+    let load = api { _ in .stop }.load(request)
+
+    #expect(load.outcomeIfCompleted?.value?.status.code == 307)
+  }
+
+  @Test("what it throws is the outcome: a failure, or a cancellation")
+  func throwing() throws {
+    mock.onOthers(.redirect(to: "/b"))
+
+    let failed = api { _ in throw Oops() }.load(try request())
+    let cancelled = api { _ in throw CancellationError() }.load(try request())
+
+    #expect(failed.text == "oops" && cancelled.text == "cancelled" && mock.requests.count == 2)
+  }
+
+  @Test("it may change the request")
+  func changes() throws {
+    mock.redirect(to: "/b")
+    let api = api { proposal in
+      var request = proposal.request
+      request.target = .url(try HTTPURL("http://example.com/changed"))
+      request.method = .head
+      try request.setHeader("Accept", "b")
+      return .follow(request)
+    }
+
+    let load = api.load(try request())
+
+    #expect(load.text == "success" && mock.sent[1] == "HEAD http://example.com/changed")
+    #expect(mock.requests[1].headers["Accept"] == "b" && mock.requests[1].headers["Authorization"] == "secret")
+  }
+
+  @Test("a change to another origin does not take credentials along; a value that it sets itself is sent")
+  func otherOrigin() throws {
+    mock.onOthers(.redirect(to: "/b"))
+    var request = try request()
+    request[option: SensitiveHeaders.self].insert("x-session")
+    try request.setHeader("Cookie", "secret")
+    try request.setHeader("Referer", "http://example.com/")
+    request[option: RequestRedirects.self] = .limit(1)
+    let api = api { proposal in
+      var next = proposal.request
+      next.target = .url(try HTTPURL("http://other.example/"))
+      next[option: SensitiveHeaders.self] = SensitiveHeaders.defaultValue
+      try next.addHeader("Authorization", "its own")
+      return .follow(next)
+    }
+
+    _ = api.load(request)
+
+    #expect(mock.requests[1].url?.host == "other.example")
+    #expect(mock.requests[1].headers == (try HTTPHeaders([("Accept", "a"), ("Authorization", "its own")])))
+  }
+
+  @Test("it cannot give back by accident what the redirect to another origin took")
+  func givesBack() throws {
+    mock.onOthers(.redirect(to: "http://other.example/"))
+    var request = try request()
+    request[option: RequestRedirects.self] = .limit(1)
+    let api = api { proposal in
+      var next = proposal.response.request
+      next.target = proposal.request.target
+      return .follow(next)
+    }
+
+    _ = api.load(request)
+
+    #expect(mock.requests[1].url?.host == "other.example" && mock.requests[1].headers["Authorization"] == nil)
+  }
+
+  @Test("credentials that a layer behind has added do not go to another origin by way of the answer's request")
+  func addedBehind() throws {
+    mock.onOthers(.redirect(to: "http://other.example/"))
+    let policy = Redirect.Policy { proposal in
+      var next = proposal.response.request
+      next.target = proposal.request.target
+      return .follow(next)
+    }
+    let api =
+      Redirect(limit: 1, policy: policy)
+      --> ModifyRequest { request in
+        guard request.url?.host == "example.com" else { return request }
+        var request = request
+        try request.setHeader("Cookie", "jar")
+        return request
+      } --> mock
+
+    _ = api.load(anyRequest())
+
+    #expect(mock.requests.map { $0.headers["Cookie"] } == ["jar", nil])
+  }
+
+  @Test("what it returns is held to the rules: a URL, no http after https, a body that can be sent again")
+  func rules() throws {
+    mock.onOthers(.redirect(307, to: "/b"))
+    let secure = try HTTPRequest(.post, "https://example.com/a")
+
+    let loads: [Future<HTTPResponse>] = [
+      api { _ in .follow(try HTTPRequest("http://example.com/")) },
+      api { _ in .follow(try HTTPRequest(.get, path: "/")) },
+      api { proposal in
+        var request = proposal.request
+        request.body = .stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
+        return .follow(request)
+      },
+    ].map { $0.load(secure) }
+
+    #expect(loads.map(\.text) == ["insecureRedirect", "missingHost", "bodyNotReplayable"])
+    #expect(loads.allSatisfy { $0.outcomeIfCompleted?.error?.response?.status.code == 307 })
+    #expect(mock.requests.count == 3)
+  }
+
+  @Test("it is not asked about what is refused, nor beyond the limit")
+  func notAsked() throws {
+    let log = Recorder()
+    mock.on("/a", .redirect(to: "file:///"))
+    mock.on("/b", .redirect(to: "/b").forEver())
+    let policy = Redirect.Policy { proposal in
+      log("\(proposal.number)")
+      return .follow(proposal.request)
+    }
+    let api = Redirect(limit: 2, policy: policy) --> mock
+
+    let loads = [api.load(anyRequest("/a")), api.load(anyRequest("/b"))]
+
+    #expect(loads.map(\.text) == ["invalidRedirect", "tooManyRedirects"] && log.entries == ["1", "2"])
+  }
+
+  @Test("it may load with the same chain, and is under no lock")
+  func reentrant() throws {
+    let chain = Locked<(any HTTPLoader)?>(nil)
+    mock.on("/a", .redirect(to: "/b"))
+    mock.on("/b", .redirect(to: "/c").forEver())
+    mock.on("/c", .text("c").forEver())
+    let api = api { proposal in
+      if proposal.number == 1, proposal.request.path == "/b" { _ = chain.value?.load(anyRequest("/b")) }
+      return .follow(proposal.request)
+    }
+    chain.value = api
+
+    let load = api.load(try request())
+
+    #expect(load.text == "success" && mock.requests.count == 5)
+    chain.value = nil
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Layers: Redirect, what it refuses, and where it ends")
+struct RedirectRefusalTests {
+  private let mock = MockLoader()
+  private var api: any HTTPLoader { Redirect() --> mock }
+
+  @Test(
+    "a Location where no request can go fails the load, with the answer",
+    arguments: [
+      "file:///etc/passwd", "data:,a", "ftp://example.com/", "javascript:alert(1)", "http:b",
+      "https://user@example.com/",
+      "https://user:password@example.com/", "http:///b", "http://example.com:0/", "http://0x7f.1/", "/a b", "/%2e%2e/b",
+      "http://exa_mple..com/", "\\\\other.example\\b", "",
+    ])
+  func refused(location: String) throws {
+    mock.on(.any, .redirect(to: location))
+
+    let load = api.load(anyRequest("/a?secret"))
+
+    let error = try #require(load.outcomeIfCompleted?.error)
+    #expect(error.code == .invalidRedirect && error.response?.status.code == 302 && mock.requests.count == 1)
+    #expect(
+      error.message.hasPrefix("GET http://example.com/a?… was redirected with 302, but the Location of its answer is "))
+    #expect(!error.message.contains("password") && !error.message.contains("secret"))
+  }
+
+  @Test("two Locations that differ are refused, also joined as a platform does; two that are the same are one")
+  func severalLocations() throws {
+    mock.on("/two", .redirect(to: "/b", "/c"))
+    mock.on("/joined", .redirect(to: "/b, /c"))
+    mock.on("/same", .redirect(to: "/b", "/b"))
+    mock.on("/b", .text("there"))
+
+    let loads = ["/two", "/joined", "/same"].map { api.load(anyRequest($0)) }
+
+    #expect(loads.map(\.text) == ["invalidRedirect", "invalidRedirect", "success"])
+    #expect(
+      loads[0].outcomeIfCompleted?.error?.message.hasSuffix("its answer has 2 Location fields, which differ.") == true)
+  }
+
+  @Test("https never becomes http; http may become https")
+  func downgrade() throws {
+    mock.on(.any, .redirect(to: "http://example.com/b?secret"))
+    let down = api.load(try HTTPRequest("https://example.com/a?secret"))
+    mock.redirect(to: "https://example.com/b")
+    let up = api.load(anyRequest())
+
+    let error = try #require(down.outcomeIfCompleted?.error)
+    #expect(error.code == .insecureRedirect && error.response?.status.code == 302)
+    #expect(
+      error.message
+        == "GET https://example.com/a?… was redirected with 302 from https to http://example.com/b?…, where anybody could "
+        + "read and change it.")
+    #expect(up.text == "success" && mock.requests.count == 3)
+  }
+
+  @Test("where the limit is reached, the load fails with the last answer and the way to it; a circle is no exception")
+  func limit() throws {
+    mock.onOthers(.redirect(301, to: "/a?secret"))
+
+    let load = (Redirect(limit: 3) --> mock).load(anyRequest("/a?secret"))
+
+    let error = try #require(load.outcomeIfCompleted?.error)
+    #expect(error.code == .tooManyRedirects && mock.requests.count == 4)
+    #expect(error.response?.status.code == 301 && error.response?.redirections.count == 3)
+    #expect(
+      error.message
+        == "GET http://example.com/a?… was redirected with 301 after 3 redirects, which is the limit. Look at "
+        + "`response?.redirections` for a circle, or set another limit.")
+  }
+
+  @Test(
+    "ten redirects are followed if nothing else is said, and none with a limit of zero or less",
+    arguments: [nil, 0, -7, .min])
+  func limits(limit: Int?) {
+    mock.onOthers(.redirect(to: "/a"))
+
+    let load = (limit.map { Redirect(limit: $0) } ?? Redirect()).load(anyRequest(), next: mock)
+
+    #expect(load.text == "tooManyRedirects" && mock.requests.count == (limit == nil ? 11 : 1))
+  }
+
+  @Test("a request sets its own limit, or turns it off")
+  func options() {
+    mock.onOthers(.redirect(to: "/a"))
+    var (limited, off, last) = (anyRequest(), anyRequest(), anyRequest())
+    limited[option: RequestRedirects.self] = .limit(2)
+    off[option: RequestRedirects.self] = .off
+    last[option: RequestRedirects.self] = .limit(.max)
+
+    #expect(api.load(limited).text == "tooManyRedirects" && mock.requests.count == 3)
+    #expect(api.load(off).outcomeIfCompleted?.value?.status.code == 302 && mock.requests.count == 4)
+    mock.answer()
+    #expect(api.load(last).text == "success")
+  }
+}

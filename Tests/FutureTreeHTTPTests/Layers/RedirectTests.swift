@@ -1,0 +1,229 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Layers: Redirect")
+struct RedirectTests {
+  private let mock = MockLoader()
+  private var api: any HTTPLoader { Redirect() --> mock }
+
+  private static let statuses = [301, 302, 303, 307, 308]
+
+  @Test("an answer that leads elsewhere is followed, and the last answer says where it came from", arguments: statuses)
+  func follows(status: Int) throws {
+    mock.redirect(status, to: "/b", "https://other.example/c?d#e")
+
+    let load = api.load(anyRequest("/a?x=1"))
+
+    let response = try #require(load.outcomeIfCompleted?.value)
+    #expect(
+      mock.sent == ["GET http://example.com/a?x=1", "GET http://example.com/b", "GET https://other.example/c?d"])
+    #expect(response.request.url?.absoluteString == "https://other.example/c?d")
+    #expect(try response.body == Data("there".utf8))
+    #expect(
+      response.redirections.map(\.description) == [
+        "\(status) for GET http://example.com/a?…", "\(status) for GET http://example.com/b",
+      ])
+  }
+
+  @Test(
+    "every other status is the answer, with a Location or without", arguments: [200, 201, 300, 304, 305, 306, 309, 404])
+  func others(status: Int) throws {
+    mock.on(.any, .redirect(status, to: "/b"))
+
+    let load = api.load(anyRequest())
+
+    #expect(load.outcomeIfCompleted?.value?.status.code == status)
+    #expect(load.outcomeIfCompleted?.value?.redirections == [] && mock.requests.count == 1)
+  }
+
+  @Test("an answer without a Location is the answer", arguments: statuses)
+  func noLocation(status: Int) {
+    mock.on(.any, .redirect(status))
+
+    let load = api.load(anyRequest())
+
+    #expect(load.outcomeIfCompleted?.value?.status.code == status && mock.requests.count == 1)
+  }
+
+  /// RFC 9110, section 15.4: status, method, and the method that follows; nil stands for the same with its body.
+  @Test(
+    "after a 303, and after a POST that gets 301 or 302, it goes on with GET and without the body",
+    arguments: [
+      (301, "POST", "GET"), (302, "POST", "GET"), (302, "post", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"),
+      (303, "DELETE", "GET"), (303, "PURGE", "GET"), (303, "HEAD", "HEAD"), (303, "GET", "GET"),
+      (301, "PUT", nil), (302, "PUT", nil), (301, "PATCH", nil), (302, "DELETE", nil), (302, "HEAD", nil),
+      (307, "POST", nil), (308, "POST", nil), (307, "PUT", nil), (308, "PATCH", nil),
+    ] as [(Int, String, String?)])
+  func methods(status: Int, method: String, following: String?) throws {
+    mock.redirect(status, to: "/b")
+    let describing = [
+      "Content-Encoding", "Content-Language", "Content-Location", "Content-MD5", "Digest", "Repr-Digest",
+    ]
+    let request = try HTTPRequest.sending(
+      HTTPMethod(method), "http://example.com/a", headers: (describing + ["Accept"]).map { ($0, "x") },
+      body: .data(Data("body".utf8), contentType: "text/plain"))
+
+    let load = api.load(request)
+
+    #expect(load.text == "success")
+    #expect(mock.requests[1].method.name == following ?? method)
+    #expect(mock.requests[1].body.isEmpty == (following != nil))
+    #expect(try mock.requests[1].body.bytes() == Data((following == nil ? "body" : "").utf8))
+    #expect(mock.requests[1].headers.map(\.name) == (following == nil ? describing : []) + ["Accept"])
+  }
+
+  @Test(
+    "a body that can be sent only once is not sent again, and not left out: the load fails",
+    arguments: [301, 302, 307, 308])
+  func notReplayable(status: Int) throws {
+    mock.on(.any, .redirect(status, to: "/b?secret"))
+    let body = HTTPBody.stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
+
+    let load = api.load(try .sending(.put, "http://example.com/a?secret", body: body))
+
+    let error = try #require(load.outcomeIfCompleted?.error)
+    #expect(error.code == .bodyNotReplayable && error.response?.status.code == status && mock.requests.count == 1)
+    #expect(
+      error.message
+        == "PUT http://example.com/a?… was redirected with \(status) to http://example.com/b?… with the same body, "
+        + "which can be sent only once. Use a body that can be replayed.")
+  }
+
+  @Test("a body that can be sent only once does not matter where none is sent")
+  func notReplayableGoes() throws {
+    mock.redirect(303, to: "/b")
+    let body = HTTPBody.stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
+
+    let load = api.load(try .sending(.post, "http://example.com/a", body: body))
+
+    #expect(load.text == "success" && mock.sent[1] == "GET http://example.com/b")
+  }
+
+  @Test("a stream that can be replayed is opened anew for each request")
+  func replayed() throws {
+    mock.redirect(307, to: "/b", "/c")
+    let data = Data("stream".utf8)
+    let body = HTTPBody.stream {
+      var rest = data
+      return HTTPBodyReader { maximum in
+        defer { rest = rest.dropFirst(maximum) }
+        return rest.prefix(maximum)
+      }
+    }
+
+    let load = api.load(try .sending(.post, "http://example.com/a", body: body))
+
+    #expect(load.text == "success")
+    #expect(try mock.requests.map { try $0.body.bytes() } == [data, data, data])
+  }
+
+  @Test(
+    "a Location is resolved against the URL of its request",
+    arguments: [
+      ("b", "http://example.com/x/b"), ("./b", "http://example.com/x/b"), ("../b", "http://example.com/b"),
+      ("/b", "http://example.com/b"), ("?q", "http://example.com/x/y?q"), ("#f", "http://example.com/x/y?z"),
+      ("//other.example/b", "http://other.example/b"), ("HTTPS://OTHER.example:443/B", "https://other.example:443/B"),
+      ("/a%20b?c%2Fd", "http://example.com/a%20b?c%2Fd"),
+    ])
+  func resolves(location: String, url: String) throws {
+    mock.redirect(to: location)
+
+    let load = api.load(anyRequest("/x/y?z"))
+
+    #expect(load.text == "success" && mock.sent[1] == "GET \(url)")
+  }
+
+  @Test("options travel along, and a failure on the way is the failure")
+  func travels() {
+    mock.on("/a", .redirect(to: "/b"))
+    mock.on("/b", .fail(Oops()))
+    var request = anyRequest("/a")
+    request[option: RequestAttempt.self] = 7
+
+    let load = api.load(request)
+
+    #expect(load.text == "oops" && mock.requests.map { $0[option: RequestAttempt.self] } == [7, 7])
+  }
+
+  @Test("a request that was answered before and is loaded again begins its way anew")
+  func again() throws {
+    mock.redirect(to: "/b")
+    let first = try #require(api.load(anyRequest("/a")).outcomeIfCompleted?.value)
+    mock.answer()
+
+    let second = try #require(api.load(first.request).outcomeIfCompleted?.value)
+
+    #expect(first.redirections.count == 1 && second.redirections.isEmpty)
+  }
+
+  @Test("a request whose host a layer behind fills in is resolved against what was sent")
+  func path() throws {
+    mock.redirect(to: "../c", "/d")
+    let environment = try ServerEnvironment(host: "example.com", pathPrefix: "/v1/x")
+    let api = Redirect() --> ApplyEnvironment(environment) --> mock
+
+    let load = api.load(try HTTPRequest(.get, path: "a"))
+
+    #expect(load.text == "success")
+    #expect(
+      mock.sent == ["GET https://example.com/v1/x/a", "GET https://example.com/v1/c", "GET https://example.com/d"])
+    #expect(load.outcomeIfCompleted?.value?.redirections.map(\.url.path) == ["/v1/x/a", "/v1/c"])
+  }
+
+  @Test("a request without a host, which no layer fills in, cannot be followed")
+  func noHost() throws {
+    mock.on(.any, .redirect(to: "/b"))
+
+    let load = api.load(try HTTPRequest(.get, path: "a"))
+
+    #expect(load.text == "missingHost" && load.outcomeIfCompleted?.error?.response != nil)
+  }
+
+  @Test("a reset goes to what comes behind it, and nothing is kept")
+  func reset() {
+    let end = HeldResets()
+    end.mock.redirect(to: "/b")
+    let api = Redirect() --> end
+    let load = api.load(anyRequest())
+
+    let reset = api.reset()
+    end.endReset()
+
+    #expect(load.text == "success" && reset.text == "success" && end.resetCount == 1)
+  }
+
+  @Test("H7: one request value loaded twice follows its two ways")
+  func twice() {
+    let held = [mock.hold(), mock.hold()]
+    let loads = [api.load(anyRequest("/a")), api.load(anyRequest("/a"))]
+    mock.on("/b", .text("b"))
+    mock.on("/c", .text("c"))
+
+    held[1].redirect(to: "/c")
+    held[0].redirect(to: "/b")
+
+    let responses = loads.map { $0.outcomeIfCompleted?.value }
+    #expect(responses.map { $0?.request.path } == ["/b", "/c"])
+    #expect(responses.map { $0?.redirections.count } == [1, 1])
+  }
+
+  @Test("H11: what it shows has no query")
+  func redaction() throws {
+    mock.redirect(to: "/b?sentinel")
+    let shown = Locked("")
+    let policy = Redirect.Policy { proposal in
+      shown.withLock { _ = dump(proposal, to: &$0) }
+      return .follow(proposal.request)
+    }
+    var request = anyRequest("/a?sentinel")
+    try request.setHeader("Authorization", "sentinel")
+
+    let response = try #require((Redirect(policy: policy) --> mock).load(request).outcomeIfCompleted?.value)
+
+    shown.withLock { _ = dump(response.redirections, to: &$0) }
+    #expect(shown.value.contains("example.com") && !shown.value.contains("sentinel"))
+  }
+}
