@@ -14,7 +14,11 @@ let package = Package(
   targets: [
     .target(name: "FuzzerDriver"),
     .executableTarget(
-      name: "Fuzz", dependencies: ["FuzzerDriver", .product(name: "FutureTreeHTTP", package: "FutureTree")]),
+      name: "Fuzz",
+      dependencies: [
+        "FuzzerDriver", .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreeHTTP", package: "FutureTree"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -5,7 +5,7 @@ import FuzzerDriver
 @main enum Fuzz {
   static func main() {
     guard CommandLine.argc > 1, let target = CommandLine.unsafeArgv[1].map({ String(cString: $0) }) else {
-      fail("Say which target: fields, urls or multipart.")
+      fail("Say which target: fields, urls, locations or multipart.")
     }
     // libFuzzer must not see the name of the target.
     CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
@@ -14,6 +14,7 @@ import FuzzerDriver
     switch target {
     case "fields": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzFields) })
     case "urls": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzURLs) })
+    case "locations": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzLocations) })
     case "multipart": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzMultipart) })
     default: fail("There is no target \(target).")
     }

@@ -16,7 +16,7 @@ func fuzzURLs(_ bytes: [UInt8]) throws {
   try checkBuilding(base, segments: input.texts(), names: input.texts(), values: input.texts())
 }
 
-private func checkMeaning(of url: HTTPURL) {
+func checkMeaning(of url: HTTPURL) {
   let text = url.absoluteString
   check((try? HTTPURL(text)) == url, "It is another URL when it is read again: \(text)")
   check(text.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "It has bytes that no request line has.")
