@@ -51,7 +51,8 @@ public struct ServerEnvironment: Sendable {
   /// prefix. Header fields and query items are added whose names the request does not have, behind those it has.
   ///
   /// A request with a URL of another origin is returned as it is: headers and query items of an environment may be
-  /// credentials, and those never cross an origin.
+  /// credentials, and those never cross an origin. So the names of the fields that are added are put into
+  /// `SensitiveHeaders`, and no redirect takes them elsewhere.
   ///
   /// - Throws: `HTTPError` if the result would be no valid request; what is in the types today always makes one.
   /// - Complexity: O(n) in the size of the request's head.
@@ -68,7 +69,9 @@ public struct ServerEnvironment: Sendable {
     let present = URLText.names(in: url.query)
     let missing = query.filter { !present.contains(Array($0.0.utf8)) }
     request.target = .url(url.appending(query: missing))
+    let added = headers.filter { !request.headers.contains($0.name) }
     request.addMissing(headers)
+    for field in added { request[option: SensitiveHeaders.self].insert(field.name) }
     return request
   }
 

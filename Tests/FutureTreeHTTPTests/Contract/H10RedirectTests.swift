@@ -78,6 +78,26 @@ struct H10RedirectTests {
     #expect(try mock.requests.dropFirst().allSatisfy { try $0.body.bytes() == Data("body".utf8) })
   }
 
+  @Test("what an environment has added stays with its server, wherever the environment stands; the request's own goes")
+  func environment() throws {
+    let server = try ServerEnvironment(
+      host: "a.example", headers: [("X-Key", "secret"), ("Accept", "theirs")], query: [("key", "secret")])
+    let chains: [any HTTPLoader] = [
+      ApplyEnvironment(server) --> Redirect() --> mock, Redirect() --> ApplyEnvironment(server) --> mock,
+    ]
+
+    for api in chains {
+      mock.redirect(to: "/b", "https://b.example/")
+      var request = try HTTPRequest(.get, path: "/a")
+      try request.setHeader("Accept", "own")
+      #expect(api.load(request).text == "success")
+    }
+
+    #expect(mock.requests.map { $0.headers["X-Key"] } == ["secret", "secret", nil, "secret", "secret", nil])
+    #expect(mock.requests.allSatisfy { $0.headers["Accept"] == "own" })
+    #expect(mock.requests.map { $0.query == nil } == [false, true, true, false, false, true])
+  }
+
   @Test("on the wire, another port is another origin, and a body arrives whole", arguments: statuses)
   func wire(status: Int) async throws {
     let (server, other) = (try Loopback.server(), try Loopback.server())
