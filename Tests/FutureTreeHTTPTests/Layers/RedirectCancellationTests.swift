@@ -160,6 +160,37 @@ struct RedirectCancellationTests {
     #expect(load.text == "cancelled" && pause.count == 0 && mock.requests.count == 1)
   }
 
+  @Test("a request to cancel that races the answer ends the load once, and leaves nothing under way")
+  func race() {
+    for _ in 0..<500 {
+      let mock = MockLoader()
+      let held = [mock.hold(), mock.hold(whenCancelled: .complete)]
+      let load = (Redirect() --> mock).load(anyRequest())
+
+      DispatchQueue.concurrentPerform(iterations: 2) { side in
+        if side == 0 { held[0].redirect(to: "/b") } else { load.cancel() }
+      }
+
+      #expect(load.text == "cancelled" && mock.pendingCount == 0)
+    }
+  }
+
+  @Test("a task that is cancelled on the way stops it, and has the progress of all of it")
+  func task() {
+    let held = [mock.hold(), mock.hold()]
+    let task = api.task(for: anyRequest())
+    let received = { HTTPProgress(received: .init(completed: $0)) }
+
+    task.start()
+    held[0].request?[option: ProgressHandler.self]?(received(7))
+    held[0].redirect(to: "/b")
+    held[1].request?[option: ProgressHandler.self]?(received(3))
+    task.cancel()
+    held[1].redirect(to: "/c")
+
+    #expect(task.future.text == "cancelled" && task.progress == received(7) && mock.requests.count == 2)
+  }
+
   @Test("dropping the future cancels nothing, and the way goes to its end")
   func dropped() {
     let held = mock.hold()
