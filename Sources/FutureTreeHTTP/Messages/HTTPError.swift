@@ -92,6 +92,8 @@ extension HTTPError.Code {
   public static let resetInProgress = HTTPError.Code("resetInProgress")
   /// The deadline that travels with the request passed, or cannot be met.
   public static let deadlineExceeded = HTTPError.Code("deadlineExceeded")
+  /// As many requests wait for a place as may.
+  public static let queueFull = HTTPError.Code("queueFull")
   /// The body of a response is in a file, and not in memory.
   public static let bodyInFile = HTTPError.Code("bodyInFile")
 }

@@ -1,0 +1,48 @@
+import FutureTree
+
+/// A request that has come to a throttle, until it is with the next loader.
+final class ThrottleWaiter: Sendable {
+  private enum Watch {
+    case none
+    case timer(FutureTimer)
+    /// It waits no more.
+    case isOver
+  }
+
+  let request: HTTPRequest
+  let next: any HTTPLoader
+  let promise = Promise<HTTPResponse>()
+  private let watch = Locked(Watch.none)
+
+  init(_ request: HTTPRequest, before next: any HTTPLoader) {
+    self.request = request
+    self.next = next
+  }
+
+  /// nil for a request that has only a path.
+  var host: String? { request.url?.host }
+
+  var deadline: HTTPDeadline? { request[option: RequestDeadline.self] }
+
+  /// Calls `expire` when the deadline of the request passes, unless it has gone by then.
+  func watchDeadline(_ expire: @escaping @Sendable () -> Void) {
+    guard let deadline else { return }
+    if case .isOver = watch.value { return }
+    let timer = deadline.clock.schedule(after: deadline.remaining, expire)
+    let isOver = watch.withLock { watch in
+      if case .isOver = watch { return true }
+      watch = .timer(timer)
+      return false
+    }
+    if isOver { timer.cancel() }
+  }
+
+  /// It waits no more.
+  func hasGone() {
+    let watch = self.watch.withLock { watch in
+      defer { watch = .isOver }
+      return watch
+    }
+    if case .timer(let timer) = watch { timer.cancel() }
+  }
+}

@@ -1,0 +1,207 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Throttle: who is next, as a value") struct ThrottleQueueTests {
+  private typealias Queue = ThrottleQueue<String>
+
+  private func popAll(_ queue: inout Queue) -> [String] {
+    var names: [String] = []
+    while let ticket = queue.first(), let name = queue.remove(ticket) { names.append(name) }
+    return names
+  }
+
+  @Test("the higher priority goes first, and among equals the one that came first")
+  func order() {
+    var queue = Queue(perHost: nil, ageing: nil)
+    for (name, level) in [("a", 2), ("b", 4), ("c", 0), ("d", 2), ("e", 4)] {
+      _ = queue.append(name, host: nil, level: level, at: .seconds(queue.count))
+    }
+
+    #expect(popAll(&queue) == ["b", "e", "a", "d", "c"])
+    #expect(queue.count == 0 && queue.laneCount == 0)
+  }
+
+  @Test(
+    "who has waited for longer by the ageing counts as one priority higher",
+    arguments: [(9, ["high", "low"]), (10, ["low", "high"]), (11, ["low", "high"])])
+  func ageing(wait: Int, order: [String]) {
+    var queue = Queue(perHost: nil, ageing: .seconds(10))
+
+    _ = queue.append("low", host: nil, level: 2, at: .zero)
+    _ = queue.append("high", host: nil, level: 3, at: .seconds(wait))
+
+    #expect(popAll(&queue) == order)
+  }
+
+  @Test("a full host holds up no other, and is next again when something of it has ended")
+  func hosts() {
+    var queue = Queue(perHost: 1, ageing: nil)
+    for name in ["a1", "a2", "b1"] { _ = queue.append(name, host: String(name.first!), level: 2, at: .zero) }
+    queue.began("a")
+
+    #expect(popAll(&queue) == ["b1"])
+    queue.ended("a")
+
+    #expect(popAll(&queue) == ["a1", "a2"])
+    #expect(queue.laneCount == 0)
+  }
+
+  @Test("what leaves makes way, wherever it stands, and leaves once")
+  func leaving() {
+    var queue = Queue(perHost: nil, ageing: .seconds(1))
+    let tickets = (0..<5).map { queue.append("\($0)", host: nil, level: 2, at: .zero) }
+
+    let left = [0, 2, 4, 2].map { queue.remove(tickets[$0]) }
+
+    #expect(left == ["0", "2", "4", nil])
+    #expect(popAll(&queue) == ["1", "3"])
+  }
+
+  @Test("hosts where nobody waits any more are forgotten, though nobody asks who is next")
+  func nothingGrows() {
+    var queue = Queue(perHost: 1, ageing: nil)
+    _ = queue.append("stays", host: "stays", level: 2, at: .zero)
+
+    for number in 0..<10_000 { _ = queue.remove(queue.append("x", host: "host \(number)", level: 2, at: .zero)) }
+
+    #expect(queue.count == 1 && queue.laneCount <= 2)
+  }
+
+  @Test("a clock that goes back changes no order of those that came in a row")
+  func backwards() {
+    var queue = Queue(perHost: nil, ageing: .seconds(1))
+
+    for (name, time) in [("a", 5), ("b", 3), ("c", 4)] {
+      _ = queue.append(name, host: nil, level: 2, at: .seconds(time))
+    }
+
+    #expect(popAll(&queue) == ["a", "b", "c"])
+  }
+
+  // MARK: Against a model
+
+  private struct Model {
+    struct Waiting { let ticket: UInt64, host: String, level: Int, arrival: Duration }
+    var waiting: [Waiting] = []
+    var running: [String: Int] = [:]
+
+    func first(perHost: Int, ageing: Duration) -> UInt64? {
+      waiting.filter { running[$0.host, default: 0] < perHost }.min {
+        ($0.arrival - ageing * $0.level, $0.ticket) < ($1.arrival - ageing * $1.level, $1.ticket)
+      }?.ticket
+    }
+  }
+
+  @Test("it says what a plain search says, whatever comes, leaves, begins and ends", arguments: 0..<40 as Range<UInt64>)
+  func model(seed: UInt64) {
+    var random = RandomSource.seeded(seed)
+    let (perHost, ageing) = (Int.random(in: 1...3, using: &random), Duration.seconds(3))
+    var (queue, model, now) = (Queue(perHost: perHost, ageing: ageing), Model(), Duration.zero)
+    for _ in 0..<400 {
+      let host = "host \(Int.random(in: 0..<6, using: &random))"
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0, 1:
+        now += .milliseconds(Int.random(in: 0...2000, using: &random))
+        let level = Int.random(in: 0..<RequestPriority.levelCount, using: &random)
+        let ticket = queue.append(host, host: host, level: level, at: now)
+        model.waiting.append(.init(ticket: ticket, host: host, level: level, arrival: now))
+      case 2:
+        guard let gone = model.waiting.randomElement(using: &random) else { continue }
+        model.waiting.removeAll { $0.ticket == gone.ticket }
+        #expect(queue.remove(gone.ticket) == gone.host)
+      case 3:
+        guard let ticket = queue.first(), let host = queue.remove(ticket) else { continue }
+        model.waiting.removeAll { $0.ticket == ticket }
+        queue.began(host)
+        model.running[host, default: 0] += 1
+      case 4 where model.running[host, default: 0] > 0:
+        queue.ended(host)
+        model.running[host, default: 0] -= 1
+      default:  // One that passes by the queue.
+        guard model.running[host, default: 0] < perHost + 1 else { continue }
+        queue.began(host)
+        model.running[host, default: 0] += 1
+      }
+      #expect(queue.first() == model.first(perHost: perHost, ageing: ageing))
+      #expect(queue.count == model.waiting.count)
+    }
+    for (host, count) in model.running { for _ in 0..<count { queue.ended(host) } }
+    _ = queue.removeAll()
+    #expect(queue.count == 0 && queue.first() == nil && queue.laneCount == 0)
+  }
+}
+
+@Suite("Throttle: the bucket of a rate, as a value") struct TokenBucketTests {
+  /// The seconds at which tokens were taken, by who takes each at the first moment.
+  private func times(_ rate: Throttle.Rate, count: Int) -> [Double] {
+    var (bucket, now) = (TokenBucket(rate), Duration.zero)
+    return (0..<count).map { _ in
+      bucket.refill(at: now)
+      now += bucket.wait
+      bucket.refill(at: now)
+      #expect(bucket.hasToken && bucket.wait == .zero)
+      bucket.take()
+      return now / .seconds(1)
+    }
+  }
+
+  @Test("a burst at once, and then one after each share of the time")
+  func burst() {
+    #expect(times(Throttle.Rate(2, per: .seconds(1)), count: 6) == [0, 0, 0.5, 1, 1.5, 2])
+    #expect(times(Throttle.Rate(2, per: .seconds(1), burst: 1), count: 4) == [0, 0.5, 1, 1.5])
+    #expect(times(Throttle.Rate(1, per: .seconds(60), burst: 3), count: 5) == [0, 0, 0, 60, 120])
+  }
+
+  @Test("thirds of a second do not drift: after 1,000,000 looks there are as many as there should be")
+  func exact() {
+    var bucket = TokenBucket(Throttle.Rate(3, per: .seconds(1), burst: 2))
+    var (taken, now) = (0, Duration.zero)
+    for _ in 0...1_000_000 {
+      bucket.refill(at: now)
+      if bucket.hasToken {
+        bucket.take()
+        taken += 1
+      }
+      now += .milliseconds(1)
+    }
+
+    #expect(taken == 2 + 1000 * 3)
+  }
+
+  @Test("what is put back is there again, never beyond the burst, and a debt has an end")
+  func bounds() {
+    var bucket = TokenBucket(Throttle.Rate(1, per: .seconds(1), burst: 2))
+    bucket.putBack()
+    bucket.take()
+    bucket.take()
+    #expect(!bucket.hasToken)
+    bucket.putBack()
+    #expect(bucket.hasToken)
+
+    for _ in 0..<100 { bucket.take() }
+
+    #expect(bucket.wait == .seconds(3))
+    bucket.fill()
+    #expect(bucket.hasToken)
+  }
+
+  @Test(
+    "absurd rates are the nearest that can be counted, and overflow nothing",
+    arguments: [
+      Throttle.Rate(0, per: .zero), Throttle.Rate(-5, per: .seconds(-1), burst: -1),
+      Throttle.Rate(.max, per: .seconds(Int64.max), burst: .max), Throttle.Rate(.max, per: .zero, burst: .max),
+      Throttle.Rate(1, per: .seconds(Int64.max), burst: .max),
+    ])
+  func absurd(rate: Throttle.Rate) {
+    var bucket = TokenBucket(rate)
+    for now in [Duration.zero, .seconds(1), .seconds(-1), .seconds(Int64.max)] {
+      bucket.refill(at: now)
+      for _ in 0..<3 { bucket.take() }
+    }
+
+    #expect(bucket.wait >= .zero && rate.count >= 1 && rate.burst >= 1 && rate.duration > .zero)
+  }
+}

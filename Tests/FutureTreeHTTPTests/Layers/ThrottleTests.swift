@@ -1,0 +1,277 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Layers: Throttle")
+struct ThrottleTests {
+  private let clock = ManualClock()
+  private let mock = MockLoader()
+
+  /// Every load is held; `held` are those that came to the end of the chain.
+  private func holding() -> MockStub { mock.on(.any, .hold().forEver()) }
+
+  private var paths: [String] { mock.requests.map(\.path) }
+
+  private func request(
+    _ path: String, _ priority: RequestPriority = .normal, host: String = "example.com"
+  ) throws -> HTTPRequest {
+    var request = try HTTPRequest("http://\(host)\(path)")
+    request[option: RequestPriority.self] = priority
+    return request
+  }
+
+  private func expectNothingLeft(_ throttle: Throttle) {
+    #expect(throttle.isIdle && clock.timerCount == 0 && mock.pendingCount == 0)
+  }
+
+  // MARK: Places
+
+  @Test("no more than the limit are under way, and the next goes on when one has ended")
+  func limit() throws {
+    let throttle = Throttle(2, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let loads = try ["/a", "/b", "/c", "/d"].map { api.load(try request($0)) }
+
+    #expect(paths == ["/a", "/b"] && throttle.runningCount == 2 && throttle.waitingCount == 2)
+    stub.held[1].answer()
+    #expect(paths == ["/a", "/b", "/c"] && loads.map(\.text) == ["pending", "success", "pending", "pending"])
+    stub.held[0].complete(.failure(Oops()))
+    stub.held[2].answer()
+    stub.held[3].answer()
+
+    #expect(loads.map(\.text) == ["oops", "success", "success", "success"])
+    expectNothingLeft(throttle)
+  }
+
+  @Test("Throttle(4) is enough to say")
+  func short() {
+    mock.answer()
+
+    #expect((Throttle(4) --> mock).load(anyRequest()).text == "success")
+  }
+
+  @Test("a full host holds up no other, and requests without a host are of one")
+  func perHost() throws {
+    let throttle = Throttle(4, perHost: 1, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let requests = try [
+      request("/a1", host: "a"), request("/a2", host: "a"), request("/b1", host: "b"),
+      HTTPRequest(.get, path: "/none1"), HTTPRequest(.get, path: "/none2"),
+    ]
+    let loads = requests.map { api.load($0) }
+
+    #expect(paths == ["/a1", "/b1", "/none1"])
+    stub.held[2].answer()
+    #expect(paths.last == "/none2")
+    stub.held[0].answer()
+    #expect(paths.last == "/a2")
+    for answer in stub.held { answer.answer() }
+
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft(throttle)
+  }
+
+  @Test("a higher priority goes first, and among equals the one that came first")
+  func priorities() throws {
+    let throttle = Throttle(1, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let order: [(String, RequestPriority)] = [
+      ("/0", .lowest), ("/normal1", .normal), ("/lowest", .lowest), ("/high", .high), ("/normal2", .normal),
+      ("/highest", .highest), ("/low", .low),
+    ]
+    let loads = try order.map { api.load(try request($0.0, $0.1)) }
+
+    for number in 0..<loads.count { stub.held[number].answer() }
+
+    #expect(paths == ["/0", "/highest", "/high", "/normal1", "/normal2", "/low", "/lowest"])
+    expectNothingLeft(throttle)
+  }
+
+  @Test("who has waited long goes before what is more important and has come just now")
+  func ageing() throws {
+    let throttle = Throttle(1, ageing: .seconds(10), clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    var loads = [api.load(try request("/first"))]
+    loads.append(api.load(try request("/patient", .lowest)))
+    for number in 0..<5 {
+      clock.advance(by: .seconds(9))
+      loads.append(api.load(try request("/high\(number)", .high)))
+    }
+
+    for number in 0..<loads.count { stub.held[number].answer() }
+
+    // It came 30 seconds' worth of priority behind, and `/high3` 36 seconds later.
+    #expect(paths == ["/first", "/high0", "/high1", "/high2", "/patient", "/high3", "/high4"])
+    expectNothingLeft(throttle)
+  }
+
+  @Test("with an ageing of nil waiting makes up for nothing, and with one of zero or less for all")
+  func noAgeing() throws {
+    let stub = holding()
+    for (ageing, expected) in [(nil, "/high"), (.zero, "/low"), (.seconds(-1), "/low")] as [(Duration?, String)] {
+      let throttle = Throttle(0, ageing: ageing, clock: clock)
+      let api = throttle --> mock
+      let low = api.load(try request("/low", .lowest))
+      clock.advance(by: .seconds(1_000_000))
+      let high = api.load(try request("/high", .highest))
+
+      throttle.limit = 1
+
+      #expect(paths.last == expected)
+      stub.held.last?.answer()
+      stub.held.last?.answer()
+      #expect([low, high].map(\.text) == ["success", "success"])
+      expectNothingLeft(throttle)
+    }
+  }
+
+  @Test("one that passes by the queue is counted and does not wait, not even for a pause")
+  func passing() throws {
+    let throttle = Throttle(1, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let loads = try ["/a", "/b"].map { api.load(try request($0)) }
+    throttle.pause()
+    var urgent = try request("/urgent")
+    urgent[option: PassesThrottle.self] = true
+
+    let load = api.load(urgent)
+
+    #expect(paths == ["/a", "/urgent"] && throttle.runningCount == 2)
+    throttle.resume()
+    stub.held[0].answer()
+    #expect(paths.count == 2 && throttle.runningCount == 1)
+    stub.held[1].answer()
+    #expect(paths.last == "/b" && load.text == "success")
+    stub.held[2].answer()
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft(throttle)
+  }
+
+  // MARK: Changing it
+
+  @Test("a pause holds all back and stops nothing; after it, all that may goes on")
+  func pause() throws {
+    let throttle = Throttle(2, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let first = api.load(try request("/a"))
+    throttle.pause()
+    throttle.pause()
+    let loads = try ["/b", "/c"].map { api.load(try request($0)) }
+
+    #expect(throttle.isPaused && paths == ["/a"] && throttle.waitingCount == 2)
+    stub.held[0].answer()
+    #expect(first.text == "success" && paths == ["/a"])
+    throttle.resume()
+
+    #expect(paths == ["/a", "/b", "/c"])
+    for answer in stub.held { answer.answer() }
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft(throttle)
+  }
+
+  @Test("the limit can change while it runs: 0 and less hold all back, less lets end what runs, more lets begin")
+  func changing() throws {
+    let throttle = Throttle(-3, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let loads = try (0..<5).map { api.load(try request("/\($0)")) }
+
+    #expect(throttle.limit == 0 && paths.isEmpty)
+    throttle.limit = 3
+    #expect(throttle.runningCount == 3)
+    throttle.limit = 1
+    stub.held[0].answer()
+    stub.held[1].answer()
+    #expect(throttle.runningCount == 1 && paths.count == 3)
+    stub.held[2].answer()
+    #expect(paths.count == 4)
+    throttle.limit = .max
+    for answer in stub.held { answer.answer() }
+
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft(throttle)
+  }
+
+  @Test("a full queue is an error with a name, and who can begin does not need the queue", arguments: [0, 2, -1])
+  func queueFull(queueLimit: Int) throws {
+    let throttle = Throttle(1, perHost: 1, queueLimit: queueLimit, clock: clock)
+    let (api, stub) = (throttle --> mock, holding())
+    let loads = try (0..<(1 + max(0, queueLimit))).map { api.load(try request("/\($0)")) }
+
+    let refused = api.load(try request("/refused?token=secret"))
+
+    #expect(refused.text == "queueFull" && throttle.waitingCount == max(0, queueLimit))
+    if case .failure(let error) = refused.outcomeIfCompleted { #expect(!"\(error)".contains("secret")) }
+    loads.last?.cancel()
+    stub.held[0].complete(.cancelled)
+    for number in 1..<max(1, queueLimit) { stub.held[number].answer() }
+    #expect(loads.allSatisfy { $0.isCompleted })
+    expectNothingLeft(throttle)
+  }
+
+  // MARK: Ends
+
+  @Test("loads that end at once take no stack: 1,000 that wait, and 1,000 in a row, through one place")
+  func synchronous() {
+    for _ in 0..<2_000 { mock.answer() }
+    let throttle = Throttle(1, queueLimit: .max, clock: clock)
+    let api = throttle --> mock
+    let ended = Locked(0)
+
+    onThread(stackSize: 128 * 1024) {
+      throttle.pause()
+      let waiting = (0..<1_000).map { api.load(anyRequest("/\($0)")) }
+      throttle.resume()
+      ended.value = waiting.count { $0.text == "success" }
+      let inARow = (0..<1_000).map { api.load(anyRequest("/\($0)")) }
+      let count = inARow.count { $0.text == "success" }
+      ended.withLock { $0 += count }
+    }
+
+    #expect(ended.value == 2_000 && paths == (0..<2).flatMap { _ in (0..<1_000).map { "/\($0)" } })
+    expectNothingLeft(throttle)
+  }
+
+  @Test("who loads again through the same throttle when a load has ended takes no stack either")
+  func reentrant() {
+    let throttle = Throttle(1, queueLimit: 1, clock: clock)
+    let api = throttle --> mock
+    mock.onOthers(.status(.ok))
+    let count = Locked(0)
+    @Sendable func loadNext() {
+      api.load(anyRequest()).observe { outcome in
+        if outcome.text == "success",
+          count.withLock({
+            $0 += 1
+            return $0 < 5_000
+          })
+        {
+          loadNext()
+        }
+      }
+    }
+
+    onThread(stackSize: 256 * 1024) { loadNext() }
+
+    #expect(count.value == 5_000)
+    expectNothingLeft(throttle)
+  }
+
+  @Test("in two chains it counts the requests of both, and what waits goes on in its own chain")
+  func twoChains() throws {
+    let throttle = Throttle(1, clock: clock)
+    let other = MockLoader()
+    let chains = [throttle --> mock, throttle --> other]
+    let (stub, otherHeld) = (holding(), other.hold())
+
+    let loads = try [chains[0].load(request("/a")), chains[1].load(request("/b"))]
+
+    #expect(throttle.runningCount == 1 && other.requests.isEmpty)
+    stub.held[0].answer()
+    #expect(other.requests.map(\.path) == ["/b"])
+    otherHeld.answer()
+    #expect(loads.map(\.text) == ["success", "success"])
+    expectNothingLeft(throttle)
+  }
+}

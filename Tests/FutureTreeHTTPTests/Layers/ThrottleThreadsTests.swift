@@ -1,0 +1,126 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Layers: Throttle, from many threads")
+struct ThrottleThreadsTests {
+  /// The end of a chain that counts how many loads are in it, and ends each on some other thread.
+  private final class Counting: HTTPLoader {
+    struct Counts {
+      var now = 0
+      var most = 0
+      var all = 0
+    }
+
+    let counts = Locked(Counts())
+
+    func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+      counts.withLock { counts in
+        counts.now += 1
+        counts.all += 1
+        counts.most = max(counts.most, counts.now)
+      }
+      return Future<Void>(on: .global()) {}
+        .ensure { self.counts.withLock { $0.now -= 1 } }
+        .map { HTTPResponse(to: request, status: .ok) }
+    }
+
+    func reset() -> Future<Void> { .succeeded(()) }
+  }
+
+  @Test(
+    "four threads load, cancel, pause and change the limit: never more than the limit at once, and all places come back",
+    .timeLimit(.minutes(5)))
+  func threads() async {
+    let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, ageing: .milliseconds(1)))
+    let api = throttle --> end
+    let loads = Locked<[Future<HTTPResponse>]>([])
+    let rounds = 2_000
+
+    let bodies = (0..<4).map { thread in
+      { @Sendable in
+        var random = RandomSource.seeded(UInt64(thread))
+        let priorities: [RequestPriority] = [.lowest, .low, .normal, .high, .highest]
+        for round in 0..<rounds {
+          var request = try! HTTPRequest("http://host\(round % 3)/")  // A valid URL.
+          request[option: RequestPriority.self] = priorities[Int.random(in: 0..<5, using: &random)]
+          let load = api.load(request)
+          loads.withLock { $0.append(load) }
+          switch Int.random(in: 0..<8, using: &random) {
+          case 0: load.cancel()
+          case 1: load.cancel(.forceImmediately)
+          case 2: load.cancel(.doNotForwardRequest)
+          case 3: loads.value.randomElement(using: &random)?.cancel()
+          case 4 where thread == 0: throttle.pause()
+          case 5 where thread == 0: throttle.limit = Int.random(in: 1...3, using: &random)
+          default: throttle.resume()
+          }
+        }
+      }
+    }
+    together(bodies)
+    throttle.resume()
+    for load in loads.value { _ = await load.outcome }
+    await allPlacesAreBack(throttle)
+
+    #expect(end.counts.value.most <= 3 && end.counts.value.now == 0 && end.counts.value.all > rounds)
+    #expect(throttle.isIdle && throttle.waitingCount == 0 && loads.value.count == 4 * rounds)
+  }
+
+  @Test(
+    "a cancel races an admission, 5,000 times: each load is sent or not, ends once, and its place comes back",
+    .timeLimit(.minutes(5)))
+  func races() {
+    struct Round {
+      let load: Future<HTTPResponse>
+      let ends = Locked(0)
+    }
+    let throttle = Throttle(1, rate: .init(1_000_000_000, per: .nanoseconds(1)))
+    let mock = MockLoader()
+    let api = throttle --> mock
+    mock.onOthers(.status(.ok))
+    var outcomes: [String: Int] = [:]
+
+    race(rounds: 5_000, [{ $0.load.cancel() }, { _ in throttle.resume() }]) {
+      throttle.pause()
+      let round = Round(load: api.load(anyRequest()))
+      round.load.observe { _ in round.ends.withLock { $0 += 1 } }
+      return round
+    } check: { (round: Round) in
+      outcomes[round.load.text, default: 0] += 1
+      #expect(round.ends.value == 1 && throttle.isIdle)
+    }
+
+    #expect(Set(outcomes.keys).isSubset(of: ["success", "cancelled"]))
+    #expect(mock.requests.count >= outcomes["success", default: 0])
+  }
+
+  @Test("both chains of a throttle at once: the limit is one for both")
+  func twoChains() async {
+    let (end, throttle) = (Counting(), Throttle(2))
+    let chains = [throttle --> end, throttle --> ModifyRequest { $0 } --> end]
+    let loads = Locked<[Future<HTTPResponse>]>([])
+
+    together(
+      chains.map { chain in
+        {
+          for _ in 0..<500 {
+            let load = chain.load(anyRequest())
+            loads.withLock { $0.append(load) }
+          }
+        }
+      })
+    for load in loads.value { _ = await load.outcome }
+    await allPlacesAreBack(throttle)
+
+    #expect(end.counts.value.most <= 2 && loads.value.count == 1000 && throttle.isIdle)
+  }
+
+  /// A load that its caller has forced is still under way when the caller's future has ended.
+  private func allPlacesAreBack(_ throttle: Throttle) async {
+    while throttle.runningCount > 0 { await Task.yield() }
+  }
+}
