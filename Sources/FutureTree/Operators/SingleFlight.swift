@@ -38,17 +38,25 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// - Returns: a future of the caller's own: a consumer of the flight, whose outcome passes.
   /// - Complexity: O(1).
   public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
+    join(key) { _ in try start() }.caller
+  }
+
+  /// The same for who keeps something for each flight: `start` and the caller are told which it is. The flight itself is not
+  /// to be given away, and not to be asked.
+  package func join(
+    _ key: Key, _ start: (_ flight: Future<Value>) throws -> Future<Value>
+  ) -> (caller: Future<Value>, flight: Future<Value>) {
     var finished: Future<Value>?
     while true {
       if let flight = flights.withLock({ $0[key] }), flight != finished {
-        if let caller = join(flight) { return caller }
+        if let caller = join(flight) { return (caller, flight) }
         finished = flight
       }
       let promise = Promise<Value>()
       guard begin(promise.future, key, insteadOf: finished) else { continue }
       let caller = promise.future.passedOn()
-      promise.complete { .completeUsing(try start()) }
-      return caller
+      promise.complete { .completeUsing(try start(promise.future)) }
+      return (caller, promise.future)
     }
   }
 

@@ -131,6 +131,11 @@ public struct HTTPRequest: Sendable {
     set { options[option] = newValue }
   }
 
+  /// The options that were set, to be compared, without some. nil if one of them cannot be compared.
+  func comparableOptions(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {
+    options.comparable(without: ignored)
+  }
+
   /// RFC 9112, section 6, and RFC 9110, sections 7.2 and 7.6.1: what only the transport may say.
   private static let forbidden: Set<String> = [
     "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-connection", "te",

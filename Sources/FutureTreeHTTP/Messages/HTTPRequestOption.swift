@@ -21,4 +21,32 @@ struct HTTPRequestOptions: Sendable {
     get { values[ObjectIdentifier(option)] as? Option.Value ?? Option.defaultValue }
     set { values[ObjectIdentifier(option)] = newValue }
   }
+
+  /// The values that were set, to be compared, without those of some options. nil if one of them cannot be compared.
+  func comparable(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {
+    var comparable: [ObjectIdentifier: AnyHashable] = [:]
+    for (option, value) in values where !ignored.contains(option) {
+      if let value = value as? any Hashable {
+        comparable[option] = AnyHashable(value)
+      } else if let value = value as? any PerhapsNothing, value.isNothing {
+        comparable[option] = AnyHashable(Nothing())
+      } else {
+        return nil
+      }
+    }
+    return comparable
+  }
+
+  /// Stands for nil of a type that cannot be compared.
+  private struct Nothing: Hashable {}
+}
+
+private protocol PerhapsNothing {
+  var isNothing: Bool { get }
+}
+
+extension Optional: PerhapsNothing {
+  fileprivate var isNothing: Bool {
+    if case nil = self { true } else { false }
+  }
 }

@@ -1,0 +1,265 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Layers: Coalesce, callers who leave and are told")
+struct CoalesceCallersTests {
+  private let clock = ManualClock()
+  private let mock = MockLoader()
+  private let coalesce = Coalesce()
+  private let api: any HTTPLoader
+
+  init() {
+    api = (coalesce --> mock)
+  }
+
+  private func expectNothingLeft() {
+    #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
+  }
+
+  // MARK: Leaving
+
+  @Test(
+    "k of n leave: they end at once, the load is not touched, and the others get the answer",
+    arguments: [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions])
+  func someLeave(options: CancellationOptions) {
+    let held = mock.hold()
+    let loads = (0..<5).map { _ in api.load(anyRequest()) }
+
+    for number in [0, 2, 4] { loads[number].cancel(options) }
+
+    #expect(loads.map(\.text) == ["cancelled", "pending", "cancelled", "pending", "cancelled"])
+    #expect(mock.cancelRequests.isEmpty && held.cancelRequest == nil)
+    held.answer()
+    #expect(loads.map(\.text) == ["cancelled", "success", "cancelled", "success", "cancelled"])
+    expectNothingLeft()
+  }
+
+  @Test(
+    "all n leave: the load is cancelled once, and the last waits until that is done, unless it forces its end",
+    arguments: [[], .doNotForwardIfOthersWaiting, .forceImmediately] as [CancellationOptions])
+  func allLeave(options: CancellationOptions) {
+    let held = mock.hold()
+    let loads = (0..<3).map { _ in api.load(anyRequest()) }
+
+    for load in loads { load.cancel(options, reason: "done") }
+
+    let last = options == .forceImmediately ? "cancelled" : "pending"
+    #expect(loads.map(\.text) == ["cancelled", "cancelled", last])
+    #expect(mock.cancelRequests.count == 1 && held.cancelRequest?.reason.message == "done")
+    held.complete(.cancelled)
+    #expect(loads.allSatisfy { $0.text == "cancelled" } && mock.cancelRequests.count == 1)
+    expectNothingLeft()
+  }
+
+  @Test("the last one lets go: nobody is asked, and the load goes on for who joins it")
+  func letGo() {
+    let held = mock.hold()
+    let first = api.load(anyRequest())
+    first.cancel(.doNotForwardRequest)
+
+    let second = api.load(anyRequest())
+    held.answer()
+
+    #expect([first, second].map(\.text) == ["cancelled", "success"] && mock.requests.count == 1)
+    expectNothingLeft()
+  }
+
+  @Test("who comes while the load is being cancelled starts a new one")
+  func comesLater() {
+    let held = [mock.hold(), mock.hold()]
+    let first = api.load(anyRequest())
+    first.cancel()
+
+    let second = api.load(anyRequest())
+
+    #expect(mock.requests.count == 2 && held[1].cancelRequest == nil)
+    held[1].answer()
+    held[0].complete(.cancelled)
+    #expect([first, second].map(\.text) == ["cancelled", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("a caller may load the same again in the callback of its end")
+  func reentrant() {
+    let held = [mock.hold(), mock.hold()]
+    let second = Locked<Future<HTTPResponse>?>(nil)
+    let first = api.load(anyRequest())
+    first.observe { [api] _ in second.value = api.load(anyRequest()) }
+
+    held[0].answer()
+    #expect(mock.requests.count == 2 && second.value?.text == "pending")
+    held[1].answer()
+
+    #expect(second.value?.text == "success")
+    second.value = nil
+    expectNothingLeft()
+  }
+
+  // MARK: Deadlines
+
+  private func request(within duration: Duration) -> HTTPRequest {
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(duration, clock: clock)
+    return request
+  }
+
+  @Test("a deadline is the caller's own: it leaves when that passes, and the others stay")
+  func deadline() {
+    let held = mock.hold()
+    let loads = [request(within: .seconds(1)), anyRequest(), request(within: .seconds(9))].map { api.load($0) }
+    #expect(mock.requests.count == 1 && mock.requests[0][option: RequestDeadline.self] == nil)
+
+    clock.advance(by: .seconds(1))
+    #expect(loads.map(\.text) == ["deadlineExceeded", "pending", "pending"] && held.cancelRequest == nil)
+    held.answer()
+
+    #expect(loads.map(\.text) == ["deadlineExceeded", "success", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("when the deadlines of all have passed, the load is cancelled; a deadline that has passed begins none")
+  func allDeadlines() {
+    let held = mock.hold()
+    let loads = [request(within: .seconds(1)), request(within: .seconds(2))].map { api.load($0) }
+
+    clock.advance(by: .seconds(2))
+
+    #expect(loads.map(\.text) == ["deadlineExceeded", "deadlineExceeded"] && mock.cancelRequests.count == 1)
+    held.complete(.cancelled)
+    #expect(api.load(request(within: .zero)).text == "deadlineExceeded" && mock.requests.count == 1)
+    expectNothingLeft()
+  }
+
+  @Test("an error from behind is no deadline, though a timeout made it")
+  func errorFromBehind() {
+    mock.fail(TimeoutError(duration: .seconds(1)))
+
+    let load = api.load(request(within: .seconds(5)))
+
+    #expect(load.text == "\(TimeoutError(duration: .seconds(1)))")
+    expectNothingLeft()
+  }
+
+  // MARK: Progress
+
+  private func request(_ log: Recorder, _ name: String) -> HTTPRequest {
+    var request = anyRequest()
+    request[option: ProgressHandler.self] = { log("\(name) \($0.received.completed)") }
+    return request
+  }
+
+  @Test("all are told how far the load is, later ones from the next report on, and nobody after the own end")
+  func progress() throws {
+    let (log, held) = (Recorder(), mock.hold())
+    let first = api.load(request(log, "first"))
+    let silent = api.load(anyRequest())
+    let tell = try #require(mock.requests[0][option: ProgressHandler.self])
+    func report(_ count: Int) { tell(HTTPProgress(received: .init(completed: count, total: 9))) }
+
+    report(1)
+    let second = api.load(request(log, "second"))
+    report(2)
+    first.cancel()
+    report(3)
+    held.answer()
+    report(4)
+
+    #expect(log.entries == ["first 1", "first 2", "second 2", "second 3"])
+    #expect([first, silent, second].map(\.text) == ["cancelled", "success", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("the first caller is told what is reported while the load begins")
+  func progressAtOnce() {
+    let log = Recorder()
+    mock.answer { request in
+      request[option: ProgressHandler.self]?(HTTPProgress(received: .init(completed: 7)))
+      return HTTPResponse(to: request, status: .ok)
+    }
+
+    let load = api.load(request(log, "first"))
+
+    #expect(load.text == "success" && log.entries == ["first 7"])
+    expectNothingLeft()
+  }
+
+  @Test("a load that is being cancelled tells nothing to the callers of the next one")
+  func progressOfTheOld() throws {
+    let (log, held) = (Recorder(), [mock.hold(), mock.hold()])
+    let first = api.load(request(log, "first"))
+    first.cancel()
+    let second = api.load(request(log, "second"))
+    let tell = try mock.requests.map { try #require($0[option: ProgressHandler.self]) }
+
+    tell[0](HTTPProgress(received: .init(completed: 99)))
+    tell[1](HTTPProgress(received: .init(completed: 1)))
+    held[0].complete(.cancelled)
+    held[1].answer()
+
+    #expect(log.entries.filter { $0.hasPrefix("second") } == ["second 1"])
+    #expect([first, second].map(\.text) == ["cancelled", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("handlers may leave and join while they are told")
+  func progressReentrant() throws {
+    let held = mock.hold()
+    let loads = Locked<[Future<HTTPResponse>]>([])
+    var request = anyRequest()
+    request[option: ProgressHandler.self] = { [api] _ in
+      loads.withLock { $0.first }?.cancel()
+      let another = api.load(anyRequest())
+      loads.withLock { $0.append(another) }
+    }
+    loads.value = [api.load(request)]
+
+    let tell = try #require(mock.requests[0][option: ProgressHandler.self])
+    _ = api.load(anyRequest())
+    tell(HTTPProgress())
+    held.answer()
+
+    #expect(loads.value.map(\.text) == ["cancelled", "success"] && mock.requests.count == 1)
+    loads.value = []
+    expectNothingLeft()
+  }
+
+  // MARK: Reset
+
+  @Test("a load of the time before a reset is not joined after it, and resets what comes behind")
+  func reset() {
+    let end = HeldResets()
+    let api = coalesce --> end
+    let held = [end.mock.hold(), end.mock.hold()]
+    let before = api.load(anyRequest())
+
+    let reset = api.reset()
+    let after = api.load(anyRequest())
+
+    #expect(end.resetCount == 1 && end.mock.requests.count == 2)
+    end.endReset()
+    held[0].answer()
+    held[1].answer()
+    #expect([before, after].map(\.text) == ["success", "success"] && reset.text == "success")
+    expectNothingLeft()
+  }
+
+  @Test("behind a guard and Autocancel, a reset cancels every caller, and the load once")
+  func resetOfChain() {
+    let end = HeldResets()
+    let api = ResetGuard() --> Autocancel(clock: clock) --> coalesce --> end
+    let held = end.mock.hold()
+    let loads = (0..<3).map { _ in api.load(anyRequest()) }
+
+    let reset = api.reset()
+    #expect(end.mock.cancelRequests.count == 1 && end.resetCount == 0)
+    held.complete(.cancelled)
+    end.endReset()
+
+    #expect(loads.allSatisfy { $0.text == "cancelled" } && reset.text == "success")
+    expectNothingLeft()
+  }
+}

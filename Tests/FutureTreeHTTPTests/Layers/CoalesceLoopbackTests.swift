@@ -1,0 +1,82 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Layers: Coalesce, on the wire and from many threads")
+struct CoalesceLoopbackTests {
+  @Test("k of n cancel: the server sees one request and no abort, and the others are answered", .timeLimit(.minutes(5)))
+  func someLeave() async throws {
+    let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
+    let api = coalesce --> URLSessionLoader(.patient)
+    server.on("/shared", .text("answer").held(by: gate))
+    let loads = try (0..<5).map { _ in api.load(try HTTPRequest(server.url("/shared"))) }
+    _ = try await gate.waitForHolders().value
+
+    for load in loads.prefix(3) { load.cancel() }
+    for load in loads.prefix(3) { #expect(await load.outcome.text == "cancelled") }
+    gate.open()
+    for load in loads.suffix(2) { #expect(try await load.value.body == Data("answer".utf8)) }
+
+    #expect(server.record.requestCount(to: "/shared") == 1 && server.record.abandonedPaths == [])
+    #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0)
+  }
+
+  @Test("all n cancel: the server sees one request and one abort", .timeLimit(.minutes(5)))
+  func allLeave() async throws {
+    let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
+    let api = coalesce --> URLSessionLoader(.patient)
+    server.on("/shared", .text("answer").held(by: gate))
+    let loads = try (0..<5).map { _ in api.load(try HTTPRequest(server.url("/shared"))) }
+    _ = try await gate.waitForHolders().value
+
+    for load in loads { load.cancel() }
+    for load in loads { #expect(await load.outcome.text == "cancelled") }
+    let record = try await server.waitForClose(of: "/shared").value
+
+    #expect(record.requestCount(to: "/shared") == 1 && record.abandonedPaths == ["/shared"])
+    #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0)
+  }
+
+  @Test("four threads join and leave: everybody who stays is answered, and nothing is kept", .timeLimit(.minutes(5)))
+  func threads() async {
+    let (mock, coalesce) = (MockLoader(), Coalesce())
+    let api = coalesce --> ModifyRequest(asking: { Future<Void>(on: .global()) {} }) --> mock
+    mock.onOthers(.status(.ok))
+    let wrong = Locked(0)
+    let loads = Locked<[Future<HTTPResponse>]>([])
+
+    together(
+      (0..<4).map { thread in
+        {
+          var random = RandomSource.seeded(UInt64(thread))
+          for _ in 0..<1_500 {
+            var request = anyRequest("/\(Int.random(in: 0..<2, using: &random))")
+            let ended = Locked(false)
+            request[option: ProgressHandler.self] = { _ in if ended.value { wrong.withLock { $0 += 1 } } }
+            let load = api.load(request)
+            loads.withLock { $0.append(load) }
+            let leaves = Bool.random(using: &random)
+            load.observe { outcome in
+              ended.value = true
+              if !leaves, outcome.text != "success" { wrong.withLock { $0 += 1 } }
+            }
+            if leaves { load.cancel() }
+          }
+        }
+      })
+    for load in loads.value { _ = await load.outcome }
+    while coalesce.flightCount > 0 { await Task.yield() }
+
+    #expect(wrong.value == 0 && loads.value.count == 6_000 && coalesce.relayCount == 0)
+  }
+}
+
+extension ModifyRequest {
+  /// One that goes on when something else has ended.
+  fileprivate init(asking: @escaping @Sendable () -> Future<Void>) {
+    self.init { request -> Future<HTTPRequest> in asking().map { request } }
+  }
+}

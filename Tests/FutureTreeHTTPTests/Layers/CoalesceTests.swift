@@ -1,0 +1,215 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Layers: Coalesce")
+struct CoalesceTests {
+  private let clock = ManualClock()
+  private let mock = MockLoader()
+  private let coalesce = Coalesce()
+  private let api: any HTTPLoader
+
+  init() {
+    api = (coalesce --> mock)
+  }
+
+  private func expectNothingLeft() {
+    #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
+  }
+
+  // MARK: Sharing
+
+  @Test("identical requests under way at the same time share one load, and each answer has the request of its caller")
+  func shares() throws {
+    let held = mock.hold()
+    var requests = [anyRequest(), anyRequest(), try HTTPRequest("http://example.com:80/")]
+    requests[1][option: RequestPriority.self] = .high
+
+    let loads = requests.map { api.load($0) }
+    #expect(mock.requests.count == 1 && coalesce.flightCount == 1)
+    held.answer(body: "answer")
+
+    let answers = try loads.map { try #require($0.outcomeIfCompleted).get() }
+    #expect(try answers.allSatisfy { try $0.body == Data("answer".utf8) })
+    #expect(answers.map { $0.request[option: RequestPriority.self] } == [.normal, .high, .normal])
+    #expect(answers.map { $0.request.url?.explicitPort } == [nil, nil, 80])
+    expectNothingLeft()
+  }
+
+  @Test("nothing is cached: who comes after the answer loads anew, and an answer that comes at once is one")
+  func notCached() {
+    mock.answer(body: "1")
+    mock.answer(body: "2")
+
+    let loads = [api.load(anyRequest()), api.load(anyRequest())]
+
+    #expect(loads.map(\.text) == ["success", "success"] && mock.requests.count == 2)
+    expectNothingLeft()
+  }
+
+  @Test("all callers get a failure, and the answer that it has with their own request")
+  func failures() throws {
+    let held = mock.hold()
+    let loads = [api.load(anyRequest()), api.load(anyRequest())]
+    let answer = HTTPResponse(to: try HTTPRequest(.post, "http://other.com/"), status: .notFound)
+
+    held.complete(.failure(HTTPError(.unacceptableStatus, "no", response: answer)))
+
+    for load in loads {
+      guard case .failure(let error as HTTPError) = load.outcomeIfCompleted else { return #expect(Bool(false)) }
+      #expect(error.code == .unacceptableStatus && error.response?.status == .notFound)
+      #expect(error.response?.request.method == .get)
+    }
+    expectNothingLeft()
+  }
+
+  /// A change of a request that must not share the load of the one without it.
+  struct Difference: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let make: @Sendable (inout HTTPRequest) throws -> Void
+
+    init(_ name: String, _ make: @escaping @Sendable (inout HTTPRequest) throws -> Void) {
+      testDescription = name
+      self.make = make
+    }
+  }
+
+  private enum Plain: HTTPRequestOption { static var defaultValue: Int { 0 } }
+  private enum Closure: HTTPRequestOption { static var defaultValue: (@Sendable () -> Void)? { nil } }
+
+  static let differences = [
+    Difference("method") { $0.method = .head },
+    Difference("another method that is not safe") { $0.method = .delete },
+    Difference("query") { $0.target = .url(try HTTPURL("http://example.com/?a")) },
+    Difference("scheme") { $0.target = .url(try HTTPURL("https://example.com/")) },
+    Difference("port") { $0.target = .url(try HTTPURL("http://example.com:81/")) },
+    Difference("a path of no host") { $0.target = .path(try HTTPPath("/")) },
+    Difference("identity") { try $0.setHeader("Authorization", "Bearer b") },
+    Difference("cookie") { try $0.setHeader("Cookie", "a=b") },
+    Difference("representation") { try $0.setHeader("Accept", "text/plain") },
+    Difference("range") { try $0.setHeader("Range", "bytes=0-1") },
+    Difference("an empty body") { $0.body = .data(Data()) },
+    Difference("size") { $0[option: ResponseDelivery.self] = .buffered(maximumSize: 5) },
+    Difference("timeout") { $0[option: RequestTimeout.self] = .seconds(5) },
+    Difference("passing a throttle") { $0[option: PassesThrottle.self] = true },
+    Difference("an option that it does not know") { $0[option: Plain.self] = 1 },
+    Difference("an option that cannot be compared") { $0[option: Closure.self] = {} },
+    Difference("a key") { $0[option: RequestCoalescing.self] = .key("a") },
+    Difference("its wish") { $0[option: RequestCoalescing.self] = .never },
+  ]
+
+  @Test("what differs in anything that could change the answer is not shared", arguments: differences)
+  func differs(difference: Difference) throws {
+    let stub = mock.on(.any, .hold().forEver())
+    var other = anyRequest()
+    try difference.make(&other)
+
+    let loads = [api.load(anyRequest()), api.load(other)]
+
+    #expect(mock.requests.count == 2)
+    for answer in stub.held { answer.answer() }
+    #expect(loads.map(\.text) == ["success", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("what is equal in all is shared: the order of different names is nothing, and neither is the case of a name")
+  func same() throws {
+    let held = mock.hold()
+    var (first, second) = (anyRequest(), anyRequest())
+    for (name, value) in [("Accept", "a"), ("Authorization", "b"), ("Accept", "c")] { try first.addHeader(name, value) }
+    for (name, value) in [("AUTHORIZATION", "b"), ("accept", "a"), ("Accept", "c")] {
+      try second.addHeader(name, value)
+    }
+    for request in [0, 1] {
+      let closure = { @Sendable (_: HTTPProgress) in _ = request }
+      if request == 0 {
+        first[option: ProgressHandler.self] = closure
+      } else {
+        second[option: ProgressHandler.self] = closure
+      }
+    }
+    first[option: Plain.self] = 7
+    second[option: Plain.self] = 7
+    first[option: Closure.self] = nil
+    second[option: Closure.self] = nil
+    second[option: RequestAttempt.self] = 2
+
+    let loads = [api.load(first), api.load(second)]
+
+    #expect(mock.requests.count == 1)
+    held.answer()
+    #expect(loads.map(\.text) == ["success", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("an option that the layer is told to ignore does not count, whatever its value is")
+  func ignored() {
+    let coalesce = Coalesce(ignoring: Closure.self, Plain.self)
+    let api = coalesce --> mock
+    let held = mock.hold()
+    var other = anyRequest()
+    other[option: Closure.self] = {}
+    other[option: Plain.self] = 3
+
+    let loads = [api.load(anyRequest()), api.load(other)]
+    held.answer()
+
+    #expect(loads.map(\.text) == ["success", "success"] && mock.requests.count == 1 && coalesce.flightCount == 0)
+  }
+
+  @Test("unsafe methods and bodies are shared only by a key, and then only if all else is equal")
+  func keys() throws {
+    let stub = mock.on(.any, .hold().forEver())
+    func post(_ key: String?, _ body: HTTPBody) throws -> HTTPRequest {
+      var request = try HTTPRequest(.post, "http://example.com/search")
+      request.body = body
+      if let key { request[option: RequestCoalescing.self] = .key(key) }
+      return request
+    }
+    let stream = HTTPBody.stream { HTTPBodyReader { _ in Data() } }
+    let requests = try [
+      post(nil, .empty), post(nil, .empty), post("a", .data(Data("x".utf8))), post("a", .data(Data("x".utf8))),
+      post("a", .data(Data("y".utf8))), post("b", .data(Data("x".utf8))), post("a", stream), post("a", stream),
+      post("a", .file(URL(filePath: "/tmp/a"))), post("a", .file(URL(filePath: "/tmp/a"))),
+    ]
+
+    let loads = requests.map { api.load($0) }
+
+    #expect(mock.requests.count == 7 && coalesce.flightCount == 5)
+    for answer in stub.held { answer.answer() }
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft()
+  }
+
+  @Test("a delivery into a file is never shared, not even by a key")
+  func files() {
+    let stub = mock.on(.any, .hold().forEver())
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .file(URL(filePath: "/tmp/a"), maximumSize: nil)
+    request[option: RequestCoalescing.self] = .key("a")
+
+    let loads = [api.load(request), api.load(request)]
+
+    #expect(mock.requests.count == 2 && coalesce.flightCount == 0)
+    for answer in stub.held { answer.answer() }
+    #expect(loads.allSatisfy { $0.text == "success" })
+  }
+
+  @Test("in two chains, loads are shared if the same loader stands behind, and only then")
+  func twoChains() {
+    let other = MockLoader()
+    let (stub, held) = (mock.on(.any, .hold().forEver()), other.hold())
+    let chains = [api, coalesce --> mock, coalesce --> other]
+
+    let loads = chains.map { $0.load(anyRequest()) }
+
+    #expect(mock.requests.count == 1 && other.requests.count == 1)
+    stub.held[0].answer()
+    held.answer()
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft()
+  }
+}
