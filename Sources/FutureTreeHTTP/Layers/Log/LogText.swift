@@ -1,0 +1,69 @@
+import FutureTree
+
+/// The lines of a `Log`, as text. Pure.
+struct LogText: Sendable {
+  /// Number, method and URL, and on which attempt.
+  private let front: String
+  private let sent: Int?
+
+  init(number: Int, label: String?, _ request: HTTPRequest, _ redaction: Redaction) {
+    let name = label.map { OneLine.text($0, limit: 50) + " " } ?? ""
+    let attempt = request[option: RequestAttempt.self]
+    // Neither a method nor a URL has a blank, so that none of them can pass for what the log says.
+    front =
+      "[\(name)\(number)] " + OneLine.text("\(request.method) \(redaction.target(of: request))")
+      + (attempt > 1 ? ", attempt \(attempt)" : "")
+    sent = request.body.isEmpty ? nil : request.body.contentLength
+  }
+
+  /// What is written when the load begins.
+  var start: String { "\(front): begins" + (sent.map { ", sends \(LogText.size($0))" } ?? "") }
+
+  /// What is written when it has ended.
+  func end(_ outcome: Outcome<HTTPResponse>, after duration: Duration) -> String {
+    let time = LogText.duration(duration)
+    switch outcome {
+    case .success(let response):
+      return "\(front): \(response.status) in \(time), \(LogText.size(response.bodySize))"
+    case .failure(let error):
+      return "\(front): failed after \(time): \(LogText.name(of: error))"
+    case .cancelled(let reason):
+      return "\(front): cancelled after \(time): \(OneLine.text("\(reason)", limit: 200))"
+    }
+  }
+
+  /// The code of an error; of any other, its type: its description may hold secrets.
+  static func name(of error: any Error) -> String {
+    OneLine.text((error as? HTTPError)?.code.description ?? String(describing: type(of: error)), limit: 100)
+  }
+}
+
+// MARK: - Figures, rounded down
+
+extension LogText {
+  /// Such as `0.3 ms`, `12 ms`, `1.4 s`, `2 min 5 s`, `3 h 20 min`. A clock that went back is zero.
+  static func duration(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = max(duration, .zero).components
+    let microseconds = attoseconds / 1_000_000_000_000
+    switch seconds {
+    case 0 where microseconds < 1000: return "0.\(microseconds / 100) ms"
+    case 0: return "\(microseconds / 1000) ms"
+    case 1..<60: return "\(seconds).\(microseconds / 100_000) s"
+    case 60..<3600: return "\(seconds / 60) min \(seconds % 60) s"
+    default: return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+    }
+  }
+
+  /// Such as `1 byte`, `999 bytes`, `1.4 kB`, `3.2 MB`. A thousand bytes are a kB.
+  static func size(_ count: Int) -> String {
+    guard count >= 1000 else { return count == 1 ? "1 byte" : "\(count) bytes" }
+    var unit = 1000
+    var units = ["MB", "GB", "TB", "PB", "EB"][...]
+    var name = "kB"
+    while count / unit >= 1000, let next = units.popFirst() {
+      unit *= 1000
+      name = next
+    }
+    return "\(count / unit).\(count % unit / (unit / 10)) \(name)"
+  }
+}

@@ -1,0 +1,64 @@
+import FutureTree
+
+/// The attributes of OpenTelemetry's semantic conventions for HTTP clients.
+extension HTTPRequest {
+  func measured(_ redaction: Redaction) -> [String: HTTPMeasurement.Value] {
+    var attributes: [String: HTTPMeasurement.Value] = [:]
+    if HTTPRequest.measuredMethods.contains(method.name) {
+      attributes["http.request.method"] = .string(method.name)
+    } else {
+      // A method that nobody knows must not make a time series of its own.
+      attributes["http.request.method"] = "_OTHER"
+      attributes["http.request.method_original"] = .string(method.name)
+    }
+    if let url {
+      attributes["url.full"] = .string(redaction.target(of: self))
+      attributes["url.scheme"] = .string(url.scheme.rawValue)
+      attributes["server.address"] = .string(url.host.trimming("[", "]"))
+      attributes["server.port"] = .int(Int(url.port))
+    }
+    let attempt = self[option: RequestAttempt.self]
+    if attempt > 1 { attributes["http.request.resend_count"] = .int(attempt - 1) }
+    if !body.isEmpty, let size = body.contentLength { attributes["http.request.body.size"] = .int(size) }
+    return attributes
+  }
+
+  /// RFC 9110, section 9, and RFC 5789. Methods compare with case.
+  private static let measuredMethods: Set<String> = [
+    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
+  ]
+}
+
+extension Outcome<HTTPResponse> {
+  /// What the end adds to the attributes of the start.
+  var measured: [String: HTTPMeasurement.Value] {
+    switch self {
+    case .success(let response): return response.measured
+    case .cancelled: return ["error.type": "cancelled"]
+    case .failure(let error):
+      var attributes = (error as? HTTPError)?.response?.measured ?? [:]
+      // A status that is an error says more than that it was not accepted.
+      if (error as? HTTPError)?.code != .unacceptableStatus || attributes["error.type"] == nil {
+        attributes["error.type"] = .string(LogText.name(of: error))
+      }
+      return attributes
+    }
+  }
+}
+
+extension HTTPResponse {
+  fileprivate var measured: [String: HTTPMeasurement.Value] {
+    var attributes: [String: HTTPMeasurement.Value] = [
+      "http.response.status_code": .int(status.code), "http.response.body.size": .int(bodySize),
+    ]
+    if status.code >= 400 { attributes["error.type"] = .string("\(status.code)") }
+    return attributes
+  }
+}
+
+extension String {
+  /// An address without the brackets that it has in a URL.
+  fileprivate func trimming(_ prefix: Character, _ suffix: Character) -> String {
+    first == prefix && last == suffix ? String(dropFirst().dropLast()) : self
+  }
+}

@@ -1,0 +1,26 @@
+/// Text that stays on its line, whatever is in it.
+enum OneLine {
+  /// The text with everything escaped that could break the line, hide, or turn the direction of writing.
+  ///
+  /// - Parameter limit: how many scalars are shown at most; what is cut off is an ellipsis.
+  static func text(_ text: String, limit: Int = 500) -> String {
+    var line = ""
+    for (position, scalar) in text.unicodeScalars.enumerated() {
+      if position == limit { return line + "…" }
+      if isEscaped(scalar) {
+        line += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      } else {
+        line.unicodeScalars.append(scalar)
+      }
+    }
+    return line
+  }
+
+  /// Control characters, line and paragraph separators, formats such as marks of direction, and what means nothing.
+  static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
+    default: false
+    }
+  }
+}

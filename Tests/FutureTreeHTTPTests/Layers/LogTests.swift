@@ -1,0 +1,269 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Layers: Log")
+struct LogTests {
+  private let mock = MockLoader()
+  private let clock = ManualClock()
+  private let lines = Recorder()
+
+  private var log: Log { Log({ [lines] in lines($0) }, clock: clock) }
+
+  @Test("a load has a line at its start and one at its end, with one number, the status, the time and the size")
+  func twoLines() {
+    let api = log --> mock
+    let first = mock.hold()
+    let second = mock.hold()
+    var post = HTTPRequest(.post, anyRequest("/b").url!)
+    post.body = .data(Data(count: 1_449))
+
+    _ = api.load(anyRequest("/a?page=2"))
+    _ = api.load(post)
+    clock.advance(by: .milliseconds(12))
+    second.answer(status: .created, body: "31")
+    clock.advance(by: .milliseconds(1_400))
+    first.answer(status: .notFound, body: String(repeating: " ", count: 2_500_000))
+
+    #expect(
+      lines.entries == [
+        "[1] GET http://example.com/a?page=REDACTED: begins",
+        "[2] POST http://example.com/b: begins, sends 1.4 kB",
+        "[2] POST http://example.com/b: 201 in 12 ms, 2 bytes",
+        "[1] GET http://example.com/a?page=REDACTED: 404 in 1.4 s, 2.5 MB",
+      ])
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("it needs nothing to be said")
+  func defaults() throws {
+    mock.answer(body: sentinel)
+    var request = anyRequest("/printed?key=\(sentinel)")
+    try request.setHeader("Authorization", sentinel)
+
+    #expect((Log() --> mock).load(request).text == "success")
+  }
+
+  @Test("a failure says its code, or its type, and no more; a second attempt says so")
+  func failures() {
+    let api = log --> mock
+    var again = anyRequest()
+    again[option: RequestAttempt.self] = 2
+    mock.fail(HTTPError(.timedOut, sentinel))
+    mock.fail(Oops(name: sentinel))
+
+    #expect(api.load(again).text == "timedOut")
+    #expect(api.load(anyRequest()).text == sentinel)
+
+    #expect(
+      lines.entries == [
+        "[1] GET http://example.com/, attempt 2: begins",
+        "[1] GET http://example.com/, attempt 2: failed after 0.0 ms: timedOut",
+        "[2] GET http://example.com/: begins", "[2] GET http://example.com/: failed after 0.0 ms: Oops",
+      ])
+  }
+
+  @Test("a cancelled load says why, and which line asked")
+  func cancelled() {
+    let held = mock.hold(whenCancelled: .complete)
+    let load = (log --> mock).load(anyRequest())
+
+    load.cancel(reason: CancellationReason("the tab was closed", fileID: "App/Tab.swift", line: 7))
+
+    #expect(
+      lines.entries.last
+        == "[1] GET http://example.com/: cancelled after 0.0 ms: the tab was closed (App/Tab.swift:7)")
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("a load whose end is forced is logged at once, and once")
+  func forced() {
+    let held = mock.hold()
+    let load = (log --> mock).load(anyRequest())
+
+    load.cancel(.forceImmediately, reason: "enough")
+    let count = lines.entries.count
+    held.answer()
+
+    #expect(count == 2 && lines.entries.count == 2 && load.text == "cancelled")
+    #expect(held.cancelRequest?.reason.message == "enough", "The loader was asked.")
+  }
+
+  @Test("whatever is in a reason, a label or a path, a line is one line and shows what it says")
+  func injection() {
+    let log = Log({ [lines] in lines($0) }, label: "a\nb", clock: clock)
+    let held = mock.hold(whenCancelled: .complete)
+    let load = (log --> mock).load(anyRequest("/%0A%0D?\(sentinel)%0A"))
+    let hostile = "a\nb\r\u{85}\u{2028}c\u{1B}[2J\u{202E}d\u{200B}\u{7}\u{FEFF}é"
+
+    load.cancel(reason: CancellationReason(hostile + String(repeating: "x", count: 10_000), fileID: "F\n", line: 1))
+
+    let line = lines.entries.last ?? ""
+    #expect(
+      line.hasPrefix(#"[a\u{A}b 1] GET http://example.com/%0A%0D?REDACTED: cancelled after 0.0 ms: a\u{A}b\u{D}\u{85}"#)
+    )
+    #expect(line.contains(#"\u{2028}c\u{1B}[2J\u{202E}d\u{200B}\u{7}\u{FEFF}éxxx"#) && line.hasSuffix("x…"))
+    #expect(lines.entries.allSatisfy { !$0.contains(where: \.isNewline) && $0.unicodeScalars.count < 400 })
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("a request that says so is not logged")
+  func silenced() {
+    mock.answer()
+    var request = anyRequest()
+    request[option: RequestLogging.self] = false
+
+    #expect((log --> mock).load(request).text == "success")
+    #expect(lines.entries.isEmpty)
+  }
+
+  @Test("what the writer loads is not logged, in its call and in a task that it starts")
+  func writerLoads() async {
+    let api = Locked<(any HTTPLoader)?>(nil)
+    let loads = Locked<[Task<Void, Never>]>([])
+    let log = Log(
+      { [lines] line in
+        lines(line)
+        _ = api.value?.load(anyRequest("/call"))
+        let task = Task { _ = await api.value?.load(anyRequest("/task")).outcome }
+        loads.withLock { $0.append(task) }
+      }, clock: clock)
+    mock.onOthers(.status(.ok))
+    api.value = log --> mock
+
+    _ = api.value?.load(anyRequest())
+    for task in loads.value { await task.value }
+
+    #expect(lines.entries.count == 2 && mock.requests.count == 5)
+    api.value = nil
+  }
+
+  @Test("its future is that of the next loader: it wants nothing, and a shared one stays shared")
+  func future() {
+    let promise = Promise<HTTPResponse>()
+    let end = Constant(future: promise.future.shared())
+    let api = log --> end
+    let first = api.load(anyRequest())
+    let second = api.load(anyRequest())
+    let token = second.cancelToken()
+
+    #expect(first == promise.future && second == promise.future)
+    #expect(first.tree().entries[0].consumers == 1, "Only the token wants it.")
+    #expect(first.cancel(.forceImmediately).effect == .withheld(by: 1))
+    token.cancel(.forceImmediately)
+
+    #expect(lines.entries.filter { $0.contains("cancelled") }.count == 2)
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("a reset behind it still drains what its caller has forced")
+  func drains() {
+    let held = mock.hold()
+    let api = ResetGuard() --> log --> Autocancel(clock: clock) --> mock
+    let load = api.load(anyRequest())
+    load.cancel(.forceImmediately)
+
+    let reset = api.reset()
+    let isWaiting = !reset.isCompleted
+    held.complete(.cancelled)
+
+    #expect(isWaiting && reset.text == "success" && lines.entries.count == 2 && clock.timerCount == 0)
+  }
+
+  @Test("1,000 loads that complete at once, one begun by the end of the other, need no stack")
+  func deep() {
+    mock.onOthers(.status(.ok))
+    let api = log --> mock
+    let count = Locked(0)
+    @Sendable func next() {
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      if number < 1_000 { api.load(anyRequest()).observe { _ in next() } }
+    }
+
+    next()
+
+    #expect(count.value == 1_000 && lines.entries.count == 2 * 999)
+  }
+
+  @Test("loads of many threads have a number each, and each start is before its end")
+  func threads() async {
+    mock.onOthers(.status(.ok))
+    let api = log --> mock
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<200 { group.addTask { _ = await api.load(anyRequest()).outcome } }
+    }
+
+    let entries = lines.entries
+    #expect(entries.count == 400)
+    for number in 1...200 {
+      let own = entries.filter { $0.hasPrefix("[\(number)] ") }
+      #expect(own.count == 2 && own.first?.hasSuffix("begins") == true && own.last?.hasSuffix("bytes") == true)
+    }
+  }
+
+  @Test("it lets go of everything when a load has ended")
+  func lifetime() {
+    weak var observed: Recorder?
+    do {
+      let recorder = Recorder()
+      observed = recorder
+      let held = mock.hold()
+      let load = (Log({ recorder($0) }, clock: clock) --> mock).load(anyRequest())
+      held.answer()
+      #expect(load.text == "success" && recorder.entries.count == 2)
+    }
+
+    #expect(observed == nil)
+  }
+
+  @Test("times are short, and a clock that goes back is zero")
+  func durations() {
+    let held = (0..<7).map { _ in mock.hold() }
+    let clock = JumpingClock()
+    let api = Log({ [lines] in lines($0) }, clock: clock) --> mock
+    let times: [Duration] = [
+      .microseconds(999), .microseconds(999_999), .milliseconds(59_999), .seconds(60), .seconds(3_600 * 30),
+      .seconds(-1),
+      .seconds(Int64.max),
+    ]
+
+    for (time, held) in zip(times, held) {
+      clock.time.value = .zero
+      _ = api.load(anyRequest())
+      clock.time.value = time
+      held.answer()
+    }
+
+    #expect(
+      lines.entries.compactMap { $0.firstMatch(of: /200 in (.*), 0 bytes/).map { String($0.1) } }
+        == ["0.9 ms", "999 ms", "59.9 s", "1 min 0 s", "30 h 0 min", "0.0 ms", "2562047788015215 h 30 min"])
+  }
+
+  @Test("a reset passes on")
+  func reset() {
+    #expect((log --> mock).reset().text == "success")
+  }
+}
+
+/// The end of a chain that has one future.
+private struct Constant: HTTPLoader {
+  let future: Future<HTTPResponse>
+
+  func load(_: HTTPRequest) -> Future<HTTPResponse> { future }
+
+  func reset() -> Future<Void> { .succeeded(()) }
+}
+
+/// A clock that is set, also back.
+private final class JumpingClock: FutureClock {
+  let time = Locked(Duration.zero)
+
+  var now: Duration { time.value }
+
+  func schedule(after _: Duration, _: @escaping @Sendable () -> Void) -> FutureTimer { FutureTimer {} }
+}

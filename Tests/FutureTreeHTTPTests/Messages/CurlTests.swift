@@ -1,0 +1,157 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+@Suite("A request as a command for curl")
+struct CurlTests {
+  @Test("method, header fields and URL stand in it, each as one word")
+  func plain() throws {
+    var request = try HTTPRequest(.delete, "https://example.com/feed")
+    try request.setHeader("Accept", "text/plain; q='1'")
+
+    #expect(
+      request.curl()
+        == #"curl --request 'DELETE' --header 'Accept: text/plain; q='\''1'\''' --url 'https://example.com/feed'"#)
+    #expect(try HTTPRequest("https://example.com/").curl() == "curl --url 'https://example.com/'")
+    #expect(try HTTPRequest(.head, "https://example.com/").curl() == "curl --head --url 'https://example.com/'")
+    #expect(try HTTPRequest(.get, path: "users/1?a=b").curl() == "curl --url 'users/1?a=REDACTED'")
+  }
+
+  @Test("what is not named as plain is redacted: values of headers and queries, and the body but for its size")
+  func redacted() throws {
+    var request = try HTTPRequest(.post, "https://example.com/a?page=2&key=\(sentinel)&\(sentinel)&&=\(sentinel)")
+    try request.setHeader("X-Unknown", sentinel)
+    request.body = .data(Data("secret".utf8), contentType: "text/plain")
+
+    #expect(
+      request.curl()
+        == "curl --request 'POST' --header 'X-Unknown: REDACTED' --header 'Content-Type: text/plain' "
+        + "--data-raw 'REDACTED (6 bytes)' --url 'https://example.com/a?page=REDACTED&key=REDACTED&REDACTED&&=REDACTED'"
+    )
+  }
+
+  @Test("values are shown that the redaction names, in the case of headers and the decoding of queries")
+  func chosen() throws {
+    var request = try HTTPRequest("https://example.com/?a%20b=1&a+b=2&A%20b=3&all")
+    try request.setHeader("X-Plain", "1")
+    try request.setHeader("Accept", "*/*")
+    let redaction = Redaction(shownHeaders: HeaderNames(["x-plain"]), shownQueryItems: ["a b", "all"])
+
+    #expect(
+      request.curl(redacting: redaction)
+        == "curl --header 'X-Plain: 1' --header 'Accept: REDACTED' "
+        + "--url 'https://example.com/?a%20b=1&a+b=2&A%20b=REDACTED&all'")
+  }
+
+  @Test("what is known to be secret is not shown even if it is named, but by `nothing`", arguments: [true, false])
+  func sensitive(isKnown: Bool) throws {
+    let name = isKnown ? "Authorization" : "Accept"
+    var request = try HTTPRequest("https://example.com/")
+    try request.setHeader(name, sentinel)
+    if !isKnown { request[option: SensitiveHeaders.self].insert(name) }
+
+    #expect(!request.curl(redacting: Redaction(shownHeaders: HeaderNames([name]))).contains(sentinel))
+    #expect(request.curl(redacting: .nothing) == "curl --header '\(name): \(sentinel)' --url 'https://example.com/'")
+  }
+
+  @Test("a file is named, a stream is standard input, and neither is in a command that is redacted")
+  func filesAndStreams() throws {
+    var file = try HTTPRequest(.put, "https://example.com/")
+    file.body = .file(URL(fileURLWithPath: "/home/\(sentinel)"), contentType: "text/plain")
+    var stream = try HTTPRequest(.put, "https://example.com/")
+    stream.body = .stream(length: 3, contentType: "text/plain") { throw Oops() }
+    let front = "curl --request 'PUT' --header 'Content-Type: text/plain' "
+    let back = " --url 'https://example.com/'"
+
+    #expect(file.curl() == front + "--data-raw 'REDACTED'" + back)
+    #expect(file.curl(redacting: .nothing) == front + "--data-binary '@/home/\(sentinel)'" + back)
+    #expect(stream.curl() == front + "--data-raw 'REDACTED (3 bytes)'" + back)
+    #expect(stream.curl(redacting: .nothing) == front + "--data-binary @-" + back)
+  }
+
+  @Test("a body that is no printable text is written in octal, so that no control byte is in the command")
+  func octal() throws {
+    var request = try HTTPRequest(.put, "https://example.com/")
+    request.body = .data(Data([0x2D, 0x00, 0x1B, 0x61, 0x25, 0x5C, 0x27, 0xFF]))
+
+    #expect(
+      request.curl(redacting: .nothing)
+        == #"printf '\055\000\033a\045\134\047\377' | "#
+        + "curl --request 'PUT' --header 'Content-Type: application/octet-stream' --data-binary @- "
+        + "--url 'https://example.com/'")
+  }
+
+  @Test("a content type that no transport sends is left out, and a field without a value ends with a semicolon")
+  func oddFields() throws {
+    var request = try HTTPRequest(.post, "https://example.com/")
+    request.body = .data(Data(), contentType: "a\nb")
+    try request.setHeader("Accept", "")
+
+    #expect(
+      request.curl(redacting: .nothing)
+        == "curl --request 'POST' --header 'Accept;' --data-raw '' --url 'https://example.com/'")
+  }
+
+  @Test("an address in brackets is not taken for a pattern of names")
+  func brackets() throws {
+    #expect(try HTTPRequest("http://[::1]/").curl() == "curl --globoff --url 'http://[::1]/'")
+  }
+}
+
+#if os(macOS) || os(Linux)
+  /// A shell runs the command, with a function in the place of `curl`.
+  @Suite(
+    "A command for curl comes through a shell as it was meant", .enabled(if: !Shell.all.isEmpty, "no /bin/sh here"))
+  struct CurlRoundTripTests {
+    private static let hostile = [
+      "", " ", "'", "''", "it's", "\"", "\\", "\\'", "\\\\", "$(touch x)", "`touch x`", "${HOME}", "$HOME", "!!", "!x",
+      "*",
+      "~", "#", ";", "&", "|", ">x", "<x", "(", "-", "--", "-n", "-o x", "@", "@-", "@/etc/passwd", "%s%n", "\\0",
+      "\\x41",
+      "a\nb", "\n", "a\n\n", "'\n'", "e\u{301}", "😀", "\t",
+    ]
+    private static let hostileBodies: [Data] =
+      hostile.map { Data($0.utf8) } + [
+        Data([0]), Data([0, 0x31]), Data([0xFF, 0xFE]), Data("\u{1B}[31m'$(x)%s".utf8), Data("a\r\nb\r\n".utf8),
+        Data("a\u{202E}b".utf8), Data(0...255), Data("-\0".utf8), Data("\\101\0".utf8),
+      ]
+
+    @Test("bodies, whatever is in them", arguments: Shell.all)
+    func bodies(shell: Shell) throws {
+      for body in CurlRoundTripTests.hostileBodies {
+        var request = try HTTPRequest(.post, "https://example.com/a")
+        request.body = .data(body, contentType: "text/plain")
+        let command = request.curl(redacting: .nothing)
+
+        let (arguments, input) = try shell.run(command)
+
+        let front = ["--request", "POST", "--header", "Content-Type: text/plain"]
+        let isPiped = command.hasPrefix("printf")
+        let data = isPiped ? ["--data-binary", "@-"] : ["--data-raw", String(decoding: body, as: UTF8.self)]
+        #expect(arguments == front + data + ["--url", "https://example.com/a"])
+        #expect(input == (isPiped ? body : Data()))
+      }
+    }
+
+    @Test("header fields, URLs, methods and paths of files, whatever is in them", arguments: Shell.all)
+    func heads(shell: Shell) throws {
+      let url = "https://example.com/~a/$(x)/!'*;&(-)@?a=$HOME&b='c'&d=$(touch%20x)!"
+      for text in CurlRoundTripTests.hostile {
+        var request = try HTTPRequest(HTTPMethod("-X!'`$*~"), url)
+        let hasField = (try? request.addHeader("-x'`!$*&|~", text)) != nil
+        request.body = .file(URL(fileURLWithPath: "/" + text), contentType: "text/plain")
+        let fields = [
+          hasField ? text.isEmpty ? ["-x'`!$*&|~;"] : ["-x'`!$*&|~: " + text] : [], ["Content-Type: text/plain"],
+        ]
+        let path = URL(fileURLWithPath: "/" + text).path
+
+        let (arguments, input) = try shell.run(request.curl(redacting: .nothing))
+
+        #expect(
+          arguments == ["--request", "-X!'`$*~"] + fields.joined().flatMap { ["--header", $0] }
+            + ["--data-binary", "@" + path, "--url", url])
+        #expect(path.hasPrefix("/") && input.isEmpty)
+      }
+    }
+  }
+#endif

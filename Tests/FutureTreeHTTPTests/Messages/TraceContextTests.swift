@@ -1,0 +1,63 @@
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("The context of a trace")
+struct TraceContextTests {
+  private let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+  private let span = "00f067aa0ba902b7"
+
+  @Test("it is read and written as W3C says", arguments: [("00", false), ("01", true), ("03", true), ("fe", false)])
+  func reading(flags: String, isSampled: Bool) throws {
+    let context = try #require(TraceContext(traceparent: "00-\(trace)-\(span)-\(flags)", tracestate: "a=1,b=2"))
+
+    #expect(context.traceID == trace && context.spanID == span && context.state == "a=1,b=2")
+    #expect(context.isSampled == isSampled)
+    #expect(context.traceparent == "00-\(trace)-\(span)-\(isSampled ? "01" : "00")")
+  }
+
+  @Test("a later version is read as far as it is known")
+  func laterVersions() {
+    #expect(TraceContext(traceparent: "cc-\(trace)-\(span)-01")?.spanID == span)
+    #expect(TraceContext(traceparent: "cc-\(trace)-\(span)-01-what-comes")?.spanID == span)
+    #expect(TraceContext(traceparent: "cc-\(trace)-\(span)-01.what") == nil)
+  }
+
+  @Test("what is none is refused")
+  func refused() {
+    let zeros = String(repeating: "0", count: 32)
+    let refused = [
+      "", "00", "00-\(trace)-\(span)-0", "00-\(trace)-\(span)-01-", "00-\(trace)-\(span)-01-a",
+      "ff-\(trace)-\(span)-01",
+      "00-\(zeros)-\(span)-01", "00-\(trace)-\(zeros.prefix(16))-01", "00-\(trace.uppercased())-\(span)-01",
+      "00_\(trace)-\(span)-01", "00-\(trace)_\(span)-01", "00-\(trace)-\(span)_01", "00-\(trace)-\(span)-0g",
+      "00-\(trace)\(span)--01", " 00-\(trace)-\(span)-1", "00-\(trace)-\(span)-é",
+    ]
+
+    #expect(refused.filter { TraceContext(traceparent: $0) != nil } == [])
+  }
+
+  @Test("a state that no header field can hold, or that is too long a list, is left out")
+  func states() {
+    func state(_ text: String) -> String? {
+      TraceContext(traceparent: "00-\(trace)-\(span)-01", tracestate: text)?.state
+    }
+
+    #expect(state("") == nil && state("a=1\r\nX: y") == nil && state("a=é") == nil)
+    #expect(state((1...33).map { "a\($0)=1" }.joined(separator: ",")) == nil)
+    #expect(state((1...32).map { "a\($0)=1" }.joined(separator: ",")) != nil)
+  }
+
+  @Test("identifiers are random and never all zero")
+  func identifiers() {
+    let random = RandomSource.seeded(1)
+    let root = TraceContext.root(random: random)
+    let child = root.child(random: random)
+    let zero = TraceContext.root(random: .constant(0))
+
+    #expect(TraceContext(traceparent: root.traceparent) == root && root.isSampled)
+    #expect(child.traceID == root.traceID && child.spanID != root.spanID && root != TraceContext.root(random: random))
+    #expect(TraceContext(traceparent: zero.traceparent) == zero)
+    #expect(TraceContext(traceparent: zero.child(random: .constant(0)).traceparent) != nil)
+  }
+}

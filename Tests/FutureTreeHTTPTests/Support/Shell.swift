@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// Shells of this machine, with a `curl` that writes down what it was given, and touches no network.
+struct Shell: Sendable, CustomTestStringConvertible {
+  let path: String
+
+  static let all = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/zsh"]
+    .filter { FileManager.default.isExecutableFile(atPath: $0) }.map { Shell(path: $0) }
+
+  var testDescription: String { path }
+
+  #if os(macOS) || os(Linux)
+    /// What `curl` would get: its arguments, and its standard input.
+    func run(_ command: String) throws -> (arguments: [String], input: Data) {
+      let folder = try Folder()
+      let output = folder.file("input")
+      try Data().write(to: output)
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: path)
+      process.arguments = ["-c", #"curl() { printf '%s\0' "$@" >"$ARGUMENTS"; cat; }"# + "\n" + command]
+      process.environment = ["PATH": "/bin:/usr/bin", "ARGUMENTS": folder.file("arguments").path, "LC_ALL": "C"]
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = try FileHandle(forWritingTo: output)
+      let end = DispatchSemaphore(value: 0)
+      process.terminationHandler = { _ in end.signal() }
+      try process.run()
+      guard end.wait(timeout: .now() + 60) == .success else {
+        process.terminate()
+        throw Oops(name: "\(path) does not end")
+      }
+      guard process.terminationStatus == 0 else { throw Oops(name: "\(path) failed: \(process.terminationStatus)") }
+      let arguments = try Data(contentsOf: folder.file("arguments")).split(
+        separator: 0, omittingEmptySubsequences: false)
+      return (arguments.dropLast().map { String(decoding: $0, as: UTF8.self) }, try Data(contentsOf: output))
+    }
+  #endif
+}
