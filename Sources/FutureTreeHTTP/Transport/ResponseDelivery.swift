@@ -43,3 +43,13 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     if case .file(let url) = place { url } else { nil }
   }
 }
+
+extension ResponseDelivery: CustomStringConvertible, CustomReflectable {
+  /// Where bodies go, without the path of a file, which may be a secret.
+  public var description: String {
+    let limit = maximumSize.map { $0 == .max ? "" : ", at most \($0) bytes" } ?? ""
+    return (file == nil ? "in memory" : "in a file") + limit
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: ["delivery": description], displayStyle: .struct) }
+}

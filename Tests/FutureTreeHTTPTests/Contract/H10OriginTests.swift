@@ -10,7 +10,7 @@ struct H10OriginTests {
     let (server, other) = (try Loopback.server(), try Loopback.server())
     server.on("/", .respond(status: status, headers: [("Location", other.url("/"))]))
     var request = try HTTPRequest(server.url("/"))
-    try request.setHeader("Authorization", "Bearer secret")
+    try request.setHeader("Authorization", "Bearer \(sentinel)")
 
     let response = try await URLSessionLoader(.patient).load(request).value
 
@@ -23,7 +23,7 @@ struct H10OriginTests {
     let mock = MockLoader()
     mock.answer()
     let server = try ServerEnvironment(
-      host: "example.com", headers: [("Authorization", "secret")], query: [("key", "secret")])
+      host: "example.com", headers: [("Authorization", sentinel)], query: [("key", sentinel)])
 
     let load = (ApplyEnvironment(server) --> mock).load(try HTTPRequest("http://example.com/a"))
 

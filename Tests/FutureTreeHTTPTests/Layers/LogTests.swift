@@ -121,23 +121,24 @@ struct LogTests {
 
   @Test("what the writer loads is not logged, in its call and in a task that it starts")
   func writerLoads() async {
-    let api = Locked<(any HTTPLoader)?>(nil)
+    let chain = Locked<(any HTTPLoader)?>(nil)
     let loads = Locked<[Task<Void, Never>]>([])
     let log = Log(
       { [lines] line in
         lines(line)
-        _ = api.value?.load(anyRequest("/call"))
-        let task = Task { _ = await api.value?.load(anyRequest("/task")).outcome }
+        _ = chain.value?.load(anyRequest("/call"))
+        let task = Task { _ = await chain.value?.load(anyRequest("/task")).outcome }
         loads.withLock { $0.append(task) }
       }, clock: clock)
     mock.onOthers(.status(.ok))
-    api.value = log --> mock
+    let api = log --> mock
+    chain.value = api
 
-    _ = api.value?.load(anyRequest())
+    _ = api.load(anyRequest())
     for task in loads.value { await task.value }
 
     #expect(lines.entries.count == 2 && mock.requests.count == 5)
-    api.value = nil
+    chain.value = nil
   }
 
   @Test("its future is that of the next loader: it wants nothing, and a shared one stays shared")

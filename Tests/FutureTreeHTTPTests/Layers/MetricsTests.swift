@@ -165,19 +165,20 @@ struct MetricsTests {
 
   @Test("an observer that loads is not asked about that for ever")
   func observerLoads() {
-    let api = Locked<(any HTTPLoader)?>(nil)
+    let chain = Locked<(any HTTPLoader)?>(nil)
     let count = Locked(0)
     mock.onOthers(.status(.ok))
-    api.value =
-      Metrics(clock: clock) { _ in
-        count.withLock { $0 += 1 }
-        _ = api.value?.load(anyRequest())
-      } --> mock
+    let metrics = Metrics(clock: clock) { _ in
+      count.withLock { $0 += 1 }
+      _ = chain.value?.load(anyRequest())
+    }
+    let api = metrics --> mock
+    chain.value = api
 
-    let load = api.value?.load(anyRequest())
+    let load = api.load(anyRequest())
 
-    #expect(load?.text == "success" && count.value == 2 && mock.requests.count == 3)
-    api.value = nil
+    #expect(load.text == "success" && count.value == 2 && mock.requests.count == 3)
+    chain.value = nil
   }
 
   @Test("what becomes of a load is the next loader's to say: its future is passed on, and forced ends are told once")

@@ -61,7 +61,7 @@ import Testing
 
   @Test("what is no URLError is told by its number, and what it prints holds none of its text")
   func foreign() throws {
-    let error = NSError(domain: "d", code: 7, userInfo: [NSLocalizedDescriptionKey: "secret"])
+    let error = NSError(domain: "d", code: 7, userInfo: [NSLocalizedDescriptionKey: sentinel])
     guard case .failed(let named) = URLErrorTable.end(error, request: try HTTPRequest("http://a/?q"), hasHead: false)
     else {
       Issue.record("not failed")
@@ -72,7 +72,7 @@ import Testing
 
     #expect(named.code == .transportFailed)
     #expect(named.description.contains("7"))
-    #expect(!dumped.contains("secret"))
+    #expect(!dumped.contains(sentinel))
   }
 }
 

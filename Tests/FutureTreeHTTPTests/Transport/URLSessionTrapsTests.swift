@@ -49,7 +49,7 @@ import Testing
   func redirects(status: Int) async throws {
     server.on("/from", .respond(status: status, headers: [("Location", server.url("/to"))], body: "moved"))
     var request = try HTTPRequest(.put, server.url("/from"))
-    try request.setHeader("Authorization", "secret")
+    try request.setHeader("Authorization", sentinel)
     request.body = .data(Data("body".utf8))
 
     let response = try await loader.load(request).value

@@ -1,0 +1,52 @@
+import Foundation
+import FutureTreeHTTP
+
+/// Everything that printing a value can show: its descriptions, what `dump` writes, and every value that mirrors lead to.
+func printed(_ value: Any) -> String {
+  var text = "\(value)\n" + String(reflecting: value) + "\n"
+  dump(value, to: &text)
+  if let error = value as? any Error { text += error.localizedDescription + "\n\(error as NSError)\n" }
+  var walk = MirrorWalk()
+  walk.visit(value, depth: 0)
+  return text + walk.text
+}
+
+/// How often the secrets of the tests are in what a value prints, as text, as bytes, or encoded.
+func showsSecret(_ value: Any) -> Bool { Secrets.isIn(printed(value)) }
+
+enum Secrets {
+  static func isIn(_ text: String) -> Bool { all.contains { text.contains($0) } }
+
+  /// Base64 has three ways to write it, by what stands before it; at its ends neighbours change a letter.
+  private static let all: [String] =
+    [sentinel, String(sentinel.reversed())]
+    + (0..<3).map { offset in
+      let encoded = Data((String(repeating: "x", count: offset) + sentinel).utf8).base64EncodedString()
+      return String(encoded.dropFirst(4).dropLast(4))
+    }
+    + [", ", "\n", ","].map { separator in sentinel.utf8.map { "\($0)" }.joined(separator: separator) }
+    + [sentinel.utf8.map { "- \($0)" }.joined(separator: "\n"), sentinel.utf8.map { String($0, radix: 16) }.joined()]
+    + [sentinel.utf8.map { String($0, radix: 16, uppercase: true) }.joined()]
+}
+
+/// The values that mirrors lead to, in depth. Objects are visited once.
+private struct MirrorWalk {
+  private(set) var text = ""
+  private var visited: Set<ObjectIdentifier> = []
+  private var count = 0
+
+  mutating func visit(_ value: Any, depth: Int) {
+    count += 1
+    guard depth < 40, count < 200_000 else { return }
+    if type(of: value) is AnyClass, !visited.insert(ObjectIdentifier(value as AnyObject)).inserted { return }
+    text += "\(value)\n" + String(reflecting: value) + "\n"
+    var mirror: Mirror? = Mirror(reflecting: value)
+    while let current = mirror {
+      for child in current.children {
+        text += child.label.map { $0 + "\n" } ?? ""
+        visit(child.value, depth: depth + 1)
+      }
+      mirror = current.superclassMirror
+    }
+  }
+}
