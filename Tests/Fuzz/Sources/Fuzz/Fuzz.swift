@@ -5,7 +5,7 @@ import FuzzerDriver
 @main enum Fuzz {
   static func main() {
     guard CommandLine.argc > 1, let target = CommandLine.unsafeArgv[1].map({ String(cString: $0) }) else {
-      fail("Say which target: fields, urls, locations or multipart.")
+      fail("Say which target, such as urls.")
     }
     // libFuzzer must not see the name of the target.
     CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
@@ -16,6 +16,7 @@ import FuzzerDriver
     case "urls": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzURLs) })
     case "locations": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzLocations) })
     case "multipart": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzMultipart) })
+    case "curl": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzCurl) })
     default: fail("There is no target \(target).")
     }
   }
@@ -57,6 +58,12 @@ struct Input {
     let taken = rest.prefix { $0 != 0xFF }
     rest = rest[taken.endIndex...].dropFirst()
     return Array(taken)
+  }
+
+  /// All that are left.
+  mutating func remaining() -> [UInt8] {
+    defer { rest = [] }
+    return Array(rest)
   }
 
   mutating func text() -> String { String(decoding: bytes(), as: UTF8.self) }
