@@ -212,4 +212,30 @@ struct CoalesceTests {
     #expect(loads.allSatisfy { $0.text == "success" })
     expectNothingLeft()
   }
+
+  @Test("H11: neither layer shows what it holds")
+  func secrets() throws {
+    let stub = mock.on(.any, .hold().forEver())
+    let throttle = Throttle(1, perHost: 1, clock: clock)
+    let api = coalesce --> throttle --> mock
+    let loads = try (0..<3).map { number in
+      var request = try HTTPRequest(.post, "http://example.com/?secret=\(number)")
+      try request.setHeader("Authorization", "secret")
+      request.body = .data(Data("secret".utf8))
+      request[option: RequestCoalescing.self] = .key("secret")
+      request[option: Named.self] = "secret"
+      return api.load(request)
+    }
+
+    var shown = "\(coalesce) \(throttle)"
+    dump(coalesce, to: &shown)
+    dump(throttle, to: &shown)
+
+    #expect(throttle.waitingCount == 2 && coalesce.flightCount == 3 && !shown.contains("secret"))
+    for number in 0..<3 { stub.held[number].answer() }
+    #expect(loads.allSatisfy { $0.text == "success" } && throttle.isIdle)
+    expectNothingLeft()
+  }
+
+  private enum Named: HTTPRequestOption { static var defaultValue: String { "" } }
 }

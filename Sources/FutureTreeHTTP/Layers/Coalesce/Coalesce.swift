@@ -110,6 +110,11 @@ public final class Coalesce: HTTPLayer {
   }
 }
 
+extension Coalesce: CustomReflectable {
+  /// A count: what is compared has secrets.
+  public var customMirror: Mirror { Mirror(self, children: ["flightCount": flightCount], displayStyle: .class) }
+}
+
 // MARK: - What is a caller's own
 
 extension Future<HTTPResponse> {

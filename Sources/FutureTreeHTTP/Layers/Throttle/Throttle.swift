@@ -21,9 +21,9 @@ import FutureTree
 /// fails with `deadlineExceeded` when that passes while it waits, and at once if it has passed, or if the rate has no token
 /// before it.
 ///
-/// **Cancellation.** A request that waits leaves the queue in constant time, completes `.cancelled` at once and takes no
-/// token. One that is under way is the next loader's to complete. A request to cancel stops at the caller's own (law 22):
-/// what runs before it is neither counted nor asked.
+/// **Cancellation.** A request that waits leaves the queue in constant time (amortised where hosts are counted), completes
+/// `.cancelled` at once and takes no token. One that is under way is the next loader's to complete. What runs before a request that waits is
+/// neither counted nor asked (law 22).
 ///
 /// **Reset.** What waits completes `.cancelled`, the bucket of the rate is full again, and the next loader is reset. What is
 /// under way keeps its place until it ends; limit and pause stay.
@@ -42,7 +42,7 @@ public final class Throttle: HTTPLayer {
   ///   - limit: how many requests may be under way at once; 0 holds all back, and so does less.
   ///   - perHost: how many of them to one host; at least 1. As many as `limit` if nothing is said.
   ///   - rate: how many may begin in a time; as many as like if nothing is said.
-  ///   - queueLimit: how many may wait; less than 0 counts as 0.
+  ///   - queueLimit: how many may wait, a thousand if nothing is said; less than 0 counts as 0.
   ///   - ageing: how much longer than another a request must wait to count as one priority higher; nil if waiting shall make
   ///     up for nothing. Zero or less: the one that has waited longest is first, whatever its priority.
   ///   - clock: what measures rate and waiting.
@@ -165,7 +165,7 @@ extension Throttle {
     while true {
       let now = clock.now
       let (step, timer, number) = state.withLock { state in
-        let step = state.scheduler.next(at: now) { $0.host }
+        let step = state.scheduler.next(at: now)
         if case .waitForToken = step { return (step, nil as FutureTimer?, state.alarm.isNeeded()) }
         return (step, state.alarm.isNotNeeded(), nil)
       }
@@ -224,6 +224,15 @@ extension Throttle {
 
   private func ended(_ host: String?) {
     state.withLock { $0.scheduler.ended(host) }
+  }
+}
+
+extension Throttle: CustomReflectable {
+  /// Counts, and none of the requests.
+  public var customMirror: Mirror {
+    Mirror(
+      self, children: ["limit": limit, "runningCount": runningCount, "waitingCount": waitingCount], displayStyle: .class
+    )
   }
 }
 

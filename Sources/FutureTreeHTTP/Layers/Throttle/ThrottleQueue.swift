@@ -114,6 +114,9 @@ extension ThrottleQueue {
     return nil
   }
 
+  /// The host that one waits for; nil also if hosts do not count.
+  func host(of ticket: Ticket) -> String? { places[ticket]?.host }
+
   /// Takes out all, in the order in which they came.
   mutating func removeAll() -> [Item] {
     let tickets = places.keys.sorted()
