@@ -104,7 +104,8 @@ struct LogTests {
     #expect(
       line.hasPrefix(#"[a\u{A}b 1] GET http://example.com/%0A%0D?REDACTED: cancelled after 0.0 ms: a\u{A}b\u{D}\u{85}"#)
     )
-    #expect(line.contains(#"\u{2028}c\u{1B}[2J\u{202E}d\u{200B}\u{7}\u{FEFF}éxxx"#) && line.hasSuffix("x…"))
+    #expect(
+      line.contains(#"\u{2028}c\u{1B}[2J\u{202E}d\u{200B}\u{7}\u{FEFF}éxxx"#) && line.hasSuffix(#"x… (F\u{A}:1)"#))
     #expect(lines.entries.allSatisfy { !$0.contains(where: \.isNewline) && $0.unicodeScalars.count < 400 })
     withExtendedLifetime(held) {}
   }
@@ -243,6 +244,19 @@ struct LogTests {
     #expect(
       lines.entries.compactMap { $0.firstMatch(of: /200 in (.*), 0 bytes/).map { String($0.1) } }
         == ["0.9 ms", "999 ms", "59.9 s", "1 min 0 s", "30 h 0 min", "0.0 ms", "2562047788015215 h 30 min"])
+  }
+
+  @Test("in two chains it counts the loads of both")
+  func twoChains() {
+    let log = log
+    let other = MockLoader()
+    mock.answer()
+    other.answer(status: .noContent)
+
+    _ = (log --> mock).load(anyRequest())
+    _ = (log --> other).load(anyRequest())
+
+    #expect(lines.entries.last == "[2] GET http://example.com/: 204 in 0.0 ms, 0 bytes")
   }
 
   @Test("a reset passes on")

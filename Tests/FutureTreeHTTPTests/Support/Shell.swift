@@ -20,6 +20,7 @@ struct Shell: Sendable, CustomTestStringConvertible {
       process.executableURL = URL(fileURLWithPath: path)
       process.arguments = ["-c", #"curl() { printf '%s\0' "$@" >"$ARGUMENTS"; cat; }"# + "\n" + command]
       process.environment = ["PATH": "/bin:/usr/bin", "ARGUMENTS": folder.file("arguments").path, "LC_ALL": "C"]
+      process.currentDirectoryURL = folder.url
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = try FileHandle(forWritingTo: output)
       let end = DispatchSemaphore(value: 0)
@@ -30,6 +31,8 @@ struct Shell: Sendable, CustomTestStringConvertible {
         throw Oops(name: "\(path) does not end")
       }
       guard process.terminationStatus == 0 else { throw Oops(name: "\(path) failed: \(process.terminationStatus)") }
+      // What the shell ran of its own, such as `touch x`, would have left a trace.
+      guard folder.names == ["arguments", "input"] else { throw Oops(name: "\(path) made \(folder.names)") }
       let arguments = try Data(contentsOf: folder.file("arguments")).split(
         separator: 0, omittingEmptySubsequences: false)
       return (arguments.dropLast().map { String(decoding: $0, as: UTF8.self) }, try Data(contentsOf: output))

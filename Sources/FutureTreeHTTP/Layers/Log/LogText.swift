@@ -1,6 +1,6 @@
 import FutureTree
 
-/// The lines of a `Log`, as text. Pure.
+/// The lines of one load in a `Log`, as text. Pure.
 struct LogText: Sendable {
   /// Number, method and URL, and on which attempt.
   private let front: String
@@ -28,8 +28,14 @@ struct LogText: Sendable {
     case .failure(let error):
       return "\(front): failed after \(time): \(LogText.name(of: error))"
     case .cancelled(let reason):
-      return "\(front): cancelled after \(time): \(OneLine.text("\(reason)", limit: 200))"
+      return "\(front): cancelled after \(time): \(LogText.text(of: reason))"
     }
+  }
+
+  /// The message, and the line that asked, which a long message does not push out.
+  private static func text(of reason: CancellationReason) -> String {
+    let message = OneLine.text(reason.message, limit: 200)
+    return reason.fileID.isEmpty ? message : "\(message) (\(OneLine.text(reason.fileID, limit: 100)):\(reason.line))"
   }
 
   /// The code of an error; of any other, its type: its description may hold secrets.
