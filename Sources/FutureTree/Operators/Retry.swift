@@ -26,33 +26,65 @@ extension Future {
       let problem = "the policy allows \(policy.attempts) attempts, so that nothing could begin. Allow 1 or more."
       return .failed(InvalidArgument("retry(_:)", problem, fileID: fileID, line: line))
     }
-    let progress = Locked((attempt: 1, isDelay: false))
-    let begin = { @Sendable (attempt: Int) -> Node in
-      Future<Int>.succeeded(attempt).flatMapNode(.work, executor, body).node
-    }
-    // The slot waits for an attempt, then for a delay, then for the next attempt, and so on.
-    let rule = JoinNode<Value>.Rule { slot, input in
-      let (attempt, isDelay) = progress.value
-      if isDelay {
-        guard input.state.ending == .succeeded else { return .ends(input.outcomeOfDelay()) }
-        progress.value = (attempt + 1, false)
-        return .waitsFor(begin(attempt + 1))
+    return attempts { attempt in
+      Future<Int>.succeeded(attempt).flatMapNode(.work, executor, body)
+    } after: { attempt, outcome in
+      guard case .failure(let error) = outcome, let delay = policy.delay(after: attempt, error: error) else {
+        return .ends(outcome)
       }
-      guard case .failure(let error) = input.outcome(as: Value.self), slot.join.asked == nil,
-        let delay = policy.delay(after: attempt, error: error)
-      else { return .ends(input.outcome(as: Value.self)) }
-      progress.value = (attempt, true)
-      return .waitsFor(Future<Void>.after(delay, clock: clock, fileID: fileID, line: line).node)
+      return .goesOn(after: .after(delay, clock: clock, fileID: fileID, line: line))
+    }
+  }
+
+  /// Begins one attempt after another, with a pause between two of them, until `next` answers with an outcome.
+  ///
+  /// After a request to cancel there is no other attempt, and `next` is not called: the outcome of the attempt under way
+  /// passes, and a pause that ends all the same ends as `.cancelled`. A pause that does not succeed passes its outcome.
+  ///
+  /// - Parameters:
+  ///   - begin: gets the number of the attempt, counted from 1. It is called in the turn of the attempt or the pause before.
+  ///   - next: gets the number of an attempt that has ended, and its outcome.
+  /// - Returns: a consumer of each attempt and of each pause while it waits for it.
+  /// - Complexity: O(1) memory and stack, however many attempts there are.
+  package static func attempts(
+    _ begin: @escaping @Sendable (_ attempt: Int) -> Future,
+    after next: @escaping @Sendable (_ attempt: Int, _ outcome: Outcome<Value>) -> AfterAttempt<Value>
+  ) -> Future {
+    let progress = Locked((attempt: 1, isPause: false))
+    // The slot waits for an attempt, then for a pause, then for the next attempt, and so on.
+    let rule = JoinNode<Value>.Rule { slot, input in
+      let (attempt, isPause) = progress.value
+      if isPause {
+        guard input.state.ending == .succeeded else { return .ends(input.outcomeOfPause()) }
+        if let asked = slot.join.asked { return .ends(.cancelled(asked.reason)) }
+        progress.value = (attempt + 1, false)
+        return .waitsFor(begin(attempt + 1).node)
+      }
+      let outcome = input.outcome(as: Value.self)
+      guard slot.join.asked == nil else { return .ends(outcome) }
+      switch next(attempt, outcome) {
+      case .ends(let outcome): return .ends(outcome)
+      case .goesOn(let pause):
+        progress.value = (attempt, true)
+        return .waitsFor(pause.node)
+      }
     }
     let join = JoinNode<Value>(.retry, rule: rule)
-    for slot in join.makeSlots(1) { join.wait(in: slot, for: begin(1)) }
+    for slot in join.makeSlots(1) { join.wait(in: slot, for: begin(1).node) }
     return Future(node: join)
   }
 }
 
+/// What comes after an attempt that has ended.
+package enum AfterAttempt<Value: Sendable>: Sendable {
+  case ends(Outcome<Value>)
+  /// Another attempt, when this has succeeded.
+  case goesOn(after: Future<Void>)
+}
+
 extension Node {
-  /// The outcome of a delay that did not succeed.
-  fileprivate func outcomeOfDelay<Value>() -> Outcome<Value> {
+  /// The outcome of a pause that did not succeed.
+  fileprivate func outcomeOfPause<Value>() -> Outcome<Value> {
     state.ending == .failed ? .failure(error) : .cancelled(cancellationReason)
   }
 }
