@@ -62,6 +62,20 @@ public final class HeldAnswer: Sendable {
     return complete(.success(HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))))
   }
 
+  /// Tells the `ProgressHandler` of the request how it gets on, as a transport does. Returns false if nothing was loaded yet,
+  /// the answer was completed, or nobody wants to be told.
+  ///
+  /// ```swift
+  /// held.report(HTTPProgress(sent: .init(completed: 10, total: 10)))   // The request was sent,
+  /// held.report(HTTPProgress(sent: .init(completed: 10, total: 10)))   // and this is the head of the answer.
+  /// ```
+  @discardableResult
+  public func report(_ progress: HTTPProgress = HTTPProgress()) -> Bool {
+    guard !isCompleted, let handler = request?[option: ProgressHandler.self] else { return false }
+    handler(progress)
+    return true
+  }
+
   /// - Parameter onCancel: is told what was asked, before anything comes of it.
   func begin(
     _ request: HTTPRequest, onCancel: @escaping @Sendable (ReceivedCancelRequest<HTTPResponse>) -> Void

@@ -127,6 +127,23 @@ import Testing
 
     #expect(unasked == 0)
   }
+
+  @Test("it reports progress to who wants to be told, from when it is loaded until it is completed")
+  func reports() throws {
+    let told = Locked<[Int]>([])
+    var request = try HTTPRequest("http://example.com/")
+    request[option: ProgressHandler.self] = { progress in told.withLock { $0.append(progress.received.completed) } }
+    let (held, silent) = (mock.hold("/"), mock.hold("/silent"))
+    #expect(!held.report())
+
+    _ = mock.load(request)
+    _ = mock.load(try HTTPRequest("http://example.com/silent"))
+    let reports = [held.report(), held.report(HTTPProgress(received: .init(completed: 7))), silent.report()]
+    held.answer()
+
+    #expect(reports == [true, true, false] && !held.report() && told.value == [0, 7])
+    silent.complete(.cancelled)
+  }
 }
 
 /// Runs two bodies on two threads at the same moment.

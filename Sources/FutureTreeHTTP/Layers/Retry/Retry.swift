@@ -1,0 +1,164 @@
+import FutureTree
+
+/// Sends a request again that has failed for now.
+///
+/// ```swift
+/// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10)) --> URLSessionLoader()
+///
+/// request[option: RequestRetry.self] = .never  // This one is sent once.
+/// ```
+///
+/// By default there are three attempts, and only of requests that may be sent twice (`RetryContext.mayBeRepeated`) and have
+/// failed for now (`RetryContext.hasFailedForNow`); before the second, a random part of a quarter of a second passes, before
+/// the third of half a second. A `RetryStrategy` says otherwise. What comes of the last attempt is the outcome, an answer as
+/// it is and an error as it is. `RequestAttempt` tells the layers behind this one which attempt it is.
+///
+/// Whatever the strategy says, there is no other attempt
+/// - of a body that cannot be sent again (`HTTPBody.isReplayable`),
+/// - after a cancellation, nor after the codes `resetInProgress`, `deadlineExceeded` and `bodyNotReplayable`,
+/// - before the time that the server asked for (`HTTPResponse.retryAfter(now:)`); if that is longer than `longestRetryAfter`
+///   the answer passes at once,
+/// - that would begin after the `RequestDeadline` of the request: it fails at once with the code `deadlineExceeded`, with
+///   the last answer as `HTTPError.response` or the last error as `HTTPError.underlying`,
+/// - where nothing is left of the `RetryBudget` of the server.
+///
+/// **Cancellation.** A request to cancel that finds an attempt under way is forwarded to it, and what comes of that attempt
+/// is the outcome, also if it is a success or an error. One that comes in a back-off ends the load `.cancelled` at once, and
+/// its timer is cancelled. After a request to cancel no attempt begins, wherever it comes. With `doNotForwardRequest` the
+/// attempt under way goes on, and there is none after it.
+///
+/// **Reset.** Loads that wait for their next attempt end `.cancelled`. Attempts under way are left to an `Autocancel` before
+/// this layer, and have none after them. All budgets are full again.
+///
+/// **In two chains** the budgets are common, and a reset of either ends the back-offs of both.
+public final class Retry: HTTPLayer {
+  private let strategy: RetryStrategy
+  private let longestRetryAfter: Duration
+  private let clock: any FutureClock
+  private let date: WallClock
+  private let random: RandomSource
+  private let state: Locked<RetryState>
+
+  /// - Parameters:
+  ///   - strategy: for requests that have none of their own (`RequestRetry`).
+  ///   - budget: how many more requests it may send; nil for any number.
+  ///   - longestRetryAfter: how long the server may ask to wait: two minutes if nothing else is said. Less than zero is zero.
+  ///   - clock: measures the back-off.
+  ///   - date: what a `Retry-After` is compared with if the answer has no `Date`.
+  ///   - random: for the jitter.
+  public init(
+    _ strategy: RetryStrategy = .default, budget: RetryBudget? = RetryBudget(),
+    longestRetryAfter: Duration = .seconds(120), clock: any FutureClock = .system, date: WallClock = .system,
+    random: RandomSource = .system
+  ) {
+    self.strategy = strategy
+    self.longestRetryAfter = longestRetryAfter.withinCentury
+    self.clock = clock
+    self.date = date
+    self.random = random
+    state = Locked(RetryState(budget))
+  }
+
+  /// Loads, up to as often as the strategy says.
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    let (load, start) = (state.withLock { $0.came() }, clock.now)
+    let future = Future<HTTPResponse>.attempts { attempt in
+      self.begin(attempt, of: request, load, next)
+    } after: { attempt, outcome in
+      self.afterwards(outcome, attempt, of: request, load, start: start)
+    }
+    future.observe { _ in
+      let pause = self.state.withLock { $0.ended(load) }
+      // Nobody asked it where the load was let go of (law 4).
+      pause?.cancel()
+    }
+    return future.named("retry")
+  }
+
+  /// Ends the back-offs, fills the budgets, and resets `next`.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    let pauses = state.withLock { $0.reset() }
+    for pause in pauses { pause.cancel(reason: Retry.resetReason) }
+    return next.reset()
+  }
+
+  private static let resetReason: CancellationReason = "the chain was reset"
+
+  /// How many loads wait for their next attempt.
+  package var waitingCount: Int { state.withLock { $0.waitingCount } }
+
+  /// Whether no load is known, and every budget is full.
+  package var isIdle: Bool { state.withLock { $0.isEmpty } }
+}
+
+// MARK: - Attempts
+
+extension Retry {
+  private func begin(
+    _ attempt: Int, of request: HTTPRequest, _ load: RetryState.Load, _ next: any HTTPLoader
+  ) -> Future<HTTPResponse> {
+    let (isCurrent, pause) = state.withLock { ($0.isCurrent(load), $0.hasWaited(load)) }
+    _ = pause  // Freed here, not under the lock.
+    guard isCurrent || attempt == 1 else { return .cancelled(Retry.resetReason) }
+    var request = request
+    request[option: RequestAttempt.self] = attempt
+    return next.load(request)
+  }
+
+  private func afterwards(
+    _ outcome: Outcome<HTTPResponse>, _ attempt: Int, of request: HTTPRequest, _ load: RetryState.Load, start: Duration
+  ) -> AfterAttempt<HTTPResponse> {
+    guard let result = Result(outcome) else { return .ends(outcome) }
+    let context = RetryContext(
+      request: request, attempt: attempt, result: result, elapsed: clock.now - start, random: random)
+    let server = request.url.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
+    if context.showsHealthyServer { state.withLock { $0.succeeded(load, on: server) } }
+    guard let delay = delay(after: context) else { return .ends(outcome) }
+    if let deadline = request[option: RequestDeadline.self], deadline.isExceeded(after: delay) {
+      return .ends(.failure(context.deadlineExceeded(delay, deadline)))
+    }
+    guard state.withLock({ $0.spend(load, on: server) }) else { return .ends(outcome) }
+    return pause(for: delay, load).map { .goesOn(after: $0) } ?? .ends(outcome)
+  }
+
+  /// How long to wait; nil if there is to be no other attempt, whatever the clock and the budget say.
+  private func delay(after context: RetryContext) -> Duration? {
+    let strategy = context.request[option: RequestRetry.self] ?? strategy
+    guard context.request.body.isReplayable, !context.isFinal, let delay = strategy.delay(after: context) else {
+      return nil
+    }
+    let floor = context.response?.retryAfter(now: date) ?? .zero
+    return floor > longestRetryAfter ? nil : max(delay.withinCentury, floor)
+  }
+
+  /// Nil if a reset came, or nobody waits any more.
+  private func pause(for delay: Duration, _ load: RetryState.Load) -> Future<Void>? {
+    guard delay > .zero else { return .succeeded(()) }
+    let pause = Future<Void>.after(delay, clock: clock).named("back-off")
+    if state.withLock({ $0.waits(load, for: pause) }) { return pause }
+    pause.cancel()
+    return nil
+  }
+}
+
+extension RetryContext {
+  fileprivate func deadlineExceeded(_ delay: Duration, _ deadline: HTTPDeadline) -> HTTPError {
+    var underlying: (any Error)?
+    if case .failure(let error) = result { underlying = error }
+    return HTTPError(
+      .deadlineExceeded,
+      "Attempt \(attempt + 1) of \(request) would begin in \(delay), and its deadline is in \(deadline.remaining). What came "
+        + "of attempt \(attempt) is the response or the underlying error.", response: response, underlying: underlying)
+  }
+}
+
+extension Result<HTTPResponse, any Error> {
+  /// Nil for a cancellation.
+  fileprivate init?(_ outcome: Outcome<HTTPResponse>) {
+    switch outcome {
+    case .success(let response): self = .success(response)
+    case .failure(let error): self = .failure(error)
+    case .cancelled: return nil
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Retry-After") struct RetryAfterTests {
+  private let date = ManualClock().wallClock(origin: Date(timeIntervalSince1970: 784_111_777))
+  private static let now = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+  private func wait(_ values: [String], serverDate: String? = nil) throws -> Duration? {
+    var headers = HTTPHeaders()
+    for value in values { try headers.add("Retry-After", value) }
+    if let serverDate { try headers.add("Date", serverDate) }
+    return HTTPResponse(to: anyRequest(), status: .serviceUnavailable, headers: headers).retryAfter(now: date)
+  }
+
+  @Test(
+    "seconds and dates are read; the past is no wait; garbage is as if absent; nothing overflows",
+    arguments: [
+      ("0", Duration.seconds(0)), ("120", .seconds(120)), ("007", .seconds(7)),
+      ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sunday, 06-Nov-94 08:50:37 GMT", .seconds(60)),
+      ("Sun Nov  6 08:50:37 1994", .seconds(60)), ("Sun, 06 Nov 1994 08:49:36 GMT", .seconds(0)),
+      ("99999999999999999999999999", .century), ("9223372036854775807", .century),
+      ("Fri, 31 Dec 9999 23:59:59 GMT", .century), ("-1", nil), ("1.5", nil), ("+1", nil), ("1 2", nil), ("", nil),
+      ("soon", nil), ("Sun, 06 Nov 99999 08:50:37 GMT", nil), ("Mon, 06 Nov 1994 08:50:37 GMT", nil),
+    ] as [(String, Duration?)])
+  func forms(value: String, expected: Duration?) throws {
+    #expect(try wait([value]) == expected)
+  }
+
+  @Test("without the field there is no wait to respect; of several, the longest counts")
+  func several() throws {
+    #expect(try wait([]) == nil)
+    #expect(try wait(["1", "x", "3", "2"]) == .seconds(3))
+  }
+
+  @Test("a date is compared with the Date of the same answer, so that a wrong clock here does not matter")
+  func serverDate() throws {
+    let later = "Sun, 06 Nov 1994 09:49:47 GMT"
+
+    #expect(try wait([later], serverDate: "Sun, 06 Nov 1994 09:49:37 GMT") == .seconds(10))
+    #expect(try wait([later], serverDate: "garbage") == .seconds(3610))
+    #expect(try wait(["5"], serverDate: "Sun, 06 Nov 1994 09:49:37 GMT") == .seconds(5))
+  }
+}

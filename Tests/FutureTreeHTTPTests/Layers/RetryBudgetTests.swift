@@ -1,0 +1,62 @@
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Retry: budgets") struct RetryBudgetTests {
+  private func spent(_ budgets: inout RetryBudgets, _ server: String, times: Int) -> [Bool] {
+    (0..<times).map { _ in budgets.spend(server) }
+  }
+
+  @Test("the reserve can be spent, and each server has its own")
+  func reserve() {
+    var budgets = RetryBudgets(RetryBudget(reserve: 2))
+
+    let spent = (a: spent(&budgets, "a", times: 3), b: spent(&budgets, "b", times: 3))
+
+    #expect(spent.a == [true, true, false] && spent.b == [true, true, false])
+  }
+
+  @Test("five successes give back one attempt, and no more than the reserve")
+  func successes() {
+    var budgets = RetryBudgets(RetryBudget(reserve: 1, perSuccess: 0.2))
+    _ = budgets.spend("a")
+
+    for _ in 0..<4 { budgets.succeeded("a") }
+    let isEnough = budgets.spend("a")
+    budgets.succeeded("a")
+    let isFull = budgets.isEmpty
+    for _ in 0..<100 { budgets.succeeded("a") }
+
+    #expect(!isEnough && isFull)
+    let last = spent(&budgets, "a", times: 2)
+    #expect(last == [true, false])
+  }
+
+  @Test("no more servers are remembered than it may, and the one with most left goes first")
+  func bounded() {
+    var budgets = RetryBudgets(RetryBudget(reserve: 3, servers: 2))
+    _ = spent(&budgets, "a", times: 3)
+    _ = spent(&budgets, "b", times: 1)
+
+    let spent = spent(&budgets, "c", times: 2)
+    for number in 0..<10_000 { _ = budgets.spend("\(number)") }
+    let isLeft = budgets.spend("a")
+
+    #expect(spent == [true, true] && budgets.count == 2 && !isLeft)
+  }
+
+  @Test("nonsense is held to what makes sense")
+  func nonsense() {
+    let budget = RetryBudget(reserve: -1, perSuccess: .nan, servers: -1)
+    #expect(budget.reserve == 0 && budget.perSuccess == 0 && budget.servers == 1)
+    var rich = RetryBudgets(RetryBudget(reserve: .max, perSuccess: .infinity))
+    var poor = RetryBudgets(budget)
+    var unlimited = RetryBudgets(nil)
+
+    let spent = [spent(&rich, "a", times: 1), spent(&poor, "a", times: 1), spent(&unlimited, "a", times: 50)]
+    rich.succeeded("a")
+
+    #expect(spent == [[true], [false], Array(repeating: true, count: 50)])
+    #expect(rich.isEmpty && poor.isEmpty && unlimited.isEmpty)
+  }
+}

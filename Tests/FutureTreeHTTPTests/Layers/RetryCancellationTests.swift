@@ -1,0 +1,267 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("Layers: Retry, cancellation and resets") struct RetryCancellationTests {
+  private let fixture = RetryFixture()
+  private var clock: ManualClock { fixture.clock }
+  private var mock: MockLoader { fixture.mock }
+
+  private static let all: [CancellationOptions] = [
+    [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
+  ]
+
+  /// Alamofire 2340 and 3408, openai-java 766: it was sent all the same, or the old error was told.
+  @Test("in the back-off, the load is cancelled at once and nothing is sent any more", arguments: all)
+  func inBackOff(options: CancellationOptions) {
+    mock.on(.any, .fail(HTTPError(.connectionLost, "")), .status(.ok))
+    let load = fixture.api.load(anyRequest())
+    #expect(clock.timerCount == 1)
+
+    load.cancel(options, reason: "the row is gone")
+
+    guard case .cancelled(let reason) = load.outcomeIfCompleted else { return #expect(Bool(false), "\(load.text)") }
+    #expect(reason.message == "the row is gone")
+    #expect(clock.timerCount == 0)
+    clock.advance(by: .seconds(60))
+    #expect(mock.requests.count == 1)
+    fixture.expectNothingLeft()
+  }
+
+  /// Alamofire 3639: an attempt that was cancelled was tried again. openai-java 766: the attempt did not hear of it.
+  @Test(
+    "in an attempt, the request is forwarded, and what comes back is final", arguments: [1, 2],
+    [
+      .cancelled, .failure(HTTPError(.connectionLost, "reported for a cancellation")),
+      .failure(HTTPError(.timedOut, "")),
+      .success(HTTPResponse(to: anyRequest(), status: .serviceUnavailable)),
+      .success(HTTPResponse(to: anyRequest(), status: .ok)),
+    ] as [Completion<HTTPResponse>])
+  func inAttempt(number: Int, completion: Completion<HTTPResponse>) {
+    if number == 2 { mock.on(.any, .status(.serviceUnavailable)) }
+    let held = mock.hold()
+    let load = fixture.api.load(anyRequest())
+    clock.advance(by: .milliseconds(500))
+
+    load.cancel(reason: "the row is gone")
+    #expect(load.text == "pending" && held.cancelRequest?.reason.message == "the row is gone")
+    held.complete(completion)
+
+    let expected =
+      switch completion {
+      case .success(let response): "\(response.status)"
+      case .failure(let error): "\((error as? HTTPError)?.code.description ?? "")"
+      default: "cancelled"
+      }
+    #expect(load.status == expected && mock.requests.count == number)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("force ends the load in an attempt at once; the transport is asked behind it", arguments: [1, 2])
+  func force(number: Int) {
+    if number == 2 { mock.on(.any, .status(.serviceUnavailable)) }
+    let held = mock.hold()
+    let load = fixture.api.load(anyRequest())
+    clock.advance(by: .milliseconds(500))
+
+    load.cancel(.forceImmediately)
+    #expect(load.text == "cancelled" && held.cancelRequest?.options == [])
+    held.complete(.failure(HTTPError(.connectionLost, "")))
+
+    clock.advance(by: .seconds(60))
+    #expect(mock.requests.count == number)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("doNotForwardRequest lets the attempt go on, and there is none after it")
+  func letGo() {
+    let held = mock.hold()
+    let load = fixture.api.load(anyRequest())
+
+    load.cancel(.doNotForwardRequest)
+    #expect(load.text == "cancelled" && held.cancelRequest == nil)
+    held.complete(.failure(HTTPError(.connectionLost, "")))
+
+    clock.advance(by: .seconds(60))
+    #expect(mock.requests.count == 1)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("while others want the load it goes on, through attempts and back-offs")
+  func othersWaiting() {
+    mock.on(.any, .status(.serviceUnavailable), .status(.ok))
+    let load = fixture.api.load(anyRequest())
+    let tokens = [load.cancelToken(), load.cancelToken()]
+
+    tokens[0].cancel(.doNotForwardIfOthersWaiting)
+    clock.advance(by: .seconds(1))
+
+    #expect(load.status == "200")
+    withExtendedLifetime(tokens) {}
+    fixture.expectNothingLeft()
+  }
+
+  /// elasticsearch 45379: between the look and the attempt.
+  @Test("a cancel from the strategy, between two attempts, comes before the next", arguments: all, [0, 1])
+  func fromStrategy(options: CancellationOptions, seconds: Int) {
+    let load = Locked<Future<HTTPResponse>?>(nil)
+    let fixture = RetryFixture(
+      RetryStrategy { _ in
+        load.value?.cancel(options)
+        return .seconds(seconds)
+      })
+    let held = fixture.mock.hold()
+    load.value = fixture.api.load(anyRequest())
+
+    held.complete(.failure(HTTPError(.connectionLost, "")))
+    fixture.clock.advance(by: .seconds(60))
+
+    #expect(load.value?.text == "cancelled" && fixture.mock.requests.count == 1)
+    load.value = nil
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a cancel at the moment at which the back-off is over comes before the next attempt", arguments: all)
+  func whenTimerFires(options: CancellationOptions) {
+    mock.on(.any, .status(.serviceUnavailable).forEver())
+    let loads = Locked<[Future<HTTPResponse>]>([])
+    let timer = clock.schedule(after: .milliseconds(500)) { for load in loads.value { load.cancel(options) } }
+    loads.value = [fixture.api.load(anyRequest())]
+
+    clock.advance(by: .seconds(60))
+
+    #expect(loads.value.map(\.text) == ["cancelled"] && mock.requests.count == 1)
+    loads.value = []
+    fixture.expectNothingLeft()
+    withExtendedLifetime(timer) {}
+  }
+
+  @Test("a cancel while `load` of the next attempt is on the stack reaches that attempt, and there is none after it")
+  func onTheStack() {
+    let load = Locked<Future<HTTPResponse>?>(nil)
+    mock.on(
+      .any, .status(.serviceUnavailable),
+      .make { request in
+        load.value?.cancel()
+        throw HTTPError(.connectionLost, "")
+      })
+    load.value = fixture.api.load(anyRequest())
+
+    clock.advance(by: .seconds(60))
+
+    #expect(load.value?.text == "connectionLost" && mock.requests.count == 2)
+    load.value = nil
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a dropped handle cancels nothing")
+  func dropped() {
+    mock.on(.any, .status(.serviceUnavailable), .status(.ok))
+    _ = fixture.api.load(anyRequest())
+
+    clock.advance(by: .seconds(1))
+
+    #expect(mock.requests.count == 2)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("cancelling from another thread: when `cancel` has returned, no attempt begins but one that was about to")
+  func threads() async {
+    for _ in 0..<100 {
+      let fixture = RetryFixture(.immediately(attempts: 30), budget: nil)
+      let (isCancelled, late) = (Locked(false), Locked(0))
+      fixture.mock.on(
+        .any,
+        .make { _ in
+          if isCancelled.value { late.withLock { $0 += 1 } }
+          throw HTTPError(.connectionLost, "")
+        }.forEver())
+      let start = Promise<Void>()
+      let api = ModifyRequest { request in start.future.map { request } } --> fixture.api
+      let future = api.load(anyRequest())
+
+      async let run: Void = { start.succeed() }()
+      async let cancel: Void = {
+        future.cancel(.forceImmediately)
+        isCancelled.value = true
+      }()
+      _ = await (run, cancel)
+      _ = await future.outcome
+
+      #expect(late.value <= 1)
+      fixture.expectNothingLeft()
+    }
+  }
+
+  @Test("a reset cancels what waits, fills the budgets, and resets what lies behind")
+  func reset() {
+    let end = HeldResets()
+    let api = fixture.retry --> end
+    end.mock.on(.any, .status(.serviceUnavailable).times(2))
+    let loads = [api.load(anyRequest()), api.load(anyRequest())]
+
+    let reset = api.reset()
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && clock.timerCount == 0 && fixture.retry.isIdle)
+    guard case .cancelled(let reason) = loads[0].outcomeIfCompleted else { return #expect(Bool(false)) }
+    #expect(reason.message == "the chain was reset")
+    #expect(end.resetCount == 1 && reset.text == "pending")
+    end.endReset()
+    #expect(reset.text == "success")
+    clock.advance(by: .seconds(60))
+    #expect(end.mock.requests.count == 2)
+  }
+
+  @Test("an attempt of the time before a reset has none after it, and writes to no budget", arguments: [503, 200])
+  func lateResult(status: Int) {
+    let fixture = RetryFixture(.immediately(), budget: RetryBudget(reserve: 1, perSuccess: 1))
+    let held = fixture.mock.hold()
+    let load = fixture.api.load(anyRequest())
+
+    _ = fixture.retry.reset(next: MockLoader())
+    fixture.mock.onOthers(.status(.serviceUnavailable))
+    _ = fixture.api.load(anyRequest("/spends"))
+    #expect(fixture.mock.requests.count == 3)
+    held.answer(status: HTTPStatus(status))
+
+    #expect(load.status == "\(status)" && fixture.mock.requests.count == 3)
+    _ = fixture.api.load(anyRequest("/spends"))
+    #expect(fixture.mock.requests.count == 4)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a reset from the strategy, between two attempts, comes before the next", arguments: [0, 1])
+  func resetFromStrategy(seconds: Int) {
+    let chain = Locked<Retry?>(nil)
+    let fixture = RetryFixture(
+      RetryStrategy { _ in
+        _ = chain.value?.reset(next: MockLoader())
+        return .seconds(seconds)
+      })
+    chain.value = fixture.retry
+    fixture.mock.on(.any, .status(.serviceUnavailable).forEver())
+
+    let load = fixture.api.load(anyRequest())
+    fixture.clock.advance(by: .seconds(60))
+
+    #expect(load.status == "503" && fixture.mock.requests.count == 1)
+    chain.value = nil
+    fixture.expectNothingLeft()
+  }
+
+  @Test("the chain of the documentation: a reset drains attempts and back-offs, and is usable afterwards")
+  func wholeChain() {
+    let api = ResetGuard() --> Autocancel(clock: clock) --> fixture.api
+    let held = mock.hold("/held")
+    mock.on("/waits", .status(.serviceUnavailable), .status(.ok))
+    let loads = ["/held", "/waits"].map { api.load(anyRequest($0)) }
+
+    let reset = api.reset()
+    held.complete(.cancelled)
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
+    #expect(api.load(anyRequest("/waits")).status == "200")
+    fixture.expectNothingLeft()
+  }
+}

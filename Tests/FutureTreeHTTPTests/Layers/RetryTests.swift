@@ -1,0 +1,303 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+/// A `Retry` over a mock, with a clock that stands still and a jitter that is as long as it may.
+struct RetryFixture {
+  let clock = ManualClock()
+  let mock = MockLoader()
+  let retry: Retry
+  let api: any HTTPLoader
+
+  /// Half a second, one, two, …
+  static let doubling = RetryStrategy.exponential(first: .milliseconds(500))
+
+  init(
+    _ strategy: RetryStrategy = RetryFixture.doubling, budget: RetryBudget? = RetryBudget(),
+    longestRetryAfter: Duration = .seconds(120)
+  ) {
+    retry = Retry(
+      strategy, budget: budget, longestRetryAfter: longestRetryAfter, clock: clock,
+      date: clock.wallClock(origin: Date(timeIntervalSince1970: 784_111_777)), random: .constant(1))
+    api = (retry --> mock)
+  }
+
+  func unavailable(retryAfter: String) throws -> MockAnswer {
+    .respond(status: .serviceUnavailable, headers: try HTTPHeaders([("Retry-After", retryAfter)]))
+  }
+
+  /// The attempts of which the mock was told.
+  var attempts: [Int] { mock.requests.map { $0[option: RequestAttempt.self] } }
+
+  /// Nothing waits and nobody is known. A budget may be spent: a reset fills it.
+  func expectNothingLeft() {
+    #expect(clock.timerCount == 0 && retry.waitingCount == 0 && mock.pendingCount == 0)
+    let reset = retry.reset(next: mock)
+    #expect(reset.isCompleted)
+    #expect(retry.isIdle)
+  }
+}
+
+extension Future<HTTPResponse> {
+  /// The status, or how it ended.
+  var status: String {
+    if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
+  }
+}
+
+@Suite("Layers: Retry") struct RetryTests {
+  private let fixture = RetryFixture()
+  private var clock: ManualClock { fixture.clock }
+  private var mock: MockLoader { fixture.mock }
+
+  @Test("an answer that asks for it is followed by another attempt, after a back-off, and each knows its number")
+  func again() {
+    mock.on(.any, .status(.serviceUnavailable), .fail(HTTPError(.connectionLost, "")), .text("at last"))
+
+    let load = fixture.api.load(anyRequest())
+
+    #expect(load.text == "pending" && fixture.attempts == [1] && fixture.retry.waitingCount == 1)
+    clock.advance(by: .milliseconds(499))
+    #expect(fixture.attempts == [1])
+    clock.advance(by: .milliseconds(1))
+    #expect(fixture.attempts == [1, 2])
+    clock.advance(by: .seconds(1))
+    #expect(load.status == "200" && fixture.attempts == [1, 2, 3])
+    fixture.expectNothingLeft()
+  }
+
+  @Test("what comes of the last attempt is the outcome: an answer as it is, an error as it is")
+  func last() {
+    mock.on("/a", .status(.serviceUnavailable).times(2), .status(HTTPStatus(502)))
+    mock.on("/b", .status(.serviceUnavailable).times(2), .fail(HTTPError(.cannotConnect, "")))
+
+    let loads = ["/a", "/b"].map { fixture.api.load(anyRequest($0)) }
+    clock.advance(by: .seconds(10))
+
+    #expect(loads.map(\.status) == ["502", "cannotConnect"] && mock.requests.count == 6)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("what is no wish for another attempt passes at once", arguments: [200, 304, 400, 401, 404, 409, 501, 505])
+  func passes(code: Int) {
+    mock.on(.any, .status(HTTPStatus(code)))
+
+    let load = fixture.api.load(anyRequest())
+
+    #expect(load.status == "\(code)" && mock.requests.count == 1)
+    fixture.expectNothingLeft()
+  }
+
+  @Test(
+    "errors that another attempt does not help pass at once",
+    arguments: [.resetInProgress, .deadlineExceeded, .insecureConnection, .invalidURL, .bodyNotReplayable]
+      as [HTTPError.Code])
+  func errors(code: HTTPError.Code) {
+    let fixture = RetryFixture(
+      .immediately { context in context.code != .insecureConnection && context.code != .invalidURL })
+    fixture.mock.on(.any, .fail(HTTPError(code, "")))
+
+    let load = fixture.api.load(anyRequest())
+
+    #expect(load.text == code.description && fixture.mock.requests.count == 1)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a request that must not be sent twice is sent once, unless it has an idempotency key")
+  func methods() throws {
+    mock.on(.any, .status(.serviceUnavailable).forEver())
+    var request = anyRequest()
+    request.method = .post
+
+    #expect(fixture.api.load(request).status == "503" && mock.requests.count == 1)
+    try request.setHeader("Idempotency-Key", "1")
+    let load = fixture.api.load(request)
+    clock.advance(by: .seconds(10))
+
+    #expect(load.status == "503" && mock.requests.count == 4)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a body that can be sent once is sent once, and the first result is untouched", arguments: [true, false])
+  func bodies(isReplayable: Bool) {
+    let fixture = RetryFixture(.immediately())
+    fixture.mock.on(.any, .text("busy", status: .serviceUnavailable), .text("fine"))
+    var request = anyRequest()
+    request.method = .put
+    request.body = .stream(length: 1, isReplayable: isReplayable) { HTTPBodyReader { _ in Data([1]) } }
+
+    let load = fixture.api.load(request)
+
+    #expect(load.status == (isReplayable ? "200" : "503") && fixture.mock.requests.count == (isReplayable ? 2 : 1))
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a request chooses another strategy, or none")
+  func option() {
+    mock.on(.any, .status(.serviceUnavailable).forEver())
+    var request = anyRequest()
+
+    request[option: RequestRetry.self] = .never
+    #expect(fixture.api.load(request).status == "503" && mock.requests.count == 1)
+    request[option: RequestRetry.self] = .immediately(attempts: 5)
+    #expect(fixture.api.load(request).status == "503" && mock.requests.count == 6)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a strategy of one's own sees number, outcome, request and time")
+  func ownStrategy() {
+    let log = Recorder()
+    let strategy = RetryStrategy { context in
+      log(
+        "\(context.attempt) \(context.request.path) \(context.status?.code ?? 0) \(context.code?.description ?? "-") \(context.elapsed)"
+      )
+      return context.attempt < 3 ? .seconds(-context.attempt) : nil
+    }
+    let fixture = RetryFixture(strategy)
+    fixture.mock.on(.any, .status(.notFound), .fail(HTTPError(.encodedBody, "")), .status(.ok))
+
+    let load = fixture.api.load(anyRequest("/x"))
+
+    #expect(log.entries == ["1 /x 404 - 0.0 seconds", "2 /x 0 encodedBody 0.0 seconds", "3 /x 200 - 0.0 seconds"])
+    #expect(load.status == "200")
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a layer without a word is usable")
+  func plain() {
+    mock.answer()
+    #expect((Retry() --> mock).load(anyRequest()).status == "200")
+  }
+
+  @Test("10,000 attempts without a back-off need neither stack nor time")
+  func manyAttempts() {
+    let fixture = RetryFixture(.immediately(attempts: 10_000), budget: nil)
+    fixture.mock.on(.any, .status(.serviceUnavailable).times(9_999), .status(.ok))
+
+    let load = fixture.api.load(anyRequest())
+
+    #expect(load.status == "200" && fixture.mock.requests.count == 10_000)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("H7: one request loaded twice has its own attempts each")
+  func twice() {
+    mock.on(.any, .status(.serviceUnavailable).times(2), .status(.ok).times(2))
+    let request = anyRequest()
+
+    let loads = [fixture.api.load(request), fixture.api.load(request)]
+    clock.advance(by: .milliseconds(500))
+
+    #expect(loads.map(\.status) == ["200", "200"] && fixture.attempts == [1, 1, 2, 2])
+    fixture.expectNothingLeft()
+  }
+}
+
+@Suite("Layers: Retry, times and budgets") struct RetryLimitTests {
+  private let fixture = RetryFixture()
+  private var clock: ManualClock { fixture.clock }
+  private var mock: MockLoader { fixture.mock }
+
+  @Test(
+    "what the server asks for is a floor of the back-off",
+    arguments: [
+      ("3", 3000), ("0", 500), ("Sun, 06 Nov 1994 08:49:40 GMT", 3000), ("Sun, 06 Nov 1994 08:49:00 GMT", 500),
+      ("-3", 500),
+      ("soon", 500), ("Sun, 06 Nov 99999 08:49:40 GMT", 500), ("120", 120_000),
+    ])
+  func retryAfter(value: String, milliseconds: Int) throws {
+    mock.on(.any, try fixture.unavailable(retryAfter: value), .text("fine"))
+
+    let load = fixture.api.load(anyRequest())
+
+    #expect(clock.nextDeadline == .milliseconds(milliseconds))
+    clock.advanceToNextTimer()
+    #expect(load.status == "200")
+    fixture.expectNothingLeft()
+  }
+
+  @Test(
+    "a wait that is longer than it may be is not begun: the answer passes at once",
+    arguments: ["121", "99999999999999999999", "Sun, 06 Nov 1994 09:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"])
+  func tooLong(value: String) throws {
+    mock.on(.any, try fixture.unavailable(retryAfter: value))
+
+    let load = fixture.api.load(anyRequest())
+
+    #expect(load.status == "503" && mock.requests.count == 1)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a deadline that leaves no time for the back-off says so at once, with what came of the last attempt")
+  func deadline() throws {
+    mock.on("/answer", .status(.serviceUnavailable))
+    mock.on("/error", .fail(HTTPError(.connectionLost, "")))
+    let loads = ["/answer", "/error"].map { path in
+      var request = anyRequest(path)
+      request[option: RequestDeadline.self] = .after(.milliseconds(500), clock: clock)
+      return fixture.api.load(request)
+    }
+
+    let errors = loads.compactMap { $0.outcomeIfCompleted?.error as? HTTPError }
+    #expect(errors.map(\.code) == [.deadlineExceeded, .deadlineExceeded])
+    #expect(errors.first?.response?.status == .serviceUnavailable)
+    #expect((errors.last?.underlying as? HTTPError)?.code == .connectionLost)
+    #expect(mock.requests.count == 2)
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a deadline that leaves time is no hindrance")
+  func deadlineInTime() {
+    mock.on(.any, .status(.serviceUnavailable), .status(.ok))
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(.milliseconds(501), clock: clock)
+
+    let load = fixture.api.load(request)
+    clock.advance(by: .milliseconds(500))
+
+    #expect(load.status == "200")
+    fixture.expectNothingLeft()
+  }
+
+  @Test("where nothing is left of the budget of a server, its answers pass; other servers have their own")
+  func budget() throws {
+    let fixture = RetryFixture(.immediately(), budget: RetryBudget(reserve: 3))
+    fixture.mock.onOthers(.status(.serviceUnavailable))
+    let other = try HTTPRequest("http://example.com:81/")
+
+    func attempts(_ request: HTTPRequest) -> Int {
+      let before = fixture.mock.requests.count
+      _ = fixture.api.load(request)
+      return fixture.mock.requests.count - before
+    }
+
+    #expect((0..<3).map { _ in attempts(anyRequest()) } == [3, 2, 1])
+    #expect(attempts(try HTTPRequest("http://example.com:80/x")) == 1 && attempts(other) == 3)
+    fixture.mock.onOthers(.status(.notFound))
+    for _ in 0..<5 { _ = attempts(anyRequest()) }
+    fixture.mock.onOthers(.status(.serviceUnavailable))
+    #expect((0..<2).map { _ in attempts(anyRequest()) } == [2, 1])
+    fixture.expectNothingLeft()
+  }
+
+  @Test("a layer that stands in two chains has one budget for a server")
+  func twoChains() {
+    let fixture = RetryFixture(.immediately(), budget: RetryBudget(reserve: 2))
+    let other = MockLoader()
+    for mock in [fixture.mock, other] { mock.onOthers(.status(.serviceUnavailable)) }
+
+    _ = fixture.api.load(anyRequest())
+    _ = (fixture.retry --> other).load(anyRequest())
+
+    #expect(fixture.mock.requests.count == 3 && other.requests.count == 1)
+    fixture.expectNothingLeft()
+  }
+}
+
+extension Outcome {
+  fileprivate var error: (any Error)? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+}
