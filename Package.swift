@@ -18,6 +18,11 @@ let package = Package(
     .executableTarget(
       name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
       path: "Examples/QuickStart"),
+    .executableTarget(
+      name: "SharedDownloads", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      path: "Examples/SharedDownloads", exclude: ["expected.txt"]),
+    .executableTarget(
+      name: "NotHTTP", dependencies: ["FutureTree"], path: "Examples/NotHTTP", exclude: ["expected.txt"]),
     .target(name: "GuideSupport", dependencies: ["FutureTree"], path: "Tests/GuideSupport"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),

@@ -1,0 +1,37 @@
+import Dispatch
+import FutureTree
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Control-C as an event. While this lives it does not end the process.
+final class ControlC: @unchecked Sendable {  // Because: `signals` is not touched after `init`.
+  private let signals: any DispatchSourceSignal
+  private let watching = Promise<Void>()
+  private let presses = Atomic(0)
+
+  /// Calls `onPress` with 1 for the first control-C, with 2 for the second, and so on, one call at a time.
+  init(_ onPress: @escaping @Sendable (Int) -> Void) {
+    signal(SIGINT, SIG_IGN)
+    signals = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "ControlC"))
+    signals.setRegistrationHandler { [watching] in watching.succeed() }
+    signals.setEventHandler { [weak self] in
+      if let self { onPress(presses.add(1, ordering: .relaxed).newValue) }
+    }
+    signals.activate()
+  }
+
+  /// Completes when no control-C can be missed any more.
+  var isWatching: Future<Void> { watching.future }
+
+  var wasPressed: Bool { presses.load(ordering: .relaxed) > 0 }
+
+  /// What a shell expects of a process that control-C ended: 128 and the number of the signal.
+  static let exitCode: Int32 = 130
+}

@@ -1,0 +1,68 @@
+import FutureTree
+import FutureTreeTesting
+
+/// A file that is sent in four pieces, each when the example says so.
+struct ServedFile: Sendable {
+  static let pieceCount = 4
+  static let all = [
+    ServedFile(name: "atlas.pdf", size: 256 << 10),
+    ServedFile(name: "harbour.jpg", size: 128 << 10),
+    ServedFile(name: "notes.txt", size: 64 << 10),
+  ]
+
+  let name: String
+  let size: Int
+
+  var path: String { "/" + name }
+  var pieceSize: Int { size / Self.pieceCount }
+}
+
+/// A server on loopback that holds a gate before each piece.
+final class FileServer: Sendable {
+  private let server: LoopbackServer
+  private let gates: [String: [LoopbackGate]]
+
+  init(_ files: [ServedFile]) throws {
+    server = try LoopbackServer()
+    gates = Dictionary(
+      uniqueKeysWithValues: files.map { ($0.name, (0..<ServedFile.pieceCount).map { _ in LoopbackGate() }) })
+    for file in files { server.on(file.path, .steps(steps(for: file))) }
+  }
+
+  /// A piece drips, so that a terminal shows how its bar grows.
+  private func steps(for file: ServedFile) -> [LoopbackStep] {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: \(file.size)\r\n\r\n"
+    let piece = [UInt8](repeating: 0x2E, count: file.pieceSize)
+    return [.send(head)]
+      + (gates[file.name] ?? []).flatMap { gate in
+        [.hold(gate), .drip(piece, chunk: piece.count / 8, every: .milliseconds(30))]
+      }
+  }
+
+  func url(of file: ServedFile) -> String { server.url(file.path) }
+
+  /// Lets a piece go, counted from 1.
+  func send(piece: Int, of file: ServedFile) {
+    gates[file.name]?[piece - 1].open()
+  }
+
+  /// The paths that were asked for once all of these have been, as the server saw them.
+  func waitForRequests(for files: [ServedFile]) async throws -> [String] {
+    for file in files { _ = try await server.waitForRequest(to: file.path).value }
+    return server.requests.map(\.path).sorted()
+  }
+
+  /// Ends when the client has closed the connection on which this file was being sent.
+  func waitForClose(of file: ServedFile) async throws {
+    _ = try await server.waitForClose(of: file.path).value
+  }
+
+  /// The files of which the last piece was never sent, once the client has closed their connections.
+  func closedEarly() async throws -> [ServedFile] {
+    let files = ServedFile.all.filter { file in
+      gates[file.name]?.last?.isOpen == false && server.record.hasRequest(to: file.path)
+    }
+    for file in files { try await waitForClose(of: file) }
+    return files
+  }
+}

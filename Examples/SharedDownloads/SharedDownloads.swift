@@ -1,0 +1,121 @@
+// Twelve people want three files, and each file is downloaded once.
+//
+//   swift run SharedDownloads                   ends by itself, within seconds
+//   swift run SharedDownloads --stall server    the server stops half way: one control-C ends it
+//   swift run SharedDownloads --stall disk      the disk does not answer: one control-C asks, a second one ends it
+//
+// What it shows:
+//   - `SingleFlight`: twelve loads become three requests. Who leaves is withheld by those who stay; with the last one the
+//     download is asked to stop, and the server sees its connection close, while the other downloads go on.
+//   - Control-C as a wish: it cancels the root of the tree, which waits for what is cleaned up or cannot be interrupted.
+//   - A second control-C as force: `.forceImmediately` waits for nobody. Either way the exit code is 130.
+//
+// What you should see: three bars that grow in a terminal, and lines where the output is no terminal (those of
+// `expected.txt`). The four who want harbour.jpg leave one by one, and "the server saw the connection of harbour.jpg close";
+// Ada leaves atlas.pdf, which arrives for three others. Control-C ends it politely at any moment. No internet is needed:
+// the server is on loopback.
+
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+
+@main struct SharedDownloads {
+  static func main() async throws {
+    guard let stall = Stall(arguments: CommandLine.arguments.dropFirst()) else {
+      print("usage: SharedDownloads [--stall server | --stall disk]")
+      exit(64)
+    }
+    let (server, screen) = (try FileServer(ServedFile.all), Screen())
+    let office = try Office(
+      server: server, loader: URLSessionLoader(), disk: Disk(isStuck: stall == .disk), screen: screen)
+    let everybody = Future.allSettled(office.waiters.map(\.copy)).named("everybody")
+    let stopScript = CancellationTokenSource()
+
+    let controlC = ControlC { press in
+      guard press == 1 else {
+        screen.title("Control-C again: by force")
+        everybody.cancel(.forceImmediately, reason: "control-C again")
+        return
+      }
+      screen.title("Control-C: everybody is asked to leave. A second one waits for nobody")
+      stopScript.cancel(reason: "control-C")
+      screen.line("receipt: \(everybody.cancel(reason: "control-C"))")
+    }
+    _ = await controlC.isWatching.outcome
+    let script = Future.task { try await play(server, office, stall) }
+    script.cancel(when: stopScript.token)
+    _ = await script.outcome
+    _ = await everybody.outcome
+    try await report(office, server)
+    if controlC.wasPressed { exit(ControlC.exitCode) }
+  }
+
+  /// What happens if nobody presses control-C.
+  private static func play(_ server: FileServer, _ office: Office, _ stall: Stall) async throws {
+    let (atlas, harbour, notes) = (ServedFile.all[0], ServedFile.all[1], ServedFile.all[2])
+    let screen = office.screen
+    screen.title("Twelve people want three files")
+    let paths = try await server.waitForRequests(for: ServedFile.all)
+    screen.line("the server received \(paths.count) requests: \(paths.joined(separator: " "))")
+
+    screen.title("A quarter of each arrives")
+    try await office.receive(piece: 1, of: ServedFile.all, from: server)
+    if stall == .server { try await wait(screen, "The server sends nothing more. Press control-C") }
+
+    screen.title("Who wants harbour.jpg leaves, one after the other")
+    for waiter in office.waiters(for: harbour) {
+      office.leave(waiter)
+      try await Future.after(.milliseconds(200)).value
+    }
+    try await server.waitForClose(of: harbour)
+    screen.change(harbour.name) { $0.note = "given up" }
+    screen.line("the server saw the connection of harbour.jpg close")
+
+    screen.title("Of those who want atlas.pdf, one leaves")
+    for waiter in office.waiters(for: atlas).prefix(1) { office.leave(waiter) }
+
+    screen.title("The other downloads go on")
+    for piece in 2...ServedFile.pieceCount { try await office.receive(piece: piece, of: [atlas, notes], from: server) }
+    if stall == .disk {
+      try await office.disk.begun.reached(office.waiters.count { !$0.copy.isCompleted }).value
+      try await wait(screen, "The disk does not answer. Press control-C")
+    }
+  }
+
+  private static func wait(_ screen: Screen, _ title: String) async throws {
+    screen.title(title)
+    try await Future.after(.seconds(3_600)).value
+  }
+
+  private static func report(_ office: Office, _ server: FileServer) async throws {
+    let screen = office.screen
+    screen.leaveBars()
+    screen.title("What each has got")
+    for waiter in office.waiters {
+      let end =
+        switch waiter.copy.outcomeIfCompleted {
+        case .success(let bytes): "\(bytes) bytes of \(waiter.file.name)"
+        case .failure(let error): "failed: \(error)"
+        case .cancelled(let reason): "nothing: \(reason.message)"
+        case nil: "is still being written to; nobody waits for it"
+        }
+      screen.line(waiter.name + String(repeating: " ", count: 6 - waiter.name.count) + end)
+    }
+    let closed = try await server.closedEarly().map(\.name)
+    screen.line("connections that were closed early, says the server: \(closed.joined(separator: " "))")
+  }
+}
+
+/// What stands still, so that there is time to press control-C.
+enum Stall: String {
+  case nothing, server, disk
+
+  init?(arguments: some Collection<String>) {
+    let arguments = Array(arguments)
+    switch arguments.count {
+    case 0: self = .nothing
+    case 2 where arguments[0] == "--stall": self.init(rawValue: arguments[1])
+    default: return nil
+    }
+  }
+}
