@@ -23,6 +23,8 @@ let package = Package(
       path: "Examples/SharedDownloads", exclude: ["expected.txt"]),
     .executableTarget(
       name: "NotHTTP", dependencies: ["FutureTree"], path: "Examples/NotHTTP", exclude: ["expected.txt"]),
+    .executableTarget(
+      name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeTesting"], path: "Examples/TreeInspector"),
     .target(name: "GuideSupport", dependencies: ["FutureTree"], path: "Tests/GuideSupport"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),

@@ -1,0 +1,144 @@
+/// A picture of a tree as SVG. States are told by colour, by sign and by word.
+struct Drawing {
+  private static let margin = 20
+
+  private let picture: Picture
+  private let layout: Layout
+  private let title: String
+
+  /// - Parameter layout: of the last picture of a story, so that every future keeps its place in all of them.
+  init(_ picture: Picture, _ layout: Layout, title: String) {
+    (self.picture, self.layout, self.title) = (picture, layout, title)
+  }
+
+  /// Where the futures of a story stand: there is room for the longest line that each has in any of its pictures.
+  static func layout(of history: [Picture]) -> Layout {
+    let (futures, edges) = (history.last?.futures ?? [], history.last?.edges ?? [])
+    return Layout(numbers: futures.map(\.number), edges: edges.map { ($0.from, $0.to) }) { number in
+      history.map { textWidth(of: number, in: $0) }.max() ?? 0
+    }
+  }
+
+  /// The name is bold, and there is a sign before the state.
+  private static func textWidth(of number: Int, in picture: Picture) -> Int {
+    max(
+      Layout.tenths(of: picture[number]?.name ?? "") * 14 / 10,
+      Layout.tenths(of: picture.stateText(of: number)) * 13 / 10 + 20,
+      Layout.tenths(of: shortened(picture.brief(of: number))) * 12 / 10)
+  }
+
+  private static func shortened(_ text: String) -> String {
+    text.count > 40 ? text.prefix(39) + "…" : text
+  }
+
+  /// An `svg` element. One that stands in a page takes its style from there.
+  func svg(isAlone: Bool) -> String {
+    let (width, height) = (layout.width + 2 * Self.margin, layout.height + 2 * Self.margin)
+    let namespace = isAlone ? " xmlns=\"http://www.w3.org/2000/svg\"" : ""
+    var lines = [
+      "<svg\(namespace) class=\"tree\" width=\"\(width)\" height=\"\(height)\" viewBox=\"0 0 \(width) \(height)\" "
+        + "role=\"img\" aria-label=\"\(escaped(title))\">"
+    ]
+    if isAlone { lines += ["<title>\(escaped(title))</title>", "<style>", Self.style, "</style>"] }
+    lines.append(#"<rect class="paper" x="0.5" y="0.5" width="\#(width - 1)" height="\#(height - 1)" rx="12"/>"#)
+    lines.append("<g transform=\"translate(\(Self.margin) \(Self.margin))\">")
+    // What is wanted is drawn last: it lies above the rest.
+    for edge in picture.edges.filter({ $0.state != .wanted }) + picture.edges.filter({ $0.state == .wanted }) {
+      lines += self.lines(of: edge)
+    }
+    for (number, future) in picture.futures { lines += self.lines(of: number, future) }
+    return (lines + ["</g>", "</svg>", ""]).joined(separator: "\n")
+  }
+}
+
+// MARK: - Parts
+
+extension Drawing {
+  /// A curve with an arrow in the direction in which the value goes; where none comes any more, it is cut through.
+  private func lines(of edge: Picture.Edge) -> [String] {
+    guard let from = layout.boxes[edge.from], let to = layout.boxes[edge.to] else { return [] }
+    let isForward = from.x < to.x
+    let direction = isForward ? 1 : -1
+    // What comes back arrives below what goes on from there.
+    let isBelow = !isForward && picture.edges.contains { $0.from == edge.to }
+    let (x1, y1) = (isForward ? from.x + from.width : from.x, from.y + from.height / 2)
+    let (x2, y2) = (isForward ? to.x : to.x + to.width, to.y + to.height * (isBelow ? 3 : 2) / 4)
+    let middle = (x1 + x2) / 2
+    var lines = [
+      #"<g class="edge \#(edge.state)">"#,
+      #"<path d="M\#(x1) \#(y1)C\#(middle) \#(y1) \#(middle) \#(y2) \#(x2 - 2 * direction) \#(y2)"/>"#,
+      #"<path class="arrow" d="M\#(x2) \#(y2)l\#(-8 * direction) -4.5v9z"/>"#,
+    ]
+    if edge.state == .cut {
+      let (x, y) = (middle, (y1 + y2) / 2)
+      lines.append(#"<circle class="gap" cx="\#(x)" cy="\#(y)" r="8"/>"#)
+      lines.append(#"<path class="cross" d="M\#(x - 4) \#(y - 4)l8 8m0 -8l-8 8"/>"#)
+    }
+    return lines + ["</g>"]
+  }
+
+  private func lines(of number: Int, _ future: Picture.Drawn) -> [String] {
+    guard let box = layout.boxes[number] else { return [] }
+    let brief = picture.brief(of: number)
+    let full = [future.name, picture.stateText(of: number), picture.detail(of: number)].joined(separator: "\n")
+    var lines = [
+      "<g class=\"future \(future.state)\(future.withheld == nil ? "" : " withheld")\" "
+        + "transform=\"translate(\(box.x) \(box.y))\">"
+    ]
+    lines.append("<title>\(escaped(full))</title>")
+    lines.append(#"<rect width="\#(box.width)" height="\#(box.height)" rx="8"/>"#)
+    lines.append(#"<text class="name" x="12" y="22">\#(escaped(future.name))</text>"#)
+    lines.append(#"<g class="sign" transform="translate(19 38)">\#(sign(of: future.state))</g>"#)
+    lines.append(#"<text class="state" x="32" y="42">\#(escaped(picture.stateText(of: number)))</text>"#)
+    if !brief.isEmpty {
+      lines.append(#"<text class="detail" x="12" y="61">\#(escaped(Self.shortened(brief)))</text>"#)
+    }
+    return lines + ["</g>"]
+  }
+
+  /// A sign for each state, drawn: a font may have none.
+  private func sign(of state: Picture.Drawn.State) -> String {
+    switch state {
+    case .pending: #"<circle class="ring" r="6"/><path class="mark" d="M0 -3.5V0.5L2.5 2"/>"#
+    case .succeeded: #"<circle class="disc" r="7"/><path class="mark" d="M-3.5 0.5L-1 3L3.5 -2.5"/>"#
+    case .failed: #"<path class="disc" d="M0 -7.5L8 6.5H-8z"/><path class="mark" d="M0 -3V1.5M0 4V4.5"/>"#
+    case .cancelled: #"<circle class="disc" r="7"/><path class="mark" d="M-2.8 -2.8L2.8 2.8M2.8 -2.8L-2.8 2.8"/>"#
+    }
+  }
+
+  /// For light and for dark surroundings.
+  static let style = """
+    .tree { --paper: #ffffff; --rim: #d0d7de; --text: #1f2328; --dim: #59636e;
+      --pending: #0969da; --pending-fill: #ddf4ff; --succeeded: #1a7f37; --succeeded-fill: #dafbe1;
+      --cancelled: #cf222e; --cancelled-fill: #ffebe9; --failed: #9a6700; --failed-fill: #fff8c5;
+      font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 13px; }
+    @media (prefers-color-scheme: dark) {
+      .tree { --paper: #0d1117; --rim: #3d444d; --text: #f0f6fc; --dim: #9198a1;
+        --pending: #4493f8; --pending-fill: #121d2f; --succeeded: #3fb950; --succeeded-fill: #12261e;
+        --cancelled: #f85149; --cancelled-fill: #25171c; --failed: #d29922; --failed-fill: #272115; }
+    }
+    .tree .paper { fill: var(--paper); stroke: var(--rim); }
+    .tree .pending { --own: var(--pending); --own-fill: var(--pending-fill); }
+    .tree .succeeded { --own: var(--succeeded); --own-fill: var(--succeeded-fill); }
+    .tree .failed { --own: var(--failed); --own-fill: var(--failed-fill); }
+    .tree .cancelled { --own: var(--cancelled); --own-fill: var(--cancelled-fill); }
+    .tree .future rect { fill: var(--own-fill); stroke: var(--own); stroke-width: 1.5; }
+    .tree .cancelled rect { stroke-dasharray: 5 4; }
+    .tree .withheld rect { stroke-width: 3.5; }
+    .tree text { fill: var(--text); }
+    .tree .name { font-weight: 600; }
+    .tree .state { fill: var(--own); font-weight: 600; font-size: 12px; }
+    .tree .detail { fill: var(--dim); font-size: 12px; }
+    .tree .sign path, .tree .ring { fill: none; stroke: var(--own); stroke-width: 1.7; stroke-linecap: round; }
+    .tree .sign .disc { fill: var(--own); stroke: none; }
+    .tree .sign .disc + .mark { stroke: var(--paper); }
+    .tree .edge path { fill: none; stroke: var(--dim); stroke-width: 1.5; }
+    .tree .edge .arrow { fill: var(--dim); stroke: none; }
+    .tree .wanted path { stroke: var(--pending); stroke-width: 2.2; }
+    .tree .wanted .arrow { fill: var(--pending); }
+    .tree .cut path { stroke: var(--cancelled); stroke-dasharray: 3 4; }
+    .tree .cut .arrow { fill: var(--cancelled); }
+    .tree .cut .gap { fill: var(--paper); }
+    .tree .cut .cross { stroke-width: 2.2; stroke-dasharray: none; stroke-linecap: round; }
+    """
+}

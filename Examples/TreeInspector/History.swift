@@ -1,0 +1,135 @@
+import FutureTree
+
+/// A tree at one moment, by what a log has told until then.
+struct Picture {
+  struct Drawn {
+    enum State: String {
+      case pending, succeeded, failed, cancelled
+    }
+
+    var name: String
+    var state = State.pending
+    /// The error of a failure, or the reason of a cancellation.
+    var ending: String?
+    var asked: String?
+    /// What stopped here, and why.
+    var withheld: (others: Int, reason: String)?
+    var caption: String?
+  }
+
+  /// One future wants, or wanted, the value of another.
+  struct Edge {
+    enum State: String {
+      case wanted
+      /// The value came.
+      case delivered
+      /// It ended without: the waiter left, or the other was cancelled or failed.
+      case cut
+    }
+
+    let from: Int
+    let to: Int
+    var state = State.wanted
+  }
+
+  /// By number, in the order in which they were made.
+  private(set) var futures: [(number: Int, future: Drawn)] = []
+  /// In the order in which they were linked.
+  private(set) var edges: [Edge] = []
+  /// Captions of futures that are not in the log yet.
+  private var captions: [String: String] = [:]
+}
+
+extension Picture {
+  /// What the tree looked like after each moment.
+  static func history(of moments: [Moment]) -> [Picture] {
+    var picture = Picture()
+    return moments.map { moment in
+      for line in moment.lines { picture.apply(line) }
+      return picture
+    }
+  }
+
+  private mutating func apply(_ line: Moment.Line) {
+    switch line {
+    case .event(let event): apply(event)
+    case .caption(let name, let text):
+      captions[name] = text
+      for index in futures.indices where futures[index].future.name == name { futures[index].future.caption = text }
+    case .note: break
+    }
+  }
+
+  private mutating func apply(_ event: FutureEvent) {
+    let index = index(of: event.future)
+    futures[index].future.name = event.name
+    futures[index].future.caption = captions[event.name]
+    switch event.fact {
+    case .made, .joined, .named, .released: break
+    case .linked(let input): edges.append(Edge(from: input, to: event.future))
+    case .asked(let request):
+      futures[index].future.asked = request.reason.message
+      futures[index].future.withheld = nil
+    case .withheld(let request, let others):
+      futures[index].future.withheld = (others, request.reason.message)
+    case .succeeded: end(event.future, .succeeded, nil)
+    case .failed(let error): end(event.future, .failed, error)
+    case .cancelled(let reason): end(event.future, .cancelled, reason.message)
+    }
+  }
+
+  private mutating func end(_ number: Int, _ state: Drawn.State, _ text: String?) {
+    let index = index(of: number)
+    futures[index].future.state = state
+    futures[index].future.ending = text
+    futures[index].future.withheld = nil
+    for index in edges.indices where edges[index].state == .wanted {
+      if edges[index].from == number { edges[index].state = state == .succeeded ? .delivered : .cut }
+      if edges[index].to == number { edges[index].state = .cut }
+    }
+  }
+
+  /// Where a future stands; a new one is put at the end.
+  private mutating func index(of number: Int) -> Int {
+    if let index = futures.firstIndex(where: { $0.number == number }) { return index }
+    futures.append((number, Drawn(name: "")))
+    return futures.count - 1
+  }
+}
+
+extension Picture {
+  subscript(number: Int) -> Drawn? { futures.first { $0.number == number }?.future }
+
+  /// Those who want the value of a future now.
+  func wanting(_ number: Int) -> [String] {
+    edges.filter { $0.from == number && $0.state == .wanted }.compactMap { self[$0.to]?.name }
+  }
+
+  /// Those whose value a future wants now.
+  func wanted(by number: Int) -> [String] {
+    edges.filter { $0.to == number && $0.state == .wanted }.compactMap { self[$0.from]?.name }
+  }
+
+  /// The state in words: `pending, 2 want it`.
+  func stateText(of number: Int) -> String {
+    guard let future = self[number] else { return "" }
+    let count = wanting(number).count
+    guard future.state == .pending, count > 0 else { return future.state.rawValue }
+    return "pending, \(count) want\(count == 1 ? "s" : "") it"
+  }
+
+  /// What fits below the state of a future.
+  func brief(of number: Int) -> String {
+    guard let future = self[number] else { return "" }
+    if let (others, _) = future.withheld { return "withheld: \(others) other\(others == 1 ? " wants" : "s want") it" }
+    if let caption = future.caption { return caption }
+    if let ending = future.ending { return ending }
+    if future.state == .pending, let asked = future.asked { return "asked: \(asked)" }
+    return ""
+  }
+
+  /// The same with what was withheld.
+  func detail(of number: Int) -> String {
+    brief(of: number) + (self[number]?.withheld.map { "; asked: \($0.reason)" } ?? "")
+  }
+}

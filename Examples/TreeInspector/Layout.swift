@@ -1,0 +1,92 @@
+/// Where each future of a tree is drawn. Whole numbers only, so that a picture has the same bytes wherever it is made.
+///
+/// What waits for a future stands to its right, one row a leaf; who has several below sits in the middle of them. A future
+/// that a body returned stands to the right of the one that waits for it as well, which keeps every branch in one row.
+struct Layout {
+  struct Box: Equatable {
+    var x: Int
+    var y: Int
+    let width: Int
+    let height: Int
+  }
+
+  private static let (columnGap, rowGap, padding, boxHeight) = (40, 14, 12, 74)
+
+  private(set) var boxes: [Int: Box] = [:]
+  private(set) var width = 0
+  private(set) var height = 0
+
+  /// - Parameters:
+  ///   - numbers: the futures in the order in which they were made.
+  ///   - edges: who waits (`to`) for whom (`from`), in the order in which they were linked.
+  ///   - textWidth: how much room the text of a future needs.
+  init(numbers: [Int], edges: [(from: Int, to: Int)], textWidth: (Int) -> Int) {
+    let parents = Self.parents(numbers, edges)
+    var columns: [Int: Int] = [:]
+    for number in numbers { columns[number] = Self.depth(of: number, parents) }
+    var widths = [Int](repeating: 0, count: (columns.values.max() ?? 0) + 1)
+    for (number, column) in columns {
+      widths[column] = max(widths[column], textWidth(number) + 2 * Self.padding)
+    }
+    var row = 0
+    func place(_ number: Int) {
+      let column = columns[number] ?? 0
+      let x = widths.prefix(column).reduce(0) { $0 + $1 + Self.columnGap }
+      let children = numbers.filter { parents[$0] == number }
+      for child in children { place(child) }
+      var y = row * (Self.boxHeight + Self.rowGap)
+      if let first = children.first.flatMap({ boxes[$0] }), let last = children.last.flatMap({ boxes[$0] }) {
+        y = (first.y + last.y) / 2
+      } else {
+        row += 1
+      }
+      boxes[number] = Box(x: x, y: y, width: widths[column], height: Self.boxHeight)
+    }
+    for root in numbers where parents[root] == nil { place(root) }
+    width = boxes.values.map { $0.x + $0.width }.max() ?? 0
+    height = boxes.values.map { $0.y + $0.height }.max() ?? 0
+  }
+
+  /// What each future hangs from: the first that it waited for, or, if it never waited, the one that it was returned to.
+  private static func parents(_ numbers: [Int], _ edges: [(from: Int, to: Int)]) -> [Int: Int] {
+    var parents: [Int: Int] = [:]
+    for edge in edges where parents[edge.to] == nil && ancestor(edge.to, of: edge.from, parents) == false {
+      parents[edge.to] = edge.from
+    }
+    for number in numbers where parents[number] == nil {
+      guard let edge = edges.first(where: { $0.from == number }), parents[edge.to] != number,
+        !ancestor(number, of: edge.to, parents)
+      else { continue }
+      parents[number] = edge.to
+    }
+    return parents
+  }
+
+  /// Whether a future is `number` or hangs from it.
+  private static func ancestor(_ number: Int, of descendant: Int, _ parents: [Int: Int]) -> Bool {
+    var current: Int? = descendant
+    while let next = current {
+      if next == number { return true }
+      current = parents[next]
+    }
+    return false
+  }
+
+  private static func depth(of number: Int, _ parents: [Int: Int]) -> Int {
+    var (depth, current) = (0, number)
+    while let parent = parents[current] { (depth, current) = (depth + 1, parent) }
+    return depth
+  }
+
+  /// About how wide a text is, in tenths of the size of its font. Fonts differ: it is as much as a wide one needs.
+  static func tenths(of text: String) -> Int {
+    text.reduce(3) { sum, character in
+      switch character {
+      case "i", "j", "l", "t", "f", "r", "I", ".", ",", ":", ";", "'", "|", "!", " ", "/", "(", ")": sum + 4
+      case "m", "w", "M", "W", "@", "%": sum + 10
+      case "A"..."Z": sum + 7
+      default: sum + 6
+      }
+    }
+  }
+}
