@@ -29,6 +29,7 @@ let package = Package(
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
+    .testTarget(name: "TreeInspectorTests", dependencies: ["FutureTree", "TreeInspector"]),
   ],
   swiftLanguageModes: [.v6]
 )

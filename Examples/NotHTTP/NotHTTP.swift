@@ -29,7 +29,7 @@ import FutureTree
       guard press == 1 else {
         title("Control-C again: by force")
         work.everything.cancel(.forceImmediately, reason: "control-C again")
-        work.backup.kill()
+        work.backup.endByForce()
         return
       }
       title("Control-C: everything is asked to end. A second one waits for nobody")

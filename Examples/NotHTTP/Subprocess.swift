@@ -4,7 +4,7 @@ import FutureTree
 /// A command of the shell as a future of what it wrote, once it has exited.
 ///
 /// A request to cancel terminates it (SIGTERM) and is answered with `.continue`: it is the exit that confirms, and then the
-/// future ends `.cancelled`. A process may ignore that signal; `kill()` is for those.
+/// future ends `.cancelled`. A process may ignore that signal; `endByForce()` (SIGKILL) is for those.
 struct Subprocess: Sendable {
   let output: Future<String>
   /// Completes when the process has written its first line.
@@ -46,8 +46,8 @@ struct Subprocess: Sendable {
     try? input.close()
   }
 
-  func kill() {
-    if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+  func endByForce() {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
   private static func completion(

@@ -1,7 +1,7 @@
 // Twelve people want three files, and each file is downloaded once.
 //
 //   swift run SharedDownloads                   ends by itself, within seconds
-//   swift run SharedDownloads --stall server    the server stops half way: one control-C ends it
+//   swift run SharedDownloads --stall server    the server stops after a quarter: one control-C ends it
 //   swift run SharedDownloads --stall disk      the disk does not answer: one control-C asks, a second one ends it
 //
 // What it shows:

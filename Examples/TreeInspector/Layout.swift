@@ -3,9 +3,9 @@
 /// What waits for a future stands to its right, one row a leaf; who has several below sits in the middle of them. A future
 /// that a body returned stands to the right of the one that waits for it as well, which keeps every branch in one row.
 struct Layout {
-  struct Box: Equatable {
-    var x: Int
-    var y: Int
+  struct Box {
+    let x: Int
+    let y: Int
     let width: Int
     let height: Int
   }
@@ -50,7 +50,7 @@ struct Layout {
   /// What each future hangs from: the first that it waited for, or, if it never waited, the one that it was returned to.
   private static func parents(_ numbers: [Int], _ edges: [(from: Int, to: Int)]) -> [Int: Int] {
     var parents: [Int: Int] = [:]
-    for edge in edges where parents[edge.to] == nil && ancestor(edge.to, of: edge.from, parents) == false {
+    for edge in edges where parents[edge.to] == nil && !ancestor(edge.to, of: edge.from, parents) {
       parents[edge.to] = edge.from
     }
     for number in numbers where parents[number] == nil {

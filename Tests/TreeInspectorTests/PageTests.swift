@@ -1,0 +1,41 @@
+import FutureTree
+import Testing
+
+@testable import TreeInspector
+
+@Suite("What is put into a page") struct PageTests {
+  @Test("what means something in HTML is escaped, and what it cannot hold is replaced")
+  func escaping() {
+    #expect(escaped(#"<a href='x'>"&amp;"</a>"#) == "&lt;a href=&#39;x&#39;&gt;&quot;&amp;amp;&quot;&lt;/a&gt;")
+    #expect(escaped("a\u{0}b\u{1B}c\td\ne") == "a\u{FFFD}b\u{FFFD}c\td\ne")
+    #expect(escaped("Grüße 👋🏽") == "Grüße 👋🏽")
+  }
+
+  @Test("no name, reason, error, caption or title becomes a tag")
+  func noTags() {
+    struct Failed: Error, CustomStringConvertible { let description = "<i>error</i>" }
+    let stage = Stage()
+    let source = stage.source("<i>source</i>", caption: "<i>caption</i>", answers: "<i>answer</i>") { .continue }
+    let derived = source.future.map { $0 }.named("<i>derived</i>").logged(in: stage.log)
+    let second = source.future.map { $0 }.named("<i>second</i>")
+    stage.moment("<i>title</i>", "<i>text</i>") {
+      derived.cancel(.doNotForwardIfOthersWaiting, reason: "<i>reason</i>")
+      second.cancel(reason: "<i>other reason</i>")
+      source.fail(Failed())
+    }
+
+    let html = Page(title: "<i>page</i>", stage.moments).html
+
+    #expect(!html.contains("<i>"))
+    for text in ["source", "caption", "answer", "derived", "reason", "error", "title", "text", "page"] {
+      #expect(html.contains("&lt;i&gt;\(text)&lt;/i&gt;"), "\(text)")
+    }
+  }
+
+  @Test("the stories tell the same in each run")
+  func sameInEachRun() {
+    let pages = (1...2).map { _ in Page(title: "mail", Stage.mail().moments).html }
+
+    #expect(pages[0] == pages[1])
+  }
+}

@@ -1,0 +1,34 @@
+import FutureTree
+import Testing
+
+@testable import TreeInspector
+
+@Suite("What a picture takes from a log") struct PictureTests {
+  @Test("a request that stopped is shown where it stopped, until it is delivered")
+  func withheld() throws {
+    let history = Picture.history(of: Stage.mail().moments)
+
+    let inbox = try #require(history[0].futures.first { $0.future.name == "inbox" }?.number)
+    #expect(history[3].brief(of: inbox) == "withheld: 1 other wants it")
+    #expect(history[3].wanting(inbox) == ["list"])
+    #expect(history[4].brief(of: inbox) == "the badge was hidden")
+    #expect(history[4].stateText(of: inbox) == "cancelled")
+  }
+
+  @Test("an edge is wanted, then its value came, or it was cut")
+  func edges() throws {
+    let history = Picture.history(of: Stage.blog().moments)
+
+    let last = try #require(history.last)
+    let states = last.edges.map { edge in
+      "\(last[edge.from]?.name ?? "") \(edge.state) \(last[edge.to]?.name ?? "")"
+    }
+    #expect(
+      Set(states) == [
+        "user delivered posts", "posts delivered comments on post 1", "posts delivered comments on post 2",
+        "posts delivered comments on post 3", "GET /posts/1/comments wanted comments on post 1",
+        "GET /posts/2/comments cut comments on post 2", "GET /posts/3/comments wanted comments on post 3",
+      ])
+    #expect(history[0].edges.allSatisfy { $0.state == .wanted })
+  }
+}
