@@ -92,7 +92,7 @@ enum FieldSyntax {
     return "has \(name) at offset \(position)"
   }
 
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
+  static func isTokenByte(_ byte: UInt8) -> Bool {
     switch UnicodeScalar(byte) {
     case "a"..."z", "A"..."Z", "0"..."9": true
     case "!", "#", "$", "%", "&", "'", "*", "+", "-", ".", "^", "_", "`", "|", "~": true

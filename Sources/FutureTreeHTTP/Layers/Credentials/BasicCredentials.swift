@@ -1,0 +1,60 @@
+import Foundation
+
+/// A user name and a password (RFC 7617).
+///
+/// ```swift
+/// let credentials = try BasicCredentials(userName: "Aladdin", password: "open sesame")
+/// ```
+///
+/// They are sent as UTF-8, as they are: whoever needs a normal form (RFC 8265) makes it before.
+public struct BasicCredentials: Sendable, Hashable {
+  /// Who asks.
+  public let userName: String
+  /// What only they know.
+  public let password: String
+
+  /// - Throws: `HTTPError` with the code `invalidCredentials`, if the user name has a colon, which would end it, or either
+  ///   has a control character.
+  public init(userName: String, password: String) throws(HTTPError) {
+    guard !userName.unicodeScalars.contains(":") else {
+      throw HTTPError(
+        .invalidCredentials, "The user name has a colon, which a server would take for its end. Use another name.")
+    }
+    for (part, text) in [("user name", userName), ("password", password)] {
+      guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        throw HTTPError(
+          .invalidCredentials, "The \(part) has a control character, which RFC 7617 does not allow. Remove it.")
+      }
+    }
+    self.userName = userName
+    self.password = password
+  }
+}
+
+extension BasicCredentials: HeaderCredentials {
+  var authorization: String { "Basic " + Data("\(userName):\(password)".utf8).base64EncodedString() }
+}
+
+extension BasicCredentials: HTTPRequestOption {
+  /// The layer decides.
+  public static var defaultValue: BasicCredentials? { nil }
+}
+
+extension HTTPRequest {
+  /// Who asks with this request, in place of whom the layer `BasicAuth` says; nil leaves it to the layer.
+  ///
+  /// ```swift
+  /// request.basicCredentials = try BasicCredentials(userName: "Ada", password: password)
+  /// ```
+  public var basicCredentials: BasicCredentials? {
+    get { self[option: BasicCredentials.self] }
+    set { self[option: BasicCredentials.self] = newValue }
+  }
+}
+
+extension BasicCredentials: CustomStringConvertible, CustomReflectable {
+  /// Neither of the two.
+  public var description: String { "BasicCredentials(…)" }
+
+  public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
+}

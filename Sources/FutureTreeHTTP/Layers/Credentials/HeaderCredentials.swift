@@ -1,0 +1,48 @@
+import FutureTree
+
+/// Credentials that are one value of the header `Authorization`.
+protocol HeaderCredentials: Sendable {
+  var authorization: String { get }
+}
+
+/// What `BasicAuth` and `BearerAuth` have in common: where the credentials come from, and where they may go.
+struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
+  enum Source: Sendable {
+    case fixed(Credentials)
+    case provided(SharedProvider<Credentials>)
+  }
+
+  let source: Source
+  let rules: CredentialRules
+
+  /// - Parameter own: the credentials of the request itself.
+  func load(_ request: HTTPRequest, own: Credentials?, next: any HTTPLoader) -> Future<HTTPResponse> {
+    if let own, !request.headers.contains("Authorization") { return send(request, own, next) }
+    guard rules.covers(request) else { return next.load(request) }
+    do {
+      try rules.checkIsSecure(request)
+    } catch {
+      return .failed(error)
+    }
+    switch source {
+    case .fixed(let credentials): return send(request, credentials, next)
+    case .provided(let provider): return provider.value().flatMap { send(request, $0, next) }
+    }
+  }
+
+  func reset(next: any HTTPLoader) -> Future<Void> {
+    if case .provided(let provider) = source { provider.reset() }
+    return next.reset()
+  }
+
+  private func send(
+    _ request: HTTPRequest, _ credentials: Credentials?, _ next: any HTTPLoader
+  ) -> Future<HTTPResponse> {
+    guard let credentials else { return next.load(request) }
+    do {
+      return next.load(try rules.authorized(request, credentials.authorization))
+    } catch {
+      return .failed(error)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/// What a server wants to know who asks with: one challenge of `WWW-Authenticate` (RFC 9110, section 11.6.1).
+///
+/// ```swift
+/// // WWW-Authenticate: Bearer realm="example", error="invalid_token"
+/// let challenge = response.challenges.first { $0.isOf(scheme: "Bearer") }
+/// challenge?["error"]  // "invalid_token"
+/// ```
+public struct AuthenticationChallenge: Sendable, Hashable {
+  /// The name of the scheme, as it was spelled.
+  public let scheme: String
+  /// What stands behind the scheme in its place, if it is no list of parameters.
+  public let token68: String?
+  /// The values by their names, which are in lower case.
+  public let parameters: [String: String]
+
+  /// The value of a parameter, whatever the case of its name.
+  public subscript(name: String) -> String? { parameters[name.lowercased()] }
+
+  /// Whether it is of this scheme, whatever the case.
+  public func isOf(scheme: String) -> Bool { self.scheme.lowercased() == scheme.lowercased() }
+
+  /// The challenges of one field value, in order; nil if it is no list of challenges, or a parameter occurs twice in one.
+  ///
+  /// - Complexity: O(n) in the length of the value.
+  public static func challenges(in value: String) -> [AuthenticationChallenge]? {
+    var reader = ChallengeReader(value)
+    return reader.challenges()
+  }
+}
+
+extension HTTPResponse {
+  /// The challenges of all `WWW-Authenticate` fields, in order. Fields that are malformed are left out.
+  public var challenges: [AuthenticationChallenge] {
+    headers.values(for: "WWW-Authenticate").flatMap { AuthenticationChallenge.challenges(in: $0) ?? [] }
+  }
+}
+
+/// Reads a list of challenges from its first byte to its last. A comma may separate challenges as well as parameters: what
+/// follows is a parameter if a `=` stands behind its first token.
+private struct ChallengeReader {
+  private let bytes: [UInt8]
+  private var position = 0
+
+  init(_ value: String) {
+    bytes = Array(value.utf8)
+  }
+
+  private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+  private var isAtEndOfElement: Bool { current == nil || current == UInt8(ascii: ",") }
+
+  mutating func challenges() -> [AuthenticationChallenge]? {
+    var challenges: [AuthenticationChallenge] = []
+    skipSeparators()
+    while current != nil {
+      guard let challenge = challenge() else { return nil }
+      challenges.append(challenge)
+      skipSeparators()
+    }
+    return challenges
+  }
+
+  /// A scheme, and what belongs to it. Afterwards the reader is at a comma, at the next scheme, or at the end.
+  private mutating func challenge() -> AuthenticationChallenge? {
+    guard let scheme = token() else { return nil }
+    let hasBlank = take(UInt8(ascii: " "))
+    skipBlanks()
+    if isAtEndOfElement { return AuthenticationChallenge(scheme: scheme, token68: nil, parameters: [:]) }
+    guard hasBlank else { return nil }
+    if let token68 = token68() { return AuthenticationChallenge(scheme: scheme, token68: token68, parameters: [:]) }
+    return parameters().map { AuthenticationChallenge(scheme: scheme, token68: nil, parameters: $0) }
+  }
+
+  private mutating func parameters() -> [String: String]? {
+    var parameters: [String: String] = [:]
+    while true {
+      let start = position
+      guard let name = token() else { return nil }
+      skipBlanks()
+      guard take(UInt8(ascii: "=")) else {
+        position = start  // It is a scheme; but the first behind a scheme must be a parameter.
+        return parameters.isEmpty ? nil : parameters
+      }
+      skipBlanks()
+      guard let value = token() ?? quoted(), parameters.updateValue(value, forKey: name.lowercased()) == nil else {
+        return nil
+      }
+      skipBlanks()
+      guard isAtEndOfElement else { return nil }
+      skipSeparators()
+      if current == nil { return parameters }
+    }
+  }
+
+  /// Letters, digits and some marks, with any number of `=` at the end, up to the end of the element; else nothing is read.
+  private mutating func token68() -> String? {
+    let start = position
+    skip { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._~+/".utf8.contains($0) }
+    guard position > start else { return nil }
+    skip { $0 == UInt8(ascii: "=") }
+    let text = String(decoding: bytes[start..<position], as: UTF8.self)
+    skipBlanks()
+    if isAtEndOfElement { return text }
+    position = start
+    return nil
+  }
+
+  private mutating func token() -> String? {
+    let start = position
+    skip(FieldSyntax.isTokenByte)
+    return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
+  }
+
+  /// RFC 9110, section 5.6.4, without its quotes and backslashes.
+  private mutating func quoted() -> String? {
+    guard take(UInt8(ascii: "\"")) else { return nil }
+    var text: [UInt8] = []
+    while let byte = current {
+      position += 1
+      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+      guard byte == UInt8(ascii: "\\") else {
+        guard ChallengeReader.isText(byte) else { return nil }
+        text.append(byte)
+        continue
+      }
+      guard let escaped = current, ChallengeReader.isText(escaped) else { return nil }
+      position += 1
+      text.append(escaped)
+    }
+    return nil
+  }
+
+  private static func isText(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }
+
+  private mutating func skipSeparators() { skip { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 } }
+
+  private mutating func skipBlanks() { skip { $0 == 0x20 || $0 == 0x09 } }
+
+  private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+    while let byte = current, isSkipped(byte) { position += 1 }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard current == byte else { return false }
+    position += 1
+    return true
+  }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Layers: BasicAuth")
+struct BasicAuthTests {
+  private let mock = MockLoader()
+  private let aladdin = try! BasicCredentials(userName: "Aladdin", password: "open sesame")
+
+  private func request(_ url: String = "https://example.com/") -> HTTPRequest { try! HTTPRequest(url) }
+
+  private var sent: [String?] { mock.requests.map { $0.headers["Authorization"] } }
+
+  @Test(
+    "the examples of RFC 7617, and UTF-8",
+    arguments: [
+      ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
+      ("", "", "Basic Og=="), ("a", "b:c", "Basic YTpiOmM="),
+    ])
+  func examples(userName: String, password: String, expected: String) throws {
+    mock.onOthers(.status(.ok))
+
+    _ = (BasicAuth(try BasicCredentials(userName: userName, password: password)) --> mock).load(request())
+
+    #expect(sent == [expected])
+  }
+
+  @Test(
+    "a colon in the name and control characters are refused, and not repeated",
+    arguments: [
+      ("a:b", "secret"), ("a\u{0}", "secret"), ("a", "secret\n"), ("a", "secret\u{7F}"), ("a", "\u{85}secret"),
+      ("a\r\n", "secret"),
+    ])
+  func refused(userName: String, password: String) {
+    let error = #expect(throws: HTTPError.self) { try BasicCredentials(userName: userName, password: password) }
+
+    #expect(error?.code == .invalidCredentials && error.map { "\($0)".contains("secret") } == false)
+  }
+
+  @Test("the request's own credentials come first, and its own header before all")
+  func own() throws {
+    mock.onOthers(.status(.ok))
+    let api = BasicAuth(aladdin, for: .requests { _ in false }) --> mock
+    var withOption = request()
+    withOption.basicCredentials = try BasicCredentials(userName: "a", password: "b")
+    var withHeader = withOption
+    try withHeader.setHeader("authorization", "Custom x")
+
+    for request in [withOption, withHeader, request()] { _ = api.load(request) }
+
+    #expect(sent == ["Basic YTpi", "Custom x", nil])
+  }
+
+  @Test("only requests among the targets get them")
+  func targets() throws {
+    mock.onOthers(.status(.ok))
+    let api = BasicAuth(aladdin, for: .origins(try HTTPURL("https://example.com/x"))) --> mock
+
+    for url in [
+      "https://example.com:443/a", "https://example.com:8443/", "https://sub.example.com/", "http://example.com/",
+    ] {
+      _ = api.load(request(url))
+    }
+    _ = api.load(try HTTPRequest(.get, path: "/a"))
+
+    #expect(sent.map { $0 != nil } == [true, false, false, false, false])
+  }
+
+  @Test("plain http is refused but to this machine, unless it is allowed, before the provider is asked")
+  func insecure() {
+    let asked = Locked(0)
+    let credentials = aladdin
+    mock.onOthers(.status(.ok))
+    let layer = BasicAuth {
+      asked.withLock { $0 += 1 }
+      return .succeeded(credentials)
+    }
+
+    let refused = [
+      "http://example.com/", "http://127.0.0.1.example.com/", "http://localhost.example.com/", "http://126.0.0.1/",
+    ]
+    .map { (layer --> mock).load(request($0)) }
+    #expect(refused.map(\.text) == Array(repeating: "insecureCredentials", count: 4) && asked.value == 0)
+    #expect(mock.requests.isEmpty)
+    let passed = ["http://localhost:8080/", "http://127.9.0.1/", "http://[::1]/", "https://example.com/"]
+      .map { (layer --> mock).load(request($0)) }
+    let allowed = (BasicAuth(aladdin, allowsInsecureConnections: true) --> mock).load(request("http://example.com/"))
+    var own = request("http://example.com/")
+    own.basicCredentials = aladdin
+    let ownRefused = (BasicAuth(aladdin) --> mock).load(own)
+
+    #expect(passed.map(\.text) == Array(repeating: "success", count: 4) && allowed.text == "success")
+    #expect(ownRefused.text == "insecureCredentials" && mock.requests.count == 5)
+    #expect((BasicAuth(aladdin) --> mock).load(try! HTTPRequest(.get, path: "/")).text == "missingHost")
+  }
+
+  @Test("loads at the same time share one call; cancelling one leaves the others, and the last asks the provider")
+  func shared() {
+    let asked = Locked<[Promise<BasicCredentials?>]>([])
+    let layer = BasicAuth {
+      let promise = Promise<BasicCredentials?>()
+      asked.withLock { $0.append(promise) }
+      return promise.future
+    }
+    mock.onOthers(.status(.ok))
+    let api = layer --> mock
+    let loads = (0..<4).map { _ in api.load(request()) }
+    let promise = asked.value[0]
+
+    loads[0].cancel()
+    loads[1].cancel(.forceImmediately)
+    #expect(loads.map(\.text) == ["cancelled", "cancelled", "pending", "pending"] && promise.cancelRequest == nil)
+    promise.succeed(aladdin)
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled", "success", "success"])
+    #expect(asked.value.count == 1 && mock.requests.count == 2)
+    let last = [api.load(request()), api.load(request())]
+    for load in last { load.cancel() }
+    #expect(last.map(\.text) == ["cancelled", "cancelled"], "a provider that does not answer holds nobody up")
+    #expect(asked.value.count == 2 && asked.value[1].cancelRequest != nil)
+    asked.value[1].succeed(aladdin)
+    #expect(mock.requests.count == 2)
+    let after = api.load(request())
+    #expect(asked.value.count == 3, "what was said before is not kept")
+    asked.value[2].succeed(nil)
+    #expect(after.text == "success" && sent.last == .some(nil))
+    asked.value = []
+  }
+
+  @Test("a provider that fails or throws fails the load by name; one that is cancelled cancels it")
+  func failing() {
+    let failed = (BasicAuth { .failed(Oops()) } --> mock).load(request())
+    let threw = (BasicAuth { throw Oops() } --> mock).load(request())
+    let cancelled = (BasicAuth { .cancelled("the dialog was closed") } --> mock).load(request())
+
+    #expect(
+      [failed, threw, cancelled].map(\.text) == ["credentialsUnavailable", "credentialsUnavailable", "cancelled"])
+    #expect(mock.requests.isEmpty)
+  }
+
+  @Test("a reset lets go of those who wait, and what the provider says then goes to nobody")
+  func reset() {
+    let asked = Locked<[Promise<BasicCredentials?>]>([])
+    let end = HeldResets()
+    let layer = BasicAuth {
+      let promise = Promise<BasicCredentials?>()
+      asked.withLock { $0.append(promise) }
+      return promise.future
+    }
+    let api = layer --> end
+    end.mock.onOthers(.status(.ok))
+    let before = (0..<2).map { _ in api.load(request()) }
+
+    let reset = api.reset()
+    let during = api.load(request())
+    #expect(before.map(\.text) == ["cancelled", "cancelled"] && asked.value.count == 2)
+    #expect(asked.value[0].cancelRequest?.reason.message == "the chain was reset")
+    asked.value[0].succeed(aladdin)
+    end.endReset()
+    #expect(reset.text == "success" && during.text == "pending" && end.mock.requests.isEmpty)
+    asked.value[1].succeed(nil)
+
+    #expect(during.text == "success" && end.mock.requests.map { $0.headers["Authorization"] } == [nil])
+    asked.value = []
+  }
+
+  @Test("a load that was sent is cancelled behind it")
+  func forwards() {
+    let held = mock.hold()
+    let load = (BasicAuth(aladdin) --> mock).load(request())
+
+    load.cancel()
+
+    #expect(held.cancelRequest != nil && load.text == "pending")
+    held.answer()
+    #expect(load.text == "success")
+  }
+
+  @Test("H11: nothing printable shows them")
+  func redacted() throws {
+    var printed = ""
+    var request = request()
+    request.basicCredentials = aladdin
+    dump(aladdin, to: &printed)
+    dump(BasicAuth(aladdin), to: &printed)
+    dump(request, to: &printed)
+    printed += "\(aladdin) \(String(reflecting: aladdin)) \(Optional(aladdin) as Any) \([aladdin]) \(request)"
+    printed += String(describing: mock.requests)
+
+    #expect(!printed.contains("sesame") && !printed.contains("Aladdin") && !printed.contains("QWxh"))
+  }
+}
+
+@Suite("Layers: BearerAuth")
+struct BearerAuthTests {
+  private let mock = MockLoader()
+
+  @Test("the example of RFC 6750, from the layer, from a provider and from the request")
+  func example() throws {
+    let token = try BearerToken("mF_9.B5f-4.1JqM")
+    mock.onOthers(.status(.ok))
+    var own = try HTTPRequest("https://example.com/")
+    own.bearerToken = try BearerToken("own")
+
+    _ = (BearerAuth(token) --> mock).load(try HTTPRequest("https://example.com/"))
+    _ = (BearerAuth { .succeeded(token) } --> mock).load(try HTTPRequest("https://example.com/"))
+    _ = (BearerAuth(token) --> mock).load(own)
+
+    #expect(
+      mock.requests.map { $0.headers["Authorization"] } == [
+        "Bearer mF_9.B5f-4.1JqM", "Bearer mF_9.B5f-4.1JqM", "Bearer own",
+      ])
+  }
+
+  @Test(
+    "what cannot be sent is refused, and not repeated",
+    arguments: ["", "secret ", "sec ret", "secret\n", "secrét", "\tsecret"])
+  func refused(text: String) {
+    let error = #expect(throws: HTTPError.self) { try BearerToken(text) }
+
+    #expect(error?.code == .invalidCredentials && error.map { "\($0)".contains("sec") } == false)
+  }
+
+  @Test("plain http is refused, and nothing printable shows the token")
+  func secrets() throws {
+    let token = try BearerToken("sesame")
+    var printed = "\(token) \(String(reflecting: token)) \(Optional(token) as Any)"
+    dump(BearerAuth(token), to: &printed)
+
+    #expect((BearerAuth(token) --> mock).load(anyRequest()).text == "insecureCredentials")
+    #expect(!printed.contains("sesame"))
+  }
+}

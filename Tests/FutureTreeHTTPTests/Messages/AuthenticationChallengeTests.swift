@@ -1,0 +1,60 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+@Suite("Challenges of WWW-Authenticate") struct AuthenticationChallengeTests {
+  private func read(_ value: String) -> [String]? {
+    AuthenticationChallenge.challenges(in: value)?.map { challenge in
+      let parameters = challenge.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+      return ([challenge.scheme] + (challenge.token68.map { ["<\($0)>"] } ?? []) + parameters).joined(separator: " ")
+    }
+  }
+
+  @Test("the examples of RFC 9110 and RFC 6750")
+  func examples() {
+    #expect(
+      read(#"Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\"""#)
+        == ["Basic realm=simple", #"Newauth realm=apps title=Login to "apps" type=1"#])
+    #expect(
+      read(#"Bearer realm="example", error="invalid_token", error_description="The access token expired""#)
+        == ["Bearer error=invalid_token error_description=The access token expired realm=example"])
+    #expect(read(#"Bearer realm="example""#) == ["Bearer realm=example"])
+  }
+
+  @Test(
+    "schemes alone, token68, empty elements and blanks",
+    arguments: [
+      ("", []), (" ,, ", []), ("Negotiate", ["Negotiate"]), ("Negotiate, Basic", ["Negotiate", "Basic"]),
+      ("Negotiate a87421000492aa874209af8bc028==", ["Negotiate <a87421000492aa874209af8bc028==>"]),
+      ("Negotiate abc=, Bearer realm=x", ["Negotiate <abc=>", "Bearer realm=x"]),
+      (",Basic realm = \"a\" ,, charset=\"UTF-8\" , Bearer", ["Basic charset=UTF-8 realm=a", "Bearer"]),
+      ("Basic REALM=\"a,b=c\"", ["Basic realm=a,b=c"]), ("Basic realm=\"\"", ["Basic realm="]),
+    ] as [(String, [String])])
+  func accepted(value: String, expected: [String]) {
+    #expect(read(value) == expected)
+  }
+
+  @Test(
+    "what is malformed is not guessed at",
+    arguments: [
+      "\"Basic\"", "Basic realm=\"a", "Basic realm=\"a\"x", "Basic realm=a realm=b", "Basic realm=a, REALM=b",
+      "Basic =a",
+      "Basic realm=a b", "Basic\trealm=a", "Basic realm=a,type=", "Basic realm=\"\\", "Bäsic", "Basic a b",
+      "Basic realm=a, Bearer ?",
+    ])
+  func refused(value: String) {
+    #expect(read(value) == nil)
+  }
+
+  @Test("a response has the challenges of all its fields that can be read")
+  func fields() throws {
+    let headers = try HTTPHeaders([
+      ("WWW-Authenticate", "Basic realm=\"a"), ("www-authenticate", "Bearer error=\"invalid_token\""),
+      ("WWW-Authenticate", "Digest qop=auth"),
+    ])
+    let response = HTTPResponse(to: anyRequest(), status: .unauthorized, headers: headers)
+
+    #expect(response.challenges.map(\.scheme) == ["Bearer", "Digest"])
+    #expect(response.challenges[0]["ERROR"] == "invalid_token" && response.challenges[0].isOf(scheme: "bearer"))
+  }
+}
