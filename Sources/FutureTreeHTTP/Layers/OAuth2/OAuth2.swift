@@ -1,0 +1,203 @@
+import Foundation
+import FutureTree
+
+/// Gives requests a token of an authorization server, and sees to it that there is one (RFC 6749, RFC 6750, RFC 7636).
+///
+/// ```swift
+/// let configuration = OAuth2Configuration(
+///   client: .public(id: "com.example.app"), tokenEndpoint: try HTTPURL("https://id.example.com/token"), scope: ["read"],
+///   grant: .authorizationCode(at: try HTTPURL("https://id.example.com/authorize"), redirectURI: "com.example.app:/in") { page in
+///     browser.open(page)
+///   })
+/// let oauth = OAuth2(configuration, store: Keychain(), tokens: URLSessionLoader())
+/// let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> URLSessionLoader()
+/// ```
+///
+/// The first load asks the store; where that has nothing, the grant is used: one log-in for all who wait. A token that ends
+/// within `leeway` is refreshed before it is used. **There is one refresh for any number of loads**, over a loader of its
+/// own. What has a header `Authorization`, or is not among the targets, passes as it is. Nothing is sent over plain `http` but
+/// to this machine, unless that is allowed: neither the token nor what is had it with.
+///
+/// **An answer 401** means the token was not taken, if it has no challenges that can be read or one of `Bearer` that
+/// does not speak of another fault (`insufficient_scope`, `invalid_request`), and comes from the origin that was asked. If
+/// another token is there by now, the request is sent again with that; if not, it waits for a refresh first. It is sent
+/// again once, with its body; a second 401 is the answer. A body that cannot be sent again makes the 401 the answer at once;
+/// nothing is refreshed then before the next load. A credential without a refresh token leads to the grant.
+///
+/// **A refresh that fails** fails all who wait, once, and whoever comes then tries again. One that is answered with
+/// `invalid_grant` ends the session: loads fail with the code `authenticationRequired` until there is a new credential, by
+/// `logIn()`, `replaceCredential(with:)` or a reset.
+///
+/// **Cancellation.** A load that waits for a token is held here, ends `.cancelled` at once, and is never sent. A refresh is
+/// not cancelled by those who wait, even if all leave: the server may have changed the refresh token already, and what it
+/// answers is saved. A log-in is asked to cancel when the last who waits leaves. What has been sent is cancelled behind this
+/// layer, and a 401 that comes back then is the answer.
+///
+/// **Reset.** Loads that wait end `.cancelled`; what is under way for the credential is asked to cancel, awaited, and thrown
+/// away, whatever comes of it; the store is emptied; the loader of the tokens and the next one are reset; each even if
+/// another fails. A load that was sent before and is answered with 401 gets that answer. Loads that come during the reset wait
+/// for its end, and then log in again, or fail with `authenticationRequired`. The store is not asked again.
+///
+/// **In two chains** both have one credential, and a reset of either deletes it and lets go of the waiting loads of both.
+public final class OAuth2: HTTPLayer {
+  private let session: OAuth2Session
+  private let rules: CredentialRules
+  private let tokens: any HTTPLoader
+
+  /// - Parameters:
+  ///   - configuration: where tokens come from.
+  ///   - store: keeps the credential while the program does not run.
+  ///   - tokens: what token requests are sent with. It must not lead through this layer.
+  ///   - targets: the requests that get a token; every one that comes through this layer, if nothing else is said.
+  ///   - leeway: how long before its end a token is refreshed; zero or less is at its end. It must be shorter than tokens live,
+  ///     or each load refreshes.
+  ///   - tokenTimeout: how long the token endpoint may take. What it answers later is lost.
+  ///   - allowsInsecureConnections: whether tokens may be sent, and had, over plain `http`.
+  ///   - clock: what measures the timeout.
+  ///   - date: what tells whether a token has ended.
+  ///   - random: where verifiers and states come from. It must be fit for secrets.
+  ///   - onSaveFailure: is told why a credential could not be saved, outside every lock. It is used all the same, and lost
+  ///     with the program.
+  public init(
+    _ configuration: OAuth2Configuration, store: any CredentialStore = MemoryCredentialStore(), tokens: any HTTPLoader,
+    for targets: CredentialTargets = .everyRequest, leeway: Duration = .seconds(60),
+    tokenTimeout: Duration = .seconds(60), allowsInsecureConnections: Bool = false, clock: any FutureClock = .system,
+    date: WallClock = .system, random: RandomSource = .system, onSaveFailure: (@Sendable (any Error) -> Void)? = nil
+  ) {
+    rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
+    self.tokens = tokens
+    let endpoint = TokenEndpoint(
+      configuration: configuration, loader: tokens, rules: rules, timeout: max(tokenTimeout, .zero), clock: clock,
+      date: date)
+    let source: OAuth2State.Source =
+      switch configuration.grant.kind {
+      case .authorizationCode: .logIn
+      case .clientCredentials: .client
+      case .storedCredential: .store
+      }
+    session = OAuth2Session(
+      OAuth2State(source: source, leeway: max(leeway, .zero) / .seconds(1)),
+      OAuth2Work(
+        configuration: configuration, endpoint: endpoint, store: store, random: random, onSaveFailure: onSaveFailure),
+      date: date)
+  }
+
+  /// Loads with a token, when there is one.
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    guard rules.covers(request) else { return next.load(request) }
+    do {
+      try rules.checkIsSecure(request)
+    } catch {
+      return .failed(error)
+    }
+    switch session.ask(.token) {
+    case .use(let token): return send(request, token, next)
+    case .wait(let token): return token.flatMap { self.send(request, $0, next) }
+    case .fail(let error): return .failed(error)
+    case .none: return next.load(request)
+    }
+  }
+
+  /// Deletes the credential, and resets the loader of the tokens and `next`.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    .resets([session.wipe(), tokens.reset(), next.reset()])
+  }
+
+  /// Whether nobody waits and nothing is under way.
+  var isIdle: Bool { session.isIdle }
+}
+
+// MARK: - The credential
+
+extension OAuth2 {
+  /// Uses the grant, whatever credential there is: for a button, and when the session has ended.
+  ///
+  /// ```swift
+  /// oauth.logIn().onSuccess { window.show(.home) }
+  /// ```
+  ///
+  /// It joins a log-in that is under way, and waits for a refresh to end. Loads that come meanwhile wait for it. A request to
+  /// cancel ends the future at once, and the log-in if nobody else waits for it.
+  ///
+  /// - Returns: a future that fails as the log-in does, or with the code `authenticationRequired` where the grant is
+  ///   `storedCredential`.
+  @discardableResult
+  public func logIn() -> Future<Void> { ended(session.ask(.logIn)) }
+
+  /// Puts a credential that was had elsewhere in the place of the one that there is, and saves it.
+  ///
+  /// What is under way for the old one is asked to cancel, awaited, and thrown away; loads that wait get the new one.
+  ///
+  /// - Returns: a future that succeeds when it has been saved, or could not be, as `onSaveFailure` is told; it fails with the
+  ///   code `resetInProgress` during a reset.
+  @discardableResult
+  public func replaceCredential(with credential: OAuth2Credential) -> Future<Void> {
+    ended(session.ask(.replacement(credential)))
+  }
+
+  private func ended(_ answer: OAuth2Session.Answer) -> Future<Void> {
+    switch answer {
+    case .use, .none: .succeeded(())
+    case .wait(let token): token.map { _ in }
+    case .fail(let error): .failed(error)
+    }
+  }
+}
+
+// MARK: - Sending, and sending again
+
+extension OAuth2 {
+  private func send(_ request: HTTPRequest, _ token: OAuth2Token, _ next: any HTTPLoader) -> Future<HTTPResponse> {
+    let authorized: HTTPRequest
+    do {
+      authorized = try rules.authorized(request, token.value.authorization)
+    } catch {
+      return .failed(error)
+    }
+    let attempt = next.load(authorized)
+    return attempt.onComplete { outcome -> Completion<HTTPResponse> in
+      guard case .success(let response) = outcome, OAuth2.isRejection(response, of: authorized),
+        attempt.cancelRequest == nil
+      else { return Completion(outcome) }
+      return self.completion(of: request, notTaking: token, response, next)
+    }
+  }
+
+  /// What comes of a request whose token was not taken.
+  private func completion(
+    of request: HTTPRequest, notTaking token: OAuth2Token, _ response: HTTPResponse, _ next: any HTTPLoader
+  ) -> Completion<HTTPResponse> {
+    guard request.body.isReplayable else {
+      session.reject(token)
+      return .success(response)
+    }
+    switch session.ask(.tokenInsteadOf(token)) {
+    case .use(let token): return .completeUsing(sendAgain(request, token, next))
+    case .wait(let token): return .completeUsing(token.flatMap { self.sendAgain(request, $0, next) })
+    case .fail(let error): return .failure(error)
+    case .none: return .success(response)
+    }
+  }
+
+  private func sendAgain(
+    _ request: HTTPRequest, _ token: OAuth2Token, _ next: any HTTPLoader
+  ) -> Future<HTTPResponse> {
+    do {
+      return next.load(try rules.authorized(request, token.value.authorization))
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// Whether an answer says that the token was not taken (RFC 6750, section 3). One from elsewhere does not know it.
+  private static func isRejection(_ response: HTTPResponse, of request: HTTPRequest) -> Bool {
+    guard response.status == .unauthorized else { return false }
+    if let asked = request.url, let answered = response.request.url, !asked.hasSameOrigin(as: answered) { return false }
+    let challenges = response.challenges
+    return challenges.isEmpty
+      || challenges.contains { challenge in
+        challenge.isOf(scheme: "Bearer")
+          && challenge["error"] != "insufficient_scope" && challenge["error"] != "invalid_request"
+      }
+  }
+}
