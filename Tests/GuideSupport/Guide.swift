@@ -64,6 +64,8 @@ package struct GuidePage {
 
   package private(set) var sections: [String] = []
   package private(set) var blocks: [Block] = []
+  /// The lines that are not code, counted from 1.
+  package private(set) var prose: [(line: Int, text: String)] = []
 
   package init(_ text: String) {
     var open: Block?
@@ -77,8 +79,9 @@ package struct GuidePage {
         }
       } else if open != nil {
         open?.text += line + "\n"
-      } else if line.hasPrefix("## ") {
-        sections.append(String(line.dropFirst(3)))
+      } else {
+        prose.append((index + 1, String(line)))
+        if line.hasPrefix("## ") { sections.append(String(line.dropFirst(3))) }
       }
     }
   }

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import GuideSupport
 import Testing
 
 /// The traps of `URLSession` that no other suite shows: see the article *URLSession on Linux*.
@@ -208,39 +209,10 @@ enum Repository {
   /// Traps that nothing above `URLSession` can cure, so that a row may give a reason in the place of a test.
   private static let incurable: Set<Int> = [6, 7, 20, 21, 22, 24, 26]
 
-  private struct Row {
-    let number: Int
-    let cells: [String]
-
-    /// What stands in the last cell as `` `Suite/test` ``.
-    var tests: [String] {
-      cells.last.map { $0.split(separator: "`", omittingEmptySubsequences: false) }?.enumerated()
-        .filter { $0.offset % 2 == 1 && $0.element.contains("/") }.map { String($0.element) } ?? []
+  private static func rows() throws -> [(number: Int, cells: [String])] {
+    try Guide("URLSessionTraps", of: "FutureTreeHTTP").page().rows.compactMap { cells in
+      cells.first.flatMap { Int($0) }.map { ($0, cells) }
     }
-  }
-
-  private static func rows() throws -> [Row] {
-    let path = "Sources/FutureTreeHTTP/FutureTreeHTTP.docc/URLSessionTraps.md"
-    let article = try String(contentsOf: Repository.root.appendingPathComponent(path), encoding: .utf8)
-    return article.split(separator: "\n").compactMap { line in
-      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      return cells.first.flatMap { Int($0) }.map { Row(number: $0, cells: cells) }
-    }
-  }
-
-  /// The sources of the suites, by the names of their types.
-  private static func suites() throws -> [String: String] {
-    let folder = Repository.root.appendingPathComponent("Tests/FutureTreeHTTPTests")
-    let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-    var suites: [String: String] = [:]
-    for case let file as URL in files where file.pathExtension == "swift" {
-      let pieces = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "@Suite(").dropFirst()
-      for piece in pieces {
-        guard let keyword = piece.range(of: "struct ") else { continue }
-        suites[String(piece[keyword.upperBound...].prefix { $0.isLetter || $0.isNumber })] = piece
-      }
-    }
-    return suites
   }
 
   @Test("it has each of the traps once, in order")
@@ -251,18 +223,12 @@ enum Repository {
     #expect(numbers.count >= 29)
   }
 
-  @Test("each row has what happens, what is done, and tests that exist")
+  @Test("each row has what happens, what is done, and a test; that those exist, `HTTPGuideTests` sees to")
   func tests() throws {
-    let suites = try Self.suites()
-    for row in try Self.rows() {
-      #expect(row.cells.count == 4, "row \(row.number)")
-      #expect(!row.tests.isEmpty || Self.incurable.contains(row.number), "row \(row.number) names no test")
-      for test in row.tests {
-        let parts = test.split(separator: "/").map(String.init)
-        let source = suites[parts[0]]
-        #expect(source != nil, "row \(row.number): no suite \(parts[0])")
-        #expect(source?.contains("func \(parts[1])(") == true, "row \(row.number): no test \(test)")
-      }
+    for (number, cells) in try Self.rows() {
+      #expect(cells.count == 4, "row \(number)")
+      let names = GuidePage.testNames(in: cells[3])
+      #expect(!names.isEmpty || Self.incurable.contains(number), "row \(number) names no test")
     }
   }
 }

@@ -2,9 +2,12 @@ import GuideSupport
 import Testing
 
 extension Guide {
-  static let all = [
-    Guide("Cancellation", of: "FutureTree", laws: 23), Guide("FutureTree", of: "FutureTree"),
-    Guide("Pictures", of: "FutureTree"),
+  static let all =
+    [Guide("Cancellation", of: "FutureTree", laws: 23)]
+    + names.map { Guide($0, of: "FutureTree") }
+
+  private static let names = [
+    "ComingFromFutureKit", "ComingFromOtherStyles", "ComingFromPromiseKit", "FutureTree", "GettingStarted", "Pictures",
   ]
 }
 
@@ -19,6 +22,31 @@ struct GuideTests {
   @Test("every page of the documentation is in the list of guides")
   func complete() throws {
     #expect(try Guide.pageNames(of: "FutureTree") == Guide.all.map(\.name).sorted())
+  }
+
+  @Test("every test that a guide names is there", arguments: Guide.all)
+  func testNames(guide: Guide) throws {
+    #expect(try guide.problemsOfTestNames(TestNames()) == [])
+  }
+
+  @Test("what is a test, and what is named as one")
+  func namesOfTests() {
+    let source = """
+      @Suite("A")
+      struct ATests {
+        private struct Inner { func helper() {} }
+        @Test(
+          "one", arguments: [1])
+        func one(number: Int) {}
+        func help() {}
+      }
+      extension ATests {
+        @Test func two() {}
+      }
+      """
+
+    #expect(TestNames.names(in: source) == ["ATests/one", "ATests/two"])
+    #expect(GuidePage.testNames(in: "see ``Future/cancel`` and `ATests/one`, not `a/b`") == ["ATests/one"])
   }
 
   @Test("a guide that is in order has no problems")

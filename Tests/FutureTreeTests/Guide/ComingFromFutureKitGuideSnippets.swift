@@ -1,0 +1,84 @@
+import FutureTree
+import GuideSupport
+import Testing
+
+/// The code of the guide *Coming from FutureKit*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Coming from FutureKit")
+struct ComingFromFutureKitGuideSnippets {
+  private struct Stopped: Error {}
+  private let print = Transcript()
+  private let client = PageClient()
+
+  // guide callback
+  func text(of page: String) -> Future<String> {
+    let promise = Promise<String>()
+    let call = client.get(page) { text, error in
+      if let text {
+        promise.succeed(text)
+      } else if error is Stopped {
+        promise.completeCancelled()
+      } else {
+        promise.fail(error ?? Stopped())
+      }
+    }
+    promise.onRequestCancel { _ in
+      call.stop()
+      return .continue  // The call confirms.
+    }
+    return promise.future
+  }
+  // end
+
+  @Test("a request goes to the future that is waited for now")
+  func chain() {
+    // guide chain
+    let comments = text(of: "/user").onSuccess { user in text(of: "/comments/\(user)") }
+    let token = comments.cancelToken()
+    client.answer("/user", "ada")
+
+    print(token.cancel(reason: "the page was closed"))  // delivered to 1 handler, reached 2 futures
+    print(client.stopped)  // ["/comments/ada"]
+    client.fail("/comments/ada", Stopped())
+    comments.onCancel { print($0.message) }  // the page was closed
+    // end
+
+    #expect(
+      print.lines == [
+        "delivered to 1 handler, reached 2 futures", "[\"/comments/ada\"]", "the page was closed",
+      ])
+  }
+
+  /// What is public in FutureKit 3.5.
+  static let names = [
+    "Promise<T>()", "future", "complete(_:)", "completeWithSuccess(_:)", "completeWithFail(_:)", "completeWithCancel()",
+    "completeWithCancellation()", "completeUsingFuture(_:)", "completeWithBlock(_:)", "completeWithBlocks(…)",
+    "tryComplete(_:)", "failIfNotCompleted(_:)", "onRequestCancel(_:)", "CancelRequestResponse",
+    "automaticallyCancelOnRequestCancel()", "automaticallyCancel(afterDelay:)", "automaticallyFail(afterDelay:with:)",
+    "automaticallyAssertAfter(…)", "Completion.success(_:)", "Completion.fail(_:)", "Completion.cancelled",
+    "Completion.completeUsing(_:)", "FutureResult", "CompletionType", "Future(success:)", "Future(fail:)",
+    "Future(cancelled:)", "Future(completeUsing:)", "onSuccess", "onFail", "onCancel", "onFailorCancel", "onComplete",
+    "map", "mapError", "mapAs", "delay(_:)", "waitForComplete(_:)", "waitForSuccess(_:)", "waitUntilCompleted()",
+    "waitForResult()", "IfNotCompleted", "checkResult", "isCompleted", "result", "value", "error", "ignoreFailures()",
+    "getCancelToken()", "withCancelToken()", "CancellationToken", "cancel(_:)", "cancelCanBeRequested",
+    "DoNotForwardCancelRequestIfThereAreOtherFuturesWaiting", "DoNotForwardRequest",
+    "ForceThisFutureToBeCancelledImmediately", ".primary", ".current", ".immediate", ".stackCheckingImmediate",
+    ".currentAsync", ".async", ".default", ".userInteractive", ".userInitiated", ".utility", ".background", ".main",
+    ".mainImmediate", ".mainAsync", ".queue(_:)", ".operationQueue(_:)", ".managedObjectContext(_:)", ".custom(_:)",
+    "execute(afterDelay:)", "execute(after:)", "repeatExecution(…)", "createConcurrentQueue(…)",
+    "createOperationQueue(…)", "FutureBatch", "FutureBatchOf<T>", "batchFuture", "resultsFuture", "onEachComplete",
+    "onFirstFail", "cancelRemainingFuturesOnFirstFail", "combineWith(_:)", "combineFutures(…)", "FutureFIFO",
+    "FutureCache", "FutureOperation", "FutureThread",
+  ]
+
+  @Test("every name has its row, and every defect its test")
+  func tables() throws {
+    let guide = try #require(Guide.all.first { $0.name == "ComingFromFutureKit" })
+    let rows = try guide.page().rows
+    let named = Set(rows.flatMap { $0[0].split(separator: "`").map(String.init) })
+    let defects = rows.filter { $0.count == 3 && !GuidePage.testNames(in: $0[2]).isEmpty }
+
+    #expect(Self.names.filter { !named.contains($0) } == [])
+    #expect(rows.filter { $0.count != 3 } == [])
+    #expect(defects.count >= 30)
+  }
+}

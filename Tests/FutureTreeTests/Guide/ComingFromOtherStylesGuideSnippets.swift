@@ -1,0 +1,68 @@
+import FutureTree
+import GuideSupport
+import Testing
+
+/// The code of the guide *Coming from other styles*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Coming from other styles")
+struct ComingFromOtherStylesGuideSnippets {
+  private let print = Transcript()
+  private let client = PageClient()
+
+  // guide handlers
+  func load(_ path: String) -> Future<String> {
+    .wrapping { completion in
+      client.get(path, completion)
+    } cancel: { call in
+      call.stop()
+    }
+  }
+
+  @discardableResult
+  func title(of path: String, completion: @escaping @Sendable (Result<String, any Error>) -> Void) -> Future<String> {
+    load(path).map { $0.uppercased() }.report(to: completion)
+  }
+  // end
+
+  @Test("from a completion handler, and to one")
+  func handlers() {
+    title(of: "/page") { print((try? $0.get()) ?? "none") }
+    let stopped = title(of: "/other") { _ in }
+
+    client.answer("/page", "title")
+    stopped.cancel()
+
+    #expect(print.lines == ["TITLE"])
+    #expect(client.stopped == ["/other"])
+  }
+
+  @Test("a task that awaits a future leaves it to the others")
+  func tasks() async throws {
+    // guide await
+    let page = load("/page")
+    let size = page.map { $0.count }  // Wants the page, too.
+    let task = Task { try await page.value }
+    task.cancel()
+
+    do { _ = try await task.value } catch { print(type(of: error)) }  // CancellationError
+    print(client.stopped)  // []; the size still wants it
+    client.answer("/page", "four")
+    print(try await size.value)  // 4
+    // end
+
+    #expect(print.lines == ["CancellationError", "[]", "4"])
+  }
+
+  @Test("an async body")
+  func body() async throws {
+    // guide body
+    let shout = load("/word").onSuccess { word in
+      await Task.yield()
+      return word.uppercased()
+    }
+    client.answer("/word", "tree")
+    print(try await shout.value)  // TREE
+    // end
+
+    #expect(print.lines == ["TREE"])
+  }
+}
