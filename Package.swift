@@ -28,7 +28,9 @@ let package = Package(
     .target(name: "GuideSupport", dependencies: ["FutureTree"], path: "Tests/GuideSupport"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),
-    .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
+    .testTarget(
+      name: "FutureTreeTestingTests",
+      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),
     .testTarget(name: "TreeInspectorTests", dependencies: ["FutureTree", "TreeInspector"]),
   ],
   swiftLanguageModes: [.v6]
