@@ -20,4 +20,22 @@ struct HTTPGuideTests {
 
     #expect(pages == HTTPGuideTests.all.map(\.name).sorted())
   }
+
+  @Test("every test that a page names is there")
+  func testNames() throws {
+    let tests = try TestNames()
+    for name in try Guide.pageNames(of: "FutureTreeHTTP") {
+      #expect(try Guide(name, of: "FutureTreeHTTP").problemsOfTestNames(tests) == [])
+    }
+  }
+
+  @Test("each question has an answer, and a test that shows it")
+  func questions() throws {
+    let rows = try Guide("QuestionsAnswered", of: "FutureTreeHTTP").page().rows
+    #expect(rows.count >= 30)
+    for row in rows {
+      #expect(row.count == 3 && !row[1].isEmpty, "\(row[0])")
+      #expect(row.last.map { !GuidePage.testNames(in: $0).isEmpty } == true, "\(row[0])")
+    }
+  }
 }

@@ -42,7 +42,7 @@ struct WritingALayerGuideSnippets {
     let clock: any FutureClock
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-      Future.after(.seconds(1), clock: clock).flatMap { next.load(request) }
+      Future.after(.seconds(1), clock: self.clock).flatMap { next.load(request) }
     }
   }
   // end
