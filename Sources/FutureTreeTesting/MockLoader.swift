@@ -80,6 +80,8 @@ extension MockLoader {
   ///   - matcher: which requests are meant; a text is a path.
   ///   - first: the first answer.
   ///   - rest: the answers after it. One that is for ever is the last.
+  ///   - fileID: the file of the call, for errors.
+  ///   - line: the line of the call, for errors.
   /// - Returns: what came of it.
   @discardableResult
   public func on(
@@ -131,6 +133,8 @@ extension MockLoader {
   /// - Parameters:
   ///   - matcher: which requests are meant; any, if nothing is said.
   ///   - whenCancelled: what it does when it is asked to cancel.
+  ///   - fileID: the file of the call, for errors.
+  ///   - line: the line of the call, for errors.
   public func hold(
     _ matcher: RequestMatcher = .any, whenCancelled: HeldAnswer.WhenCancelled = .continue, fileID: String = #fileID,
     line: UInt = #line

@@ -157,6 +157,7 @@ extension Promise {
 
 /// The error of a call that reported neither a value nor an error.
 public struct ReportedNothing: Error, Hashable, CustomStringConvertible {
+  /// For tests of what handles it.
   public init() {}
 
   public var description: String { "A call reported neither a value nor an error to its completion handler." }

@@ -57,8 +57,11 @@ public struct TreeSnapshot: Sendable, Hashable {
     case queued
     /// Its body runs.
     case running
+    /// It has a value, which no picture shows.
     case succeeded
+    /// It has an error: its description.
     case failed(String)
+    /// It was given up, and why.
     case cancelled(CancellationReason)
   }
 

@@ -87,6 +87,7 @@ public struct FutureExecutor: Sendable {
 
 /// The error of a future whose executor dropped the body without running it, such as a pool that was shut down.
 public struct DroppedJob: Error, Hashable, CustomStringConvertible {
+  /// For tests of what handles it.
   public init() {}
 
   public var description: String {

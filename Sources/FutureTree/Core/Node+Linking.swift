@@ -90,6 +90,7 @@ extension Node {
 /// It would wait for its own outcome for ever. Circles of up to nine futures are detected, unless they go through a join;
 /// longer ones are not, and `tree()` shows them.
 public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
+  /// For tests of what handles it.
   public init() {}
 
   public var description: String {

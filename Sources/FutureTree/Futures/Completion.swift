@@ -10,8 +10,11 @@
 /// }
 /// ```
 public enum Completion<Value: Sendable>: Sendable {
+  /// With a value.
   case success(Value)
+  /// With an error.
   case failure(any Error)
+  /// Given up, and why.
   case cancelled(CancellationReason)
   /// The outcome of another future, to which requests to cancel are then forwarded.
   case completeUsing(Future<Value>)

@@ -103,6 +103,7 @@ final class Gate: Sendable {
 ///
 /// - Complexity: O(log n) to schedule and to cancel, for n that are waiting.
 public struct SystemClock: FutureClock {
+  /// The clock of the machine: each value is the same clock. `.system` is shorter.
   public init() {}
 
   public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }

@@ -27,6 +27,7 @@ public struct AllFailed: Error, CustomStringConvertible {
   /// The errors of the futures that failed, in the order of the futures.
   public let errors: [any Error]
 
+  /// For code that joins in its own way, and for tests.
   public init(errors: [any Error]) {
     self.errors = errors
   }

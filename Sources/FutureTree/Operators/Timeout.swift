@@ -39,6 +39,7 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
   /// How long it was waited for.
   public let duration: Duration
 
+  /// For code that gives up waiting in its own way, and for tests.
   public init(duration: Duration) {
     self.duration = duration
   }

@@ -5,6 +5,7 @@ public struct CodeLocation: Sendable, Hashable, Codable {
   /// The line, counted from 1.
   public let line: UInt
 
+  /// A place, such as `CodeLocation(fileID: #fileID, line: #line)`.
   public init(fileID: String, line: UInt) {
     self.fileID = fileID
     self.line = line

@@ -30,8 +30,11 @@ public struct FutureEvent: Sendable, Hashable, Codable {
     case asked(CancelRequest)
     /// A request stopped at it, because so many others want its value.
     case withheld(CancelRequest, by: Int)
+    /// It ended with a value, which no log shows.
     case succeeded
+    /// It ended with an error: its description.
     case failed(String)
+    /// It was given up, and why.
     case cancelled(CancellationReason)
     /// Nobody refers to it any more.
     case released

@@ -37,6 +37,7 @@ public struct ModifyRequest: HTTPLayer {
     change = .later(modify)
   }
 
+  /// Passes on what the closure makes of the request, as soon as that is there.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     do {
       switch change {

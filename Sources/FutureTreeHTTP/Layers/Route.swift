@@ -56,6 +56,7 @@ public struct Route: HTTPLayer {
     self.branches = branches
   }
 
+  /// Gives the request to the first branch that takes it, or else to `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     switch branches.first(where: { $0.takes(request) })?.way {
     case .through(let layer): layer.load(request, next: next)

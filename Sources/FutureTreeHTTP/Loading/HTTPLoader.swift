@@ -35,6 +35,12 @@ public protocol HTTPLoader: Sendable {
 /// a request back completes it itself when it is asked to cancel; one that has passed it on returns the future of `next`, or
 /// a future derived from it, and the request to cancel finds its way (H2).
 public protocol HTTPLayer: Sendable {
+  /// Answers a request, as a rule with what `next` answers to it or to another.
+  ///
+  /// - Parameters:
+  ///   - request: what is asked for.
+  ///   - next: what comes after this layer in the chain of this load.
+  /// - Returns: a future that completes once. Asked to cancel, it passes the request to cancel to whoever has the load now.
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse>
 
   /// Forgets what this layer keeps, and resets what comes after it.

@@ -38,6 +38,7 @@ extension Future where Value == HTTPResponse {
   /// is not decoded then.
   ///
   /// - Parameters:
+  ///   - type: what it is decoded as.
   ///   - decoder: how keys, dates and data are read.
   ///   - executor: where it is decoded; by default where the answer arrived.
   /// - Returns: a future that fails with an `HTTPError` of the code `undecodableBody`, which says where in the body and

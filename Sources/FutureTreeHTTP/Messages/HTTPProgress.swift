@@ -13,6 +13,7 @@ public struct HTTPProgress: Sendable, Hashable {
     /// In bytes; nil if the length is not known.
     public var total: Int?
 
+    /// So many bytes of so many.
     public init(completed: Int = 0, total: Int? = nil) {
       self.completed = completed
       self.total = total
@@ -29,6 +30,7 @@ public struct HTTPProgress: Sendable, Hashable {
   /// The body of the answer.
   public var received: Part
 
+  /// How far both bodies have come; by default, nothing of either.
   public init(sent: Part = Part(), received: Part = Part()) {
     self.sent = sent
     self.received = received

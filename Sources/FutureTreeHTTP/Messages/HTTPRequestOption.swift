@@ -7,6 +7,7 @@
 /// request[option: Priority.self] = 10
 /// ```
 public protocol HTTPRequestOption {
+  /// What the option is set to.
   associatedtype Value: Sendable
 
   /// What holds where a request says nothing.

@@ -11,7 +11,9 @@
 public struct HTTPURL: Sendable, Hashable {
   /// How the connection is made.
   public enum Scheme: String, Sendable {
+    /// In plain text.
     case http
+    /// Over TLS.
     case https
 
     /// The port of a URL that names none.

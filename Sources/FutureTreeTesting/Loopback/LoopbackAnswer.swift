@@ -9,6 +9,7 @@
 ///
 /// After its last step the connection takes the next request, unless it was to be closed.
 public struct LoopbackAnswer: Sendable, ExpressibleByArrayLiteral {
+  /// What is done, one after the other.
   public let steps: [LoopbackStep]
 
   public init(arrayLiteral steps: LoopbackStep...) {

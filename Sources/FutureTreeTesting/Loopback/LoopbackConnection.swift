@@ -7,6 +7,7 @@
 public struct LoopbackConnection: Sendable, Hashable {
   /// Whether a connection is open, and who closed it if it is not.
   public enum State: Sendable, Hashable {
+    /// Nobody has closed it.
     case open
     /// The client closed or reset it, while the answer to this path was not finished; nil: while none was owed.
     case closedByClient(while: String?)
@@ -17,6 +18,7 @@ public struct LoopbackConnection: Sendable, Hashable {
   /// The place of this connection in the order of arrival. The first has 1.
   public let id: Int
 
+  /// Whether it is open, and who closed it if it is not.
   public internal(set) var state = State.open
 
   /// The targets that were requested on this connection, in order.

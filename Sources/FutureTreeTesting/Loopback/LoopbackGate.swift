@@ -30,6 +30,7 @@ public final class LoopbackGate: Sendable {
 
   private let state = Locked(State())
 
+  /// A gate that is shut.
   public init() {}
 
   /// Whether the gate was opened.

@@ -14,6 +14,7 @@ public struct LoopbackRequest: Sendable, Hashable {
   public enum Progress: Sendable, Hashable {
     /// The head is complete and the body is not.
     case receivingBody
+    /// All of it.
     case complete
     /// The client sent what is not HTTP/1.1, for this reason. The fields hold what could be understood, `head` the bytes.
     case malformed(String)
@@ -21,7 +22,9 @@ public struct LoopbackRequest: Sendable, Hashable {
 
   /// One header field as it was sent, without the blanks around its value.
   public struct Field: Sendable, Hashable {
+    /// As it was written; names are compared without case.
     public let name: String
+    /// Without the blanks around it.
     public let value: String
   }
 
@@ -34,6 +37,7 @@ public struct LoopbackRequest: Sendable, Hashable {
   /// The place of this request among those of its connection. The first has 1.
   public internal(set) var sequence = 0
 
+  /// The method, as it stands in the request line.
   public internal(set) var method = ""
 
   /// The path and the query, as they stand in the request line.
@@ -51,6 +55,7 @@ public struct LoopbackRequest: Sendable, Hashable {
   /// The header fields after a chunked body.
   public internal(set) var trailers: [Field] = []
 
+  /// How much of the request has arrived.
   public internal(set) var progress = Progress.receivingBody
 }
 

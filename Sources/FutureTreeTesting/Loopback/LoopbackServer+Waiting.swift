@@ -10,8 +10,12 @@ extension LoopbackServer {
   /// The condition is asked now and after each change, so that nothing is missed that was true for a moment only. It runs on
   /// the server's queue, under no lock, with a record that does not change; it must not block.
   ///
-  /// - Parameter limit: After this time the future fails with `LoopbackWaitError`, which tells what the server has seen. It
-  ///   is for tests that are wrong: no test waits for it.
+  /// - Parameters:
+  ///   - limit: After this time the future fails with `LoopbackWaitError`, which tells what the server has seen. It is for
+  ///     tests that are wrong: no test waits for it.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  ///   - condition: What is waited for.
   /// - Complexity: The condition is called once for each change while the future waits.
   public func waitUntil(
     within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line,
