@@ -167,6 +167,31 @@ struct BasicAuthTests {
     asked.value = []
   }
 
+  @Test("who comes while a reset lets go of the others does not get what the provider says to them")
+  func duringReset() {
+    let asked = Locked<[Promise<BasicCredentials?>]>([])
+    let api =
+      BasicAuth {
+        let promise = Promise<BasicCredentials?>()
+        asked.withLock { $0.append(promise) }
+        return promise.future
+      } --> mock
+    mock.onOthers(.status(.ok))
+    let during = Locked<Future<HTTPResponse>?>(nil)
+    let request = request()
+    let loads = (0..<2).map { _ in api.load(request) }
+    loads[0].observe { _ in during.value = api.load(request) }
+
+    let reset = api.reset()
+    #expect(asked.value.count == 2)
+    asked.value[0].succeed(aladdin)
+
+    #expect(during.value?.text == "pending" && mock.requests.isEmpty && loads[1].text == "cancelled")
+    asked.value[1].succeed(nil)
+    #expect(during.value?.text == "success" && sent == [nil] && reset.text == "success")
+    asked.value = []
+  }
+
   @Test("a load that was sent is cancelled behind it")
   func forwards() {
     let held = mock.hold()

@@ -128,16 +128,42 @@ struct OAuth2ResetTests {
   @Test("a 401 of the time before a reset is the answer, also when somebody has logged in since")
   func oldRefusal() {
     let rig = OAuth2Rig()
-    let held = rig.mock.hold(whenCancelled: .ignore)
-    let load = rig.api.load(rig.request())
+    let api = rig.oauth --> end
+    let held = end.mock.hold()
+    let load = api.load(rig.request())
 
-    let reset = rig.api.reset()
+    let reset = api.reset()
+    end.endReset()
     let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
     held.answer(status: .unauthorized)
 
     #expect(reset.text == "success" && replaced.text == "success")
-    #expect(load.status == "401" && rig.sent == ["a1"] && rig.tokens.requests.isEmpty && rig.isIdle)
+    #expect(load.status == "401" && end.mock.requests.count == 1 && rig.tokens.requests.isEmpty && rig.isIdle)
     #expect(rig.store.credential?.accessToken.text == "a9")
+  }
+
+  @Test("a token that arrives during a reset is not saved, nor is a credential that waited to be")
+  func lateToken() {
+    for isReplaced in [false, true] {
+      let (store, tokens) = (HeldStore(), MockLoader())
+      let configuration = OAuth2Configuration(
+        client: .public(id: "app"), tokenEndpoint: try! HTTPURL("https://id.example.com/token"),
+        grant: .storedCredential)
+      let layer = OAuth2(configuration, store: store, tokens: tokens, clock: clock, date: clock.wallClock())
+      let api = layer --> MockLoader()
+      store.loads.succeed(old)
+      let token = tokens.hold()
+      let load = api.load(request)
+      let replaced = isReplaced ? layer.replaceCredential(with: old) : nil
+
+      let reset = api.reset()
+      #expect(store.log.entries == ["load"], "it waits for the token request")
+      token.answer(body: OAuth2Rig.json(2))
+      store.deletes.succeed()
+
+      #expect(store.log.entries == ["load", "delete"] && reset.text == "success" && load.text == "cancelled")
+      #expect(replaced?.text == (isReplaced ? "cancelled" : nil) && layer.isIdle && clock.timerCount == 0)
+    }
   }
 
   @Test("a store that cannot be read fails the load by name; one that cannot save is told, and the token is used")
