@@ -180,7 +180,7 @@ extension Future {
 
   /// Runs a task until one succeeds, and waits between the attempts.
   public static func retry(
-    _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: some FutureClock = .system,
+    _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value
   ) -> Future {
     retry(policy, on: executor, clock: clock, fileID: fileID, line: line) { attempt in

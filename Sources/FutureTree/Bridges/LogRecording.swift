@@ -4,7 +4,7 @@ extension FutureLog {
   /// - Parameters:
   ///   - limit: how many events it keeps; older ones are dropped, and counted. Below 1 it only counts.
   ///   - clock: tells the time. It is asked under no lock.
-  public convenience init(limit: Int = 10_000, clock: some FutureClock = .system) {
+  public convenience init(limit: Int = 10_000, clock: any FutureClock = .system) {
     self.init(limit: limit) { clock.now }
   }
 

@@ -14,7 +14,7 @@ extension Future where Value == Void {
   ///   - line: the line of the call, for the error.
   /// - Complexity: a timer of the clock.
   public static func after(
-    _ duration: Duration, clock: some FutureClock = .system, fileID: String = #fileID, line: UInt = #line
+    _ duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
     if let error = InvalidArgument.negative(duration, in: "after(_:)", fileID: fileID, line: line) {
       return .failed(error)

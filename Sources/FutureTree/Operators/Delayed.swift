@@ -16,7 +16,7 @@ extension Future {
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1), and a timer of the clock.
   public func delayed(
-    by duration: Duration, clock: some FutureClock = .system, fileID: String = #fileID, line: UInt = #line
+    by duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
     if let error = InvalidArgument.negative(duration, in: "delayed(by:)", fileID: fileID, line: line) {
       return flatMapNode(.delayed, .immediate) { _ in .failed(error) }

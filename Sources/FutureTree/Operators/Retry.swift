@@ -19,7 +19,7 @@ extension Future {
   /// - Returns: a consumer of each attempt while it waits for it.
   /// - Complexity: O(1) memory, however many attempts there are.
   public static func retry(
-    _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: some FutureClock = .system,
+    _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) throws -> Future
   ) -> Future {
     guard policy.attempts > 0 else {

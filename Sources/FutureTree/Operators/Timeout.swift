@@ -18,7 +18,7 @@ extension Future {
   /// - Returns: a consumer of `self`. The timer is cancelled when the future completes.
   /// - Complexity: O(1), and a timer of the clock.
   public func timeout(
-    after duration: Duration, clock: some FutureClock = .system, fileID: String = #fileID, line: UInt = #line
+    after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
     let node = PassThroughNode<Value>(.timeout)
     let future: Future = derive(node)

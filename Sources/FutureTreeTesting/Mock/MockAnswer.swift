@@ -103,7 +103,7 @@ extension MockAnswer {
   /// `.cancelled` at once.
   ///
   /// - Precondition: `duration` is not negative.
-  public func delayed(by duration: Duration, clock: some FutureClock) -> MockAnswer {
+  public func delayed(by duration: Duration, clock: any FutureClock) -> MockAnswer {
     precondition(duration >= .zero, "An answer cannot be given \(duration) before the load.")
     var answer = self
     answer.delay = Delay(duration: duration, clock: clock)
