@@ -40,13 +40,6 @@ struct RetryFixture {
   }
 }
 
-extension Future<HTTPResponse> {
-  /// The status, or how it ended.
-  var status: String {
-    if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
-  }
-}
-
 @Suite("Layers: Retry") struct RetryTests {
   private let fixture = RetryFixture()
   private var clock: ManualClock { fixture.clock }

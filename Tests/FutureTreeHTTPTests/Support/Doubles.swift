@@ -85,3 +85,10 @@ extension Future {
   /// `pending`, or how it ended.
   var text: String { outcomeIfCompleted?.text ?? "pending" }
 }
+
+extension Future<HTTPResponse> {
+  /// The status, or how it ended.
+  var status: String {
+    if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
+  }
+}

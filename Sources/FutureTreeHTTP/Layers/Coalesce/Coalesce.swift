@@ -118,12 +118,14 @@ extension Coalesce: CustomReflectable {
 // MARK: - What is a caller's own
 
 extension Future<HTTPResponse> {
-  /// The same, with the caller's request in the answer.
+  /// The same, with the caller's request in the answer. An answer that was faster than a cancel stays one.
   fileprivate func answering(_ request: HTTPRequest) -> Future {
-    map { $0.answering(request) }.mapError { error in
-      guard let error = error as? HTTPError, let response = error.response else { return error }
-      return HTTPError(
-        error.code, error.message, response: response.answering(request), underlying: error.underlying)
+    onComplete { outcome -> Completion<HTTPResponse> in
+      switch outcome {
+      case .success(let response): .success(response.answering(request))
+      case .failure(let error): .failure((error as? HTTPError)?.answering(request) ?? error)
+      case .cancelled(let reason): .cancelled(reason)
+      }
     }
   }
 
@@ -147,6 +149,10 @@ extension HTTPResponse {
 }
 
 extension HTTPError {
+  fileprivate func answering(_ request: HTTPRequest) -> HTTPError {
+    HTTPError(code, message, response: response?.answering(request), underlying: underlying)
+  }
+
   fileprivate static func tooLate(_ request: HTTPRequest) -> HTTPError {
     HTTPError(
       .deadlineExceeded,

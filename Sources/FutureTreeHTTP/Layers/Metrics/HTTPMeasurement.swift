@@ -19,7 +19,9 @@ public struct HTTPMeasurement: Sendable {
 
   /// The value of an attribute.
   public enum Value: Sendable, Hashable {
+    /// A text, such as a method.
     case string(String)
+    /// A number, such as a status.
     case int(Int)
   }
 

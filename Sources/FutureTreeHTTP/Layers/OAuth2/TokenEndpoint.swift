@@ -39,7 +39,7 @@ struct TokenEndpoint: Sendable {
       return .failed(error)
     }
     let sent = date.now
-    return loader.load(request).timeout(after: timeout, clock: InjectedClock(clock: clock))
+    return loader.load(request).timeout(after: timeout, clock: clock)
       .mapError { error in
         HTTPError(
           .tokenRequestFailed,
@@ -88,16 +88,5 @@ struct TokenEndpoint: Sendable {
   /// What an error is, without what it says.
   private static func name(of error: any Error) -> String {
     (error as? HTTPError)?.code.description ?? "\(type(of: error))"
-  }
-}
-
-/// Any clock, as one type.
-private struct InjectedClock: FutureClock {
-  let clock: any FutureClock
-
-  var now: Duration { clock.now }
-
-  func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
-    clock.schedule(after: duration, body)
   }
 }

@@ -65,10 +65,3 @@ struct OAuth2Rig {
   /// Whether nobody waits, nothing runs, and no timer is set.
   var isIdle: Bool { oauth.isIdle && clock.timerCount == 0 && mock.pendingCount == 0 && tokens.pendingCount == 0 }
 }
-
-extension Future<HTTPResponse> {
-  /// The status, or how it ended.
-  var status: String {
-    if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
-  }
-}

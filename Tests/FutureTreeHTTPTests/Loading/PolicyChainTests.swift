@@ -1,0 +1,203 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+/// Where a load through all layers is held, in the order in which it comes there.
+private enum Point: Int, CaseIterable, CustomTestStringConvertible {
+  case token, place, wire, backOff, wireAgain, hop, refresh, replay, ended
+
+  var testDescription: String { "\(self)" }
+}
+
+/// A load that is held everywhere: it waits for a token, for a place and for its first answer, which is 503; after a back-off the
+/// second answer redirects, the third says 401, and after a refresh the replay is answered.
+private final class Journey: @unchecked Sendable {  // Because: a test runs it on one thread.
+  let clock = ManualClock()
+  let mock = MockLoader()
+  let tokens = MockLoader()
+  let store = MemoryCredentialStore()
+  let lines = Recorder()
+  let throttle: Throttle
+  let coalesce = Coalesce()
+  let retry: Retry
+  let oauth: OAuth2
+  let api: any HTTPLoader
+  private let onTheWire: [HeldAnswer]
+  private let firstToken: HeldAnswer
+  private let refresh: HeldAnswer
+
+  init() throws {
+    throttle = Throttle(4, clock: clock)
+    throttle.pause()
+    retry = Retry(clock: clock, date: clock.wallClock(), random: .constant(1))
+    oauth = OAuth2(
+      OAuth2Configuration(
+        client: .confidential(id: "app", secret: "secret"), tokenEndpoint: try HTTPURL("https://id.example.com/token"),
+        grant: .clientCredentials),
+      store: store, tokens: tokens, clock: clock, date: clock.wallClock(), random: .seeded(1))
+    api =
+      (ResetGuard() --> Autocancel(drainTimeout: nil, clock: clock) --> Log({ [lines] in lines($0) }, clock: clock)
+        --> ApplyEnvironment(try ServerEnvironment(host: "example.com")) --> coalesce --> retry --> oauth --> throttle
+        --> Timeout(
+          total: .seconds(3600), attempt: .seconds(600), firstByte: .seconds(600), idle: .seconds(600), clock: clock)
+        --> Redirect() --> mock)
+    onTheWire = (0..<4).map { [mock] _ in mock.hold() }
+    firstToken = tokens.hold()
+    refresh = tokens.hold()
+  }
+
+  func load() throws -> Future<HTTPResponse> { api.load(try HTTPRequest(.get, path: "a")) }
+
+  /// Lets the load go on until it is held at this point.
+  func go(to point: Point) {
+    for step in 0..<point.rawValue { leave(Point(rawValue: step)!) }
+  }
+
+  /// Lets it go on from everywhere: what was asked to cancel confirms.
+  func finish() {
+    for held in [firstToken, refresh] + onTheWire where held.cancelRequest != nil { held.complete(.cancelled) }
+    for point in Point.allCases { leave(point) }
+  }
+
+  private func leave(_ point: Point) {
+    switch point {
+    case .token: firstToken.answer(body: Journey.reply(1))
+    case .place: throttle.resume()
+    case .wire: onTheWire[0].answer(status: .serviceUnavailable)
+    case .backOff: clock.advance(by: .seconds(1))
+    case .wireAgain: onTheWire[1].answer(status: HTTPStatus(302), headers: Journey.location)
+    case .hop: onTheWire[2].answer(status: .unauthorized)
+    case .refresh: refresh.answer(body: Journey.reply(2))
+    case .replay: onTheWire[3].answer(body: "done")
+    case .ended: break
+    }
+  }
+
+  /// What is held, waits or is registered anywhere.
+  var leftovers: [String] {
+    let counts = [
+      ("running", throttle.runningCount), ("waiting", throttle.waitingCount), ("flights", coalesce.flightCount),
+      ("back-offs", retry.waitingCount), ("timers", clock.timerCount), ("loads", mock.pendingCount),
+      ("token requests", tokens.pendingCount),
+    ]
+    return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" } + (oauth.isIdle ? [] : ["OAuth2"])
+  }
+
+  private static func reply(_ number: Int) -> String {
+    #"{"access_token": "access-\#(number)", "token_type": "Bearer", "expires_in": 86400, "refresh_token": "r-\#(number)"}"#
+  }
+
+  private static let location = try! HTTPHeaders([("Location", "/b")])  // They are valid.
+}
+
+@Suite("The chain of all policies") struct PolicyChainTests {
+  @Test("it is one expression, and a load that is held everywhere comes through")
+  func wholeJourney() throws {
+    let journey = try Journey()
+    let load = try journey.load()
+
+    for point in Point.allCases { journey.go(to: point) }
+
+    #expect(load.text == "success")
+    #expect(journey.mock.requests.map(\.path) == ["/a", "/a", "/b", "/a"])
+    #expect(
+      journey.mock.requests.map { $0.headers["Authorization"] } == (1...3).map { _ in "Bearer access-1" } + [
+        "Bearer access-2"
+      ])
+    #expect(journey.tokens.requests.count == 2)
+    #expect(journey.leftovers == [])
+    #expect(journey.lines.entries.count == 2)
+  }
+
+  @Test(
+    "a cancel at every step gives one completion, no further attempt, and leaves nothing", arguments: Point.allCases,
+    [CancellationOptions(), .doNotForwardIfOthersWaiting, .forceImmediately])
+  fileprivate func cancelled(at point: Point, options: CancellationOptions) throws {
+    let journey = try Journey()
+    let endings = Recorder()
+    let load = try journey.load()
+    load.observe { endings("\($0.ending)") }
+    journey.go(to: point)
+    let sent = journey.mock.requests.count
+
+    load.cancel(options)
+    journey.finish()
+
+    #expect(endings.entries == [point == .ended ? "succeeded" : "cancelled"])
+    #expect(journey.mock.requests.count == sent)
+    #expect(journey.leftovers == [])
+    #expect(journey.lines.entries.count == 2)
+  }
+
+  @Test("who lets go of a load leaves nothing either, at every step", arguments: Point.allCases)
+  fileprivate func letGo(at point: Point) throws {
+    let journey = try Journey()
+    let load = try journey.load()
+    journey.go(to: point)
+
+    load.cancel(.doNotForwardRequest)
+    let ending = load.text
+    journey.finish()
+
+    #expect(ending == (point == .ended ? "success" : "cancelled"))
+    #expect(journey.leftovers == [])
+  }
+
+  @Test(
+    "an answer that is faster than a cancel is the answer, and nothing follows it", arguments: [Point.wire, .replay])
+  fileprivate func answered(at point: Point) throws {
+    let journey = try Journey()
+    let load = try journey.load()
+    journey.go(to: point)
+    let sent = journey.mock.requests.count
+
+    load.cancel()
+    journey.go(to: Point(rawValue: point.rawValue + 1)!)
+
+    #expect(load.text == "success")
+    #expect(journey.mock.requests.count == sent)
+    journey.finish()
+    #expect(journey.leftovers == [])
+  }
+
+  @Test("a reset at every step ends the load, forgets the credential and leaves nothing", arguments: Point.allCases)
+  fileprivate func reset(at point: Point) throws {
+    let journey = try Journey()
+    let load = try journey.load()
+    journey.go(to: point)
+    let sent = journey.mock.requests.count
+
+    let reset = journey.api.reset()
+    journey.finish()
+
+    #expect(reset.outcomeIfCompleted?.ending == .succeeded)
+    #expect(load.text == (point == .ended ? "success" : "cancelled"))
+    #expect(journey.mock.requests.count == sent)
+    #expect(try journey.store.load().outcomeIfCompleted?.get() == nil)
+    #expect(journey.leftovers == [])
+  }
+
+  @Test(
+    "what stands in the way of one load does not stand in the way of its reset or of the next",
+    arguments: Point.allCases)
+  fileprivate func usable(after point: Point) throws {
+    let journey = try Journey()
+    let load = try journey.load()
+    journey.go(to: point)
+    _ = journey.api.reset()
+    journey.finish()
+    journey.tokens.on(.any, .json(#"{"access_token": "new", "token_type": "Bearer"}"#))
+    let answer = journey.mock.onOthers(.text("fresh"))
+
+    let next = journey.api.load(try HTTPRequest(.get, path: "c"))
+    journey.finish()
+    journey.finish()
+
+    #expect(load.isCompleted && next.isCompleted)
+    #expect(journey.leftovers == [])
+    withExtendedLifetime(answer) {}
+  }
+}
