@@ -4,8 +4,10 @@ import Testing
 /// The articles of the module and the files beside this one say the same, word for word.
 @Suite("Guides of FutureTreeHTTP: their code is compiled and run")
 struct HTTPGuideTests {
-  static let all = ["CancellingALoad", "ComingFromHTTPInSwift", "FutureTreeHTTP", "Resetting", "WritingALayer"]
-    .map { Guide($0, of: "FutureTreeHTTP") }
+  static let all = [
+    "CancellingALoad", "ComingFromHTTPInSwift", "FutureTreeHTTP", "Policies", "Resetting", "WritingALayer",
+  ]
+  .map { Guide($0, of: "FutureTreeHTTP") }
 
   @Test("its code is in the tests and the other way round", arguments: all)
   func guides(guide: Guide) throws {

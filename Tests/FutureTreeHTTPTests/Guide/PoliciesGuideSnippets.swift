@@ -1,0 +1,54 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import GuideSupport
+import Testing
+
+/// The code of the article *Policies*, word for word. `HTTPGuideTests` compares the two.
+@Suite("Guide: Policies")
+struct PoliciesGuideSnippets {
+  private let print = Transcript()
+
+  @Test("the chain of all policies is one expression")
+  func chain() throws {
+    let production = try ServerEnvironment(scheme: .http, host: "localhost", port: 9)
+    let secret = "secret"
+
+    // guide chain
+    let oauth = OAuth2(
+      OAuth2Configuration(
+        client: .confidential(id: "app", secret: secret), tokenEndpoint: try HTTPURL("https://id.example.com/token"),
+        grant: .clientCredentials), tokens: URLSessionLoader())
+
+    let api =
+      ResetGuard() --> Autocancel() --> Log() --> ApplyEnvironment(production) --> Coalesce() --> Retry() --> oauth
+      --> Throttle(4) --> Timeout(attempt: .seconds(30)) --> Redirect() --> URLSessionLoader()
+    // end
+
+    let reset = api.reset()
+    #expect(reset.cancelRequest == nil)
+  }
+
+  @Test("options travel with a request")
+  func options() throws {
+    // guide options
+    var request = try HTTPRequest("https://example.com/feed")
+    request[option: RequestDeadline.self] = .after(.seconds(10))
+    request[option: RequestPriority.self] = .high
+    request[option: RequestRetry.self] = .exponential(attempts: 5)
+    // end
+
+    #expect(request[option: RequestDeadline.self].map { $0.remaining > .zero } == true)
+  }
+
+  @Test("a request as a command")
+  func curl() throws {
+    let request = try HTTPRequest("https://example.com/feed")
+
+    // guide curl
+    print(request.curl())  // curl --url 'https://example.com/feed'
+    // end
+
+    #expect(print.lines == ["curl --url 'https://example.com/feed'"])
+  }
+}
