@@ -22,6 +22,8 @@ let package = Package(
       name: "Benchmarks",
       dependencies: [
         "FutureTree", "Measuring", "OpenCombine",
+        .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "FutureTreeTesting", package: "FutureTree"),
         .product(name: "Works", package: "Works"),
         .product(name: "HeapCounter", package: "Works"),
         .product(name: "NIOCore", package: "swift-nio"),

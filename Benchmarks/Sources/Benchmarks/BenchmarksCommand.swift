@@ -10,7 +10,7 @@ struct BenchmarksCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "Benchmarks",
     abstract: "Compares FutureTree with its peers.",
-    subcommands: [Compare.self, Run.self, Operations.self], defaultSubcommand: Compare.self)
+    subcommands: [Compare.self, Run.self, Operations.self, Serve.self], defaultSubcommand: Compare.self)
 }
 
 struct Compare: ParsableCommand {
@@ -99,6 +99,7 @@ enum NamedWork {
     let all =
       OurWorks.all + NIOWorks.all + [
         ("value", Row.valueAwaited), ("continuation", Row.continuationAwaited), ("task", Row.cancelledTask),
+        ("layers", Row.tenLayers),
       ]
     guard let found = all.first(where: { $0.name == name }) else {
       throw ValidationError("no work \"\(name)\"; there are: \(all.map(\.name).joined(separator: ", "))")

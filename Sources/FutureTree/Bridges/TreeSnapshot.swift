@@ -108,7 +108,7 @@ extension Node {
       (self.state, details?.name, self.place, self.state.isPending ? self.waiters.entries : [], waitsFor)
     }
     let entry = TreeSnapshot.Entry(
-      name: name ?? "\(state.madeBy)", state: picture(of: state), consumers: Int(state.consumers),
+      name: name ?? state.madeBy.name, state: picture(of: state), consumers: Int(state.consumers),
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, madeAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))

@@ -47,7 +47,7 @@ extension Node {
     var pending = [self]
     while let node = pending.popLast() {
       let (state, details, links) = node.lock.withLock { (node.state, node.details, node.waitsFor) }
-      let name = details?.name ?? "\(state.madeBy)"
+      let name = details?.name ?? state.madeBy.name
       switch state.phase {
       case .waiting, .queued:
         if details?.executor.isBlockedByCaller == true { throw WaitWouldHang(future: name, place: .executor) }

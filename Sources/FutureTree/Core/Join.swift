@@ -104,7 +104,9 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason(madeBy))
   }
 
-  static func decidedReason(_ madeBy: Operator) -> CancellationReason { "`\(madeBy)` was decided without this one" }
+  static func decidedReason(_ madeBy: Operator) -> CancellationReason {
+    "`\(madeBy.name)` was decided without this one"
+  }
 
   /// Frees the slots of a join that has ended.
   final func releaseSlots() {

@@ -7,7 +7,7 @@ extension Node {
 
   /// Called under the lock, or before anybody else knows this future.
   private func enter(_ log: FutureLog) -> LogMembership {
-    let membership = LogMembership(log, name: details?.name ?? "\(state.madeBy)")
+    let membership = LogMembership(log, name: details?.name ?? state.madeBy.name)
     details = Details(
       name: details?.name, place: details?.place, executor: details?.executor ?? .immediate, membership: membership)
     state.isLogged = true

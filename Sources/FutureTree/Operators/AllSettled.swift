@@ -13,7 +13,7 @@ extension Future {
   /// - Complexity: O(n).
   public static func allSettled(_ futures: [Future]) -> Future<[Outcome<Value>]> {
     guard !futures.isEmpty else { return .succeeded([]) }
-    return JoinNode.future(.allSettled, of: futures.map(\.node)) { _ in
+    return JoinNode.future(.allSettled, of: futures.map { $0.node }) { _ in
       .waits
     } whenNoneDecided: { join in
       if let asked = join.asked { return .cancelled(asked.reason) }

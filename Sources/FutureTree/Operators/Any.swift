@@ -13,7 +13,7 @@ extension Future {
   /// - Complexity: O(n).
   public static func any(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
-    return JoinNode.future(.any, of: futures.map(\.node)) { input in
+    return JoinNode.future(.any, of: futures.map { $0.node }) { input in
       input.state.ending == .succeeded ? .ends(input.outcome(as: Value.self)) : .waits
     } whenNoneDecided: { _ in
       let errors = futures.filter { $0.node.state.ending == .failed }.map(\.node.error)

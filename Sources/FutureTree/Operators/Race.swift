@@ -12,7 +12,7 @@ extension Future {
   /// - Complexity: O(n).
   public static func race(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
-    return JoinNode.future(.race, of: futures.map(\.node)) { input in
+    return JoinNode.future(.race, of: futures.map { $0.node }) { input in
       .ends(input.outcome(as: Value.self))
     }
   }

@@ -3,7 +3,7 @@
 /// Everything in which one operator differs from another while a request to cancel passes is told here, so that the
 /// rest of the core knows no operator by name.
 @usableFromInline
-enum Operator: UInt8, Sendable {
+enum Operator: UInt8, Sendable, CaseIterable {
   // Sources: their handlers are asked.
   case promise, task, timer
   // One upstream.
@@ -11,6 +11,12 @@ enum Operator: UInt8, Sendable {
   case timeout, delayed, shielded
   // Several.
   case all, zip, allSettled, race, any, traverse, retry
+
+  /// As it is called in code.
+  var name: String { Operator.names[Int(rawValue)] }
+
+  /// Looked up once: reflection takes longer than an operator.
+  private static let names = allCases.map { "\($0)" }
 
   /// Whether the body has something to say about an upstream that ended so.
   func runsBody(on ending: Ending) -> Bool {

@@ -19,7 +19,11 @@ struct HTTPRequestOptions: Sendable {
   private var values: [ObjectIdentifier: any Sendable] = [:]
 
   subscript<Option: HTTPRequestOption>(option: Option.Type) -> Option.Value {
-    get { values[ObjectIdentifier(option)] as? Option.Value ?? Option.defaultValue }
+    get {
+      // A cast of nothing would take longer than all else.
+      guard let value = values[ObjectIdentifier(option)] else { return Option.defaultValue }
+      return value as? Option.Value ?? Option.defaultValue
+    }
     set { values[ObjectIdentifier(option)] = newValue }
   }
 

@@ -18,14 +18,31 @@ public struct HTTPResponse: Sendable {
   }
 
   /// What was asked.
-  public let request: HTTPRequest
+  public var request: HTTPRequest { parts.request }
   /// What became of it.
-  public let status: HTTPStatus
+  public var status: HTTPStatus { parts.status }
   /// The header fields. Platforms join fields of one name, and may change their order and the case of their names.
   /// Fields whose values have bytes that are not visible ASCII are left out.
-  public let headers: HTTPHeaders
+  public var headers: HTTPHeaders { parts.headers }
   /// The whole body.
-  public let content: Content
+  public var content: Content { parts.content }
+
+  /// One reference, because every future of a chain has a copy.
+  private let parts: Parts
+
+  private final class Parts: Sendable {
+    let request: HTTPRequest
+    let status: HTTPStatus
+    let headers: HTTPHeaders
+    let content: Content
+
+    init(_ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content) {
+      self.request = request
+      self.status = status
+      self.headers = headers
+      self.content = content
+    }
+  }
 
   /// The whole body, in memory; empty if there is none.
   ///
@@ -57,10 +74,7 @@ public struct HTTPResponse: Sendable {
 
   /// An answer whose body is in memory or in a file, for loaders of your own and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
-    self.request = request
-    self.status = status
-    self.headers = headers
-    self.content = content
+    parts = Parts(request, status, headers, content)
   }
 }
 

@@ -4,6 +4,7 @@ enum OneLine {
   ///
   /// - Parameter limit: how many scalars are shown at most; what is cut off is an ellipsis.
   static func text(_ text: String, limit: Int = 500) -> String {
+    if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
     var line = ""
     for (position, scalar) in text.unicodeScalars.enumerated() {
       if position == limit { return line + "…" }

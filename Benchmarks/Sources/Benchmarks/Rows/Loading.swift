@@ -1,0 +1,127 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Measuring
+import Works
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension Row {
+  /// One load through ten layers, which a `MockLoader` answers at once, against one request of a `URLSession`, which a server
+  /// in a process of its own answers over loopback: both in processor time of this process.
+  ///
+  /// 300 requests at the same time, over six connections: a `URLSessionLoader` against bare data tasks of a session with the
+  /// same configuration, in time.
+  static let loading = [
+    Row(
+      "a load through ten layers", against: "a bare `dataTask`, processor time", .timesTheCost, ours: tenLayers,
+      theirs: processorTimeOfDataTasks),
+    Row("`URLSessionLoader`", against: "a bare `dataTask`", ours: loads, theirs: dataTasks),
+  ]
+
+  static let tenLayers = Work("request", operations: 100) { repetitions in
+    let mock = MockLoader()
+    mock.onOthers(.text("hello"))
+    let api = Chains.tenLayers(before: mock)
+    let request = Chains.request("http://localhost/")
+    return processorTime {
+      for _ in 0..<(repetitions * 100) {
+        api.load(request).observe { outcome in if case .success(let response) = outcome { consume(response.bodySize) } }
+      }
+    }
+  }
+
+  private static let processorTimeOfDataTasks = Work("request", operations: 100) { repetitions in
+    processorTime {
+      for _ in 0..<repetitions { Chains.dataTasks(100) }
+    }
+  }
+
+  private static let loads = Work("request", operations: 300) { repetitions in
+    timed {
+      for _ in 0..<repetitions { Chains.loads(300) }
+    }
+  }
+
+  private static let dataTasks = Work("request", operations: 300) { repetitions in
+    timed {
+      for _ in 0..<repetitions { Chains.dataTasks(300) }
+    }
+  }
+
+  /// The nanoseconds of processor time that all threads of this process take meanwhile.
+  private static func processorTime(_ body: () -> Void) -> Double {
+    let start = processorTimeNow()
+    body()
+    return processorTimeNow() - start
+  }
+
+  private static func processorTimeNow() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+  }
+}
+
+/// What is loaded, and with what.
+private enum Chains {
+  static func request(_ url: String) -> HTTPRequest {
+    do { return try HTTPRequest(url) } catch { preconditionFailure("\(error)") }
+  }
+
+  static func tenLayers(before loader: any HTTPLoader) -> any HTTPLoader {
+    do {
+      return try ResetGuard() --> Autocancel() --> Log { _ in }
+        --> ApplyEnvironment(ServerEnvironment(host: "example.com")) --> Coalesce() --> Retry()
+        --> BearerAuth(BearerToken("token")) --> Throttle(4) --> Timeout(attempt: .seconds(30)) --> Redirect()
+        --> loader
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
+
+  private static let loader = URLSessionLoader()
+
+  static func loads(_ count: Int) {
+    let request = request(ServerProcess.shared.url)
+    let all = Future.all((0..<count).map { _ in loader.load(request) })
+    do {
+      guard case .success(let responses)? = try all.wait(for: .seconds(60)) else {
+        preconditionFailure("the server does not answer")
+      }
+      consume(responses.count)
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
+
+  private static let session = {
+    let plain = URLSessionConfiguration.ephemeral
+    plain.urlCache = nil
+    plain.requestCachePolicy = .reloadIgnoringLocalCacheData
+    plain.httpCookieStorage = nil
+    plain.httpShouldSetCookies = false
+    plain.httpCookieAcceptPolicy = .never
+    plain.urlCredentialStorage = nil
+    plain.httpMaximumConnectionsPerHost = 6
+    return URLSession(configuration: plain)
+  }()
+
+  static func dataTasks(_ count: Int) {
+    guard let url = URL(string: ServerProcess.shared.url) else { preconditionFailure("the server has no URL") }
+    let group = DispatchGroup()
+    for _ in 0..<count {
+      group.enter()
+      var request = URLRequest(url: url)
+      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+      session.dataTask(with: request) { data, _, _ in
+        consume(data?.count ?? 0)
+        group.leave()
+      }.resume()
+    }
+    group.wait()
+  }
+}

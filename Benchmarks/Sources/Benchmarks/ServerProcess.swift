@@ -1,0 +1,40 @@
+import ArgumentParser
+import Foundation
+import FutureTreeTesting
+
+/// A server in a process of its own, so that its processor time is not that of the client. It ends with this process.
+final class ServerProcess: @unchecked Sendable {  // Because: nothing in it changes once it is made.
+  /// Started when it is first needed.
+  static let shared = ServerProcess()
+
+  /// A URL that it answers.
+  let url: String
+  private let process = Process()
+  /// What the server waits on: it reads the end of it when this process has ended.
+  private let input = Pipe()
+
+  private init() {
+    setenv("no_proxy", "127.0.0.1", 1)  // `URLSession` on Linux asks the proxy of the environment for loopback as well.
+    let output = Pipe()
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = ["serve"]
+    process.standardInput = input
+    process.standardOutput = output
+    do { try process.run() } catch { preconditionFailure("the server did not start: \(error)") }
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    url = line.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
+
+struct Serve: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Answers requests over loopback until its input ends.", shouldDisplay: false)
+
+  func run() throws {
+    let server = try LoopbackServer()
+    server.on("/", .respond(body: "hello"))
+    FileHandle.standardOutput.write(Data((server.url("/") + "\n").utf8))
+    while readLine() != nil {}
+    server.stop()
+  }
+}
