@@ -23,10 +23,11 @@ extension Future {
     let node = PassThroughNode<Value>(.timeout)
     let future: Future = derive(node)
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
-      node.expire(with: error, because: "its timeout was negative")
+      future.expire(with: .failure(error), because: "its timeout was negative")
     } else if node.ending == nil {
       let timer = clock.schedule(after: duration) {
-        node.expire(with: TimeoutError(duration: duration), because: "timed out after \(duration)")
+        let expired = Future(node: node)
+        expired.expire(with: .failure(TimeoutError(duration: duration)), because: "timed out after \(duration)")
       }
       _ = NodeObserver(of: node) { _ in timer.cancel() }
     }
@@ -47,10 +48,16 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
   public var description: String { "No outcome within \(duration)." }
 }
 
-extension Node {
-  fileprivate func expire(with error: any Error, because reason: @autoclosure () -> CancellationReason) {
+// MARK: - Giving up
+
+extension Future {
+  /// The same future, which can be given up by `expire(with:because:)`.
+  package func expirable() -> Future { derive(PassThroughNode<Value>(.timeout)) }
+
+  /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
+  package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
     Trampoline.run {
-      if decide(because: reason(), { endLocked(failing: error) }) { Trampoline.tell(self) }
+      if node.decide(because: reason(), { node.endLocked(with: outcome) }) { Trampoline.tell(node) }
     }
   }
 }

@@ -1,37 +1,35 @@
 import FutureTree
 
-/// The timers of one load, and the alarm that goes off when a time is over. It acts on what the state says.
+/// The timers of one load, which give it up when a time is over. It acts on what the state says.
 final class TimeoutWatch: Sendable {
   private struct Guarded {
     var state: TimeoutState
     var timers: [TimeoutState.Kind: FutureTimer] = [:]
-    /// What lies behind the layer.
-    var inner: Future<HTTPResponse>?
-    var expiry: CancellationReason?
+    /// What is given up then; nil until it is there.
+    var future: Future<HTTPResponse>?
+    /// Why it is given up, as soon as that is known.
+    var expiry: HTTPError?
   }
 
   private let clock: any FutureClock
   private let request: HTTPRequest
-  private let alarm = Promise<HTTPResponse>()
   private let guarded: Locked<Guarded>
 
   init(_ request: HTTPRequest, clock: any FutureClock) {
     self.clock = clock
     self.request = request
     guarded = Locked(Guarded(state: TimeoutState(now: clock.now)))
-    // It goes on until a time is over, or what lies behind has ended.
-    alarm.onRequestCancel { _ in .continue }
   }
 
-  /// The outcome of what lies behind the layer, or what the alarm says, whichever is first.
+  /// The outcome of what lies behind the layer, unless a time is over first.
   func watch(_ inner: Future<HTTPResponse>) -> Future<HTTPResponse> {
+    let future = inner.expirable()
     let expiry = guarded.withLock { guarded in
-      guarded.inner = inner
+      guarded.future = future
       return guarded.expiry
     }
-    // The alarm went off while `inner` was being made.
-    if let expiry { inner.cancel(.doNotForwardIfOthersWaiting, reason: expiry) }
-    let future = Future.race([alarm.future.named("timeout"), inner])
+    // It was over while `inner` was being made.
+    if let expiry { TimeoutWatch.giveUp(future, expiry) }
     future.observe { _ in self.end() }
     return future
   }
@@ -71,30 +69,28 @@ final class TimeoutWatch: Sendable {
   }
 
   private func goOff(_ error: HTTPError) {
-    // Who asked to cancel was first: what does not confirm in time is given up as cancelled.
-    if alarm.cancelRequest != nil {
-      alarm.completeCancelled()
-    } else {
-      let reason = CancellationReason("timed out: \(error.message)")
-      let inner = guarded.withLock { guarded in
-        guarded.expiry = reason
-        return guarded.inner
-      }
-      // It is withheld until the race is decided, so that nothing that comes of it can win.
-      inner?.cancel(.doNotForwardIfOthersWaiting, reason: reason)
-      alarm.fail(error)
+    let future = guarded.withLock { guarded in
+      guarded.expiry = error
+      return guarded.future
     }
+    if let future { TimeoutWatch.giveUp(future, error) }
     end()
   }
 
+  /// Ends a load whose time is over. Who asked to cancel was first: what does not confirm in time is given up as cancelled.
+  private static func giveUp(_ future: Future<HTTPResponse>, _ error: HTTPError) {
+    let outcome: Outcome<HTTPResponse> = future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(error)
+    future.expire(with: outcome, because: CancellationReason("timed out: \(error.message)"))
+  }
+
   private func end() {
-    let (timers, inner) = guarded.withLock { guarded in
+    let (timers, future) = guarded.withLock { guarded in
       guarded.state.ended()
-      defer { (guarded.timers, guarded.inner) = ([:], nil) }
-      return (guarded.timers, guarded.inner)
+      defer { (guarded.timers, guarded.future) = ([:], nil) }
+      return (guarded.timers, guarded.future)
     }
     for timer in timers.values { timer.cancel() }
-    _ = inner  // Freed here, not under the lock.
+    _ = future  // Freed here, not under the lock.
   }
 }
 
