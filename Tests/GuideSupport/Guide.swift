@@ -20,6 +20,14 @@ package struct Guide: Sendable, CustomStringConvertible {
     folder = URL(filePath: testFile).deletingLastPathComponent()
   }
 
+  /// The README of the package, whose code is in the files `READMEGuideSnippets….swift` beside the test.
+  package init(readmeFor testFile: String) {
+    name = "README"
+    laws = 0
+    folder = URL(filePath: testFile).deletingLastPathComponent()
+    documentation = folder.appending(path: "../../..").standardized
+  }
+
   /// The names of the pages that a module has.
   package static func pageNames(of module: String, testFile: String = #filePath) throws -> [String] {
     try FileManager.default.contentsOfDirectory(

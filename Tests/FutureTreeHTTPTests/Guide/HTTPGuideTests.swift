@@ -14,6 +14,11 @@ struct HTTPGuideTests {
     #expect(try guide.problems() == [])
   }
 
+  @Test("the code of the README is in the tests and the other way round")
+  func readme() throws {
+    #expect(try Guide(readmeFor: #filePath).problems() == [])
+  }
+
   @Test("every page of the documentation with code is in the list of guides")
   func complete() throws {
     let pages = try Guide.pageNames(of: "FutureTreeHTTP").filter { name in
