@@ -24,6 +24,9 @@ let package = Package(
     .executableTarget(
       name: "NotHTTP", dependencies: ["FutureTree"], path: "Examples/NotHTTP", exclude: ["expected.txt"]),
     .executableTarget(
+      name: "APIClient", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      path: "Examples/APIClient", exclude: ["expected.txt"]),
+    .executableTarget(
       name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeTesting"], path: "Examples/TreeInspector"),
     .target(name: "GuideSupport", dependencies: ["FutureTree"], path: "Tests/GuideSupport"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),

@@ -1,0 +1,91 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Synchronization
+
+/// Stands in for a browser, and for the person before it: the page leads to the redirect URI, and the app gets that.
+struct Browser: Sendable {
+  let loader: any HTTPLoader
+
+  func open(_ page: URL) throws -> Future<URL> {
+    loader.load(try HTTPRequest(page.absoluteString)).validated { $0.code == 302 }.map { response in
+      guard let url = response.headers["Location"].flatMap({ URL(string: $0) }) else { throw URLError(.badURL) }
+      return url
+    }
+  }
+}
+
+/// Time that passes when the example says so, and tells when something begins to wait.
+final class Time: FutureClock {
+  private let clock = ManualClock()
+  private let awaited = Mutex<[(duration: Duration, promise: Promise<Void>)]>([])
+
+  var now: Duration { clock.now }
+
+  func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+    let timer = clock.schedule(after: duration, body)
+    let reached = awaited.withLock { awaited in
+      let reached = awaited.filter { $0.duration == duration }
+      awaited.removeAll { $0.duration == duration }
+      return reached.map(\.promise)
+    }
+    for promise in reached { promise.succeed() }
+    return timer
+  }
+
+  /// Returns a future that completes when the next timer of this length is set.
+  func timer(of duration: Duration) -> Future<Void> {
+    let promise = Promise<Void>()
+    awaited.withLock { $0.append((duration, promise)) }
+    return promise.future
+  }
+
+  func pass(_ duration: Duration) { clock.advance(by: duration) }
+}
+
+/// The lines of the log. Loads that are under way at once write in any order, so they are shown by their numbers.
+final class Journal: Sendable {
+  private let lines = Mutex<(all: [String], shown: Int)>(([], 0))
+
+  func write(_ line: String) { lines.withLock { $0.all.append(line) } }
+
+  /// How many lines there are with one of these texts in them.
+  func count(of texts: [String]) -> Int {
+    lines.withLock { $0.all }.count { line in texts.contains { line.contains($0) } }
+  }
+
+  /// Shows what was written since the last time, without the numbers of lines of code, which change with each edit.
+  func show() {
+    let lines = lines.withLock { lines in
+      defer { lines.shown = lines.all.count }
+      return lines.all.dropFirst(lines.shown)
+    }
+    let numbered = lines.enumerated().map { (Int($1.dropFirst().prefix { $0 != "]" }) ?? 0, $0, $1) }
+    for (_, _, line) in numbered.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
+      let line = line.replacing(/:[0-9]+\)$/, with: ")")
+      say("  log: \(line)")
+    }
+  }
+}
+
+func title(_ text: String) {
+  say("\n\(text)\n\(String(repeating: "-", count: text.count))")
+}
+
+/// Writes a line at once, also where nobody sees it before a buffer is full.
+func say(_ text: String) {
+  FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
+/// Says what came of loads, in this order.
+func report<Value: Sendable>(_ loads: [(name: String, future: Future<Value>)], _ text: (Value) -> String) async {
+  for load in loads {
+    switch await load.future.outcome {
+    case .success(let value): say("\(load.name): \(text(value))")
+    case .failure(let error):
+      say("\(load.name): failed, \((error as? HTTPError)?.code.description ?? "\(type(of: error))")")
+    case .cancelled(let reason): say("\(load.name): cancelled, \(reason.message)")
+    }
+  }
+}
