@@ -139,6 +139,22 @@ struct MetricsTests {
     #expect(mock.requests.map { $0[option: RequestTraceContext.self]?.spanID } == traces.map(\.spanID))
   }
 
+  @Test("a second one behind it measures children, and sends what they are", arguments: [nil, "a=1"])
+  func second(state: String?) throws {
+    mock.onOthers(.status(.ok))
+    let inner = Measurements()
+    var request = anyRequest()
+    request[option: RequestTraceContext.self] = TraceContext(
+      traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: state)
+
+    _ = (metrics --> Metrics(clock: clock, random: .seeded(2)) { inner.add($0) } --> mock).load(request)
+
+    let (outer, child) = (try #require(measured.all.first?.trace), try #require(inner.all.first?.trace))
+    #expect(outer.traceID == child.traceID && outer.spanID != child.spanID)
+    #expect(mock.requests.map { $0.headers.values(for: "traceparent") } == [[child.traceparent]])
+    #expect(mock.requests.map { $0.headers.values(for: "tracestate") } == [state.map { [$0] } ?? []])
+  }
+
   @Test("a header that is there is sent as it is, and reported", arguments: [true, false])
   func existing(isValid: Bool) throws {
     mock.answer()

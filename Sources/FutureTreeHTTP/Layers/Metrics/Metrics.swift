@@ -14,8 +14,8 @@ import FutureTree
 /// sent as it is.
 ///
 /// Each load is an operation of its own in a trace: in that of the option `RequestTraceContext`, or in a new one. What comes
-/// behind finds it in that option, so that a second `Metrics` there measures children. A request that has a header
-/// `traceparent` is sent as it is, and is measured as the operation that it names. Put it behind a `Retry` to measure each
+/// behind finds it in that option, so that a second `Metrics` there measures children. A request that has another
+/// `traceparent` in its header is sent as it is, and is measured as the operation that it names. Put it behind a `Retry` to measure each
 /// attempt, and behind what fills in the host.
 ///
 /// **Cancellation.** It holds nothing back: the future is that of the next loader, and watching it wants nothing. A load
@@ -64,10 +64,12 @@ public struct Metrics: HTTPLayer {
 
   /// Gives the request its place in a trace.
   private func traced(_ request: inout HTTPRequest) throws(HTTPError) -> TraceContext? {
-    if let traceparent = request.headers["traceparent"] {
+    let parent = request[option: RequestTraceContext.self]
+    // One that a `Metrics` before this one has added is that of the option, and is no reason to be sent as it is.
+    if let traceparent = request.headers["traceparent"], traceparent != parent?.traceparent {
       return TraceContext(traceparent: traceparent, tracestate: request.headers.joined("tracestate"))
     }
-    let trace = request[option: RequestTraceContext.self]?.child(random: random) ?? .root(random: random)
+    let trace = parent?.child(random: random) ?? .root(random: random)
     request[option: RequestTraceContext.self] = trace
     try request.setHeader("traceparent", trace.traceparent)
     if let state = trace.state, !request.headers.contains("tracestate") { try request.setHeader("tracestate", state) }
