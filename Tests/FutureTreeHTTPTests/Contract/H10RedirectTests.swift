@@ -59,6 +59,50 @@ struct H10RedirectTests {
     #expect(mock.requests.map { $0.headers.contains("X-Session") } == [true, true, false, false, false])
   }
 
+  @Test("the credentials of its options stay with the origin as well, whoever proposes the next request")
+  func options() throws {
+    let policies: [Redirect.Policy] = [
+      .follow,
+      .init { proposal in
+        var next = proposal.response.request
+        next.target = proposal.request.target
+        return .follow(next)
+      },
+    ]
+    let own = try HTTPURL("http://localhost/")
+    for policy in policies {
+      let mock = MockLoader()
+      mock.redirect(to: "/a", "https://b.example/", "https://localhost/c")
+      var request = try HTTPRequest(own.absoluteString)
+      request.bearerToken = try BearerToken("secret")
+      request.basicCredentials = try BasicCredentials(userName: "secret", password: "secret")
+      let bearer = BearerAuth(try BearerToken("fixed"), for: .origins(own))
+
+      let load = (Redirect(policy: policy) --> bearer --> mock).load(request)
+
+      #expect(load.text == "success")
+      #expect(mock.requests.map { $0.headers["Authorization"] } == ["Bearer secret", "Bearer secret", nil, nil])
+      #expect(mock.requests.map { $0.basicCredentials == nil } == [false, false, true, true])
+    }
+  }
+
+  @Test("a policy may give the next request credentials of its own")
+  func ownOptions() throws {
+    let token = try BearerToken("its-own")
+    mock.redirect(to: "https://b.example/")
+    let policy = Redirect.Policy { proposal in
+      var next = proposal.request
+      next.bearerToken = token
+      return .follow(next)
+    }
+    var request = try HTTPRequest("https://a.example/")
+    request.bearerToken = try BearerToken("secret")
+
+    _ = (Redirect(policy: policy) --> mock).load(request)
+
+    #expect(mock.requests.map(\.bearerToken) == [request.bearerToken, token])
+  }
+
   @Test("a body is sent again or the load fails: it is never empty in silence", arguments: [307, 308], [true, false])
   func body(status: Int, isReplayable: Bool) throws {
     mock.redirect(status, to: "http://b.example/")

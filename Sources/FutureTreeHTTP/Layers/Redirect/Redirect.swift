@@ -15,8 +15,8 @@ import FutureTree
 /// A fragment of the `Location` is not sent.
 ///
 /// **Credentials.** A request that goes to another origin (scheme, host or port) loses `Authorization`, `Cookie`, every other
-/// field that is known to be a secret or that `SensitiveHeaders` names, `Origin` and `Referer`. They stay away when a later
-/// redirect leads back. The body is no header field: after a 307 or 308 another origin gets it; a policy can prevent that.
+/// field that is known to be a secret or that `SensitiveHeaders` names, `Origin` and `Referer`, and the credentials of its
+/// options `basicCredentials` and `bearerToken`. They stay away when a later redirect leads back. The body is no header field: after a 307 or 308 another origin gets it; a policy can prevent that.
 /// What a layer behind this one adds, it adds to each request: a layer that adds a credential, whatever the host is, belongs
 /// before it; a jar of cookies, which looks at the host, behind it.
 ///

@@ -5,7 +5,7 @@
 /// # Invariants
 /// 1. A request that comes out of here has a URL of http or https, and none of http after https.
 /// 2. A body is kept whole and can be sent again, or goes with its method and all fields that describe it.
-/// 3. A field with a credential goes only where it went before: to the same scheme, host and port.
+/// 3. A field or an option with a credential goes only where it went before: to the same scheme, host and port.
 enum RedirectRules {
   /// Whether the answer is one that is followed.
   static func apply(to response: HTTPResponse) -> Bool {
@@ -27,7 +27,11 @@ enum RedirectRules {
       next.body = .empty
       next.removeHeaders { describesBody($0) }
     }
-    if !url.hasSameOrigin(as: base) { next.removeHeaders { isBoundToOrigin($0, in: request) } }
+    if !url.hasSameOrigin(as: base) {
+      next.removeHeaders { isBoundToOrigin($0, in: request) }
+      next.basicCredentials = nil
+      next.bearerToken = nil
+    }
     return next
   }
 
@@ -47,6 +51,10 @@ enum RedirectRules {
     }
     guard !url.hasSameOrigin(as: base) else { return decided }
     var next = decided
+    if [request.basicCredentials, response.request.basicCredentials].contains(decided.basicCredentials) {
+      next.basicCredentials = nil
+    }
+    if [request.bearerToken, response.request.bearerToken].contains(decided.bearerToken) { next.bearerToken = nil }
     for name in Set(decided.headers.map { $0.name.lowercased() })
     where isBoundToOrigin(name, in: request) || isBoundToOrigin(name, in: decided) {
       let old = request.headers.values(for: name) + response.request.headers.values(for: name)
