@@ -47,7 +47,8 @@ public final class OAuth2: HTTPLayer {
   /// - Parameters:
   ///   - configuration: where tokens come from.
   ///   - store: keeps the credential while the program does not run.
-  ///   - tokens: what token requests are sent with. It must not lead through this layer.
+  ///   - tokens: what token requests are sent with. It must not lead through this layer. A redirect of them is not followed, by a
+  ///     `Redirect` either: their bodies have secrets.
   ///   - targets: the requests that get a token; every one that comes through this layer, if nothing else is said.
   ///   - leeway: how long before its end a token is refreshed; zero or less is at its end. It must be shorter than tokens live,
   ///     or each load refreshes.

@@ -57,6 +57,8 @@ struct TokenEndpoint: Sendable {
   private func request(_ parameters: [(String, String)]) throws(HTTPError) -> HTTPRequest {
     try rules.checkIsSecure(configuration.tokenEndpoint)
     var request = HTTPRequest(.post, configuration.tokenEndpoint)
+    // The body has secrets, and a 307 or 308 would take it to another origin (H10).
+    request[option: RequestRedirects.self] = .off
     try request.setHeader("Accept", "application/json")
     var fields = parameters + configuration.parameters
     let client = configuration.client

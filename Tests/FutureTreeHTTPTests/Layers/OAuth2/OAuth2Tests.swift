@@ -270,6 +270,20 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
+  @Test("H10: no redirect takes a refresh token to another origin", arguments: [302, 307, 308])
+  func redirectedRefresh(status: Int) {
+    let rig = OAuth2Rig(life: 0)
+    rig.tokens.redirect(status, to: "https://other.example.com/token")
+    let configuration = OAuth2Configuration(
+      client: .confidential(id: "app", secret: sentinel, in: .body),
+      tokenEndpoint: try! HTTPURL("https://id.example.com/token"), grant: .storedCredential)
+    let oauth = OAuth2(configuration, store: rig.store, tokens: Redirect() --> rig.tokens, date: rig.clock.wallClock())
+
+    let load = (oauth --> rig.mock).load(rig.request())
+
+    #expect(load.text == "invalidTokenResponse" && rig.tokens.sent == ["POST https://id.example.com/token"])
+  }
+
   @Test("two chains share one credential and one refresh")
   func twoChains() {
     let rig = OAuth2Rig(life: 0)
