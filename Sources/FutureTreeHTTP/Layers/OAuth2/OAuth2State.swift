@@ -193,7 +193,7 @@ extension OAuth2State {
       return release(.failure(error))
     case .cancelled(let reason):
       // Who came while an abandoned log-in was ending did not ask for its end.
-      if ended.isAbandoned, !waiters.isEmpty { return Effects(begins: begin(.loggingIn)) }
+      if ended.isAbandoned, !waiters.isEmpty { return beginLogIn(Effects()) }
       return release(.cancelled(reason))
     }
   }

@@ -139,6 +139,22 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
+  @Test("a load and a logIn() that come while an abandoned log-in ends share one new page")
+  func afterAbandoned() {
+    let rig = makeRig()
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+    rig.api.load(rig.request()).cancel()
+    let logIn = rig.oauth.logIn()
+    let load = rig.api.load(rig.request())
+
+    browser.promise().completeCancelled()
+    #expect(browser.count == 2 && load.text == "pending")
+    browser.lead(1)
+
+    #expect(browser.count == 2 && logIn.text == "success" && load.status == "200" && rig.isIdle)
+    browser.close()
+  }
+
   @Test("a page that leads on after it was asked to cancel leads nowhere")
   func abandonedTooLate() {
     let rig = makeRig()
