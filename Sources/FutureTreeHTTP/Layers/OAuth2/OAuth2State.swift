@@ -178,6 +178,9 @@ extension OAuth2State {
     guard let ended = work, ended.number == number else { return Effects() }
     work = nil
     switch outcome {
+    // Who came while an abandoned log-in was ending did not ask for its end.
+    case .failure where ended.isAbandoned && !waiters.isEmpty, .cancelled where ended.isAbandoned && !waiters.isEmpty:
+      return beginLogIn(Effects())
     case .success(let credential?):
       version += 1
       session = .live(Live(credential: credential, version: version))
@@ -192,8 +195,6 @@ extension OAuth2State {
       }
       return release(.failure(error))
     case .cancelled(let reason):
-      // Who came while an abandoned log-in was ending did not ask for its end.
-      if ended.isAbandoned, !waiters.isEmpty { return beginLogIn(Effects()) }
       return release(.cancelled(reason))
     }
   }

@@ -155,6 +155,21 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
+  @Test("an abandoned log-in that fails does not fail who came while it was ending")
+  func afterFailed() {
+    let rig = makeRig()
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+    rig.api.load(rig.request()).cancel()
+    let load = rig.api.load(rig.request())
+
+    browser.promise().fail(Oops(name: "the window was closed"))
+    #expect(browser.count == 2 && load.text == "pending")
+    browser.lead(1)
+
+    #expect(load.status == "200" && rig.isIdle)
+    browser.close()
+  }
+
   @Test("a page that leads on after it was asked to cancel leads nowhere")
   func abandonedTooLate() {
     let rig = makeRig()
