@@ -19,8 +19,8 @@ import FutureTree
 /// to this machine, unless that is allowed: neither the token nor what is had it with.
 ///
 /// **An answer 401** means the token was not taken, if it has no challenges that can be read or one of `Bearer` that
-/// does not speak of another fault (`insufficient_scope`, `invalid_request`), and comes from the origin that was asked. If
-/// another token is there by now, the request is sent again with that; if not, it waits for a refresh first. It is sent
+/// does not speak of another fault (`insufficient_scope`, `invalid_request`), comes from the origin that was asked, and is to
+/// a request with that token. If another token is there by now, the request is sent again with that; if not, it waits for a refresh first. It is sent
 /// again once, with its body; a second 401 is the answer. A body that cannot be sent again makes the 401 the answer at once;
 /// nothing is refreshed then before the next load. A credential without a refresh token leads to the grant.
 ///
@@ -194,6 +194,8 @@ extension OAuth2 {
   private static func isRejection(_ response: HTTPResponse, of request: HTTPRequest) -> Bool {
     guard response.status == .unauthorized else { return false }
     if let asked = request.url, let answered = response.request.url, !asked.hasSameOrigin(as: answered) { return false }
+    // A redirect that came back from another origin has left the token out.
+    guard response.request.headers["Authorization"] == request.headers["Authorization"] else { return false }
     let challenges = response.challenges
     return challenges.isEmpty
       || challenges.contains { challenge in

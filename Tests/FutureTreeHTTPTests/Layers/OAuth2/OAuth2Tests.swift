@@ -243,6 +243,18 @@ struct OAuth2Tests {
     #expect(rig.api.load(rig.request()).status == "401" && rig.tokens.requests.isEmpty && rig.isIdle)
   }
 
+  @Test("nor is one after a redirect to another origin and back, which leaves the token out")
+  func roundTrip() {
+    let rig = OAuth2Rig()
+    rig.mock.on(.any, .redirect(to: "https://other.example.com/"))
+    rig.mock.on(.any, .redirect(to: "https://api.example.com/back"))
+    rig.mock.answer(status: .unauthorized)
+
+    let load = (rig.oauth --> Redirect() --> rig.mock).load(rig.request())
+
+    #expect(load.status == "401" && rig.sent == ["a1", "-", "-"] && rig.asked.isEmpty)
+  }
+
   @Test("plain http, the request's own header and other targets get no token")
   func targets() throws {
     let rig = OAuth2Rig()
