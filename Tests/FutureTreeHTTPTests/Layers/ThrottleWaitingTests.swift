@@ -284,6 +284,35 @@ struct ThrottleWaitingTests {
     #expect(clock.timerCount == 0)
   }
 
+  @Test("after a reset, the next token comes when the full bucket says, and not when the old one would have had it")
+  func resetAlarm() {
+    let throttle = Throttle(9, rate: .init(1, per: .seconds(10)), clock: clock)
+    let api = throttle --> mock
+    let late = Locked<Future<HTTPResponse>?>(nil)
+    mock.on(
+      "/last",
+      .make { request in
+        late.value = api.load(anyRequest("/late"))
+        return HTTPResponse(to: request, status: .ok)
+      })
+    mock.onOthers(.status(.ok))
+    func passing(_ path: String) -> HTTPRequest {
+      var request = anyRequest(path)
+      request[option: PassesThrottle.self] = true
+      return request
+    }
+    for _ in 0..<2 { _ = api.load(passing("/debt")) }
+    let last = passing("/last")
+    api.load(anyRequest("/waits")).observe { _ in _ = api.load(last) }
+    #expect(clock.nextDeadline == .seconds(20))
+
+    _ = api.reset()
+    clock.advance(by: .seconds(10))
+
+    #expect(late.value?.text == "success")
+    expectNothingLeft(throttle)
+  }
+
   @Test("a throttle that is dropped breaks the promises of those that wait, and none of them hangs")
   func droppedThrottle() {
     let load = (Throttle(0, clock: clock) --> mock).load(anyRequest())

@@ -86,7 +86,9 @@ public final class Throttle: HTTPLayer {
 
   /// Sends away what waits, fills the bucket, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let waiting = state.withLock { $0.scheduler.reset() }
+    // What was the time of the next token is not, in a full bucket.
+    let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.alarm.isNotNeeded()) }
+    timer?.cancel()
     for waiter in waiting {
       waiter.hasGone()
       waiter.promise.completeCancelled("the chain was reset")
