@@ -32,6 +32,18 @@ import Testing
     #expect(last == [true, false])
   }
 
+  @Test("what is put back is there again, and no more than the reserve")
+  func putBack() {
+    var budgets = RetryBudgets(RetryBudget(reserve: 2))
+    _ = spent(&budgets, "a", times: 2)
+
+    for _ in 0..<5 { budgets.putBack("a") }
+    let isFull = budgets.isEmpty
+
+    let last = spent(&budgets, "a", times: 3)
+    #expect(isFull && last == [true, true, false])
+  }
+
   @Test("no more servers are remembered than it may, and the one with most left goes first")
   func bounded() {
     var budgets = RetryBudgets(RetryBudget(reserve: 3, servers: 2))

@@ -102,6 +102,28 @@ import Testing
     fixture.expectNothingLeft()
   }
 
+  @Test("what a load took from the budget for an attempt that does not begin goes back", arguments: all, [0, 1])
+  func budget(options: CancellationOptions, seconds: Int) {
+    let load = Locked<Future<HTTPResponse>?>(nil)
+    let fixture = RetryFixture(
+      RetryStrategy { _ in
+        if seconds == 0 { load.value?.cancel(options) }
+        return .seconds(seconds)
+      }, budget: RetryBudget(reserve: 1))
+    for _ in 0..<3 {
+      let held = fixture.mock.hold()
+      load.value = fixture.api.load(anyRequest())
+
+      held.complete(.failure(HTTPError(.connectionLost, "")))
+      load.value?.cancel(options)
+
+      #expect(load.value?.text == "cancelled" && fixture.retry.isIdle)
+    }
+    #expect(fixture.attempts == [1, 1, 1])
+    load.value = nil
+    fixture.expectNothingLeft()
+  }
+
   /// elasticsearch 45379: between the look and the attempt.
   @Test("a cancel from the strategy, between two attempts, comes before the next", arguments: all, [0, 1])
   func fromStrategy(options: CancellationOptions, seconds: Int) {

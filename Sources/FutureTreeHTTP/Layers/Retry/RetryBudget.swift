@@ -6,7 +6,8 @@
 /// ```
 ///
 /// Each server (scheme, host and port) begins with a full reserve. Each attempt after the first takes one from it, an answer
-/// that shows the server well gives a part of one back, and where less than one is left there is no other attempt.
+/// that shows the server well gives a part of one back, and where less than one is left there is no other attempt. It is
+/// taken before the back-off, and one whose load ends in that gives it back.
 public struct RetryBudget: Sendable, Hashable {
   /// How many attempts may follow each other while nothing succeeds.
   public let reserve: Int
@@ -54,9 +55,18 @@ struct RetryBudgets {
     return true
   }
 
+  /// Gives back an attempt that did not begin.
+  mutating func putBack(_ server: String) {
+    add(1000, to: server)
+  }
+
   mutating func succeeded(_ server: String) {
+    if let budget { add(Int((budget.perSuccess * 1000).rounded()), to: server) }
+  }
+
+  private mutating func add(_ thousandths: Int, to server: String) {
     guard let budget, let rest = left[server] else { return }
-    let more = rest + Int((budget.perSuccess * 1000).rounded())
+    let more = rest + thousandths
     left[server] = more < budget.reserve * 1000 ? more : nil
   }
 

@@ -5,7 +5,9 @@ import FutureTree
 /// # Invariants
 /// 1. A load is listed from when it came until it has ended; its pause while it waits for that.
 /// 2. A load that came before a reset begins no further attempt, and takes from no budget and gives to none.
-/// 3. A pause that is taken out is returned, so that it is cancelled and freed outside the lock.
+/// 3. What a load took from a budget for its next attempt is in `reserved` until that begins, and goes back if the load ends
+///    before.
+/// 4. A pause that is taken out is returned, so that it is cancelled and freed outside the lock.
 struct RetryState {
   struct Load {
     let number: Int
@@ -16,13 +18,15 @@ struct RetryState {
   private var lastNumber = 0
   private var live: Set<Int> = []
   private var pauses: [Int: Future<Void>] = [:]
+  /// The servers from whose budgets something was taken.
+  private var reserved: [Int: String] = [:]
   private var budgets: RetryBudgets
 
   init(_ budget: RetryBudget?) {
     budgets = RetryBudgets(budget)
   }
 
-  var isEmpty: Bool { live.isEmpty && pauses.isEmpty && budgets.isEmpty }
+  var isEmpty: Bool { live.isEmpty && pauses.isEmpty && reserved.isEmpty && budgets.isEmpty }
 
   var waitingCount: Int { pauses.count }
 
@@ -36,7 +40,11 @@ struct RetryState {
   func isCurrent(_ load: Load) -> Bool { load.generation == generation && live.contains(load.number) }
 
   /// Returns false if there is no attempt left for this server, or the load is to have none.
-  mutating func spend(_ load: Load, on server: String) -> Bool { isCurrent(load) && budgets.spend(server) }
+  mutating func spend(_ load: Load, on server: String) -> Bool {
+    guard isCurrent(load), budgets.spend(server) else { return false }
+    reserved[load.number] = server
+    return true
+  }
 
   mutating func succeeded(_ load: Load, on server: String) {
     if load.generation == generation { budgets.succeeded(server) }
@@ -49,12 +57,16 @@ struct RetryState {
     return true
   }
 
-  /// It has waited.
-  mutating func hasWaited(_ load: Load) -> Future<Void>? { pauses.removeValue(forKey: load.number) }
+  /// It has waited, and its next attempt begins.
+  mutating func hasWaited(_ load: Load) -> Future<Void>? {
+    reserved[load.number] = nil
+    return pauses.removeValue(forKey: load.number)
+  }
 
   /// It has ended. Returns the pause that is not needed any more.
   mutating func ended(_ load: Load) -> Future<Void>? {
     live.remove(load.number)
+    if let server = reserved.removeValue(forKey: load.number) { budgets.putBack(server) }
     return pauses.removeValue(forKey: load.number)
   }
 
@@ -62,6 +74,7 @@ struct RetryState {
   mutating func reset() -> [Future<Void>] {
     generation += 1
     budgets.clear()
+    reserved = [:]
     defer { pauses = [:] }
     return pauses.sorted { $0.key < $1.key }.map(\.value)
   }
