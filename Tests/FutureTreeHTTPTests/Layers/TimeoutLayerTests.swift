@@ -421,6 +421,49 @@ import Testing
     #expect(held.cancelRequest?.reason.message.hasPrefix("timed out") == true)
   }
 
+  @Test("a time that is over as `load` returns is what is told, though what lies behind ends when asked")
+  func whenLoadReturns() {
+    struct Round: Sendable {
+      let clock = ManualClock()
+      let inner = Promise<HTTPResponse>()
+      let load = Locked<Future<HTTPResponse>?>(nil)
+      let delay: Int
+    }
+    struct Given: HTTPLoader {
+      let future: Future<HTTPResponse>
+
+      func load(_ request: HTTPRequest) -> Future<HTTPResponse> { future }
+
+      func reset() -> Future<Void> { .succeeded(()) }
+    }
+    let request = anyRequest()
+    let texts = Locked<[String: Int]>([:])
+    FutureTreeHTTPTests.race(
+      rounds: 2_000,
+      [
+        { @Sendable (round: Round) in
+          let timeout = Timeout(attempt: .seconds(5), clock: round.clock)
+          round.load.value = timeout.load(request, next: Given(future: round.inner.future))
+        },
+        { @Sendable (round: Round) in
+          while round.clock.timerCount == 0 {}
+          for _ in 0..<round.delay { _ = round.clock.now }
+          round.clock.advance(by: .seconds(5))
+        },
+      ],
+      prepare: {
+        let round = Round(delay: .random(in: 0..<60))
+        round.inner.onRequestCancel { _ in .complete(.cancelled) }
+        return round
+      },
+      check: { round in
+        let text = round.load.value?.text ?? "none"
+        texts.withLock { $0[text, default: 0] += 1 }
+      })
+
+    #expect(texts.value == ["timedOut": 2_000])
+  }
+
   @Test("it keeps nothing that a reset would have to wait for: an Autocancel before it drains")
   func reset() {
     let api = Autocancel(clock: clock) --> api
