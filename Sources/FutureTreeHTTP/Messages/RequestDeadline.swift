@@ -22,11 +22,11 @@ public struct HTTPDeadline: Sendable {
 
   /// The moment when `duration` has passed from now.
   public static func after(_ duration: Duration, clock: any FutureClock = .system) -> HTTPDeadline {
-    HTTPDeadline(clock.now + duration, of: clock)
+    HTTPDeadline(clock.now + duration.withinTime, of: clock)
   }
 
   /// How much time is left; zero or less when it is over.
-  public var remaining: Duration { instant - clock.now }
+  public var remaining: Duration { instant.withinTime - clock.now }
 
   /// Whether the time is over, or would be after `duration`.
   public func isExceeded(after duration: Duration = .zero) -> Bool { remaining <= duration }

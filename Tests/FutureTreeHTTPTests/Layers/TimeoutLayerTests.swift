@@ -159,6 +159,21 @@ import Testing
     #expect(load.text == "deadlineExceeded" && clock.timerCount == 0)
   }
 
+  @Test(
+    "a deadline at the end or before the beginning of time is one",
+    arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(Int64.min), Duration(attoseconds: .min)])
+  func endOfTime(duration: Duration) {
+    clock.advance(by: .seconds(1))
+    mock.onOthers(.status(.ok))
+    for deadline in [HTTPDeadline(duration, of: clock), .after(duration, clock: clock)] {
+      var request = anyRequest()
+      request[option: RequestDeadline.self] = deadline
+
+      #expect(
+        (Timeout(clock: clock) --> mock).load(request).text == (duration > .zero ? "success" : "deadlineExceeded"))
+    }
+  }
+
   @Test("a deadline is measured with its own clock")
   func otherClock() {
     let (other, held) = (ManualClock(), mock.hold())
