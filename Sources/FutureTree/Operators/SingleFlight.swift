@@ -53,10 +53,17 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
         finished = flight
       }
       let promise = Promise<Value>()
-      guard begin(promise.future, key, insteadOf: finished) else { continue }
-      let caller = promise.future.passedOn()
-      promise.complete { .completeUsing(try start(promise.future)) }
-      return (caller, promise.future)
+      let flight = promise.future.shared()
+      // Before anybody hears of the outcome the key is free.
+      flight.observe { [weak self] _ in self?.end(flight, key) }
+      // Before anybody can join it and leave, it is wanted.
+      let caller = flight.passedOn()
+      guard begin(flight, key, insteadOf: finished) else {
+        promise.complete(.cancelled)
+        continue
+      }
+      promise.complete { .completeUsing(try start(flight)) }
+      return (caller, flight)
     }
   }
 
@@ -77,8 +84,6 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
       return (true, flights.updateValue(flight, forKey: key))
     }
     _ = previous  // Freed here, not under the lock.
-    // Before anybody hears of the outcome the key is free.
-    if isFirst { flight.shared().observe { [weak self] _ in self?.end(flight, key) } }
     return isFirst
   }
 

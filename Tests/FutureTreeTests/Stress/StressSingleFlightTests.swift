@@ -9,14 +9,16 @@ struct StressSingleFlightTests {
     let promises = Locked<[Promise<Int>]>([])
     let callers = Locked<[Future<Int>]>([])
 
+    func start() -> Future<Int> {
+      starts("start")
+      let promise = Promise<Int>()
+      promise.onRequestCancel { _ in .complete(.cancelled) }
+      promises.withLock { $0.append(promise) }
+      return promise.future
+    }
+
     func load() -> Future<Int> {
-      let caller = flights.load(0) {
-        starts("start")
-        let promise = Promise<Int>()
-        promise.onRequestCancel { _ in .complete(.cancelled) }
-        promises.withLock { $0.append(promise) }
-        return promise.future
-      }
+      let caller = flights.load(0) { start() }
       callers.withLock { $0.append(caller) }
       return caller
     }
@@ -37,6 +39,19 @@ struct StressSingleFlightTests {
       round.promises.value[0].succeed(number)
       #expect(round.starts.count == 1)
       #expect(round.callers.value.states() == ["success(\(number))", "success(\(number))"])
+      #expect(round.flights.count == 0)
+    }
+  }
+
+  @Test("a caller joins and leaves while the first one starts the flight: the first one stays")
+  func startsAndLeaves() {
+    race(rounds: 20_000) {
+      Round()
+    } _: {
+      [{ _ = $0.load() }, { round in for _ in 0..<4 { round.flights.load(0) { round.start() }.cancel() } }]
+    } check: { round, number in
+      for promise in round.promises.value { promise.succeed(number) }
+      #expect(round.callers.value.states() == ["success(\(number))"])
       #expect(round.flights.count == 0)
     }
   }
