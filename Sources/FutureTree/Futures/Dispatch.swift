@@ -115,8 +115,8 @@ public struct SystemClock: FutureClock {
     }
   }
 
-  /// More than a century is a century: what Dispatch counts in nanoseconds has an end.
-  fileprivate static let longest = Duration.seconds(100 * 365 * 86_400)
+  /// More than a century is a century: what Dispatch counts in nanoseconds, and Swift's clocks in seconds, has an end.
+  static let longest = Duration.seconds(100 * 365 * 86_400)
 }
 
 extension DispatchTime {

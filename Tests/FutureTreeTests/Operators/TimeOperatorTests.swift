@@ -196,6 +196,17 @@ struct AfterTests {
     #expect(outcomes == [.succeeded, .succeeded])
     #expect(census.alive == 0)
   }
+
+  @Test("more than a century is a century, for one of Swift's clocks as well")
+  func endlessTime() async throws {
+    let tick = Future.after(.seconds(Int64.max), clock: ClockAdapter(ContinuousClock()))
+
+    // Its task computes when to wake.
+    try await Task.sleep(for: .milliseconds(50))
+
+    #expect(!tick.isCompleted)
+    tick.cancel()
+  }
 }
 
 @Suite("Operators: shielded")
