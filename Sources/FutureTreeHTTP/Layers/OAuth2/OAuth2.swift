@@ -28,7 +28,8 @@ import FutureTree
 /// `invalid_grant` ends the session: loads fail with the code `authenticationRequired` until there is a new credential, by
 /// `logIn()`, `replaceCredential(with:)` or a reset.
 ///
-/// **Cancellation.** A load that waits for a token is held here, ends `.cancelled` at once, and is never sent. A refresh is
+/// **Cancellation.** A load that waits for a token is held here, ends `.cancelled` at once, and is never sent; but one that
+/// was let go of (`doNotForwardRequest`) after its 401 is still sent again. A refresh is
 /// not cancelled by those who wait, even if all leave: the server may have changed the refresh token already, and what it
 /// answers is saved. A log-in is asked to cancel when the last who waits leaves. What has been sent is cancelled behind this
 /// layer, and a 401 that comes back then is the answer.

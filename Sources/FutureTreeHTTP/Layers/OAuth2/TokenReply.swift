@@ -31,7 +31,7 @@ enum TokenReply {
       throw TokenReply.invalid("has the status \(response.status) and is no JSON object with the fields of a token")
     }
     if let error = fields.error {
-      self = .refused(error)
+      self = .refused(TokenReply.knownErrors.contains(error) ? error : "another error")
       return
     }
     guard response.status.isSuccess else {
@@ -39,6 +39,13 @@ enum TokenReply {
     }
     self = .credential(try TokenReply.credential(fields, sent: sent, replacing: old))
   }
+
+  /// RFC 6749, section 5.2, and RFC 8628, section 3.5. What else a server says may repeat what it was sent, and is not shown.
+  private static let knownErrors: Set<String> = [
+    "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+    "invalid_scope", "invalid_target", "access_denied", "server_error", "temporarily_unavailable",
+    "authorization_pending", "slow_down", "expired_token",
+  ]
 
   private static func credential(
     _ fields: Fields, sent: Date, replacing old: OAuth2Credential?

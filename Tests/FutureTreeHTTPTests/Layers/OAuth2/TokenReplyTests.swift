@@ -100,7 +100,7 @@ struct TokenReplyTests {
     }
 
     #expect(code(#"{"error":"invalid_request","error_description":"secret"}"#, 400) == "tokenRefused: invalid_request")
-    #expect(code(#"{"error":"bad_verification_code"}"#, 200) == "tokenRefused: bad_verification_code")
+    #expect(code(#"{"error":"bad_verification_code"}"#, 200) == "tokenRefused: another error")
     #expect(code(#"{"access_token":"secret","token_type":"Bearer"}"#, 400).hasPrefix("invalidTokenResponse"))
     for status in [302, 500, 503] { #expect(code(#"{"error":"x"}"#, status).hasPrefix("invalidTokenResponse")) }
   }
