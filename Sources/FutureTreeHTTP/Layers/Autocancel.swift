@@ -66,7 +66,8 @@ public final class Autocancel: HTTPLayer {
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let live = loads.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
     guard !live.isEmpty else { return next.reset() }
-    for load in live { load.cancel(reason: "the chain was reset") }
+    // In one wave: each load knows of it before the end of another makes room for it.
+    Future.allSettled(live).cancel(reason: "the chain was reset")
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {
         for load in live {

@@ -225,4 +225,18 @@ struct AutocancelTests {
 
     #expect(end.mock.cancelRequests.count == 1 && end.resetCount == 1 && clock.timerCount == 0)
   }
+
+  @Test("what waits for the place of a load that ends by the reset is not sent")
+  func waiting() throws {
+    let mock = MockLoader()
+    let api = Autocancel(drainTimeout: nil) --> Throttle(1) --> mock
+    let held = mock.hold(whenCancelled: .complete)
+    let loads = try (0..<3).map { api.load(try HTTPRequest("https://example.com/\($0)")) }
+
+    let reset = api.reset()
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled", "cancelled"])
+    #expect(mock.requests.count == 1 && reset.isCompleted)
+    withExtendedLifetime(held) {}
+  }
 }
