@@ -61,7 +61,7 @@ extension Node {
   /// any other, nothing has happened yet, and `duty` decides.
   @inline(__always) final func beginsAtOnce() -> Bool {
     lock.withLock {
-      guard details == nil, state.beginsAtOnce() else { return false }
+      guard state.isPending, details == nil, state.beginsAtOnce() else { return false }
       self.upstream = nil
       return true
     }
