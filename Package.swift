@@ -28,12 +28,12 @@ let package = Package(
       path: "Examples/APIClient", exclude: ["expected.txt"]),
     .executableTarget(
       name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeTesting"], path: "Examples/TreeInspector"),
-    .target(name: "GuideSupport", dependencies: ["FutureTree"], path: "Tests/GuideSupport"),
-    .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "GuideSupport"]),
-    .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),
+    .target(name: "TestSupport", dependencies: ["FutureTree"], path: "Tests/TestSupport"),
+    .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
+    .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "TestSupport"]),
     .testTarget(
       name: "FutureTreeTestingTests",
-      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "GuideSupport"]),
+      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "TestSupport"]),
     .testTarget(name: "TreeInspectorTests", dependencies: ["FutureTree", "TreeInspector"]),
   ],
   swiftLanguageModes: [.v6]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FutureTreeTesting
 
-@Suite("The life of a connection") struct LoopbackServerConversationTests {
+@Suite("The life of a connection", .onSockets) struct LoopbackServerConversationTests {
   /// What a conversation did, in words.
   static func words(_ actions: [Conversation.Action]) -> [String] {
     actions.map { action in

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("H3: known from the outer end to the transport before any handler runs")

@@ -2,10 +2,11 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// H11 from end to end: one secret is in every input that may hold one, and everything that can be printed is printed.
-@Suite("H11: a secret in every input is in nothing that is printed")
+@Suite("H11: a secret in every input is in nothing that is printed", .onSockets)
 struct H11SentinelTests {
   private let mock = MockLoader()
   private let clock = ManualClock()

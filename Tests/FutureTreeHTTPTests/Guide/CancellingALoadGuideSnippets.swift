@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the article *Cancelling a load*, word for word. `HTTPGuideTests` compares the two.

@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the article *Coming from HTTP in Swift*, word for word. `HTTPGuideTests` compares the two.

@@ -1,17 +1,19 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the landing page, word for word. `HTTPGuideTests` compares the two.
-@Suite("Guide: FutureTreeHTTP")
+@Suite("Guide: FutureTreeHTTP", .onSockets)
 struct FutureTreeHTTPGuideSnippets {
   private struct User: Decodable {}
 
   @Test("a chain is one expression")
   func chain() throws {
-    let production = try ServerEnvironment(scheme: .http, host: "localhost", port: 9)
+    let server = try Loopback.server()
+    server.on("/users/1", .stall)
+    let production = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(server.port))
 
     // guide chain
     let api =

@@ -1,4 +1,4 @@
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The articles of the module and the files beside this one say the same, word for word.

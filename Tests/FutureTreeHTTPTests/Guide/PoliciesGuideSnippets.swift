@@ -1,11 +1,11 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the article *Policies*, word for word. `HTTPGuideTests` compares the two.
-@Suite("Guide: Policies")
+@Suite("Guide: Policies", .onSockets)
 struct PoliciesGuideSnippets {
   private let print = Transcript()
 

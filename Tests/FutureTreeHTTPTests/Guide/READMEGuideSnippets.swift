@@ -2,11 +2,11 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the README, word for word. `HTTPGuideTests` compares the two.
-@Suite("Guide: README")
+@Suite("Guide: README", .onSockets)
 struct READMEGuideSnippets {
   private struct Post: Decodable {
     let id: Int
@@ -15,9 +15,9 @@ struct READMEGuideSnippets {
 
   @Test("of two who want the posts, one leaves")
   func branches() async throws {
-    let server = try Loopback.server()
+    let (server, gate) = (try Loopback.server(), LoopbackGate())
     @Sendable func request(_ path: String) throws -> HTTPRequest { try HTTPRequest(server.url(path)) }
-    server.on("/posts", .json(#"[{"id": 1, "title": "Trees"}]"#))
+    server.on("/posts", .json(#"[{"id": 1, "title": "Trees"}]"#).held(by: gate))
 
     // guide branches
     let api = ResetGuard() --> Autocancel() --> Retry() --> Throttle(4) --> Redirect() --> URLSessionLoader()
@@ -28,6 +28,7 @@ struct READMEGuideSnippets {
 
     comments.cancel(reason: "the reader scrolled past it")  // `titles` goes on.
     // end
+    gate.open()
 
     #expect(try await titles.value == ["Trees"])
     #expect(await comments.outcome.ending == .cancelled)

@@ -1,8 +1,8 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
 import Synchronization
+import TestSupport
 import Testing
 
 /// The code of the article *Resetting*, word for word. `HTTPGuideTests` compares the two.

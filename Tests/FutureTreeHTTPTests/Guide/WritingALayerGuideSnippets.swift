@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// What the layers of the article print to.

@@ -1,11 +1,12 @@
 import Foundation
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Layers: Coalesce, on the wire and from many threads")
+@Suite("Layers: Coalesce, on the wire and from many threads", .onSockets)
 struct CoalesceLoopbackTests {
   @Test("k of n cancel: the server sees one request and no abort, and the others are answered", .timeLimit(.minutes(5)))
   func someLeave() async throws {

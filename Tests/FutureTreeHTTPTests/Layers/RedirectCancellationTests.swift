@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Layers: Redirect, when it is asked to cancel, and how it gets on")

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// A `Retry` over a mock, with a clock that stands still and a jitter that is as long as it may.

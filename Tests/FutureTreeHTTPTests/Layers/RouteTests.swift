@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Layers: Route")

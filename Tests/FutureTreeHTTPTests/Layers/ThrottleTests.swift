@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP

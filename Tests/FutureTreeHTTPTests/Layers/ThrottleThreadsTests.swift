@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -84,12 +85,14 @@ struct ThrottleThreadsTests {
     mock.onOthers(.status(.ok))
     var outcomes: [String: Int] = [:]
 
-    race(rounds: 5_000, [{ $0.load.cancel() }, { _ in throttle.resume() }]) {
+    race(rounds: 5_000) { () -> Round in
       throttle.pause()
       let round = Round(load: api.load(anyRequest()))
       round.load.observe { _ in round.ends.withLock { $0 += 1 } }
       return round
-    } check: { (round: Round) in
+    } _: {
+      [{ $0.load.cancel() }, { _ in throttle.resume() }]
+    } check: { round, _ in
       outcomes[round.load.text, default: 0] += 1
       #expect(round.ends.value == 1 && throttle.isIdle)
     }

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 
 /// Layers and a transport of the tests, as small as they can be.
 extension CancellingALoadTests {

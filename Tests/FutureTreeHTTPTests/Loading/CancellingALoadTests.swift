@@ -2,12 +2,12 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// Each test is a line of the table in the article *Cancelling a load*: the line begins with the test's title, and ends with
 /// its name.
-@Suite("Cancelling a load") struct CancellingALoadTests {
+@Suite("Cancelling a load", .onSockets) struct CancellingALoadTests {
   private let mock = MockLoader()
   private let request: HTTPRequest
 

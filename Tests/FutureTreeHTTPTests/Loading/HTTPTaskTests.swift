@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("HTTPTask") struct HTTPTaskTests {
@@ -276,21 +277,4 @@ import Testing
     for text in [dumped, "\(task)", "\(task.future.tree())"] { #expect(!text.contains(sentinel)) }
     task.start()
   }
-}
-
-/// Runs two bodies on two threads at the same moment.
-private func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) {
-  let (arrived, hasEnded) = (Locked(0), Locked(false))
-  let meet: @Sendable () -> Void = {
-    arrived.withLock { $0 += 1 }
-    while arrived.value < 2 {}
-  }
-  Thread.detachNewThread {
-    meet()
-    first()
-    hasEnded.value = true
-  }
-  meet()
-  second()
-  while !hasEnded.value { sched_yield() }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 
 /// A request to no host in particular.
 func anyRequest(_ path: String = "/") -> HTTPRequest {
@@ -10,17 +11,6 @@ func anyRequest(_ path: String = "/") -> HTTPRequest {
 struct Oops: Error, Hashable, CustomStringConvertible {
   var name = "oops"
   var description: String { name }
-}
-
-/// A log of strings that any thread may write.
-final class Recorder: Sendable {
-  private let lines = Locked<[String]>([])
-
-  var entries: [String] { lines.value }
-
-  func callAsFunction(_ line: String) {
-    lines.withLock { $0.append(line) }
-  }
 }
 
 /// The end of a chain whose resets the test completes, and that writes what comes to it.

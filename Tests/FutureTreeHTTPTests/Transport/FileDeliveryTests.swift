@@ -5,7 +5,7 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("URLSessionLoader, bodies to a file") struct FileDeliveryTests {
+@Suite("URLSessionLoader, bodies to a file", .onSockets) struct FileDeliveryTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
   private let folder: Folder

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("URLSessionLoader, progress") struct ProgressTests {
+@Suite("URLSessionLoader, progress", .onSockets) struct ProgressTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
   private let told = Locked<[HTTPProgress]>([])

@@ -6,7 +6,7 @@ import Testing
 
 /// Cancel against complete, on sockets, 10,000 times: requests with and without a body, answers in memory and in a file. In
 /// a process of its own, so that its threads and descriptors can be counted.
-@Suite("URLSessionLoader, under races") struct URLSessionLoaderStressTests {
+@Suite("URLSessionLoader, under races", .onSockets) struct URLSessionLoaderStressTests {
   @Test(
     "10,000 cancels race 10,000 answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(10))
   )

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("URLSessionLoader, time") struct TimeoutTests {
+@Suite("URLSessionLoader, time", .onSockets) struct TimeoutTests {
   private let server: LoopbackServer
   private let clock = ManualClock()
   private let gate = LoopbackGate()

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("URLSessionLoader, on sockets") struct URLSessionLoaderTests {
+@Suite("URLSessionLoader, on sockets", .onSockets) struct URLSessionLoaderTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
 

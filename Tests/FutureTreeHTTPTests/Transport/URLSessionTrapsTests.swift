@@ -2,11 +2,11 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The traps of `URLSession` that no other suite shows: see the article *URLSession on Linux*.
-@Suite("URLSession's traps") struct URLSessionTrapsTests {
+@Suite("URLSession's traps", .onSockets) struct URLSessionTrapsTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
 

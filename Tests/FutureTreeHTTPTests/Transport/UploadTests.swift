@@ -5,7 +5,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("URLSessionLoader, bodies that are sent") struct UploadTests {
+@Suite("URLSessionLoader, bodies that are sent", .onSockets) struct UploadTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
   private let folder: Folder

@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the landing page, word for word. `TestingGuideTests` compares the two.

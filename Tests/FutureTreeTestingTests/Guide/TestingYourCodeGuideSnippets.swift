@@ -2,11 +2,11 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the guide *Testing your code*, word for word. `TestingGuideTests` compares the two.
-@Suite("Guide: Testing your code", .timeLimit(.minutes(10)))
+@Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(10)))
 struct TestingYourCodeGuideSnippets {
   private let print = Transcript()
   private let mock = MockLoader()

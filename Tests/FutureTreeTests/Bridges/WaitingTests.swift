@@ -1,6 +1,7 @@
 import Dispatch
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Waiting: wait(for:)")
@@ -25,7 +26,7 @@ struct WaitingTests {
   @Test("another thread completes it; until then the thread that waits is a consumer")
   func anotherThread() throws {
     let promise = Promise<Int>()
-    let thread = Thread {
+    let thread = JoinedThread {
       spin { promise.future.tree().entries[0].consumers == 1 }
       promise.succeed(1)
     }

@@ -1,6 +1,6 @@
 import FutureTree
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the guide *Cancellation*, word for word. `GuideTests` compares the two.

@@ -1,5 +1,5 @@
 import FutureTree
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the guide *Coming from other styles*, word for word. `GuideTests` compares the two.

@@ -1,5 +1,5 @@
 import FutureTree
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the landing page, word for word. `GuideTests` compares the two.

@@ -1,4 +1,4 @@
-import GuideSupport
+import TestSupport
 import Testing
 
 extension Guide {

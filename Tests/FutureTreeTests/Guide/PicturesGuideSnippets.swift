@@ -1,7 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeTesting
-import GuideSupport
+import TestSupport
 import Testing
 
 /// The code of the guide *Pictures*, word for word, and its drawings. `GuideTests` compares the code.

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// Where `outer.flatMap(on: executor) { inner }` stands when it is asked.

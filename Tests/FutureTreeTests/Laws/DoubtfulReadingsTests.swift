@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// Claims about which the laws are silent or admit two readings, and where the library chose the other one when these

@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @Suite("Law 1: a request is a wish")

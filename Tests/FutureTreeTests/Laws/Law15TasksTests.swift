@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// A gate that tasks wait for and that knows whether they were cancelled there.

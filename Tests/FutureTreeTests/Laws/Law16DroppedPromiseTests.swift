@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @Suite("Law 16: a promise that is dropped")

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// Law 23 for `traverse`, which is a join of bodies, is in `TraverseTests`.

@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @Suite("Promises/A+ 2.2.7: what an operator returns")

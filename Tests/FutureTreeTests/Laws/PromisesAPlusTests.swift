@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 // The rules of Promises/A+ (https://promisesaplus.com) that a typed future could break, in our words and with our names:

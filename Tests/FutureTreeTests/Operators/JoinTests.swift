@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 /// An operator over several futures of integers, with its outcome as text.

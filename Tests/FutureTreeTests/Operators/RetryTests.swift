@@ -1,4 +1,5 @@
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTree

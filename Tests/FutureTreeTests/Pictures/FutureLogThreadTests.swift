@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Event log: users' code and threads") struct FutureLogThreadTests {

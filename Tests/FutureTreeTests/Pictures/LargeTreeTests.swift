@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 /// Time is not measured here (no wall clock): what is quadratic would need tens of gigabytes and hours.

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Pictures of the tree: while it changes") struct TreeWhileChangingTests {

@@ -1,5 +1,6 @@
 import Dispatch
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTree

@@ -1,5 +1,6 @@
 import FutureTree
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Stress: FutureQueue")

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// Threads over the operators that have state of their own: each round ends with a claim about the whole.
@@ -185,7 +186,7 @@ struct StressOperatorsTests {
         await Task.yield()
         return value
       }
-      let thread = Thread(stackSize: 1024 * 1024) { future.cancel() }
+      let thread = JoinedThread(stackSize: 1024 * 1024) { future.cancel() }
       let state = await future.outcome.state
       thread.join()
       if state != "success(1)", state != "cancelled" { Issue.record("round \(number): \(state)") }

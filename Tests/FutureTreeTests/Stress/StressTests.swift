@@ -1,5 +1,6 @@
 import FutureTree
 import Synchronization
+import TestSupport
 import Testing
 
 /// Counts how often something happened, from any thread.

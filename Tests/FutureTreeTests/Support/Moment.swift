@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 /// When a future is settled, seen from whoever attaches something to it.

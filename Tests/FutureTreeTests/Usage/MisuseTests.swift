@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Misuse has an answer: an error, not a hang or a crash")

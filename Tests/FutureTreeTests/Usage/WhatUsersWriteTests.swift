@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 /// These tests are about what compiles without a type annotation, and means what it says.

@@ -8,7 +8,7 @@ package struct TestNames: Sendable {
 
   /// Those in every file of the folder `Tests`.
   package init() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    let folder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
     var names: Set<String> = []
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
     while let file = files?.nextObject() as? URL {

@@ -1,0 +1,126 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@Suite("Layers: Timeout, deadlines") struct TimeoutDeadlineTests {
+  private let clock = ManualClock()
+  private let mock = MockLoader()
+
+  private func request(deadline: Int) -> HTTPRequest {
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = HTTPDeadline(.seconds(deadline), of: clock)
+    return request
+  }
+
+  @Test("any Timeout ends a request at its deadline, and refuses at once one that comes after it")
+  func carried() {
+    let api = Timeout(clock: clock) --> mock
+    let held = mock.hold()
+    let load = api.load(request(deadline: 5))
+
+    clock.advance(by: .seconds(5))
+    #expect(load.text == "deadlineExceeded" && held.cancelRequest != nil)
+    #expect(api.load(request(deadline: 5)).text == "deadlineExceeded" && mock.requests.count == 1)
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("of two deadlines the earlier travels on", arguments: [(3, 3), (9, 5), (nil, 5)] as [(Int?, Int)])
+  func earlier(given: Int?, expected: Int) {
+    let held = mock.hold()
+    let api = Timeout(total: .seconds(5), clock: clock) --> mock
+
+    let load = api.load(given.map(request) ?? anyRequest())
+
+    #expect(held.request?[option: RequestDeadline.self]?.instant == .seconds(expected))
+    clock.advance(by: .seconds(expected))
+    #expect(load.text == "deadlineExceeded" && clock.timerCount == 0)
+  }
+
+  @Test(
+    "a deadline at the end or before the beginning of time is one",
+    arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(Int64.min), Duration(attoseconds: .min)])
+  func endOfTime(duration: Duration) {
+    clock.advance(by: .seconds(1))
+    mock.onOthers(.status(.ok))
+    for deadline in [HTTPDeadline(duration, of: clock), .after(duration, clock: clock)] {
+      var request = anyRequest()
+      request[option: RequestDeadline.self] = deadline
+
+      #expect(
+        (Timeout(clock: clock) --> mock).load(request).text == (duration > .zero ? "success" : "deadlineExceeded"))
+    }
+  }
+
+  @Test("a deadline is measured with its own clock")
+  func otherClock() {
+    let (other, held) = (ManualClock(), mock.hold())
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(.seconds(2), clock: other)
+    let load = (Timeout(total: .seconds(5), clock: clock) --> mock).load(request)
+
+    other.advance(by: .seconds(2))
+
+    #expect(load.text == "deadlineExceeded" && clock.timerCount == 0 && other.timerCount == 0)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("before a Retry, a total is for all attempts: a back-off that does not fit says so at once")
+  func beforeRetry() {
+    let retry = Retry(.constant(.seconds(3), attempts: 9), clock: clock)
+    let api = Timeout(total: .seconds(5), clock: clock) --> retry --> mock
+    mock.on(.any, .status(.serviceUnavailable).forEver())
+
+    let load = api.load(anyRequest())
+    clock.advance(by: .seconds(3))
+
+    #expect(
+      load.text == "deadlineExceeded" && mock.requests.count == 2 && clock.timerCount == 0 && clock.now == .seconds(3))
+  }
+
+  @Test("a total that is over in a back-off ends it")
+  func inBackOff() {
+    let retry = Retry(.constant(.seconds(3), attempts: 9), clock: clock)
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(.seconds(4), clock: clock)
+    let outer = Timeout(attempt: .seconds(2), clock: clock) --> retry --> mock
+    mock.on(.any, .status(.serviceUnavailable).forEver())
+
+    let load = outer.load(request)
+    clock.advance(by: .seconds(2))
+
+    #expect(load.text == "timedOut" && clock.timerCount == 0 && retry.waitingCount == 0 && mock.requests.count == 1)
+  }
+
+  @Test("behind a Retry, each attempt has its time, and what timed out is tried again")
+  func behindRetry() {
+    let retry = Retry(.constant(.seconds(1)), clock: clock)
+    let api = retry --> Timeout(attempt: .seconds(2), clock: clock) --> mock
+    let held = mock.hold(whenCancelled: .complete)
+    mock.answer()
+
+    let load = api.load(anyRequest())
+    clock.advance(by: .seconds(3))
+
+    #expect(load.text == "success" && held.cancelRequest != nil && clock.timerCount == 0)
+    #expect(mock.requests.map { $0[option: RequestAttempt.self] } == [1, 2])
+  }
+
+  @Test("the limits of the transport give way to an attempt and an idle time, but not those of the request")
+  func transport() {
+    let api =
+      Timeout(total: .seconds(9), attempt: .seconds(5), firstByte: .seconds(1), idle: .seconds(2), clock: clock)
+      --> mock
+    mock.onOthers(.status(.ok))
+    var own = anyRequest()
+    own[option: RequestTimeout.self] = .seconds(77)
+    own[option: RequestIdleTimeout.self] = .seconds(66)
+
+    for request in [anyRequest(), own] { _ = api.load(request) }
+    _ = (Timeout(total: .seconds(9), clock: clock) --> mock).load(anyRequest())
+
+    #expect(mock.requests.map { $0[option: RequestTimeout.self] } == [.seconds(6), .seconds(77), nil])
+    #expect(mock.requests.map { $0[option: RequestIdleTimeout.self] } == [.seconds(3), .seconds(66), nil])
+  }
+}

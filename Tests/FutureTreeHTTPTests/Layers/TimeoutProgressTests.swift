@@ -1,0 +1,85 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@Suite("Layers: Timeout, progress") struct TimeoutProgressTests {
+  private let clock = ManualClock()
+  private let mock = MockLoader()
+
+  private func progress(sent: Int = 0, received: Int = 0, total: Int? = nil) -> HTTPProgress {
+    HTTPProgress(sent: .init(completed: sent), received: .init(completed: received, total: total))
+  }
+
+  @Test("the first byte is the head of the answer: what is sent is not")
+  func firstByte() {
+    let api = Timeout(firstByte: .seconds(5), clock: clock) --> mock
+    let held = [mock.hold("/a"), mock.hold("/b"), mock.hold("/c")]
+    let loads = ["/a", "/b", "/c"].map { api.load(anyRequest($0)) }
+
+    held[0].report(progress())  // The head of an answer, where nothing was to be sent.
+    for sent in [10, 20] { held[1].report(progress(sent: sent)) }
+    for sent in [10, 20, 20] { held[2].report(progress(sent: sent)) }
+    #expect(clock.timerCount == 1)
+    clock.advance(by: .seconds(5))
+
+    #expect(loads.map(\.text) == ["pending", "timedOut", "pending"])
+    for answer in held { answer.complete(.cancelled) }
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("idle is the time without anything sent or received")
+  func idle() {
+    let held = mock.hold()
+    let load = (Timeout(idle: .seconds(5), clock: clock) --> mock).load(anyRequest())
+
+    for step in [progress(sent: 1), progress(sent: 2), progress(sent: 2), progress(sent: 2, received: 1)] {
+      clock.advance(by: .seconds(4))
+      held.report(step)
+      #expect(load.text == "pending" && clock.timerCount == 1)
+    }
+    clock.advance(by: .milliseconds(4999))
+    #expect(load.text == "pending")
+    clock.advance(by: .milliseconds(1))
+
+    #expect(load.text == "timedOut" && clock.timerCount == 0)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("the handler that the request has is called as before, also after the time was over")
+  func handler() {
+    let (told, held) = (Locked(0), mock.hold())
+    var request = anyRequest()
+    request[option: ProgressHandler.self] = { _ in told.withLock { $0 += 1 } }
+    let load = (Timeout(firstByte: .seconds(5), idle: .seconds(5), clock: clock) --> mock).load(request)
+
+    held.report()
+    held.report(progress(received: 10))
+    clock.advance(by: .seconds(5))
+    held.report(progress(received: 20))
+
+    #expect(told.value == 3 && load.text == "timedOut" && clock.timerCount == 0)
+  }
+
+  @Test("without those two, nobody asks the transport to report")
+  func none() {
+    mock.answer()
+    _ = (Timeout(total: .seconds(1), attempt: .seconds(1), clock: clock) --> mock).load(anyRequest())
+
+    #expect(mock.requests.map { $0[option: ProgressHandler.self] == nil } == [true])
+  }
+
+  @Test("an answer that lives long keeps no timer and no load alive")
+  func released() {
+    weak var watched: HeldAnswer?
+    let held = mock.hold()
+    watched = held
+    let load = (Timeout(idle: .seconds(5), clock: clock) --> mock).load(anyRequest())
+
+    held.answer()
+
+    #expect(load.text == "success" && clock.timerCount == 0 && watched != nil)
+    #expect(!held.report())
+  }
+}
