@@ -2,17 +2,17 @@
 enum OneLine {
   /// The text with everything escaped that could break the line, hide, or turn the direction of writing.
   ///
-  /// - Parameter limit: how many scalars are shown at most; what is cut off is an ellipsis.
+  /// - Parameter limit: how many scalars are written at most, those of escapes included; for what is cut off, an ellipsis
+  ///   follows.
   static func text(_ text: String, limit: Int = 500) -> String {
     if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
     var line = ""
-    for (position, scalar) in text.unicodeScalars.enumerated() {
-      if position == limit { return line + "…" }
-      if isEscaped(scalar) {
-        line += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-      } else {
-        line.unicodeScalars.append(scalar)
-      }
+    var room = limit
+    for scalar in text.unicodeScalars {
+      let shown = isEscaped(scalar) ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+      room -= shown.unicodeScalars.count
+      if room < 0 { return line + "…" }
+      line += shown
     }
     return line
   }

@@ -111,6 +111,19 @@ struct LogTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test("a text of nothing but escapes is cut where any other is, and no escape is cut in two")
+  func manyEscapes() {
+    let held = mock.hold()
+    let load = (log --> mock).load(anyRequest())
+    let message = String(repeating: "\u{10FFFD}", count: 10_000)
+
+    load.cancel(.forceImmediately, reason: CancellationReason(message, fileID: "F", line: 1))
+
+    let escapes = String(repeating: #"\u{10FFFD}"#, count: 20)
+    #expect(lines.entries.last?.hasSuffix(": " + escapes + "… (F:1)") == true)
+    withExtendedLifetime(held) {}
+  }
+
   @Test("a request that says so is not logged")
   func silenced() {
     mock.answer()
