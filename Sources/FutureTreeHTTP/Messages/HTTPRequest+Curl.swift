@@ -71,7 +71,8 @@ extension HTTPRequest {
   /// A path that is not mistaken for the standard input, or for an option. No path has a NUL.
   private static func curlPath(_ url: URL) -> String {
     let path = url.path.replacing("\0", with: "%00")
-    return path.hasPrefix("/") ? path : "./" + path
+    // A byte, and not a character: a mark that follows would be part of that.
+    return path.utf8.first == UInt8(ascii: "/") ? path : "./" + path
   }
 }
 

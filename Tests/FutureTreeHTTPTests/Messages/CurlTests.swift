@@ -54,6 +54,14 @@ struct CurlTests {
     #expect(request.curl(redacting: .nothing) == "curl --header '\(name): \(sentinel)' --url 'https://example.com/'")
   }
 
+  @Test("a path begins with a slash also if a mark follows that combines with it")
+  func combiningMark() throws {
+    var request = try HTTPRequest(.put, "https://example.com/")
+    request.body = .file(URL(fileURLWithPath: "/\u{327}a"), contentType: "text/plain")
+
+    #expect(request.curl(redacting: .nothing).contains("--data-binary '@/\u{327}a'"))
+  }
+
   @Test("a file is named, a stream is standard input, and neither is in a command that is redacted")
   func filesAndStreams() throws {
     var file = try HTTPRequest(.put, "https://example.com/")
