@@ -1,3 +1,5 @@
+import FutureTree
+
 /// Who waits, and who is next, as a value. Pure: takes no lock, calls nobody, reads no clock.
 ///
 /// Waiting makes up for priority: who has waited for `ageing` longer counts as one priority higher. So of two that wait, the
@@ -27,7 +29,7 @@ struct ThrottleQueue<Item> {
   private let ageing: Duration?
   private var places: [Ticket: Place] = [:]
   private var lanes: [String?: ThrottleLane] = [:]
-  private var heap = ThrottleLaneHeap()
+  private var heap = Heap<ThrottleLane>()
   private var idle = 0
   private var lastTicket: Ticket = 0
   private var latest: Duration?
@@ -88,7 +90,7 @@ extension ThrottleQueue {
     if lane.waiting == 0, lane.isListed {
       idle += 1
       if idle * 2 > heap.count {
-        heap.removeIdle()
+        heap.removeAll { $0.waiting == 0 }
         idle = 0
       }
     }
@@ -103,7 +105,7 @@ extension ThrottleQueue {
     while let lane = heap.first {
       guard lane.waiting > 0, !isFull(lane) else {
         if lane.waiting == 0 { idle -= 1 }
-        heap.removeFirst()
+        heap.remove(lane)
         continue
       }
       guard let rank = firstRank(of: lane) else { preconditionFailure("\(#function): a lane lost its first") }
