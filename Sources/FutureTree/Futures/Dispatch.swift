@@ -89,7 +89,7 @@ final class Gate: Sendable {
         return true
       }
     #endif
-    return semaphore.wait(timeout: DispatchTime(after: SystemClock().now + min(duration, SystemClock.longest)))
+    return semaphore.wait(timeout: DispatchTime(after: SystemClock().now + min(duration, .century)))
       == .success
   }
 }
@@ -109,14 +109,11 @@ public struct SystemClock: FutureClock {
   public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
-    let entry = SystemTimers.shared.insert(at: now + min(max(duration, .zero), SystemClock.longest), body)
+    let entry = SystemTimers.shared.insert(at: now + duration.withinCentury, body)
     return FutureTimer { [weak entry] in
       if let entry { SystemTimers.shared.remove(entry) }
     }
   }
-
-  /// More than a century is a century: what Dispatch counts in nanoseconds, and Swift's clocks in seconds, has an end.
-  static let longest = Duration.seconds(100 * 365 * 86_400)
 }
 
 extension DispatchTime {

@@ -130,9 +130,9 @@ public struct BackOff: Sendable {
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) -> BackOff {
     BackOff(attempts: attempts) { attempt, _ in
-      var longest = min(first, limit)
-      for _ in 1..<max(attempt, 1) where longest < limit { longest = min(longest * 2, limit) }
-      return longest * random()
+      let longest = first.doubled(after: attempt, limit: limit)
+      // A product with a fraction is rounded.
+      return min(longest, longest * random())
     }
   }
 

@@ -37,3 +37,8 @@ public enum RequestDeadline: HTTPRequestOption {
   /// None.
   public static var defaultValue: HTTPDeadline? { nil }
 }
+
+extension Duration {
+  /// The same, but no more seconds in either direction than an `Int64` counts, so that a sum has room.
+  fileprivate var withinTime: Duration { min(max(self, .seconds(Int64.min)), .seconds(Int64.max)) }
+}

@@ -90,6 +90,17 @@ struct RetryTests {
     #expect(future.state == "failure(2)")
   }
 
+  @Test("exponential: no number of attempts and no limit is too large")
+  func exponentialBounds() throws {
+    let policy = BackOff.exponential(attempts: .max, first: .nanoseconds(1), limit: .seconds(Int64.max)) { 1 }
+    let century = Duration.seconds(100 * 365 * 86_400)
+
+    for attempt in [100, 10_000, .max - 1] {
+      let delay = try #require(policy.delay(after: attempt, error: Oops()))
+      #expect(delay <= century && delay > century - .seconds(1))
+    }
+  }
+
   @Test("exponential: twice the time after each attempt, up to the limit, times the part that is drawn")
   func exponential() {
     let policy = BackOff.exponential(attempts: 6, first: .seconds(1), limit: .seconds(5)) { 0.5 }

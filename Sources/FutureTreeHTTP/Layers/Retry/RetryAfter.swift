@@ -1,4 +1,5 @@
 import Foundation
+import FutureTree
 
 extension HTTPResponse {
   /// How long the server asks to wait before the request is sent again, by `Retry-After` (RFC 9110, section 10.2.3).

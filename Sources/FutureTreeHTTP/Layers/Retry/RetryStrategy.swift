@@ -63,9 +63,7 @@ public struct RetryStrategy: Sendable {
     let limit = limit.withinCentury
     return RetryStrategy { context in
       guard context.attempt < attempts, isRetryable(context) else { return nil }
-      var longest = min(first.withinCentury, limit)
-      // A century is less than 2¹⁰⁰ of whatever a duration can tell from nothing.
-      for _ in 1..<min(max(context.attempt, 1), 100) where longest < limit { longest = min(longest * 2, limit) }
+      let longest = first.withinCentury.doubled(after: context.attempt, limit: limit)
       // A product with a fraction is rounded.
       return min(longest, longest * context.random.fraction())
     }

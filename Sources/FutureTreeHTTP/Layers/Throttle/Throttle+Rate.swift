@@ -1,3 +1,5 @@
+import FutureTree
+
 extension Throttle {
   /// How many requests may begin in a time: a bucket of tokens, of which each request takes one.
   ///
@@ -22,7 +24,7 @@ extension Throttle {
     ///   - burst: how many tokens there are at most, in the same bounds as `count`; as many as `count` if nothing is said.
     public init(_ count: Int, per duration: Duration = .seconds(1), burst: Int? = nil) {
       self.count = Rate.bounded(count)
-      self.duration = min(max(duration, .nanoseconds(1)), .longestRatePeriod)
+      self.duration = min(max(duration, .nanoseconds(1)), .century)
       self.burst = Rate.bounded(burst ?? count)
     }
 

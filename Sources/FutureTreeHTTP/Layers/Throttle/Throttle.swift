@@ -50,7 +50,7 @@ public final class Throttle: HTTPLayer {
     _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, ageing: Duration? = .seconds(10),
     clock: any FutureClock = .system
   ) {
-    let ageing = ageing.map { min(max($0, .zero), .seconds(100 * 365 * 86_400)) }
+    let ageing = ageing.map(\.withinCentury)
     let scheduler = ThrottleState<ThrottleWaiter>(
       limit: max(0, limit), perHost: perHost.map { max(1, $0) }, rate: rate, queueLimit: max(0, queueLimit),
       ageing: ageing)
@@ -161,8 +161,9 @@ extension Throttle {
 
   /// Lets begin what may, one after the other, and sets the alarm if the next waits for a token.
   ///
-  /// It is called after each change, and does not recurse: a load that ends at once is counted out before the next begins,
-  /// and one that ends later calls this in a turn of its own.
+  /// It is called after each change. Loads that end at once do not nest, however many wait: each is counted out before the
+  /// next begins, and one that ends later calls this in a turn of its own. A loader behind the throttle that itself loads
+  /// through it, inside its `load`, nests as deep as it does so.
   private func advance() {
     while true {
       let now = clock.now

@@ -1,3 +1,5 @@
+import FutureTree
+
 /// How much a rate allows, as a value. Pure: reads no clock, and counts in whole numbers, so that nothing drifts.
 ///
 /// # Invariants
@@ -25,7 +27,7 @@ struct TokenBucket {
   mutating func refill(at now: Duration) {
     defer { latest = max(latest ?? now, now) }
     guard let latest, now > latest else { return }
-    let elapsed = min(now - latest, .longestRatePeriod).attosecondCount
+    let elapsed = min(now - latest, .century).attosecondCount
     credit = min(capacity, credit + elapsed * count)
   }
 
@@ -52,9 +54,6 @@ struct TokenBucket {
 }
 
 extension Duration {
-  /// A century.
-  static let longestRatePeriod = Duration.seconds(100 * 365 * 86_400)
-
   fileprivate var attosecondCount: Int128 {
     Int128(components.seconds) * 1_000_000_000_000_000_000 + Int128(components.attoseconds)
   }
