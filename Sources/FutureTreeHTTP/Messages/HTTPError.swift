@@ -38,6 +38,11 @@ public struct HTTPError: Error, Sendable {
     self.response = response
     self.underlying = underlying
   }
+
+  /// The same error, with another answer.
+  func naming(_ response: HTTPResponse?) -> HTTPError {
+    HTTPError(code, message, response: response, underlying: underlying)
+  }
 }
 
 // MARK: - Requests that are refused before anything is sent

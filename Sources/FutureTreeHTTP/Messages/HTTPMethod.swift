@@ -45,6 +45,9 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   /// Whether to send it twice is to send it once (RFC 9110, section 9.2.2).
   public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
 
+  /// The method that a platform may make of it: they send those that they know in upper case.
+  var inUpperCase: HTTPMethod { HTTPMethod(known: name.uppercased()) }
+
   /// The method as it is sent.
   public var description: String { name }
 }

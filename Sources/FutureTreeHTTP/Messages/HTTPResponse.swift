@@ -76,6 +76,11 @@ public struct HTTPResponse: Sendable {
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
     parts = Parts(request, status, headers, content)
   }
+
+  /// The same answer, to another request.
+  func answering(_ request: HTTPRequest) -> HTTPResponse {
+    HTTPResponse(to: request, status: status, headers: headers, content: content)
+  }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {

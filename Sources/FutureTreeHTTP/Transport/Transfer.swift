@@ -36,7 +36,7 @@ final class Transfer: Sendable {
     timers = TransferTimers(clock)
     let bufferLimit = delivery.file == nil ? delivery.maximumSize : nil
     let rules = TransferState.Rules(
-      expectsBody: !request.method.isSent(as: .head),
+      expectsBody: request.method.inUpperCase != .head,
       maximumBodySize: max(0, bufferLimit ?? configuration.maximumBodySize),
       maximumFileSize: delivery.file == nil ? nil : max(0, delivery.maximumSize ?? .max),
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
@@ -217,7 +217,7 @@ extension Transfer {
   }
 
   private var reasonNotToRepeat: HTTPError? {
-    if !request.method.canBeRepeated {
+    if !request.method.inUpperCase.isIdempotent {
       return HTTPError(
         .connectionLost, "The connection was closed before it answered, and \(request.method) is not sent twice.")
     }
@@ -226,15 +226,5 @@ extension Transfer {
         .bodyNotReplayable, "The connection was closed before it answered, and the body can be sent only once.")
     }
     return nil
-  }
-}
-
-extension HTTPMethod {
-  /// Whether the platform makes this method of it, which sends known methods in upper case.
-  func isSent(as known: HTTPMethod) -> Bool { name.uppercased() == known.name }
-
-  /// Whether sending it twice means the same as once (RFC 9110, section 9.2.2).
-  fileprivate var canBeRepeated: Bool {
-    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(name.uppercased())
   }
 }

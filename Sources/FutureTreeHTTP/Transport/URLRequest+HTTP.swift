@@ -14,7 +14,7 @@ extension URLRequest {
     guard let url = URL(string: target.absoluteString), url.absoluteString == target.absoluteString else {
       throw HTTPError(.invalidURL, "The platform would change the URL \(target).")
     }
-    guard request.body.isEmpty || !(request.method.isSent(as: .get) || request.method.isSent(as: .head)) else {
+    guard request.body.isEmpty || ![.get, .head].contains(request.method.inUpperCase) else {
       throw HTTPError(.forbiddenBody, "A \(request.method) request has no body.")
     }
     try request.body.checkContentType()

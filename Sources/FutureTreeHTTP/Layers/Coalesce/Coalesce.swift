@@ -142,15 +142,9 @@ private struct FromBehind: Error {
   let error: any Error
 }
 
-extension HTTPResponse {
-  fileprivate func answering(_ request: HTTPRequest) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content)
-  }
-}
-
 extension HTTPError {
   fileprivate func answering(_ request: HTTPRequest) -> HTTPError {
-    HTTPError(code, message, response: response?.answering(request), underlying: underlying)
+    naming(response?.answering(request))
   }
 
   fileprivate static func tooLate(_ request: HTTPRequest) -> HTTPError {

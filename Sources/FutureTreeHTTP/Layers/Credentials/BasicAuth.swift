@@ -37,8 +37,7 @@ public final class BasicAuth: HTTPLayer {
     _ credentials: BasicCredentials, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false
   ) {
-    let rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
-    auth = HeaderAuth(source: .fixed(credentials), rules: rules)
+    auth = HeaderAuth(.fixed(credentials), for: targets, allowsInsecureConnections)
   }
 
   /// Credentials from a provider.
@@ -51,8 +50,7 @@ public final class BasicAuth: HTTPLayer {
     for targets: CredentialTargets = .everyRequest, allowsInsecureConnections: Bool = false,
     provider: @escaping @Sendable () throws -> Future<BasicCredentials?>
   ) {
-    let rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
-    auth = HeaderAuth(source: .provided(SharedProvider(provider)), rules: rules)
+    auth = HeaderAuth(.provided(SharedProvider(provider)), for: targets, allowsInsecureConnections)
   }
 
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {

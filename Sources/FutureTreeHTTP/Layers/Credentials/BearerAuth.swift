@@ -36,8 +36,7 @@ public final class BearerAuth: HTTPLayer {
     _ token: BearerToken, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false
   ) {
-    let rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
-    auth = HeaderAuth(source: .fixed(token), rules: rules)
+    auth = HeaderAuth(.fixed(token), for: targets, allowsInsecureConnections)
   }
 
   /// Tokens from a provider.
@@ -50,8 +49,7 @@ public final class BearerAuth: HTTPLayer {
     for targets: CredentialTargets = .everyRequest, allowsInsecureConnections: Bool = false,
     provider: @escaping @Sendable () throws -> Future<BearerToken?>
   ) {
-    let rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
-    auth = HeaderAuth(source: .provided(SharedProvider(provider)), rules: rules)
+    auth = HeaderAuth(.provided(SharedProvider(provider)), for: targets, allowsInsecureConnections)
   }
 
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {

@@ -1,3 +1,5 @@
+import FutureTree
+
 /// The requests that a layer gives its credentials to.
 ///
 /// ```swift
@@ -64,6 +66,15 @@ struct CredentialRules: Sendable {
     var request = request
     try request.setHeader("Authorization", authorization)
     return request
+  }
+
+  /// Loads the request with its credentials, or fails as `authorized` says.
+  func send(_ request: HTTPRequest, _ authorization: String, _ next: any HTTPLoader) -> Future<HTTPResponse> {
+    do {
+      return next.load(try authorized(request, authorization))
+    } catch {
+      return .failed(error)
+    }
   }
 }
 

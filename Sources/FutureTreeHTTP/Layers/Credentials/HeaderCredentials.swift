@@ -12,8 +12,13 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
     case provided(SharedProvider<Credentials>)
   }
 
-  let source: Source
-  let rules: CredentialRules
+  private let source: Source
+  private let rules: CredentialRules
+
+  init(_ source: Source, for targets: CredentialTargets, _ allowsInsecureConnections: Bool) {
+    self.source = source
+    rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
+  }
 
   /// - Parameter own: the credentials of the request itself.
   func load(_ request: HTTPRequest, own: Credentials?, next: any HTTPLoader) -> Future<HTTPResponse> {
@@ -39,10 +44,6 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
     _ request: HTTPRequest, _ credentials: Credentials?, _ next: any HTTPLoader
   ) -> Future<HTTPResponse> {
     guard let credentials else { return next.load(request) }
-    do {
-      return next.load(try rules.authorized(request, credentials.authorization))
-    } catch {
-      return .failed(error)
-    }
+    return rules.send(request, credentials.authorization, next)
   }
 }

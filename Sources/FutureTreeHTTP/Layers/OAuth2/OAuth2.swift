@@ -184,11 +184,7 @@ extension OAuth2 {
   private func sendAgain(
     _ request: HTTPRequest, _ token: OAuth2Token, _ next: any HTTPLoader
   ) -> Future<HTTPResponse> {
-    do {
-      return next.load(try rules.authorized(request, token.value.authorization))
-    } catch {
-      return .failed(error)
-    }
+    rules.send(request, token.value.authorization, next)
   }
 
   /// Whether an answer says that the token was not taken (RFC 6750, section 3). One from elsewhere does not know it.

@@ -64,7 +64,7 @@ final class RedirectChase: Sendable {
     do throws(HTTPError) {
       return try rule()
     } catch {
-      throw HTTPError(error.code, error.message, response: finished(response, request), underlying: error.underlying)
+      throw error.naming(finished(response, request))
     }
   }
 
@@ -77,7 +77,7 @@ final class RedirectChase: Sendable {
     var sent = response.request
     if handler != nil { sent[option: ProgressHandler.self] = handler }
     if !trail.isEmpty { sent[option: RedirectTrail.self] = trail }
-    return HTTPResponse(to: sent, status: response.status, headers: response.headers, content: response.content)
+    return response.answering(sent)
   }
 }
 

@@ -23,7 +23,7 @@ enum RedirectRules {
     var next = request
     next.target = .url(url)
     if losesBody(request.method, response.status) {
-      if !request.method.isAny(of: "GET", "HEAD") { next.method = .get }
+      if ![.get, .head].contains(request.method.inUpperCase) { next.method = .get }
       next.body = .empty
       next.removeHeaders { describesBody($0) }
     }
@@ -117,7 +117,7 @@ extension RedirectRules {
   private static func losesBody(_ method: HTTPMethod, _ status: HTTPStatus) -> Bool {
     switch status.code {
     case 303: true
-    case 301, 302: method.isAny(of: "POST")
+    case 301, 302: method.inUpperCase == .post
     default: false
     }
   }
@@ -138,9 +138,4 @@ extension HTTPRequest {
   fileprivate mutating func removeHeaders(_ isRemoved: (String) -> Bool) {
     for name in headers.map(\.name) where isRemoved(name) { removeHeader(name) }
   }
-}
-
-extension HTTPMethod {
-  /// Platforms send methods that they know in upper case.
-  fileprivate func isAny(of names: String...) -> Bool { names.contains(name.uppercased()) }
 }
