@@ -172,18 +172,21 @@ final class Trampoline {
       if first == nil, head == entries.count { return true }
       entries.append(.tell(ended))
     } else if let ended = waiter.owner {
-      if ended.state.isLogged { ended.recordEnd() }
-      if ended.hasWaiters { add(ended) }
+      hasEnded(ended)
     }
     return false
   }
 
+  /// A future has ended in a turn: it is told of when that is done.
+  @inline(__always)
+  private func hasEnded(_ node: Node) {
+    if node.state.isLogged { node.recordEnd() }
+    if node.hasWaiters { add(node) }
+  }
+
   private func take(_ turn: Waiter.Turn, of waiter: Waiter, upstream: Node) {
     current = Unmanaged.passUnretained(waiter)
-    if waiter.step(waiter, upstream, turn), let ended = waiter.owner {
-      if ended.state.isLogged { ended.recordEnd() }
-      if ended.hasWaiters { add(ended) }
-    }
+    if waiter.step(waiter, upstream, turn), let ended = waiter.owner { hasEnded(ended) }
     current = nil
   }
 }
