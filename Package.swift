@@ -15,14 +15,16 @@ let package = Package(
     .target(name: "FutureTree"),
     .target(name: "FutureTreeHTTP", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .target(name: "ExampleSupport", dependencies: ["FutureTree"], path: "Examples/Support"),
     .executableTarget(
       name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
       path: "Examples/QuickStart"),
     .executableTarget(
-      name: "SharedDownloads", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      name: "SharedDownloads", dependencies: ["ExampleSupport", "FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
       path: "Examples/SharedDownloads", exclude: ["expected.txt"]),
     .executableTarget(
-      name: "NotHTTP", dependencies: ["FutureTree"], path: "Examples/NotHTTP", exclude: ["expected.txt"]),
+      name: "NotHTTP", dependencies: ["ExampleSupport", "FutureTree"], path: "Examples/NotHTTP",
+      exclude: ["expected.txt"]),
     .executableTarget(
       name: "APIClient", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
       path: "Examples/APIClient", exclude: ["expected.txt"]),

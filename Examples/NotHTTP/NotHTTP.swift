@@ -14,6 +14,7 @@
 // a frame that leaves the queue; and then what became of each (the lines of `expected.txt`). After control-C each ends
 // `.cancelled` in its own way, no process is left behind, and the exit code is 130.
 
+import ExampleSupport
 import Foundation
 import FutureTree
 

@@ -15,6 +15,7 @@
 // Ada leaves atlas.pdf, which arrives for three others. Control-C ends it politely at any moment. No internet is needed:
 // the server is on loopback.
 
+import ExampleSupport
 import Foundation
 import FutureTree
 import FutureTreeHTTP

@@ -11,13 +11,13 @@ import Synchronization
 #endif
 
 /// Control-C as an event. While this lives it does not end the process.
-final class ControlC: @unchecked Sendable {  // Because: `signals` is not touched after `init`.
+package final class ControlC: @unchecked Sendable {  // Because: `signals` is not touched after `init`.
   private let signals: any DispatchSourceSignal
   private let watching = Promise<Void>()
   private let presses = Atomic(0)
 
   /// Calls `onPress` with 1 for the first control-C, with 2 for the second, and so on, one call at a time.
-  init(_ onPress: @escaping @Sendable (Int) -> Void) {
+  package init(_ onPress: @escaping @Sendable (Int) -> Void) {
     signal(SIGINT, SIG_IGN)
     signals = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "ControlC"))
     signals.setRegistrationHandler { [watching] in watching.succeed() }
@@ -28,10 +28,10 @@ final class ControlC: @unchecked Sendable {  // Because: `signals` is not touche
   }
 
   /// Completes when no control-C can be missed any more.
-  var isWatching: Future<Void> { watching.future }
+  package var isWatching: Future<Void> { watching.future }
 
-  var wasPressed: Bool { presses.load(ordering: .relaxed) > 0 }
+  package var wasPressed: Bool { presses.load(ordering: .relaxed) > 0 }
 
   /// What a shell expects of a process that control-C ended: 128 and the number of the signal.
-  static let exitCode: Int32 = 130
+  package static let exitCode: Int32 = 130
 }
