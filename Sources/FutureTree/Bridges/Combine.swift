@@ -157,7 +157,9 @@
   public struct FinishedWithoutValue: Error, Hashable, CustomStringConvertible {
     public init() {}
 
-    public var description: String { "A publisher finished without sending a value." }
+    public var description: String {
+      "A publisher finished without sending a value. Give it one with `replaceEmpty(with:)`, or recover from this error."
+    }
   }
 
   /// Lets what Combine does not declare `Sendable` cross into a closure that is.

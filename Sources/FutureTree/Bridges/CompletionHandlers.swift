@@ -160,7 +160,10 @@ public struct ReportedNothing: Error, Hashable, CustomStringConvertible {
   /// For tests of what handles it.
   public init() {}
 
-  public var description: String { "A call reported neither a value nor an error to its completion handler." }
+  public var description: String {
+    "A call reported neither a value nor an error to its completion handler. "
+      + "Look at what it documents for this case, and make that a value or an error before it is wrapped."
+  }
 }
 
 // MARK: - To completion handlers

@@ -34,7 +34,7 @@ public struct AllFailed: Error, CustomStringConvertible {
 
   public var description: String {
     switch errors.count {
-    case 0: "There was no future that could succeed: the list was empty."
+    case 0: "There was no future that could succeed: the list was empty. Give it one, or do not ask."
     case 1: "The only future that was not cancelled failed: \(errors[0])"
     default:
       "All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"

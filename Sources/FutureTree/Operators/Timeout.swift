@@ -45,7 +45,9 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
     self.duration = duration
   }
 
-  public var description: String { "No outcome within \(duration)." }
+  public var description: String {
+    "No outcome within \(duration). Allow more time, or see `tree()`."
+  }
 }
 
 // MARK: - Giving up

@@ -21,7 +21,8 @@ extension Future where Value == HTTPResponse {
     map { response in
       guard accepts(response.status) else {
         throw HTTPError(
-          .unacceptableStatus, "\(response.request) was answered with the status \(response.status).",
+          .unacceptableStatus,
+          "\(response.request) was answered with the status \(response.status). Look at `response`.",
           response: response)
       }
       return response
@@ -64,7 +65,9 @@ extension HTTPError {
   fileprivate init(undecodable response: HTTPResponse, with body: Data, as type: Any.Type, _ error: any Error) {
     let fault = DecodingFault(error, in: body).description
     self.init(
-      .undecodableBody, "The body of the answer to \(response.request) is no \(type): \(fault).", response: response,
+      .undecodableBody,
+      "The body of the answer to \(response.request) is not of the type \(type): \(fault). Compare `response` with it.",
+      response: response,
       underlying: error)
   }
 }
@@ -81,16 +84,16 @@ private struct DecodingFault: CustomStringConvertible {
       case DecodingError.keyNotFound(let key, let context):
         "\(CodingPath(keys: context.codingPath + [key])) is missing"
       case DecodingError.valueNotFound(let type, let context):
-        "\(CodingPath(keys: context.codingPath)) is null, and must be a \(type)"
+        "\(CodingPath(keys: context.codingPath)) is null, and must be of the type \(type)"
       case DecodingError.typeMismatch(let type, let context):
-        "\(CodingPath(keys: context.codingPath)) is no \(type)"
+        "\(CodingPath(keys: context.codingPath)) is not of the type \(type)"
       case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
         JSONSyntax.fault(in: body).map { "byte \($0) is where it stops being JSON" }
           ?? "a value in it does not fit, and the decoder does not say which"
       case DecodingError.dataCorrupted(let context):
         "\(CodingPath(keys: context.codingPath)) has a value that does not fit"
       default:
-        "its decoding failed with a \(Swift.type(of: error))"
+        "its decoding failed (\(Swift.type(of: error)))"
       }
   }
 }

@@ -18,11 +18,13 @@ extension HTTPBody {
     } catch EncodingError.invalidValue(let part, let context) {
       throw HTTPError(
         .unencodableBody,
-        "A \(type(of: part)) cannot be written as JSON, at \(CodingPath(keys: context.codingPath)) of a "
-          + "\(type(of: value)). Change it, or give the encoder a strategy for it.",
+        "A value of the type \(type(of: part)) cannot be written as JSON, at \(CodingPath(keys: context.codingPath)) of "
+          + "what has the type \(type(of: value)). Change it, or give the encoder a strategy for it.",
         underlying: EncodingError.invalidValue(part, context))
     } catch {
-      throw HTTPError(.unencodableBody, "The encoding of a \(type(of: value)) failed.", underlying: error)
+      throw HTTPError(
+        .unencodableBody, "The encoding of a value of the type \(type(of: value)) failed. Look at `underlying`.",
+        underlying: error)
     }
   }
 }

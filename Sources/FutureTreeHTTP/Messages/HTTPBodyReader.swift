@@ -35,7 +35,8 @@ public struct HTTPBodyReader {
     let bytes = try HTTPBodyReader.naming { try next(maximum) }
     guard bytes.count <= maximum else {
       throw HTTPError(
-        .unreadableBody, "The source of the body returned \(bytes.count) bytes where at most \(maximum) were asked.")
+        .unreadableBody,
+        "The source of the body returned \(bytes.count) bytes where at most \(maximum) were asked. Return no more.")
     }
     return bytes.startIndex == 0 ? bytes : Data(bytes)
   }
@@ -47,7 +48,7 @@ public struct HTTPBodyReader {
     } catch let error as HTTPError {
       throw error
     } catch {
-      throw HTTPError(.unreadableBody, "The body cannot be read.", underlying: error)
+      throw HTTPError(.unreadableBody, "The body cannot be read. Look at `underlying`.", underlying: error)
     }
   }
 }
@@ -119,7 +120,8 @@ extension HTTPBodyReader {
       guard !hasSeenEnd else { return }
       hasSeenEnd = true
       guard try reader.read(upTo: 1).isEmpty else {
-        throw HTTPError(.wrongBodyLength, "\(name) has more than the \(length) bytes that were announced.")
+        throw HTTPError(
+          .wrongBodyLength, "\(name) has more than the \(length) bytes that were announced. Announce what is sent.")
       }
     }
     self.init { maximum in
@@ -130,7 +132,8 @@ extension HTTPBodyReader {
       let bytes = try reader.read(upTo: min(maximum, left))
       guard !bytes.isEmpty else {
         throw HTTPError(
-          .wrongBodyLength, "\(name) ended after \(length - left) of the \(length) bytes that were announced.")
+          .wrongBodyLength,
+          "\(name) ended after \(length - left) of the \(length) bytes that were announced. Announce what is sent.")
       }
       left -= bytes.count
       if left == 0 { try seeEnd() }
@@ -146,11 +149,14 @@ struct OpenFile {
 
   /// - Throws: `HTTPError` with the code `unreadableBody`.
   init(_ url: URL) throws(HTTPError) {
-    guard url.isFileURL else { throw HTTPError(.unreadableBody, "The URL of the body's file is no file URL.") }
+    guard url.isFileURL else {
+      throw HTTPError(.unreadableBody, "The URL of the body's file is no file URL. Use one, or give the data.")
+    }
     let path = url.resolvingSymlinksInPath().path
     let attributes = try HTTPBodyReader.naming { try FileManager.default.attributesOfItem(atPath: path) }
     guard attributes[.type] as? FileAttributeType == .typeRegular else {
-      throw HTTPError(.unreadableBody, "The file of the body is no plain file, so that its size says nothing.")
+      throw HTTPError(
+        .unreadableBody, "The file of the body is no plain file, so that its size says nothing. Send it as a stream.")
     }
     (handle, size) = try HTTPBodyReader.naming {
       let handle = try FileHandle(forReadingFrom: url)

@@ -39,6 +39,11 @@ public struct HTTPError: Error, Sendable {
     self.underlying = underlying
   }
 
+  /// The same error, which says of which request it is.
+  func naming(_ request: HTTPRequest) -> HTTPError {
+    HTTPError(code, "\(request): \(message)", response: response, underlying: underlying)
+  }
+
   /// The same error, with another answer.
   func naming(_ response: HTTPResponse?) -> HTTPError {
     HTTPError(code, message, response: response, underlying: underlying)

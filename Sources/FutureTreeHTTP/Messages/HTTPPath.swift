@@ -24,12 +24,12 @@ public struct HTTPPath: Sendable, Hashable {
       throw URLReference.refused("The path", "begins as a URL does, with a scheme: use HTTPURL, or begin with a slash")
     }
     guard reference.authority == nil else {
-      throw URLReference.refused("The path", "begins with //, which would name a host")
+      throw URLReference.refused("The path", "begins with //, which would name a host: write one slash")
     }
     let path = URLReference.withoutDotSegments(reference.path)
     guard !path.hasPrefix("//"), reference.path.hasPrefix("/") || !path.hasPrefix("/") else {
       throw URLReference.refused(
-        "The path", "begins with an empty segment when its dot segments are resolved")
+        "The path", "begins with an empty segment when its dot segments are resolved: write it without them")
     }
     guard reference.path.hasPrefix("/") || !HTTPPath.climbs(reference.path) else {
       throw URLReference.refused("The path", "leads out of the prefix that it stands below: it has a .. too many")
@@ -43,7 +43,10 @@ public struct HTTPPath: Sendable, Hashable {
   /// - Throws: `HTTPError` with the code `invalidURL` for the segments `.` and `..`, and if the first of several is empty.
   public init(_ segments: [String], query: [(String, String?)] = []) throws(HTTPError) {
     guard segments.count < 2 || segments.first?.isEmpty == false else {
-      throw HTTPError(.invalidURL, "The first segment of a path is empty, so that it would not stand below the prefix.")
+      throw HTTPError(
+        .invalidURL,
+        "The first segment of a path is empty, so that it would not stand below the prefix. "
+          + "Remove it.")
     }
     path = try URLText.path(segments)
     self.query = URLText.appending(query, to: nil)

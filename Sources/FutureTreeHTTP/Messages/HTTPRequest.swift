@@ -146,7 +146,9 @@ public struct HTTPRequest: Sendable {
   static func checkIsAllowed(_ name: String) throws(HTTPError) {
     guard forbidden.contains(name.lowercased()) else { return }
     throw HTTPError(
-      .forbiddenHeader, "The header \(FieldSyntax.visible(name)) is the transport's: it frames or routes the message.")
+      .forbiddenHeader,
+      "The header \(FieldSyntax.visible(name)) is the transport's: it frames or routes the message. Leave it out; the transport sets it."
+    )
   }
 }
 

@@ -85,7 +85,8 @@ enum URLText {
     if let position = segments.firstIndex(where: { URLReference.isDots($0.utf8) }) {
       throw HTTPError(
         .invalidURL,
-        "The segment at position \(position) of a path is \(segments[position]), which would lead elsewhere.")
+        "The segment at position \(position) of a path is \(segments[position]), which would lead elsewhere. Remove it."
+      )
     }
     return segments.map { ASCII.percentEncoded($0, keeping: isSegmentByte) }.joined(separator: "/")
   }

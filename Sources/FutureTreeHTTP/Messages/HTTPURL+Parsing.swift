@@ -10,7 +10,9 @@ extension HTTPURL {
 
   /// The URL of a reference with an authority, whatever scheme the reference has.
   init(scheme: Scheme, _ reference: URLReference) throws(HTTPError) {
-    guard let authority = reference.authority else { throw HTTPURL.refused("has no // and host after its scheme") }
+    guard let authority = reference.authority else {
+      throw HTTPURL.refused("has no // and host after its scheme: write it like https://example.com/")
+    }
     let (host, port) = try HTTPURL.split(authority)
     let path = URLReference.withoutDotSegments(reference.path)
     self.init(
@@ -20,7 +22,7 @@ extension HTTPURL {
 
   static func scheme(_ text: Substring) throws(HTTPError) -> Scheme {
     guard let scheme = Scheme(rawValue: text.lowercased()) else {
-      throw refused("has a scheme other than http and https")
+      throw refused("has a scheme other than http and https: write one of these")
     }
     return scheme
   }
@@ -32,9 +34,13 @@ extension HTTPURL {
       throw refused("has user information before its host: send credentials in a header")
     }
     if authority.hasPrefix("[") {
-      guard let end = authority.firstIndex(of: "]") else { throw refused("has a host without its closing bracket") }
+      guard let end = authority.firstIndex(of: "]") else {
+        throw refused("has a host without its closing bracket: write ] after the address")
+      }
       let address = authority[authority.index(after: authority.startIndex)..<end]
-      guard isIPv6(address) else { throw refused("has a host in brackets that is no IPv6 address") }
+      guard isIPv6(address) else {
+        throw refused("has a host in brackets that is no IPv6 address: write one such as [::1]")
+      }
       return ("[\(address.lowercased())]", try port(in: authority[authority.index(after: end)...]))
     }
     let host = authority.prefix { $0 != ":" }
@@ -48,30 +54,33 @@ extension HTTPURL {
     let digits = text.dropFirst()
     guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ ASCII.isDigit($0) }), let port = UInt16(digits),
       port > 0
-    else { throw refused("has a port that is no number from 1 to 65535") }
+    else { throw refused("has a port that is no number from 1 to 65535: write one, or no colon") }
     return port
   }
 
   /// Letters, digits and hyphens in labels of 1 to 63 bytes, or four decimal bytes. An underscore is allowed, as in the
   /// names that service discovery uses.
   private static func check(_ host: Substring) throws(HTTPError) {
-    guard !host.isEmpty else { throw refused("has no host") }
-    guard host.utf8.count <= 253 else { throw refused("has a host longer than 253 bytes") }
+    guard !host.isEmpty else { throw refused("has no host: write one after the //") }
+    guard host.utf8.count <= 253 else { throw refused("has a host longer than 253 bytes: no name is so long") }
     var labels = host.split(separator: ".", omittingEmptySubsequences: false)
     if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }  // The root: "example.com."
     for label in labels {
-      guard (1...63).contains(label.utf8.count) else { throw refused("has a host with a label of no or over 63 bytes") }
+      guard (1...63).contains(label.utf8.count) else {
+        throw refused("has a host with a label of no or over 63 bytes: look at its dots")
+      }
       guard label.utf8.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == 0x2D || $0 == 0x5F }) else {
         throw refused(
           "has a host with a byte that no name has: use letters, digits, hyphens, and Punycode for the rest")
       }
       guard label.utf8.first != 0x2D, label.utf8.last != 0x2D else {
-        throw refused("has a host with a label that begins or ends with a hyphen")
+        throw refused("has a host with a label that begins or ends with a hyphen: remove that")
       }
     }
     guard let last = labels.last, let first = last.utf8.first, ASCII.isDigit(first) else { return }
     guard labels.count == 4, labels.allSatisfy({ isDecimalByte($0) }), !host.hasSuffix(".") else {
-      throw refused("has a host that ends in a number and is not four decimal bytes, which parsers read differently")
+      throw refused(
+        "has a host that ends in a number and is not four decimal bytes, which parsers read differently: write four")
     }
   }
 

@@ -55,7 +55,7 @@ struct MultipartForm {
     let size = try OpenFile(url).size
     let (sum, hasOverflowed) = length.addingReportingOverflow(size)
     guard !hasOverflowed, sum < Int.max / 2 else {
-      throw HTTPError(.unreadableBody, "The files of the form have too many bytes to count.")
+      throw HTTPError(.unreadableBody, "The files of the form have too many bytes to count. Send fewer.")
     }
     length = sum
     pieces.append(.file(url, size: size, part: FieldSyntax.visible(part.name)))

@@ -62,7 +62,8 @@ struct URLReference {
     while let percent = rest.firstIndex(of: 0x25) {
       let digits = rest[rest.index(after: percent)...].prefix(2)
       guard digits.count == 2, digits.allSatisfy({ ASCII.isHexDigit($0) }) else {
-        throw refused(noun, "has a percent sign in its path or query that two hexadecimal digits do not follow")
+        throw refused(
+          noun, "has a percent sign in its path or query that two hexadecimal digits do not follow: write %25")
       }
       rest = rest[digits.endIndex...]
     }
@@ -72,7 +73,8 @@ struct URLReference {
   private static func checkSegments(of path: Substring, _ noun: String) throws(HTTPError) {
     for segment in path.split(separator: "/") where segment.utf8.contains(0x25) {
       guard !isDots(ASCII.percentDecoded(segment)) else {
-        throw refused(noun, "has a percent-encoded . or .. as a segment of its path, which parsers read differently")
+        throw refused(
+          noun, "has a percent-encoded . or .. as a segment of its path, which parsers read differently: remove it")
       }
     }
   }

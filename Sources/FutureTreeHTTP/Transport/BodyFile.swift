@@ -48,7 +48,7 @@ final class BodyFile: @unchecked Sendable {  // Because: `TransferState` lets on
   /// Refuses a place where no file can be, before anything is sent.
   static func check(_ destination: URL) throws(HTTPError) {
     guard destination.isFileURL else {
-      throw HTTPError(.unwritableBody, "The body's file cannot be created: its URL is no file URL.")
+      throw HTTPError(.unwritableBody, "The body's file cannot be created: its URL is no file URL. Use one.")
     }
     guard !isDirectory(destination) else { throw refused("cannot be created", EISDIR) }
     guard isDirectory(destination.deletingLastPathComponent()) else {
@@ -101,7 +101,9 @@ final class BodyFile: @unchecked Sendable {  // Because: `TransferState` lets on
 
   /// The path is no part of the message: it may be a secret.
   private static func refused(_ fault: String, _ number: Int32) -> HTTPError {
-    HTTPError(.unwritableBody, "The body's file \(fault) (\(String(cString: strerror(number)))).")
+    HTTPError(
+      .unwritableBody,
+      "The body's file \(fault) (\(String(cString: strerror(number)))). Look at the disk, or choose another.")
   }
 
   deinit {

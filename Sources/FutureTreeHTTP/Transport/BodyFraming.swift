@@ -20,7 +20,7 @@ enum BodyFraming {
         HTTPError(
           .encodedBody,
           "The body is encoded (\(FieldSyntax.visible(encoding))) though none was asked for; "
-            + "the platform decodes it and hides whether it was whole."))
+            + "the platform decodes it and hides whether it was whole. The server is at fault."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
     } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0[...]).lowercased() }) != ["chunked"] {
@@ -47,7 +47,9 @@ enum BodyFraming {
   static let hidden = ambiguous("a field that frames its body, with a byte that no field has")
 
   private static func ambiguous(_ fault: String) -> BodyFraming {
-    .refused(HTTPError(.ambiguousBody, "The answer has \(fault), so that nobody can say where its body ends."))
+    .refused(
+      HTTPError(
+        .ambiguousBody, "The answer has \(fault), so that nobody can say where its body ends. The server is at fault."))
   }
 
   static func trimmed(_ text: Substring) -> String {

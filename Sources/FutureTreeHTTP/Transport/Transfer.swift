@@ -140,7 +140,7 @@ extension Transfer {
     switch ending {
     case .response(let head, let body):
       promise.succeed(HTTPResponse(to: request, status: head.status, headers: head.headers, body: body))
-    case .failure(let error): promise.fail(error)
+    case .failure(let error): promise.fail(error.naming(request))
     case .cancelled, .file: promise.completeCancelled(promise.cancelRequest == nil ? Transfer.resetReason : nil)
     }
   }
@@ -148,7 +148,8 @@ extension Transfer {
   /// Gives the file its final name.
   private func delivered(_ head: TransferState.Head, _ file: BodyFile?) -> Outcome<HTTPResponse> {
     guard let file, let destination else {
-      return .failure(HTTPError(.unwritableBody, "The body's file was never opened."))
+      return .failure(
+        HTTPError(.unwritableBody, "The body's file was never opened. Report this as a bug of the loader."))
     }
     do throws(HTTPError) {
       try file.commit()
@@ -219,11 +220,15 @@ extension Transfer {
   private var reasonNotToRepeat: HTTPError? {
     if !request.method.inUpperCase.isIdempotent {
       return HTTPError(
-        .connectionLost, "The connection was closed before it answered, and \(request.method) is not sent twice.")
+        .connectionLost,
+        "The connection was closed before it answered, and \(request.method) is not sent twice. Load "
+          + "again if the server bears it.")
     }
     if !request.body.isReplayable {
       return HTTPError(
-        .bodyNotReplayable, "The connection was closed before it answered, and the body can be sent only once.")
+        .bodyNotReplayable,
+        "The connection was closed before it answered, and the body can be sent only once. "
+          + "Use data or a file.")
     }
     return nil
   }

@@ -147,7 +147,7 @@ extension TransferState {
     case .refused(let error):
       return end(.failure(error), stopsTransport: true)
     case .declared(let length) where length > maximumSize:
-      return fail(.bodyTooLarge, "The body has \(length) bytes; \(maximumSize) are accepted.")
+      return fail(.bodyTooLarge, "The body has \(length) bytes; \(maximumSize) are accepted. \(TransferState.remedy)")
     case .declared(let length):
       declaredLength = length
       progress.received.total = length
@@ -169,7 +169,8 @@ extension TransferState {
       return .none
     }
     guard data.count <= maximumSize - progress.received.completed else {
-      return fail(.bodyTooLarge, "The body has more than the \(maximumSize) bytes that are accepted.")
+      return fail(
+        .bodyTooLarge, "The body has more than the \(maximumSize) bytes that are accepted. \(TransferState.remedy)")
     }
     progress.received.completed += data.count
     if !isInFile { body.append(data) }
@@ -186,11 +187,14 @@ extension TransferState {
     case .stopped where hasRefusedChallenge && head != nil:
       return self.end(response())
     case .stopped:
-      return self.end(.failure(HTTPError(.transportFailed, "The platform stopped a request that nobody cancelled.")))
+      return self.end(
+        .failure(HTTPError(.transportFailed, "The platform stopped a request that nobody cancelled. Load again.")))
     case .failed(let error):
       return self.end(.failure(error))
     }
   }
+
+  private static let remedy = "Raise the limit, or have the body delivered to a file."
 
   private var maximumSize: Int {
     isInFile ? rules.maximumFileSize ?? .max : rules.maximumBodySize
@@ -198,11 +202,12 @@ extension TransferState {
 
   private func response() -> Ending {
     guard let head else {
-      return .failure(HTTPError(.invalidResponse, "The platform reported no answer, and no error."))
+      return .failure(HTTPError(.invalidResponse, "The platform reported no answer, and no error. Load again."))
     }
     let count = progress.received.completed
     if let declaredLength, declaredLength != count {
-      return .failure(HTTPError(.truncatedBody, "The body ended after \(count) of \(declaredLength) bytes."))
+      return .failure(
+        HTTPError(.truncatedBody, "The body ended after \(count) of \(declaredLength) bytes. Load again."))
     }
     return isInFile ? .file(head) : .response(head, body)
   }

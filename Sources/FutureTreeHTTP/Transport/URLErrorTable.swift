@@ -21,25 +21,38 @@ enum URLErrorTable {
     let peer = url.map { "\($0.host):\($0.port)" } ?? "the server"
     switch code {
     case -1003, -1006:
-      return HTTPError(.unknownHost, "The host \(url?.host ?? "") has no address.", underlying: underlying)
+      return HTTPError(
+        .unknownHost, "The host \(url?.host ?? "") has no address. Look at its spelling, and at the network.",
+        underlying: underlying)
     case -1004, -1009, -1018, -1019, -1020:
-      return HTTPError(.cannotConnect, "Nobody answers at \(peer).", underlying: underlying)
+      return HTTPError(
+        .cannotConnect, "Nobody answers at \(peer). Is it the right port, and does the server run?",
+        underlying: underlying)
     case -1001:
-      return HTTPError(.timedOut, "The platform gave up waiting for \(peer).", underlying: underlying)
+      return HTTPError(
+        .timedOut, "The platform gave up waiting for \(peer). Load again, or allow more time.", underlying: underlying)
     case -1022, -1206...(-1200):
-      return HTTPError(.insecureConnection, "\(peer) could not prove who it is.", underlying: underlying)
+      return HTTPError(
+        .insecureConnection, "\(peer) could not prove who it is. Look at its certificate and at the clock.",
+        underlying: underlying)
     case -1000:
-      return HTTPError(.invalidURL, "The platform does not take the URL of \(request).", underlying: underlying)
+      return HTTPError(
+        .invalidURL, "The platform does not take the URL. Percent-encode what is unusual in it.", underlying: underlying
+      )
     case -1015, -1016:
-      return HTTPError(.encodedBody, "The platform could not decode the body of \(peer).", underlying: underlying)
+      return HTTPError(
+        .encodedBody, "The platform could not decode the body. The server is at fault; ask it for `identity`.",
+        underlying: underlying)
     case -1102...(-1100):
-      return HTTPError(.unreadableBody, "The platform cannot read the body.", underlying: underlying)
+      return HTTPError(
+        .unreadableBody, "The platform cannot read the body. Look at its file or its source.", underlying: underlying)
     case -1021:
       return HTTPError(
-        .bodyNotReplayable, "The platform would have to send the body again, which cannot be.", underlying: underlying)
+        .bodyNotReplayable, "The platform would have to send the body again, which cannot be. Use data or a file.",
+        underlying: underlying)
     case -1, -1005, -1008, -1011, -1014, -1017, -1002:
       return hasHead
-        ? HTTPError(.truncatedBody, "The connection ended before the body did.", underlying: underlying)
+        ? HTTPError(.truncatedBody, "The connection ended before the body did. Load again.", underlying: underlying)
         : withoutHead(code, underlying, request: request, peer: peer)
     default:
       return unclear(underlying)
@@ -51,16 +64,23 @@ enum URLErrorTable {
   ) -> HTTPError {
     switch code {
     case -1002, -1014, -1017:
-      return HTTPError(.invalidResponse, "What \(peer) answered is not HTTP.", underlying: underlying)
+      return HTTPError(
+        .invalidResponse, "What \(peer) answered is not HTTP. Is it the right port?", underlying: underlying)
     case -1 where request.url?.scheme == .https:
-      return HTTPError(.insecureConnection, "No secure connection to \(peer) came about.", underlying: underlying)
+      return HTTPError(
+        .insecureConnection, "No secure connection to \(peer) came about. Does it speak https on this port?",
+        underlying: underlying)
     default:
-      return HTTPError(.connectionLost, "\(peer) closed the connection before it answered.", underlying: underlying)
+      return HTTPError(
+        .connectionLost, "\(peer) closed the connection before it answered. Load again where that is safe.",
+        underlying: underlying)
     }
   }
 
   private static func unclear(_ error: any Error) -> HTTPError {
     let code = (error as NSError).code
-    return HTTPError(.transportFailed, "The platform reported an error with the number \(code).", underlying: error)
+    return HTTPError(
+      .transportFailed, "The platform reported an error with the number \(code). Look at `underlying`.",
+      underlying: error)
   }
 }

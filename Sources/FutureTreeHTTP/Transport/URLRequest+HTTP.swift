@@ -12,10 +12,11 @@ extension URLRequest {
   init(_ request: HTTPRequest, bodyLength: Int?) throws(HTTPError) {
     let target = try request.requireURL()
     guard let url = URL(string: target.absoluteString), url.absoluteString == target.absoluteString else {
-      throw HTTPError(.invalidURL, "The platform would change the URL \(target).")
+      throw HTTPError(.invalidURL, "The platform would change the URL \(target). Percent-encode what is unusual in it.")
     }
     guard request.body.isEmpty || ![.get, .head].contains(request.method.inUpperCase) else {
-      throw HTTPError(.forbiddenBody, "A \(request.method) request has no body.")
+      throw HTTPError(
+        .forbiddenBody, "A \(request.method) request has no body. Send it with another method, or in the query.")
     }
     try request.body.checkContentType()
     self.init(url: url)

@@ -15,7 +15,9 @@ public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
   /// The number of the error (`errno`).
   public let number: Int32
 
-  public var description: String { "LoopbackServer: \(call) failed with errno \(number)" }
+  public var description: String {
+    "LoopbackServer: \(call) failed with errno \(number). Look at the limits of the process and at who may use sockets."
+  }
 }
 
 /// The calls of POSIX that a loopback server needs, on sockets that never block.

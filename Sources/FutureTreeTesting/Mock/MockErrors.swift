@@ -22,7 +22,9 @@ public struct MockVerificationError: Error, Hashable, CustomStringConvertible {
   public var description: String {
     var parts: [String] = []
     if !unusedStubs.isEmpty {
-      parts.append("Stubs of a MockLoader that were not used up:\n\(MockErrors.list(unusedStubs))")
+      parts.append(
+        "Stubs of a MockLoader that were not used up; load what they are for, or remove them:\n\(MockErrors.list(unusedStubs))"
+      )
     }
     parts += unexpectedRequests.map(\.description)
     return parts.joined(separator: "\n")

@@ -40,7 +40,8 @@ struct RedirectRefusalTests {
 
     #expect(loads.map(\.text) == ["invalidRedirect", "invalidRedirect", "success"])
     #expect(
-      loads[0].outcomeIfCompleted?.error?.message.hasSuffix("its answer has 2 Location fields, which differ.") == true)
+      loads[0].outcomeIfCompleted?.error?.message.hasSuffix(
+        "its answer has 2 Location fields, which differ. The server is at fault.") == true)
   }
 
   @Test("https never becomes http; http may become https")
@@ -55,7 +56,7 @@ struct RedirectRefusalTests {
     #expect(
       error.message
         == "GET https://example.com/a?… was redirected with 302 from https to http://example.com/b?…, where anybody could "
-        + "read and change it.")
+        + "read and change it. Ask for that URL yourself if that is meant.")
     #expect(up.text == "success" && mock.requests.count == 3)
   }
 

@@ -33,7 +33,7 @@ import Testing
       #expect(error.code == .unacceptableStatus)
       #expect(error.response?.status.code == code)
       #expect(try error.response?.body == Data("sentinel".utf8))
-      #expect(error.message == "GET http://example.com/?… was answered with the status \(code).")
+      #expect(error.message == "GET http://example.com/?… was answered with the status \(code). Look at `response`.")
     }
   }
 
@@ -60,9 +60,9 @@ import Testing
   @Test(
     "an error says where the body is something else, and not what is there",
     arguments: [
-      (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is no Int"),
+      (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is not of the type Int"),
       (#"{"tags":["sentinel"]}"#, "name is missing"),
-      (#"{"name":null,"tags":[]}"#, "name is null, and must be a String"), ("", "it is empty"),
+      (#"{"name":null,"tags":[]}"#, "name is null, and must be of the type String"), ("", "it is empty"),
       (#"{"name":"a","tags":[1e99]}"#, "does not fit"),
       (#"["sentinel"]"#, "its top level is no"),
       (#"{"name":"a" sentinel}"#, "byte 12 is where it stops being JSON"),

@@ -22,10 +22,13 @@ struct FutureTreeTestingGuideSnippets {
     let feed = api.load(request).timeout(after: .seconds(10), clock: clock)
 
     clock.advance(by: .seconds(10))
-    feed.onFailure { print($0) }  // No outcome within 10.0 seconds.
+    feed.onFailure { print($0) }  // No outcome within 10.0 seconds. Allow more time, or see `tree()`.
     print(held.cancelRequest?.reason.message ?? "not asked")  // timed out after 10.0 seconds
     // end
 
-    #expect(print.lines == ["No outcome within 10.0 seconds.", "timed out after 10.0 seconds"])
+    #expect(
+      print.lines == [
+        "No outcome within 10.0 seconds. Allow more time, or see `tree()`.", "timed out after 10.0 seconds",
+      ])
   }
 }

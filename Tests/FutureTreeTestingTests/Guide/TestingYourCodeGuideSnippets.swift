@@ -46,10 +46,11 @@ struct TestingYourCodeGuideSnippets {
     clock.advance(by: .seconds(4))
     print(page.isCompleted)  // false
     clock.advanceToNextTimer()
-    page.onFailure { print($0) }  // No outcome within 5.0 seconds.
+    page.onFailure { print($0) }  // No outcome within 5.0 seconds. Allow more time, or see `tree()`.
     // end
 
-    #expect(print.lines == ["1 5.0 seconds", "false", "No outcome within 5.0 seconds."])
+    #expect(
+      print.lines == ["1 5.0 seconds", "false", "No outcome within 5.0 seconds. Allow more time, or see `tree()`."])
   }
 
   // guide layer

@@ -37,7 +37,7 @@ import Testing
     let file = "FutureTreeTestingTests/MockVerifyTests.swift"
     #expect(
       "\(error)" == """
-        Stubs of a MockLoader that were not used up:
+        Stubs of a MockLoader that were not used up; load what they are for, or remove them:
         - path /users/*, made at \(file):\(line + 1): never used
         - method POST and path /flaky, made at \(file):\(line + 2): 1 of 3 answers given
         - any request, made at \(file):\(line + 3): never used

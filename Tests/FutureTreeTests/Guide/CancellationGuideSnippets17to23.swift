@@ -141,13 +141,13 @@ struct CancellationGuideSnippets17to23 {
     let clock = ManualClock()
     let limited = slow.future.timeout(after: .seconds(5), clock: clock)
     clock.advance(by: .seconds(5))  // let go: timed out after 5.0 seconds
-    limited.onFailure { print($0) }  // No outcome within 5.0 seconds.
+    limited.onFailure { print($0) }  // No outcome within 5.0 seconds. Allow more time, or see `tree()`.
     // end
 
     #expect(
       print.lines == [
         "let go: `race` was decided without this one", "success(\"a page\")", "let go: timed out after 5.0 seconds",
-        "No outcome within 5.0 seconds.",
+        "No outcome within 5.0 seconds. Allow more time, or see `tree()`.",
       ])
   }
 }

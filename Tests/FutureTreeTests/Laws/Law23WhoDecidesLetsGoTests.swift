@@ -96,7 +96,10 @@ struct Law23WhoDecidesLetsGoTests {
     clock.advance(by: .seconds(5))
     promise.succeed(1)
 
-    #expect([timed.state, other.state] == ["failure(No outcome within 5.0 seconds.)", "success(1)"])
+    #expect(
+      [timed.state, other.state] == [
+        "failure(No outcome within 5.0 seconds. Allow more time, or see `tree()`.)", "success(1)",
+      ])
     #expect(log.entries == [])
   }
 }

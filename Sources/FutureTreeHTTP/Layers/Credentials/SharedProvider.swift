@@ -62,7 +62,7 @@ final class SharedProvider<Value: Sendable>: Sendable {
     return .failure(
       HTTPError(
         .credentialsUnavailable,
-        "The provider of the credentials failed with a \(type(of: error)). Look at `underlying`, and load again.",
+        "The provider of the credentials failed (\(type(of: error))). Look at `underlying`, and load again.",
         underlying: error))
   }
 }

@@ -32,7 +32,9 @@ struct AuthorizationCodeLogIn: Sendable {
       ] + configuration.scopeParameter + grant.parameters
     let page = grant.endpoint.appending(query: query.map { ($0.0, $0.1) })
     guard let url = URL(string: page.absoluteString) else {
-      throw HTTPError(.invalidURL, "The platform cannot read the authorization endpoint \(grant.endpoint) as a URL.")
+      throw HTTPError(
+        .invalidURL, "The platform cannot read the authorization endpoint \(grant.endpoint) as a URL. Write it plainly."
+      )
     }
     return url
   }

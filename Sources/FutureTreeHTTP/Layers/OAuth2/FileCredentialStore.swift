@@ -52,7 +52,7 @@ public final class FileCredentialStore: CredentialStore {
   /// What the decoder says may hold values, and is left out.
   private static func credential(in data: Data) throws(HTTPError) -> OAuth2Credential {
     guard let saved = try? JSONDecoder().decode(Saved.self, from: data), saved.version == 1 else {
-      throw PrivateFile.failed("is no credential of this version. Delete it, and log in again")
+      throw PrivateFile.failed("is no credential of this version; delete it, and log in again")
     }
     return saved.credential
   }

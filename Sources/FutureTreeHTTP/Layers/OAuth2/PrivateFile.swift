@@ -120,6 +120,8 @@ struct PrivateFile: Sendable {
 
   static func failed(_ fault: String, _ code: Int32 = 0) -> HTTPError {
     let reason = code == 0 ? "" : " (\(String(cString: strerror(code))))"
-    return HTTPError(.credentialStoreFailed, "The file of the credential \(fault)\(reason).")
+    return HTTPError(
+      .credentialStoreFailed,
+      "The file of the credential \(fault)\(reason). Look at its path and permissions, or choose another.")
   }
 }

@@ -78,9 +78,12 @@ extension RedirectRules {
   private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
     let locations = response.headers.values(for: "Location")
     guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {
-      throw invalid(response, "its answer has \(locations.count) Location fields, which differ.")
+      throw invalid(
+        response, "its answer has \(locations.count) Location fields, which differ. The server is at fault.")
     }
-    guard !location.isEmpty else { throw invalid(response, "the Location of its answer is empty.") }
+    guard !location.isEmpty else {
+      throw invalid(response, "the Location of its answer is empty. The server is at fault.")
+    }
     let url: HTTPURL
     do throws(HTTPError) {
       url = try base.resolving(location)
@@ -96,7 +99,9 @@ extension RedirectRules {
   ) throws(HTTPError) {
     guard base.scheme == .https, url.scheme == .http else { return }
     throw HTTPError(
-      .insecureRedirect, "\(story(of: response)) from https to \(url), where anybody could read and change it.")
+      .insecureRedirect,
+      "\(story(of: response)) from https to \(url), where anybody could read and change it. "
+        + "Ask for that URL yourself if that is meant.")
   }
 
   private static func invalid(

@@ -148,7 +148,8 @@ extension RetryContext {
     return HTTPError(
       .deadlineExceeded,
       "Attempt \(attempt + 1) of \(request) would begin in \(delay), and its deadline is in \(deadline.remaining). What came "
-        + "of attempt \(attempt) is the response or the underlying error.", response: response, underlying: underlying)
+        + "of attempt \(attempt) is the response or the underlying error; give it more time.", response: response,
+      underlying: underlying)
   }
 }
 

@@ -7,8 +7,13 @@ final class TimeoutWatch: Sendable {
     var timers: [TimeoutState.Kind: FutureTimer] = [:]
     /// What is given up then; nil until it is there.
     var future: Future<HTTPResponse>?
-    /// Why it is given up, as soon as that is known.
-    var expiry: HTTPError?
+    /// Which time is over, as soon as that is known.
+    var expiry: Expiry?
+  }
+
+  private struct Expiry {
+    let kind: TimeoutState.Kind
+    let limit: Duration
   }
 
   private let clock: any FutureClock
@@ -29,7 +34,7 @@ final class TimeoutWatch: Sendable {
       return guarded.expiry
     }
     // It was over while `inner` was being made.
-    if let expiry { TimeoutWatch.giveUp(future, expiry) }
+    if let expiry { giveUp(future, expiry) }
     future.observe { _ in self.end() }
     return future
   }
@@ -64,23 +69,25 @@ final class TimeoutWatch: Sendable {
     switch guarded.withLock({ $0.state.fired(kind, limit: limit, now: now) }) {
     case .nothing: break
     case .again(let delay): set(kind, limit, lookingAfter: delay)
-    case .isOver: goOff(kind.error(request, limit))
+    case .isOver: goOff(Expiry(kind: kind, limit: limit))
     }
   }
 
-  private func goOff(_ error: HTTPError) {
+  private func goOff(_ expiry: Expiry) {
     let future = guarded.withLock { guarded in
-      guarded.expiry = error
+      guarded.expiry = expiry
       return guarded.future
     }
-    if let future { TimeoutWatch.giveUp(future, error) }
+    if let future { giveUp(future, expiry) }
     end()
   }
 
   /// Ends a load whose time is over. Who asked to cancel was first: what does not confirm in time is given up as cancelled.
-  private static func giveUp(_ future: Future<HTTPResponse>, _ error: HTTPError) {
-    let outcome: Outcome<HTTPResponse> = future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(error)
-    future.expire(with: outcome, because: CancellationReason("timed out: \(error.message)"))
+  private func giveUp(_ future: Future<HTTPResponse>, _ expiry: Expiry) {
+    let outcome: Outcome<HTTPResponse> =
+      future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(expiry.kind.error(request, expiry.limit))
+    future.expire(
+      with: outcome, because: CancellationReason("timed out: \(expiry.kind.story(request, expiry.limit))"))
   }
 
   private func end() {
@@ -97,15 +104,20 @@ final class TimeoutWatch: Sendable {
 extension TimeoutState.Kind {
   func error(_ request: HTTPRequest, _ limit: Duration) -> HTTPError {
     switch self {
-    case .deadline:
-      HTTPError(
-        .deadlineExceeded,
-        limit > .zero
-          ? "\(request) was not answered by its deadline, which was \(limit) after it came."
-          : "\(request) was not sent: its deadline had passed.")
-    case .attempt: HTTPError(.timedOut, "\(request) was not answered within \(limit).")
-    case .firstByte: HTTPError(.timedOut, "The answer to \(request) did not begin within \(limit).")
-    case .idle: HTTPError(.timedOut, "Nothing was sent or received for \(request) within \(limit).")
+    case .deadline: HTTPError(.deadlineExceeded, story(request, limit) + " Give it more time.")
+    case .attempt, .firstByte, .idle: HTTPError(.timedOut, story(request, limit) + " Load again, or allow more time.")
+    }
+  }
+
+  /// What happened.
+  func story(_ request: HTTPRequest, _ limit: Duration) -> String {
+    switch self {
+    case .deadline where limit > .zero:
+      "\(request) was not answered by its deadline, which was \(limit) after it came."
+    case .deadline: "\(request) was not sent: its deadline had passed."
+    case .attempt: "\(request) was not answered within \(limit)."
+    case .firstByte: "The answer to \(request) did not begin within \(limit)."
+    case .idle: "Nothing was sent or received for \(request) within \(limit)."
     }
   }
 }

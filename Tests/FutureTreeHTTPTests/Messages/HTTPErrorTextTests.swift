@@ -1,0 +1,252 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTP
+
+/// Every error as a user meets it. The test prints them all, so that they can be read.
+@Suite("Errors say what happened, where, and what to do", .onSockets) struct HTTPErrorTextTests {
+  private typealias Failure = (name: String, provoke: () async throws -> Void)
+
+  private let mock = MockLoader()
+
+  @Test("every code has an error that says so")
+  func everyCode() async throws {
+    var missing = try Self.codesOfSource()
+
+    for failure in requests + bodies + chains + credentials + answers {
+      let thrown = await #expect(throws: HTTPError.self, "\(failure.name)") { try await failure.provoke() }
+      guard let error = thrown else { continue }
+      #expect(ErrorText.fault(in: "\(error)", after: "\(failure.name): ") == nil)
+      #expect(!"\(error)".contains("\n"))
+      missing.remove(failure.name)
+    }
+
+    #expect(missing.isEmpty)
+  }
+
+  @Test("what the platform reports names the request and says what to do", arguments: [false, true])
+  func platform(hasHead: Bool) throws {
+    let request = try HTTPRequest("http://example.com/feed?\(sentinel)")
+    for number in [-1, -1000, -1001, -1002, -1003, -1004, -1005, -1015, -1021, -1022, -1100, -1200, -9999] {
+      let reported = NSError(domain: NSURLErrorDomain, code: number)
+      guard case .failed(let error) = URLErrorTable.end(reported, request: request, hasHead: hasHead) else {
+        Issue.record("\(number) is no failure")
+        continue
+      }
+      let text = "\(error.naming(request))"
+      #expect(ErrorText.fault(in: text, after: "\(error.code): GET http://example.com/feed?…: ") == nil)
+      #expect(!text.contains(sentinel))
+    }
+  }
+
+  @Test("a transfer that fails names its request")
+  func transfer() async throws {
+    let server = try Loopback.server()
+    server.on("/feed", .reset)
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await URLSessionLoader().load(try HTTPRequest(server.url("/feed"))).value
+    }
+
+    #expect("\(try #require(error))".contains("GET \(server.url("/feed")): "))
+  }
+
+  @Test(
+    "URLs and paths that are refused",
+    arguments: [
+      "", "a", "ftp://a/", "http:a", "http://", "http://[::1", "http://[g]/", "http://a:99999/", "http://a b/",
+      "http://-a/", "http://a..b/", "http://1.2.3/", "http://u:p@a/", "http://a/%", "http://a/[", "http://a/%2E%2E/",
+    ])
+  func urls(text: String) throws {
+    let error = #expect(throws: HTTPError.self) { try HTTPURL(text) }
+    #expect(ErrorText.fault(in: "\(try #require(error))", after: "invalidURL: ") == nil)
+  }
+
+  private static func codesOfSource() throws -> Set<String> {
+    let file = URL(filePath: #filePath).appending(path: "../../../../Sources/FutureTreeHTTP/Messages/HTTPError.swift")
+    let source = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
+    return Set(source.matches(of: /= HTTPError\.Code\("(\w+)"\)/).map { String($0.output.1) })
+  }
+}
+
+// MARK: - What goes wrong
+
+extension HTTPErrorTextTests {
+  private var requests: [Failure] {
+    [
+      ("invalidMethod", { _ = try HTTPMethod("a b") }),
+      ("invalidURL", { _ = try HTTPURL("http://") }),
+      ("invalidURL", { _ = try HTTPPath("//a") }),
+      ("invalidURL", { _ = try HTTPPath("../a") }),
+      ("invalidURL", { _ = try HTTPPath(["", "a"]) }),
+      ("invalidURL", { _ = try HTTPPath([".."]) }),
+      ("invalidHeaderName", { _ = try HTTPHeaders.Field("a b", "c") }),
+      ("invalidHeaderValue", { _ = try HTTPHeaders.Field("a", "b\n") }),
+      ("forbiddenHeader", { try forbidden() }),
+      ("missingHost", { _ = try HTTPRequest(.get, path: "feed").requireURL() }),
+      ("forbiddenBody", { try await send(.get, .data(Data("a".utf8))) }),
+    ]
+  }
+
+  private var bodies: [Failure] {
+    [
+      ("unencodableBody", { _ = try HTTPBody.json([Double.nan]) }),
+      ("unreadableBody", { _ = try OpenFile(try #require(URL(string: "http://a/"))) }),
+      ("unreadableBody", { _ = try OpenFile(URL(filePath: "/")) }),
+      ("unreadableBody", { _ = try OpenFile(URL(filePath: "/no/such/file")) }),
+      ("wrongBodyLength", { try HTTPBody.stream(length: -1) { throw Oops() }.checkLength() }),
+      (
+        "bodyNotReplayable",
+        { try await redirected("http://example.com/a", status: HTTPStatus(307), body: Self.streamed) }
+      ),
+      ("unwritableBody", { try BodyFile.check(try #require(URL(string: "http://a/"))) }),
+      ("unwritableBody", { try BodyFile.check(URL(filePath: "/")) }),
+    ]
+  }
+
+  private var chains: [Failure] {
+    [
+      ("resetInProgress", { try await loadDuringReset() }),
+      ("deadlineExceeded", { try await load(late, Throttle(1) --> mock) }),
+      ("deadlineExceeded", { try await load(late, Coalesce() --> mock) }),
+      ("deadlineExceeded", { try await load(late, Timeout() --> mock) }),
+      ("queueFull", { try await load(anyRequest(), Throttle(0, queueLimit: 0) --> mock) }),
+      ("timedOut", { throw TimeoutState.Kind.attempt.error(anyRequest(), .seconds(1)) }),
+      ("timedOut", { throw TimeoutState.Kind.firstByte.error(anyRequest(), .seconds(1)) }),
+      ("timedOut", { throw TimeoutState.Kind.idle.error(anyRequest(), .seconds(1)) }),
+    ]
+      + [-1003, -1004, -1005, -1200, -9999].map { number in
+        (Self.name(number), { throw try Self.reported(number) })
+      }
+  }
+
+  private var credentials: [Failure] {
+    [
+      ("invalidCredentials", { _ = try BasicCredentials(userName: "a:b", password: "c") }),
+      ("invalidCredentials", { _ = try BasicCredentials(userName: "a\n", password: "c") }),
+      ("invalidCredentials", { _ = try BearerToken("") }),
+      ("invalidCredentials", { _ = try BearerToken("a\n") }),
+      ("insecureCredentials", { try await load(anyRequest(), BearerAuth(try BearerToken("a")) --> mock) }),
+      ("credentialsUnavailable", { try await load(secure, BearerAuth { throw Oops() } --> mock) }),
+      ("authenticationRequired", { try await loadWithToken(isEmpty: true) }),
+      ("tokenRequestFailed", { try await loadWithToken(.fail(Oops())) }),
+      ("tokenRefused", { try await loadWithToken(.json(#"{"error":"invalid_client"}"#, status: .badRequest)) }),
+      (
+        "authenticationRequired", { try await loadWithToken(.json(#"{"error":"invalid_grant"}"#, status: .badRequest)) }
+      ),
+      ("invalidTokenResponse", { try await loadWithToken(.json("[]")) }),
+      ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused: access_denied. Log in again") }),
+      ("credentialStoreFailed", { throw PrivateFile.failed("cannot be opened", ENOENT) }),
+    ]
+  }
+
+  private var answers: [Failure] {
+    [
+      (
+        "bodyInFile",
+        { _ = try HTTPResponse(to: anyRequest(), status: .ok, content: .file(URL(filePath: "/a"), size: 3)).body }
+      ),
+      ("unacceptableStatus", { _ = try await answered(status: .notFound).validated().value }),
+      ("undecodableBody", { _ = try await answered(body: "[1, x]").decoded(as: [Int].self).value }),
+      ("undecodableBody", { _ = try await answered(body: #"{"a": null}"#).decoded(as: [String: Int].self).value }),
+      ("tooManyRedirects", { try await redirected("http://example.com/a", limit: 0) }),
+      ("insecureRedirect", { try await redirected("http://example.com/a", from: "https://example.com/") }),
+      ("invalidRedirect", { try await redirected("file:///etc/passwd") }),
+      ("invalidRedirect", { try await redirected("") }),
+      ("invalidResponse", { throw try Self.reported(-1002) }),
+      ("bodyTooLarge", { try transfer(("Content-Length", "100")) }),
+      ("truncatedBody", { try transfer(("Content-Length", "5")) }),
+      ("ambiguousBody", { try transfer(("Content-Length", "x")) }),
+      ("ambiguousBody", { try transfer(("Content-Length", "5"), ("Transfer-Encoding", "chunked")) }),
+      ("encodedBody", { try transfer(("Content-Encoding", "gzip")) }),
+    ]
+  }
+}
+
+// MARK: - How
+
+extension HTTPErrorTextTests {
+  private static var streamed: HTTPBody { .stream(length: 1, isReplayable: false) { HTTPBodyReader { _ in Data() } } }
+  private var secure: HTTPRequest { get throws { try HTTPRequest("https://example.com/") } }
+
+  /// A request whose deadline has passed.
+  private var late: HTTPRequest {
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(.seconds(-1))
+    return request
+  }
+
+  private func load(_ request: HTTPRequest, _ api: any HTTPLoader) async throws {
+    _ = try await api.load(request).value
+  }
+
+  private func forbidden() throws {
+    var request = anyRequest()
+    try request.setHeader("Host", "a")
+  }
+
+  private func send(_ method: HTTPMethod, _ body: HTTPBody) async throws {
+    var request = try HTTPRequest(method, "http://127.0.0.1:9/")
+    request.body = body
+    try await load(request, URLSessionLoader())
+  }
+
+  private func loadDuringReset() async throws {
+    let held = mock.hold()
+    let api = ResetGuard() --> mock
+    let load = api.load(anyRequest())
+    let reset = api.reset()
+    defer { held.complete(.cancelled) }
+    _ = (load, reset)
+    try await self.load(anyRequest(), api)
+  }
+
+  private func loadWithToken(_ answer: MockAnswer? = nil, isEmpty: Bool = false) async throws {
+    let rig = OAuth2Rig(isEmpty: isEmpty, life: 0)
+    if let answer { rig.tokens.onOthers(answer) }
+    try await load(rig.request(), rig.api)
+  }
+
+  private func answered(status: HTTPStatus = .ok, body: String = "") -> Future<HTTPResponse> {
+    let mock = MockLoader()
+    mock.answer(status: status, body: body)
+    return mock.load(anyRequest())
+  }
+
+  private func redirected(
+    _ location: String, from url: String = "http://example.com/", status: HTTPStatus = HTTPStatus(302), limit: Int = 5,
+    body: HTTPBody = .empty
+  ) async throws {
+    let mock = MockLoader()
+    var headers = HTTPHeaders()
+    try headers.add("Location", location)
+    mock.answer(status: status, headers: headers)
+    var request = try HTTPRequest(.post, url)
+    request.body = body
+    try await load(request, Redirect(limit: limit) --> mock)
+  }
+
+  private func transfer(_ fields: (String, String)...) throws {
+    var state = TransferState(TransferState.Rules(maximumBodySize: 10))
+    var headers = HTTPHeaders()
+    for (name, value) in fields { try headers.add(name, value) }
+    for action in [state.headArrived(.init(status: .ok, headers: headers)), state.transportEnded(.completed)] {
+      if case .end(.failure(let error), _) = action { throw error }
+    }
+  }
+
+  private static func reported(_ number: Int) throws -> HTTPError {
+    let error = NSError(domain: NSURLErrorDomain, code: number)
+    let end = URLErrorTable.end(error, request: try HTTPRequest("http://example.com/"), hasHead: false)
+    guard case .failed(let failure) = end else { throw Oops() }
+    return failure
+  }
+
+  private static func name(_ number: Int) -> String {
+    [-1003: "unknownHost", -1004: "cannotConnect", -1005: "connectionLost", -1200: "insecureConnection"][number]
+      ?? "transportFailed"
+  }
+}

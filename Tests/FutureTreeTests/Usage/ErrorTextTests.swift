@@ -1,0 +1,77 @@
+import Foundation
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@testable import FutureTree
+
+/// Every error as a user meets it. The test prints them all, so that they can be read.
+@Suite("Errors say what happened, where, and what to do") struct ErrorTextTests {
+  private let promise = Promise<Int>()
+
+  private var errors: [any Error] {
+    [
+      error(of: Promise<Int>().future),
+      error(of: Future<Int>(on: Self.closed) { 1 }),
+      error(of: itself()),
+      error(of: Future<Int>.any([])),
+      error(of: Future<Int>.any([.failed(Oops())])),
+      error(of: Future<Int>.any([.failed(Oops("a")), .failed(Oops("b"))])),
+      error(of: promise.future.timeout(after: .seconds(-1))),
+      error(of: promise.future.delayed(by: .seconds(-1))),
+      error(of: Future<Void>.after(.seconds(-1))),
+      error(of: Future<Int>.retry(.constant(attempts: 0)) { _ in .succeeded(1) }),
+      error(of: Future<Int>.traverse([1], atMost: 0) { .succeeded($0) }),
+      error(of: timedOut()),
+      error(of: Future<Int>.wrapping { completion in completion(nil, nil) }),
+      FutureCancelled(reason: "the page was closed"),
+      WaitWouldHang(future: "feed", place: .executor), WaitWouldHang(future: "feed", place: .body),
+    ]
+  }
+
+  @Test("every error of the module says so")
+  func everyError() throws {
+    var missing = try Self.errorsOfSource()
+
+    for error in errors {
+      #expect(ErrorText.fault(in: "\(error)") == nil)
+      missing.remove("\(type(of: error))")
+    }
+
+    #expect(missing.isEmpty)
+  }
+
+  private func error(of future: Future<some Sendable>) -> any Error {
+    guard let error = future.outcomeIfCompleted?.error else { return Missing() }
+    return error
+  }
+
+  private struct Missing: Error {}
+
+  private static let closed = FutureExecutor.custom { _ in }
+
+  private func itself() -> Future<Int> {
+    promise.complete(.completeUsing(promise.future))
+    return promise.future
+  }
+
+  private func timedOut() -> Future<Int> {
+    let (clock, silent) = (ManualClock(), Promise<Int>())
+    let future = silent.future.timeout(after: .seconds(5), clock: clock)
+    clock.advance(by: .seconds(5))
+    return future
+  }
+
+  /// The names of all public errors; that of the bridge to Combine only where there is Combine.
+  private static func errorsOfSource() throws -> Set<String> {
+    let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/FutureTree").standardizedFileURL
+    var names: Set<String> = []
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    while let file = files?.nextObject() as? URL {
+      guard file.pathExtension == "swift", file.lastPathComponent != "Combine.swift" else { continue }
+      let source = try String(contentsOf: file, encoding: .utf8)
+      names.formUnion(source.matches(of: /public struct (\w+): Error/).map { String($0.output.1) })
+    }
+    return names
+  }
+}
