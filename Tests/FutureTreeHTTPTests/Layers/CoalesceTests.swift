@@ -7,16 +7,16 @@ import Testing
 
 @Suite("Layers: Coalesce")
 struct CoalesceTests {
-  private let clock = ManualClock()
-  private let mock = MockLoader()
-  private let coalesce = Coalesce()
-  private let api: any HTTPLoader
+  let clock = ManualClock()
+  let mock = MockLoader()
+  let coalesce = Coalesce()
+  let api: any HTTPLoader
 
   init() {
     api = (coalesce --> mock)
   }
 
-  private func expectNothingLeft() {
+  func expectNothingLeft() {
     #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
   }
 

@@ -6,21 +6,9 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Layers: Coalesce, callers who leave and are told")
-struct CoalesceCallersTests {
-  private let clock = ManualClock()
-  private let mock = MockLoader()
-  private let coalesce = Coalesce()
-  private let api: any HTTPLoader
+// What becomes of callers who leave, are late, or are told of progress.
 
-  init() {
-    api = (coalesce --> mock)
-  }
-
-  private func expectNothingLeft() {
-    #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
-  }
-
+extension CoalesceTests {
   // MARK: Leaving
 
   @Test(
