@@ -12,16 +12,16 @@
 /// (law 21). It can be used from any thread and from inside any callback.
 public struct CancellationToken: Sendable {
   /// Nil in the token that is never cancelled.
-  let handle: CancellationTokenHandle?
+  let source: CancellationTokenSource?
 
   /// A token that is never cancelled. What is registered with it is released at once.
-  public static let never = CancellationToken(handle: nil)
+  public static let never = CancellationToken(source: nil)
 
   /// Whether its source was cancelled.
   public var isCancelling: Bool { reason != nil }
 
   /// Why its source was cancelled, and which line did it; nil while it was not.
-  public var reason: CancellationReason? { handle?.state.currentReason }
+  public var reason: CancellationReason? { source?.state.currentReason }
 }
 
 // MARK: - Registering
@@ -40,15 +40,19 @@ extension CancellationToken {
   /// - Complexity: O(1).
   @discardableResult
   public func register(_ body: @escaping @Sendable () -> Void) -> CancellationRegistration {
-    register { _ in body() }
+    register(.plain(body))
   }
 
   /// Calls `body` with the reason when the source is cancelled; now, if that has happened.
   @discardableResult
   public func register(_ body: @escaping @Sendable (CancellationReason) -> Void) -> CancellationRegistration {
-    // A state without a handle leaves its parents: the handle must live until the body is listed.
-    withExtendedLifetime(handle) {
-      handle?.state.register(body) ?? CancellationRegistration(entry: nil, state: nil)
+    register(.withReason(body))
+  }
+
+  private func register(_ body: CancellationEntry.Body) -> CancellationRegistration {
+    // A state without a source leaves its parents: the source must live until the body is listed.
+    withExtendedLifetime(source) {
+      source?.state.register(body) ?? CancellationRegistration(entry: nil, state: nil)
     }
   }
 }
@@ -77,10 +81,10 @@ public struct CancellationRegistration: Sendable {
 // MARK: - Comparing and printing
 
 extension CancellationToken: Hashable {
-  public static func == (left: CancellationToken, right: CancellationToken) -> Bool { left.handle === right.handle }
+  public static func == (left: CancellationToken, right: CancellationToken) -> Bool { left.source === right.source }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(handle.map(ObjectIdentifier.init))
+    hasher.combine(source.map(ObjectIdentifier.init))
   }
 }
 
@@ -89,7 +93,7 @@ extension CancellationToken: CustomStringConvertible {
   public var description: String { "CancellationToken(\(stateDescription))" }
 
   var stateDescription: String {
-    guard handle != nil else { return "never" }
+    guard source != nil else { return "never" }
     return reason.map { "cancelled: \($0)" } ?? "not cancelled"
   }
 }

@@ -13,11 +13,12 @@
 ///
 /// It can be used from any thread and from inside any callback.
 public final class CancellationTokenSource: Sendable {
-  private let handle: CancellationTokenHandle
+  /// What its tokens hear, which hold this source. It is told when nobody is left who could register.
+  let state: CancellationTokenState
 
   /// A source of its own.
   public init() {
-    handle = CancellationTokenHandle(CancellationTokenState())
+    state = CancellationTokenState()
   }
 
   /// A source that is also cancelled when one of these tokens is, with the reason that was given there.
@@ -31,17 +32,21 @@ public final class CancellationTokenSource: Sendable {
   ///
   /// - Complexity: O(tokens).
   public init(linkedTo tokens: [CancellationToken]) {
-    // A state without a handle leaves its parents: the handles must live until this one is listed.
-    handle = withExtendedLifetime(tokens) {
-      CancellationTokenHandle(CancellationTokenState(linkedTo: tokens.compactMap { $0.handle?.state }))
+    // A state without a source leaves its parents: the sources must live until this one is listed.
+    state = withExtendedLifetime(tokens) {
+      CancellationTokenState(linkedTo: tokens.compactMap { $0.source?.state })
     }
   }
 
+  deinit {
+    state.sourceWasDropped()
+  }
+
   /// What operations are given: the same token each time.
-  public var token: CancellationToken { CancellationToken(handle: handle) }
+  public var token: CancellationToken { CancellationToken(source: self) }
 
   /// Whether this source, or one that it is linked to, was cancelled.
-  public var isCancelling: Bool { token.isCancelling }
+  public var isCancelling: Bool { state.currentReason != nil }
 
   /// Cancels the tokens of this source, and of all sources linked to it.
   ///
@@ -57,7 +62,7 @@ public final class CancellationTokenSource: Sendable {
   /// - Complexity: O(registrations + linked sources), in constant stack.
   @discardableResult
   public func cancel(reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line) -> Bool {
-    handle.state.cancel((reason ?? .unspecified).asked(fileID: fileID, line: line))
+    state.cancel((reason ?? .unspecified).asked(fileID: fileID, line: line))
   }
 }
 

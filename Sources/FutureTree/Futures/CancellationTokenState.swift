@@ -14,8 +14,8 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
   @exclusivity(unchecked) private var children = WaiterList()
   /// How many entries are in both lists.
   @exclusivity(unchecked) private var listed = 0
-  /// Whether a source or a token is left, with which somebody can register.
-  @exclusivity(unchecked) private var hasHandle = true
+  /// Whether the source is left, which its tokens hold: with them somebody can register.
+  @exclusivity(unchecked) private var hasSource = true
   /// This state's entries in the lists of its parents.
   @exclusivity(unchecked) private var links: [Link] = []
 
@@ -120,18 +120,29 @@ extension CancellationTokenState {
 
 /// One body that is registered with a token.
 final class CancellationEntry: Waiter, @unchecked Sendable {  // Because: the state's lock guards `body`.
-  typealias Body = @Sendable (CancellationReason) -> Void
+  /// A body that wants no reason is not wrapped into one that does: that would be another block of memory.
+  enum Body: Sendable {
+    case plain(@Sendable () -> Void)
+    case withReason(@Sendable (CancellationReason) -> Void)
+
+    func callAsFunction(_ reason: CancellationReason) {
+      switch self {
+      case .plain(let body): body()
+      case .withReason(let body): body(reason)
+      }
+    }
+  }
 
   @exclusivity(unchecked) fileprivate var body: Body?
 
-  fileprivate init(_ body: @escaping Body) {
+  fileprivate init(_ body: Body) {
     self.body = body
     super.init { _, _, _ in false }
   }
 }
 
 extension CancellationTokenState {
-  func register(_ body: @escaping CancellationEntry.Body) -> CancellationRegistration {
+  func register(_ body: CancellationEntry.Body) -> CancellationRegistration {
     let entry = CancellationEntry(body)
     let reason: CancellationReason? = lock.withLock {
       if self.reason == nil {
@@ -157,11 +168,11 @@ extension CancellationTokenState {
     return body != nil  // It is freed here, not under the lock.
   }
 
-  /// The last source or token is gone.
-  fileprivate func handleWasDropped() {
+  /// The source is gone, and so are its tokens, which hold it.
+  func sourceWasDropped() {
     Self.remove(
       lock.withLock {
-        hasHandle = false
+        hasSource = false
         return takeLinksIfDone()
       })
   }
@@ -206,7 +217,7 @@ extension CancellationTokenState {
 
   /// Called under the lock.
   private func takeLinksIfDone() -> [Link] {
-    guard !hasHandle, listed == 0 else { return [] }
+    guard !hasSource, listed == 0 else { return [] }
     defer { links = [] }
     return links
   }
@@ -219,18 +230,5 @@ extension CancellationTokenState {
       if let child = unsafeDowncast(link, to: Link.self).child.take() { taken.append(child) }
     }
     return taken
-  }
-}
-
-/// Held by a source and its tokens: with the last of them goes the possibility to register.
-final class CancellationTokenHandle: Sendable {
-  let state: CancellationTokenState
-
-  init(_ state: CancellationTokenState) {
-    self.state = state
-  }
-
-  deinit {
-    state.handleWasDropped()
   }
 }

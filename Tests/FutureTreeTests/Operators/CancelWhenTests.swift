@@ -8,7 +8,7 @@ struct CancelWhenTests {
   private let log = Recorder()
   private let tokens = CancellationTokenSource()
 
-  private var registered: Int { tokens.token.handle?.state.listedCount ?? 0 }
+  private var registered: Int { tokens.token.source?.state.listedCount ?? 0 }
 
   @Test("the future is asked when the token's source is cancelled, with its reason")
   func asks() {
@@ -104,7 +104,7 @@ struct CancelWhenTests {
     weak var state: CancellationTokenState?
     do {
       let tokens = CancellationTokenSource()
-      state = tokens.token.handle?.state
+      state = tokens.token.source?.state
       promise.future.cancel(when: tokens.token)
       withExtendedLifetime(tokens) {}
     }

@@ -100,7 +100,7 @@ struct LinkedTokenTests {
     weak var state: CancellationTokenState?
     do {
       let child = CancellationTokenSource(linkedTo: [first.token, second.token])
-      state = child.token.handle?.state
+      state = child.token.source?.state
       #expect(linked(to: first) == 1)
       withExtendedLifetime(child) {}
     }
@@ -165,7 +165,7 @@ struct LinkedTokenTests {
   }
 
   private func linked(to source: CancellationTokenSource) -> Int {
-    source.token.handle?.state.listedCount ?? 0
+    source.token.source?.state.listedCount ?? 0
   }
 }
 
@@ -200,11 +200,11 @@ struct LinkedTokenDepthTests {
     onSmallStack {
       let root = CancellationTokenSource()
       var last: CancellationTokenSource? = Self.chain(from: root)
-      weak let state = last?.token.handle?.state
+      weak let state = last?.token.source?.state
 
       last = nil
 
-      log("\(state == nil), \(root.token.handle?.state.listedCount ?? -1)")
+      log("\(state == nil), \(root.token.source?.state.listedCount ?? -1)")
     }
     #expect(log.entries == ["true, 0"])
   }
