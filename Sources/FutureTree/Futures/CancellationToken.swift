@@ -62,7 +62,7 @@ extension CancellationToken {
 /// The handle keeps neither the token nor its source alive, and after `end()` or the cancel not the body either.
 public struct CancellationRegistration: Sendable {
   let entry: CancellationEntry?
-  weak let state: CancellationTokenState?
+  let state: CancellationTokenState?
 
   /// Ends the registration: a body that has not begun does not begin any more.
   ///

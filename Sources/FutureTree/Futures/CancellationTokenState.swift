@@ -5,7 +5,8 @@
 ///    a link that is listed here. Nobody holds two locks, and nothing is released under one.
 /// 2. Once `reason` is set nothing is listed any more, `registrations` excepted, which the cancelling thread takes out one
 ///    by one: an entry that is still listed has not begun and can be ended.
-/// 3. A parent holds its children, not a child its parents: what nobody can cancel is released, bodies and all.
+/// 3. A parent holds its children, not a child its parents. A registration holds its state, so that it needs no weak
+///    reference, and a state that nobody can cancel any more holds nothing: its source is gone, and so are its parents.
 /// 4. A state leaves its parents once nobody can register with it and nothing is registered, or once it is cancelled.
 final class CancellationTokenState: @unchecked Sendable {  // Because: see invariant 1.
   private let lock = Lock()
@@ -31,6 +32,12 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
     }
   }
 
+  /// A state that was taken out of the list of a parent.
+  private struct Child {
+    let state: CancellationTokenState
+    let link: Link
+  }
+
   init() {}
 
   init(linkedTo parents: [CancellationTokenState]) {
@@ -43,15 +50,6 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
         Self.remove(takeLinks())
         return
       }
-    }
-  }
-
-  /// A chain of linked states is freed by a loop: each is emptied before it goes.
-  deinit {
-    while let entry = registrations.popFirst() { _ = unsafeDowncast(entry, to: CancellationEntry.self).body.take() }
-    var orphans = takeChildren()
-    while var orphan = orphans.popLast() {
-      if isKnownUniquelyReferenced(&orphan) { orphans += orphan.lock.withLock { orphan.takeChildren() } }
     }
   }
 
@@ -78,13 +76,13 @@ extension CancellationTokenState {
 
   /// Tells states, and those linked to them. Returns those that did not know.
   private static func begin(
-    _ reason: CancellationReason, in states: [CancellationTokenState]
+    _ reason: CancellationReason, in children: [Child]
   ) -> [CancellationTokenState] {
     var cancelled: [CancellationTokenState] = []
-    var pending = states
+    var pending = children
     var next = 0
     while next < pending.count {
-      let state = pending[next]
+      let state = pending[next].state
       next += 1
       guard let (children, links) = state.begin(reason) else { continue }
       remove(links)
@@ -95,7 +93,7 @@ extension CancellationTokenState {
   }
 
   /// Returns who must know it next, and what to leave; nil if it was cancelled before.
-  private func begin(_ reason: CancellationReason) -> (children: [CancellationTokenState], links: [Link])? {
+  private func begin(_ reason: CancellationReason) -> (children: [Child], links: [Link])? {
     lock.withLock {
       guard self.reason == nil else { return nil }
       self.reason = reason
@@ -168,13 +166,41 @@ extension CancellationTokenState {
     return body != nil  // It is freed here, not under the lock.
   }
 
+}
+
+// MARK: - Letting go
+
+extension CancellationTokenState {
   /// The source is gone, and so are its tokens, which hold it.
   func sourceWasDropped() {
-    Self.remove(
-      lock.withLock {
-        hasSource = false
-        return takeLinksIfDone()
-      })
+    let (links, abandoned) = lock.withLock {
+      hasSource = false
+      return (takeLinksIfDone(), takeAbandoned())
+    }
+    Self.remove(links)
+    Self.letGo(of: abandoned.children)
+  }
+
+  /// Lets go of what only these parents could cancel: by a loop, so that a chain of any length is freed.
+  private static func letGo(of children: [Child]) {
+    var pending = children
+    while let child = pending.popLast() {
+      let abandoned = child.state.lock.withLock {
+        child.state.links.removeAll { $0 === child.link }
+        return child.state.takeAbandoned()
+      }
+      pending += abandoned.children
+    }
+  }
+
+  /// What nobody can cancel any more, to be freed outside the lock. Called under it.
+  private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [Child]) {
+    guard listed > 0, !hasSource, links.isEmpty, reason == nil else { return ([], []) }
+    let children = takeChildren()
+    var bodies: [CancellationEntry.Body] = []
+    while let body = takeBody() { bodies.append(body) }
+    listed = 0
+    return (bodies, children)
   }
 }
 
@@ -222,12 +248,13 @@ extension CancellationTokenState {
     return links
   }
 
-  /// Called under the lock, or where nobody else can be here.
-  private func takeChildren() -> [CancellationTokenState] {
-    var taken: [CancellationTokenState] = []
+  /// Called under the lock.
+  private func takeChildren() -> [Child] {
+    var taken: [Child] = []
     while let link = children.popFirst() {
       listed -= 1
-      if let child = unsafeDowncast(link, to: Link.self).child.take() { taken.append(child) }
+      let link = unsafeDowncast(link, to: Link.self)
+      if let state = link.child.take() { taken.append(Child(state: state, link: link)) }
     }
     return taken
   }

@@ -101,15 +101,17 @@ struct CancelWhenTests {
   @Test("the future holds nothing of a source that was dropped")
   func sourceDropped() {
     let promise = Promise<Int>()
-    weak var state: CancellationTokenState?
+    weak var source: CancellationTokenSource?
+    let state: CancellationTokenState
     do {
       let tokens = CancellationTokenSource()
-      state = tokens.token.source?.state
+      (source, state) = (tokens, tokens.state)
       promise.future.cancel(when: tokens.token)
+      #expect(state.listedCount == 1)
       withExtendedLifetime(tokens) {}
     }
 
-    #expect(state == nil)
+    #expect(source == nil && state.listedCount == 0)
     #expect(promise.future.state == "pending")
   }
 
