@@ -35,13 +35,15 @@ extension Wave {
     guard var next = node.forwardAtOnce(request, askedBy: start.asker) else { return start }
     let kept = reachedRequest(request)
     while true {
-      reached.append(Reached(node: node, request: kept, effect: .forwards, via: via))
+      let further = next.forwardAtOnce(request, askedBy: node)
+      reached.append(Reached(node: consume node, request: kept, effect: .forwards, via: via))
       via = Int32(reached.count - 1)
-      guard let further = next.forwardAtOnce(request, askedBy: node) else { break }
+      guard let further else {
+        return Arrival(node: next, request: request, asker: reached[Int(via)].node, via: Int(via))
+      }
       node = next
       next = further
     }
-    return Arrival(node: next, request: request, asker: node, via: Int(via))
   }
 
   /// What `Reached` keeps of a request.
@@ -79,11 +81,11 @@ extension Wave {
         stops.append(Stop(node: node, request: request, asker: asker, via: arrival.via))
       }
     case .applied(let request, let effect):
-      let (via, otherVias) = arrivals.vias
+      let (via, others) = arrivals.vias
       if node.state.madeBy.isSource { sources.append((unsafeDowncast(node, to: Source.self), request)) }
       if landing.hasEnded { ended.append(Ended(node: node, ownsBody: landing.ownsBody, index: reached.count)) }
-      reached.append(
-        Reached(node: node, request: reachedRequest(request), effect: effect, via: via, otherVias: otherVias))
+      if !others.isEmpty { otherVias[reached.count] = others }
+      reached.append(Reached(node: node, request: reachedRequest(request), effect: effect, via: via))
     case nil:
       break
     }

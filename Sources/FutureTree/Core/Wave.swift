@@ -57,11 +57,8 @@ struct Wave {
     /// Nil if it is the one that the wave began with.
     let request: CancelRequest?
     let effect: FutureState.Effect
-    /// The futures that passed the request on to it: one of them, or -1, and all others.
+    /// A future that passed the request on to it, or -1; where several did, `otherVias` has the others.
     let via: Int32
-    var otherVias: [Int] = []
-
-    var vias: [Int] { via < 0 ? otherVias : [Int(via)] + otherVias }
   }
 
   /// An entry that waits for nothing now, because the request stopped at the future it waited for.
@@ -81,6 +78,8 @@ struct Wave {
   }
 
   var reached: [Reached] = []
+  /// Those that passed the request on to one that was reached, but for `via`: by its position.
+  var otherVias: [Int: [Int]] = [:]
   /// Those of them that have handlers of their own.
   var sources: [(source: Source, request: CancelRequest)] = []
   var stops: [Stop] = []
@@ -154,11 +153,17 @@ extension Wave {
     }
   }
 
+  /// From where the request came to one that was reached, as positions.
+  private func vias(of index: Int) -> [Int] {
+    let via = Int(reached[index].via)
+    return via < 0 ? [] : [via] + otherVias[index, default: []]
+  }
+
   /// The futures through which the request came to one that has ended early end as well, down to the target.
   private mutating func endConsumers(of index: Int) {
     var pending = [index]
     while let index = pending.popLast() {
-      for via in reached[index].vias {
+      for via in vias(of: index) {
         let consumer = reached[via]
         let hasEnded = end(
           consumer.node, waitingFor: reached[index].node, reason: reason(of: consumer), index: via)
