@@ -5,8 +5,8 @@
 ///    a link that is listed here. Nobody holds two locks, and nothing is released under one.
 /// 2. Once `reason` is set nothing is listed any more, `registrations` excepted, which the cancelling thread takes out one
 ///    by one: an entry that is still listed has not begun and can be ended.
-/// 3. A parent holds its children, not a child its parents. A registration holds its state, so that it needs no weak
-///    reference, and a state that nobody can cancel any more holds nothing: its source is gone, and so are its parents.
+/// 3. A parent holds its children, not a child its parents. A registration holds its state; so a state that nobody can
+///    cancel any more, because its source and its parents are gone, lets go of everything, and does not wait to be freed.
 /// 4. A state leaves its parents once nobody can register with it and nothing is registered, or once it is cancelled.
 final class CancellationTokenState: @unchecked Sendable {  // Because: see invariant 1.
   private let lock = Lock()
@@ -19,6 +19,8 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
   @exclusivity(unchecked) private var hasSource = true
   /// This state's entries in the lists of its parents.
   @exclusivity(unchecked) private var links: [Link] = []
+  /// How many of these are in no list any more, because their parent has let go of everything.
+  @exclusivity(unchecked) private var lostParents = 0
 
   /// An entry for one linked source in the list of one parent.
   private final class Link: Waiter, @unchecked Sendable {  // Because: the parent's lock guards `child`.
@@ -32,12 +34,6 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
     }
   }
 
-  /// A state that was taken out of the list of a parent.
-  private struct Child {
-    let state: CancellationTokenState
-    let link: Link
-  }
-
   init() {}
 
   init(linkedTo parents: [CancellationTokenState]) {
@@ -45,9 +41,9 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
       let link = Link(parent: parent, child: self)
       lock.withLock { links.append(link) }
       if let reason = parent.add(link) { cancel(reason) }
-      // Whoever cancelled us while we joined took out only the links that were there.
+      // Whoever cancelled us while we joined took our links, but could not take out one that was not listed yet.
       if currentReason != nil {
-        Self.remove(takeLinks())
+        Self.remove(takeLinks() + [link])
         return
       }
     }
@@ -76,13 +72,13 @@ extension CancellationTokenState {
 
   /// Tells states, and those linked to them. Returns those that did not know.
   private static func begin(
-    _ reason: CancellationReason, in children: [Child]
+    _ reason: CancellationReason, in children: [CancellationTokenState]
   ) -> [CancellationTokenState] {
     var cancelled: [CancellationTokenState] = []
     var pending = children
     var next = 0
     while next < pending.count {
-      let state = pending[next].state
+      let state = pending[next]
       next += 1
       guard let (children, links) = state.begin(reason) else { continue }
       remove(links)
@@ -93,7 +89,7 @@ extension CancellationTokenState {
   }
 
   /// Returns who must know it next, and what to leave; nil if it was cancelled before.
-  private func begin(_ reason: CancellationReason) -> (children: [Child], links: [Link])? {
+  private func begin(_ reason: CancellationReason) -> (children: [CancellationTokenState], links: [Link])? {
     lock.withLock {
       guard self.reason == nil else { return nil }
       self.reason = reason
@@ -110,7 +106,9 @@ extension CancellationTokenState {
 
   /// That of the next registration. Called under the lock.
   private func takeBody() -> CancellationEntry.Body? {
-    registrations.popFirst().flatMap { unsafeDowncast($0, to: CancellationEntry.self).body.take() }
+    guard let entry = registrations.popFirst() else { return nil }
+    listed -= 1
+    return unsafeDowncast(entry, to: CancellationEntry.self).body.take()
   }
 }
 
@@ -165,7 +163,6 @@ extension CancellationTokenState {
     Self.remove(links)
     return body != nil  // It is freed here, not under the lock.
   }
-
 }
 
 // MARK: - Letting go
@@ -182,24 +179,23 @@ extension CancellationTokenState {
   }
 
   /// Lets go of what only these parents could cancel: by a loop, so that a chain of any length is freed.
-  private static func letGo(of children: [Child]) {
+  private static func letGo(of children: [CancellationTokenState]) {
     var pending = children
     while let child = pending.popLast() {
-      let abandoned = child.state.lock.withLock {
-        child.state.links.removeAll { $0 === child.link }
-        return child.state.takeAbandoned()
+      let abandoned = child.lock.withLock {
+        child.lostParents += 1
+        return child.takeAbandoned()
       }
       pending += abandoned.children
     }
   }
 
   /// What nobody can cancel any more, to be freed outside the lock. Called under it.
-  private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [Child]) {
-    guard listed > 0, !hasSource, links.isEmpty, reason == nil else { return ([], []) }
+  private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [CancellationTokenState]) {
+    guard listed > 0, !hasSource, lostParents >= links.count, reason == nil else { return ([], []) }
     let children = takeChildren()
     var bodies: [CancellationEntry.Body] = []
     while let body = takeBody() { bodies.append(body) }
-    listed = 0
     return (bodies, children)
   }
 }
@@ -249,12 +245,11 @@ extension CancellationTokenState {
   }
 
   /// Called under the lock.
-  private func takeChildren() -> [Child] {
-    var taken: [Child] = []
+  private func takeChildren() -> [CancellationTokenState] {
+    var taken: [CancellationTokenState] = []
     while let link = children.popFirst() {
       listed -= 1
-      let link = unsafeDowncast(link, to: Link.self)
-      if let state = link.child.take() { taken.append(Child(state: state, link: link)) }
+      if let child = unsafeDowncast(link, to: Link.self).child.take() { taken.append(child) }
     }
     return taken
   }

@@ -8,7 +8,7 @@ extension Future {
   /// The request is that of `cancel(_:reason:)` with the reason of the source: it asks as nobody, so with
   /// `doNotForwardIfOthersWaiting` every consumer of this future holds it back. If the source was cancelled before, this
   /// future is asked now. When this future has completed the token holds nothing of it any more, and when the source is
-  /// gone this future holds nothing of that (law 21).
+  /// gone this future holds an empty registration until it completes (law 21).
   ///
   /// - Parameters:
   ///   - token: when to ask.

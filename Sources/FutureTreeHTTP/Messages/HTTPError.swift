@@ -39,9 +39,11 @@ public struct HTTPError: Error, Sendable {
     self.underlying = underlying
   }
 
-  /// The same error, which says of which request it is.
+  /// The same error, which says of which request it is, if it does not: on one line, with the request cut if it is long.
   func naming(_ request: HTTPRequest) -> HTTPError {
-    HTTPError(code, "\(request): \(message)", response: response, underlying: underlying)
+    guard !message.contains("\(request)") else { return self }
+    let name = OneLine.text("\(request)", limit: 300)
+    return HTTPError(code, "\(name): \(OneLine.text(message))", response: response, underlying: underlying)
   }
 
   /// The same error, with another answer.

@@ -133,7 +133,11 @@ extension Transfer {
   private func complete(_ ending: TransferState.Ending) {
     let file = file.withLock { $0.take() }
     if case .file(let head) = ending {
-      promise.complete(with: delivered(head, file))
+      do throws(HTTPError) {
+        promise.succeed(try delivered(head, file))
+      } catch {
+        promise.fail(error.naming(request))
+      }
       return
     }
     file?.discard()
@@ -146,19 +150,13 @@ extension Transfer {
   }
 
   /// Gives the file its final name.
-  private func delivered(_ head: TransferState.Head, _ file: BodyFile?) -> Outcome<HTTPResponse> {
+  private func delivered(_ head: TransferState.Head, _ file: BodyFile?) throws(HTTPError) -> HTTPResponse {
     guard let file, let destination else {
-      return .failure(
-        HTTPError(.unwritableBody, "The body's file was never opened. Report this as a bug of the loader."))
+      throw HTTPError(.unwritableBody, "The body's file was never opened. Report this as a bug of the loader.")
     }
-    do throws(HTTPError) {
-      try file.commit()
-    } catch {
-      return .failure(error)
-    }
-    return .success(
-      HTTPResponse(
-        to: request, status: head.status, headers: head.headers, content: .file(destination, size: file.size)))
+    try file.commit()
+    return HTTPResponse(
+      to: request, status: head.status, headers: head.headers, content: .file(destination, size: file.size))
   }
 
   private func stop() {

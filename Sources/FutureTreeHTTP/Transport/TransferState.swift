@@ -110,7 +110,8 @@ extension TransferState {
 
   private mutating func timedOut(_ what: String) -> Action {
     guard !isCancelAsked else { return hasEnded ? .none : end(.cancelled, stopsTransport: true) }
-    return fail(.timedOut, "\(what) \(head == nil ? "before the answer began" : "while the body arrived").")
+    let place = head == nil ? "before the answer began" : "while the body arrived"
+    return fail(.timedOut, "\(what) \(place). Load again, or allow more time.")
   }
 }
 

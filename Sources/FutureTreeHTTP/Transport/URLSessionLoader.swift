@@ -101,7 +101,7 @@ public final class URLSessionLoader: HTTPLoader {
       urlRequest = try URLRequest(request, bodyLength: bodyLength)
       transfer = Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
     } catch {
-      return .failed(error)
+      return .failed(error.naming(request))
     }
     transfers.insert(transfer)
     let future = transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)

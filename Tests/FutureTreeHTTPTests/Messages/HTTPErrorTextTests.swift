@@ -54,6 +54,29 @@ import Testing
     #expect("\(try #require(error))".contains("GET \(server.url("/feed")): "))
   }
 
+  @Test("what cannot be sent names its request, once")
+  func unsent() async throws {
+    var request = try HTTPRequest(.put, "http://example.com/up?\(sentinel)")
+    request.body = .file(URL(filePath: "/no/such/\(sentinel)"))
+    let errors = [
+      try #require(URLSessionLoader().load(request).outcomeIfCompleted?.error),
+      try #require(URLSessionLoader().load(try HTTPRequest(.get, path: "feed")).outcomeIfCompleted?.error),
+    ]
+
+    #expect(
+      "\(errors[0])" == "unreadableBody: PUT http://example.com/up?…: The body cannot be read. Look at `underlying`.")
+    #expect("\(errors[1])".hasPrefix("missingHost: The request GET feed has no host."))
+  }
+
+  @Test("a request of any length, and an error of a body's source, leave the cause on one line")
+  func long() throws {
+    let request = try HTTPRequest("http://example.com/" + String(repeating: "a", count: 10_000))
+
+    let text = HTTPError(.unreadableBody, "first\nsecond").naming(request).message
+
+    #expect(text.count < 400 && text.hasSuffix("a…: first\\u{A}second"))
+  }
+
   @Test(
     "URLs and paths that are refused",
     arguments: [
@@ -114,6 +137,7 @@ extension HTTPErrorTextTests {
       ("deadlineExceeded", { try await load(late, Coalesce() --> mock) }),
       ("deadlineExceeded", { try await load(late, Timeout() --> mock) }),
       ("queueFull", { try await load(anyRequest(), Throttle(0, queueLimit: 0) --> mock) }),
+      ("timedOut", { try timedOut() }),
       ("timedOut", { throw TimeoutState.Kind.attempt.error(anyRequest(), .seconds(1)) }),
       ("timedOut", { throw TimeoutState.Kind.firstByte.error(anyRequest(), .seconds(1)) }),
       ("timedOut", { throw TimeoutState.Kind.idle.error(anyRequest(), .seconds(1)) }),
@@ -236,6 +260,11 @@ extension HTTPErrorTextTests {
     for action in [state.headArrived(.init(status: .ok, headers: headers)), state.transportEnded(.completed)] {
       if case .end(.failure(let error), _) = action { throw error }
     }
+  }
+
+  private func timedOut() throws {
+    var state = TransferState(TransferState.Rules(idleTimeout: .seconds(1)))
+    if case .end(.failure(let error), _) = state.idleTimerFired(now: .seconds(1)).0 { throw error }
   }
 
   private static func reported(_ number: Int) throws -> HTTPError {

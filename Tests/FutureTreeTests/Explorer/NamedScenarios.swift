@@ -1,9 +1,10 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// Scenarios of three threads on trees of futures. Those with clocks and tables are in `NamedScenarios+Tools.swift`.
+  /// Scenarios of three threads on trees of futures. Those with clocks and tables are in `NamedScenarios+Tools.swift`,
+  /// those with tokens alone in `NamedScenarios+Tokens.swift`.
   extension Scenario {
-    static let named: [Scenario] = trees + joins + waiting + tools
+    static let named: [Scenario] = trees + joins + waiting + tools + tokens
 
     fileprivate struct Failed: Error {}
 
