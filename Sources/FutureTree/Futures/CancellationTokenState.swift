@@ -43,7 +43,7 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
       if let reason = parent.add(link) { cancel(reason) }
       // Whoever cancelled us while we joined took our links, but could not take out one that was not listed yet.
       if currentReason != nil {
-        Self.remove(takeLinks() + [link])
+        Self.remove(lock.withLock { takeLinks() } + [link])
         return
       }
     }
@@ -93,8 +93,7 @@ extension CancellationTokenState {
     lock.withLock {
       guard self.reason == nil else { return nil }
       self.reason = reason
-      defer { links = [] }
-      return (takeChildren(), links)
+      return (takeChildren(), takeLinks())
     }
   }
 
@@ -230,19 +229,14 @@ extension CancellationTokenState {
     }
   }
 
-  private func takeLinks() -> [Link] {
-    lock.withLock {
-      defer { links = [] }
-      return links
-    }
-  }
-
   /// Called under the lock.
-  private func takeLinksIfDone() -> [Link] {
-    guard !hasSource, listed == 0 else { return [] }
+  private func takeLinks() -> [Link] {
     defer { links = [] }
     return links
   }
+
+  /// Called under the lock.
+  private func takeLinksIfDone() -> [Link] { !hasSource && listed == 0 ? takeLinks() : [] }
 
   /// Called under the lock.
   private func takeChildren() -> [CancellationTokenState] {

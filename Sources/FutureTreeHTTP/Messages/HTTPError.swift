@@ -41,13 +41,14 @@ public struct HTTPError: Error, Sendable {
 
   /// The same error, which says of which request it is, if it does not: on one line, with the request cut if it is long.
   func naming(_ request: HTTPRequest) -> HTTPError {
-    guard !message.contains("\(request)") else { return self }
-    let name = OneLine.text("\(request)", limit: 300)
-    return HTTPError(code, "\(name): \(OneLine.text(message))", response: response, underlying: underlying)
+    let name = request.description
+    guard !message.contains(name) else { return self }
+    return HTTPError(
+      code, "\(OneLine.text(name, limit: 300)): \(OneLine.text(message))", response: response, underlying: underlying)
   }
 
   /// The same error, with another answer.
-  func naming(_ response: HTTPResponse?) -> HTTPError {
+  func replacingResponse(_ response: HTTPResponse?) -> HTTPError {
     HTTPError(code, message, response: response, underlying: underlying)
   }
 }

@@ -144,7 +144,7 @@ private struct FromBehind: Error {
 
 extension HTTPError {
   fileprivate func answering(_ request: HTTPRequest) -> HTTPError {
-    naming(response?.answering(request))
+    replacingResponse(response?.answering(request))
   }
 
   fileprivate static func tooLate(_ request: HTTPRequest) -> HTTPError {

@@ -15,8 +15,8 @@ import FutureTree
 ///
 /// Each load is an operation of its own in a trace: in that of the option `RequestTraceContext`, or in a new one. What comes
 /// behind finds it in that option, so that a second `Metrics` there measures children. A request that has another
-/// `traceparent` in its header is sent as it is, and is measured as the operation that it names. Put it behind a `Retry` to measure each
-/// attempt, and behind what fills in the host.
+/// `traceparent` in its header is sent as it is, and is measured as the operation that it names. Put it behind a `Retry` to
+/// measure each attempt, and behind what fills in the host.
 ///
 /// **Cancellation.** It holds nothing back: the future is that of the next loader, and watching it wants nothing. A load
 /// that was cancelled has the `error.type` `cancelled`.

@@ -20,9 +20,10 @@ import FutureTree
 ///
 /// **An answer 401** means the token was not taken, if it has no challenges that can be read or one of `Bearer` that
 /// does not speak of another fault (`insufficient_scope`, `invalid_request`), comes from the origin that was asked, and is to
-/// a request with that token. If another token is there by now, the request is sent again with that; if not, it waits for a refresh first. It is sent
-/// again once, with its body; a second 401 is the answer. A body that cannot be sent again makes the 401 the answer at once;
-/// nothing is refreshed then before the next load. A credential without a refresh token leads to the grant.
+/// a request with that token. If another token is there by now, the request is sent again with that; if not, it waits for a
+/// refresh first. It is sent again once, with its body; a second 401 is the answer. A body that cannot be sent again makes
+/// the 401 the answer at once; nothing is refreshed then before the next load. A credential without a refresh token leads to
+/// the grant.
 ///
 /// **A refresh that fails** fails all who wait, once, and whoever comes then tries again. One that is answered with
 /// `invalid_grant` ends the session: loads fail with the code `authenticationRequired` until there is a new credential, by
@@ -48,8 +49,8 @@ public final class OAuth2: HTTPLayer {
   /// - Parameters:
   ///   - configuration: where tokens come from.
   ///   - store: keeps the credential while the program does not run.
-  ///   - tokens: what token requests are sent with. It must not lead through this layer. A redirect of them is not followed, by a
-  ///     `Redirect` either: their bodies have secrets.
+  ///   - tokens: what token requests are sent with. It must not lead through this layer. A redirect of them is not followed,
+  ///     by a `Redirect` either: their bodies have secrets.
   ///   - targets: the requests that get a token; every one that comes through this layer, if nothing else is said.
   ///   - leeway: how long before its end a token is refreshed; zero or less is at its end. It must be shorter than tokens live,
   ///     or each load refreshes.

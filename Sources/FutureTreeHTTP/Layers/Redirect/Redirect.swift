@@ -16,9 +16,10 @@ import FutureTree
 ///
 /// **Credentials.** A request that goes to another origin (scheme, host or port) loses `Authorization`, `Cookie`, every other
 /// field that is known to be a secret or that `SensitiveHeaders` names, `Origin` and `Referer`, and the credentials of its
-/// options `basicCredentials` and `bearerToken`. They stay away when a later redirect leads back. The body is no header field: after a 307 or 308 another origin gets it; a policy can prevent that.
-/// What a layer behind this one adds, it adds to each request: a layer that adds a credential, whatever the host is, belongs
-/// before it; a jar of cookies, which looks at the host, behind it.
+/// options `basicCredentials` and `bearerToken`. They stay away when a later redirect leads back. The body is no header
+/// field: after a 307 or 308 another origin gets it; a policy can prevent that. What a layer behind this one adds, it adds to
+/// each request: a layer that adds a credential, whatever the host is, belongs before it; a jar of cookies, which looks at
+/// the host, behind it.
 ///
 /// **What is refused.** The load fails, with the answer in `HTTPError.response`: with `insecureRedirect` where https would
 /// become http; with `invalidRedirect` where the `Location` is empty, is there twice with different values, or is no URL

@@ -64,7 +64,7 @@ final class RedirectChase: Sendable {
     do throws(HTTPError) {
       return try rule()
     } catch {
-      throw error.naming(finished(response, request))
+      throw error.replacingResponse(finished(response, request))
     }
   }
 
