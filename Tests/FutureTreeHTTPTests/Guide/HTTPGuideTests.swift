@@ -16,7 +16,7 @@ struct HTTPGuideTests {
 
   @Test("the code of the README is in the tests and the other way round")
   func readme() throws {
-    #expect(try Guide(readmeFor: #filePath).problems() == [])
+    #expect(try Guide(ofPackage: "README").problems() == [])
   }
 
   @Test("every page of the documentation with code is in the list of guides")

@@ -29,6 +29,14 @@ struct GuideTests {
     #expect(try guide.problemsOfTestNames(TestNames()) == [])
   }
 
+  @Test("every test that the changelog names is there")
+  func changelog() throws {
+    let changelog = Guide(ofPackage: "CHANGELOG")
+
+    #expect(try changelog.problemsOfTestNames(TestNames()) == [])
+    #expect(try changelog.page().testNames.count > 20)
+  }
+
   @Test("what is a test, and what is named as one")
   func namesOfTests() {
     let source = """

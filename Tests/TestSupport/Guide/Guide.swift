@@ -20,9 +20,9 @@ package struct Guide: Sendable, CustomStringConvertible {
     folder = URL(filePath: testFile).deletingLastPathComponent()
   }
 
-  /// The README of the package, whose code is in the files `READMEGuideSnippets….swift` beside the test.
-  package init(readmeFor testFile: String) {
-    name = "README"
+  /// A page of the package itself, such as its README.
+  package init(ofPackage name: String, testFile: String = #filePath) {
+    self.name = name
     laws = 0
     folder = URL(filePath: testFile).deletingLastPathComponent()
     documentation = folder.appending(path: "../../..").standardized
