@@ -49,53 +49,26 @@ struct APIClient: Sendable {
 
 extension APIClient {
   /// The user who is logged in. The server redirects to it.
-  func me() -> Future<User> { get(["me"]) }
+  func me() -> Future<User> { loader.get("me", as: User.self) }
 
   /// - Parameter priority: how soon it goes on if it has to wait for its turn.
   func user(_ id: Int, priority: RequestPriority = .normal) -> Future<User> {
-    get(["users", "\(id)"], priority: priority)
+    loader.get("users/\(id)", as: User.self) { request in request[option: RequestPriority.self] = priority }
   }
 
   func notes(of user: Int, containing text: String) -> Future<[Note]> {
-    get(["users", "\(user)", "notes"], query: [("containing", text)])
+    loader.get("users/\(user)/notes", query: [("containing", text)], as: [Note].self)
   }
 
   /// It is sent once: `POST` is not repeated without a field `Idempotency-Key`.
   func add(_ note: Note, to user: Int) -> Future<Note> {
-    decoded {
-      var request = HTTPRequest(.post, path: try HTTPPath(["users", "\(user)", "notes"]))
-      request.body = try .json(note)
-      return request
-    }
+    loader.post("users/\(user)/notes", json: note, as: Note.self)
   }
 
-  func report(of month: String) -> Future<Report> { get(["reports", month]) }
+  func report(of month: String) -> Future<Report> { loader.get("reports/\(month)", as: Report.self) }
 
   /// The bytes of a picture. The server redirects to another, which must not get the token.
   func picture(of user: Int) -> Future<Data> {
-    load { HTTPRequest(.get, path: try HTTPPath(["users", "\(user)", "picture"])) }.map { try $0.body }
-  }
-}
-
-// MARK: - How they are made
-
-extension APIClient {
-  private func get<Value: Decodable & Sendable>(
-    _ path: [String], query: [(String, String?)] = [], priority: RequestPriority = .normal
-  ) -> Future<Value> {
-    decoded {
-      var request = HTTPRequest(.get, path: try HTTPPath(path, query: query))
-      request[option: RequestPriority.self] = priority
-      return request
-    }
-  }
-
-  private func decoded<Value: Decodable & Sendable>(_ request: () throws -> HTTPRequest) -> Future<Value> {
-    load(request).decoded()
-  }
-
-  /// A request that cannot be made is a future that fails, so that there is one way to fail.
-  private func load(_ request: () throws -> HTTPRequest) -> Future<HTTPResponse> {
-    do { return loader.load(try request()).validated() } catch { return .failed(error) }
+    loader.get("users/\(user)/picture").map { try $0.body }
   }
 }

@@ -33,11 +33,7 @@ struct Blog: Sendable {
   func comments(on post: Post) -> Future<[Comment]> { get("/posts/\(post.id)/comments") }
 
   private func get<Value: Decodable & Sendable>(_ path: String) -> Future<Value> {
-    do {
-      return loader.load(try HTTPRequest(url + path)).named("GET \(path)")
-        .map { response in try JSONDecoder().decode(Value.self, from: try response.body) }.named("decode")
-    } catch {
-      return .failed(error)
-    }
+    loader.load { try HTTPRequest(url + path) }.named("GET \(path)")
+      .map { response in try JSONDecoder().decode(Value.self, from: try response.body) }.named("decode")
   }
 }

@@ -65,9 +65,9 @@ extension Picture {
     futures[index].future.name = event.name
     futures[index].future.caption = captions[event.name]
     switch event.fact {
-    case .made, .joined, .named, .released: break
+    case .created, .joined, .named, .released: break
     case .linked(let input): edges.append(Edge(from: input, to: event.future))
-    case .asked(let request):
+    case .cancelRequested(let request):
       futures[index].future.asked = request.reason.message
       futures[index].future.withheld = nil
     case .withheld(let request, let others):

@@ -63,7 +63,7 @@ public final class MockLoader: HTTPLoader {
   public func reset() -> Future<Void> {
     let loads = pending.withLock { $0.all }
     for load in loads { load.future.cancel(reason: "the mock was reset") }
-    return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.future.onComplete { _ in } }).map { _ in }
+    return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.future.onComplete { _ in .succeeded } }).map { _ in }
   }
 }
 
@@ -73,7 +73,7 @@ extension MockLoader {
   /// Makes a stub: the answers for some requests, given in turn, each as often as it says.
   ///
   /// ```swift
-  /// mock.on("/flaky", .status(.serviceUnavailable).times(2), .json("[]").forEver())
+  /// mock.on("/flaky", .status(.serviceUnavailable).times(2), .json("[]").forever())
   /// ```
   ///
   /// - Parameters:
@@ -99,7 +99,7 @@ extension MockLoader {
   ) -> MockStub {
     let answers = [first] + rest
     let number = script.withLock {
-      $0.setFallback(answers.dropLast() + [answers[answers.count - 1].forEver()], fileID: fileID, line: line)
+      $0.setFallback(answers.dropLast() + [answers[answers.count - 1].forever()], fileID: fileID, line: line)
     }
     return MockStub(mock: self, number: number)
   }

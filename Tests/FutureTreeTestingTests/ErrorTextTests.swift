@@ -19,7 +19,7 @@ import Testing
     let stopped = try #require(await error { try await wait.value })
     let errors: [any Error] = [unexpected, unused, stopped, LoopbackServerError(call: "bind", number: 24)]
 
-    for error in errors { #expect(ErrorText.fault(in: "\(error)") == nil) }
+    for error in errors { #expect(ErrorText.fault(of: error) == nil) }
   }
 
   private func error(_ body: () async throws -> some Sendable) async -> (any Error)? {

@@ -1,5 +1,14 @@
+import Foundation
+
 /// What an error prints, for the tests that hold that it says what happened and what to do.
 package enum ErrorText {
+  /// Prints the text of an error, and returns what it lacks; nil if nothing. Alerts and logs must show the same text.
+  package static func fault(of error: any Error, after front: String = "") -> String? {
+    let text = "\(error)"
+    guard error.localizedDescription == text else { return "localizedDescription is \(error.localizedDescription)" }
+    return fault(in: text, after: front)
+  }
+
   /// Prints the text, and returns what it lacks; nil if nothing.
   ///
   /// Whether it is any good must be read. What can be told without that: after what happened comes something more.

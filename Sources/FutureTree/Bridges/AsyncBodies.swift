@@ -1,190 +1,173 @@
-// Bodies that are tasks (law 15). Each operator does what it does with a plain body; while the task runs, a request to
-// cancel is forwarded to it. A body that has not begun when it is asked does not begin, but for those that always run.
+// Operators whose bodies are `async`. Each does what the operator without the prefix does, and runs its body in a task: while
+// the task runs, a request to cancel is forwarded to it (law 15). A body that has not begun when its future is asked to cancel
+// does not begin, except that of `asyncOnComplete`, which always runs.
 //
-// The task starts where the executor gets to the body, and runs on that executor between its waits.
+// The names differ from those of the plain operators because an overload that differs only in the closure is tried again for
+// each link of a chain.
+//
+// The task starts where the executor reaches the body, and runs on that executor between its suspensions.
 
-// MARK: - After a success
-
-extension Future {
-  /// Goes on with the value in a task: `body` returns a value or nothing.
-  @discardableResult
-  public func onSuccess<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
-  ) -> Future<U> {
-    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { .success(try await body(value)) } }
-  }
-
-  /// Goes on with the value in a task: `body` returns the future that is waited for next.
-  @discardableResult
-  public func onSuccess<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Future<U>
-  ) -> Future<U> {
-    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { .completeUsing(try await body(value)) } }
-  }
-
-  /// Goes on with the value in a task: `body` returns how the future completes.
-  @discardableResult
-  public func onSuccess<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Completion<U>
-  ) -> Future<U> {
-    flatMapNode(.onSuccess, executor) { value in .running(on: executor) { try await body(value) } }
-  }
-
-  /// Returns a future of what `body` makes of the value in a task.
-  @discardableResult
-  public func map<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
-  ) -> Future<U> {
-    flatMapNode(.map, executor) { value in .running(on: executor) { .success(try await body(value)) } }
-  }
-
-  /// Returns a future with the outcome of the future that `body` answers the value with, in a task.
-  @discardableResult
-  public func flatMap<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> Future<U>
-  ) -> Future<U> {
-    flatMapNode(.flatMap, executor) { value in .running(on: executor) { .completeUsing(try await body(value)) } }
-  }
-}
-
-// MARK: - After a failure
+// MARK: - One value
 
 extension Future {
-  /// Goes on after a failure in a task: `body` returns the value that takes the error's place.
+  /// Calls an async `body` with the value, and completes with the value that it returns.
+  ///
+  /// ```swift
+  /// let thumbnail = image.asyncMap { image in try await renderer.thumbnail(of: image) }
+  /// ```
+  ///
+  /// Failures and cancellations pass. A request to cancel is forwarded to `self`, or to the task that runs `body`.
+  ///
+  /// - Parameters:
+  ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
   @discardableResult
-  public func recover(
+  public func asyncMap<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
+  ) -> Future<U> {
+    flatMapNode(.map, executor) { value in Future<U>.running(on: executor) { try await body(value) } }
+  }
+
+  /// Calls an async `body` with the value on the main actor, and completes with the value that it returns.
+  @discardableResult
+  public func asyncMap<U>(
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> U
+  ) -> Future<U> {
+    flatMapNode(.map, MainExecutor.executor) { value in
+      Future<U>.running(on: .immediate, actor: MainExecutor.executor) { try await body(value) }
+    }
+  }
+
+  /// Replaces a failure with the value that an async `body` returns.
+  ///
+  /// ```swift
+  /// let feed = download.asyncRecover { _ in try await cache.feed() }
+  /// ```
+  ///
+  /// Successes and cancellations pass. A request to cancel is forwarded to `self`, or to the task that runs `body`. If `body`
+  /// has not begun by then, it does not run and the failure passes (law 11).
+  ///
+  /// - Parameters:
+  ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
+  @discardableResult
+  public func asyncRecover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
-  ) -> Future<Value> {
-    completionNode(.recover, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor, askedFirst: .failure(error)) { .success(try await body(error)) })
-    }
+  ) -> Future {
+    asyncRecover(executor, executor, body)
   }
 
-  /// Goes on after a failure in a task: `body` returns the future that is waited for next.
-  @_disfavoredOverload
+  /// Replaces a failure with the value that an async `body` returns, on the main actor.
   @discardableResult
-  public func recover(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Future<Value>
-  ) -> Future<Value> {
-    completionNode(.recover, executor) { outcome in
+  public func asyncRecover(
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) async throws -> Value
+  ) -> Future {
+    asyncRecover(.immediate, MainExecutor.executor, body)
+  }
+
+  private func asyncRecover(
+    _ executor: FutureExecutor, _ actor: FutureExecutor, _ body: @escaping @Sendable (any Error) async throws -> Value
+  ) -> Future {
+    completionNode(.recover, actor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .completeUsing(
-        .running(on: executor, askedFirst: .failure(error)) { .completeUsing(try await body(error)) })
+        .running(on: executor, actor: actor, askedFirst: .failure(error)) { try await body(error) })
     }
   }
 
-  /// Goes on after a failure in a task: `body` returns how the future completes.
-  @_disfavoredOverload
+  /// Calls an async `body` with the outcome, and completes with the value that it returns.
+  ///
+  /// ```swift
+  /// let saved = write.asyncOnComplete { outcome in
+  ///   await file.close()
+  ///   return try outcome.get()  // The outcome passes.
+  /// }
+  /// ```
+  ///
+  /// `body` always runs: also when its future was asked to cancel, and when its branch ends early; then it gets `.cancelled`,
+  /// and its result is ignored (law 11).
+  ///
+  /// - Parameters:
+  ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
   @discardableResult
-  public func recover(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Completion<Value>
-  ) -> Future<Value> {
-    completionNode(.recover, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor, askedFirst: .failure(error)) { try await body(error) })
-    }
-  }
-
-  /// Puts another error in the place of an error, in a task.
-  @discardableResult
-  public func mapError(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> any Error
-  ) -> Future {
-    completionNode(.mapError, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(
-        .running(on: executor, askedFirst: nil) { .failure(try await body(error)) })
-    }
-  }
-
-  /// Looks at an error in a task, and passes it on when the task is done.
-  @discardableResult
-  public func onFailure(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async -> Void
-  ) -> Future {
-    completionNode(.onFailure, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor, passing: outcome) { await body(error) })
-    }
-  }
-}
-
-// MARK: - After any outcome
-
-extension Future {
-  /// Looks at a cancellation in a task, and passes it on when the task is done.
-  @discardableResult
-  public func onCancel(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (CancellationReason) async -> Void
-  ) -> Future {
-    completionNode(.onCancel, executor) { outcome in
-      guard case .cancelled(let reason) = outcome else { return Completion(outcome) }
-      return .completeUsing(.running(on: executor, passing: outcome) { await body(reason) })
-    }
-  }
-
-  /// Runs `body` in a task whatever the outcome is, and passes the outcome on when the task is done.
-  @discardableResult
-  public func ensure(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable () async -> Void
-  ) -> Future {
-    completionNode(.ensure, executor) { outcome in
-      .completeUsing(.running(on: executor, passing: outcome) { await body() })
-    }
-  }
-
-  /// Goes on with the outcome in a task: `body` returns a value or nothing.
-  @discardableResult
-  public func onComplete<U>(
+  public func asyncOnComplete<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
-  ) -> Future<U> {
-    completionNode(.onComplete, executor) { outcome in
-      .completeUsing(.running(on: executor, askedFirst: nil) { .success(try await body(outcome)) })
-    }
-  }
-
-  /// Goes on with the outcome in a task: `body` returns the future that is waited for next.
-  @discardableResult
-  public func onComplete<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> Future<U>
-  ) -> Future<U> {
-    completionNode(.onComplete, executor) { outcome in
-      .completeUsing(.running(on: executor, askedFirst: nil) { .completeUsing(try await body(outcome)) })
-    }
-  }
-
-  /// Goes on with the outcome in a task: `body` returns how the future completes.
-  @discardableResult
-  public func onComplete<U>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> Completion<U>
   ) -> Future<U> {
     completionNode(.onComplete, executor) { outcome in
       .completeUsing(.running(on: executor, askedFirst: nil) { try await body(outcome) })
     }
   }
+
+  /// Calls an async `body` with the outcome on the main actor, and completes with the value that it returns.
+  @discardableResult
+  public func asyncOnComplete<U>(
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) async throws -> U
+  ) -> Future<U> {
+    completionNode(.onComplete, MainExecutor.executor) { outcome in
+      .completeUsing(
+        .running(on: .immediate, actor: MainExecutor.executor, askedFirst: nil) { try await body(outcome) })
+    }
+  }
 }
 
-// MARK: - For many items, and again and again
+// MARK: - Many items, and many attempts
 
 extension Future {
-  /// Runs a task for each item, at most so many at a time, and returns a future of all values in the order of the items.
-  public static func traverse<Item: Sendable>(
+  /// Calls an async `body` for each item, with a limit on how many run at once, and completes with all values in the order of
+  /// the items.
+  ///
+  /// ```swift
+  /// let pages = Future.asyncTraverse(urls, atMost: 4) { url in try await fetch(url) }
+  /// ```
+  ///
+  /// It is `traverse` with bodies that are tasks.
+  public static func asyncTraverse<Item: Sendable>(
     _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Item) async throws -> Value
   ) -> Future<[Value]> {
     traverse(items, atMost: limit, on: executor, fileID: fileID, line: line) { item in
-      .running(on: executor) { .success(try await body(item)) }
+      .running(on: executor) { try await body(item) }
     }
   }
 
-  /// Runs a task until one succeeds, and waits between the attempts.
-  public static func retry(
+  /// Calls an async `body` for each item on the main actor, and completes with all values in the order of the items.
+  public static func asyncTraverse<Item: Sendable>(
+    _ items: some Sequence<Item>, atMost limit: Int, on _: MainExecutor,
+    fileID: String = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable (Item) async throws -> Value
+  ) -> Future<[Value]> {
+    traverse(items, atMost: limit, on: MainExecutor.executor, fileID: fileID, line: line) { item in
+      .running(on: .immediate, actor: MainExecutor.executor) { try await body(item) }
+    }
+  }
+
+  /// Calls an async `body` until it succeeds, and waits between the attempts.
+  ///
+  /// ```swift
+  /// let user = Future.asyncRetry(.exponential(attempts: 3)) { attempt in try await fetchUser(1) }
+  /// ```
+  ///
+  /// It is `retry` with attempts that are tasks.
+  public static func asyncRetry(
     _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value
   ) -> Future {
     retry(policy, on: executor, clock: clock, fileID: fileID, line: line) { attempt in
-      .running(on: executor) { .success(try await body(attempt)) }
+      .running(on: executor) { try await body(attempt) }
+    }
+  }
+
+  /// Calls an async `body` on the main actor until it succeeds, and waits between the attempts.
+  public static func asyncRetry(
+    _ policy: BackOff, on _: MainExecutor, clock: any FutureClock = .system,
+    fileID: String = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable (_ attempt: Int) async throws -> Value
+  ) -> Future {
+    retry(policy, on: MainExecutor.executor, clock: clock, fileID: fileID, line: line) { attempt in
+      .running(on: .immediate, actor: MainExecutor.executor) { try await body(attempt) }
     }
   }
 }

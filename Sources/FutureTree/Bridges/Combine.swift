@@ -49,7 +49,7 @@
     /// Opens when the subscriber demands a value.
     private let demanded: Promise<Void>
     private let delivery: FutureTree.Future<Output>
-    private let observation: Observation
+    private let observation: FutureObservation
 
     init<Downstream: Subscriber>(to future: FutureTree.Future<Output>, of subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == any Error {
@@ -72,7 +72,7 @@
     /// A subscriber that let go of its subscription without a demand gets nothing more, and wants nothing.
     deinit {
       guard !demanded.future.isCompleted else { return }
-      observation.end()
+      observation.remove()
       delivery.cancel(.doNotForwardRequest, reason: "the subscription was dropped")
     }
 
@@ -85,7 +85,7 @@
     }
 
     func cancel() {
-      observation.end()
+      observation.remove()
       delivery.cancel(.doNotForwardIfOthersWaiting, reason: "the subscription was cancelled")
     }
   }

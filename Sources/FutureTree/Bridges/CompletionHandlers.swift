@@ -11,7 +11,7 @@ extension Future {
 // MARK: - Calls that cannot be cancelled
 
 extension Future {
-  /// Makes a future of a call that reports to a completion handler.
+  /// Wraps a call that reports a result to a completion handler.
   ///
   /// ```swift
   /// let image = Future<Image>.wrapping { completion in decoder.decode(data, completionHandler: completion) }
@@ -22,11 +22,11 @@ extension Future {
   /// finds no handler and waits.
   ///
   /// - Parameters:
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  ///   - start: makes the call; it is called once, now. What it throws ends the future. Errors that are
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  ///   - start: Makes the call. It is called once, now. What it throws ends the future. Errors that are
   ///     `CancellationError` or `FutureCancelled`, thrown or reported, end it `.cancelled`.
-  /// - Returns: a future that the call completes, on the thread where it reports.
+  /// - Returns: A future that the call completes, on the thread where it reports.
   /// - Complexity: O(1).
   public static func wrapping(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping ResultHandler) throws -> Void
@@ -36,27 +36,25 @@ extension Future {
     return promise.future
   }
 
-  /// The same for a handler that reports a value or an error.
+  /// Wraps a call that reports a value or an error to a completion handler.
   ///
   /// ```swift
-  /// let image = Future<Image>.wrapping { completion in cache.read(key) { completion($0, $1) } }
+  /// let image = Future<Image>.wrappingOptionals { completion in cache.read(key, completionHandler: completion) }
   /// ```
   ///
-  /// Where both are reported, the error counts; neither fails the future with `ReportedNothing`.
-  @_disfavoredOverload
-  public static func wrapping(
+  /// It is `wrapping` for a handler with two optional parameters. Where both are reported, the error counts; neither fails the
+  /// future with `ReportedNothing`.
+  public static func wrappingOptionals(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping OptionalsHandler) throws -> Void
   ) -> Future {
-    wrapping(fileID: fileID, line: line) { completion in
-      try start { value, error in completion(result(value, error)) }
-    }
+    wrapping(fileID: fileID, line: line) { completion in try start(optionals(completion)) }
   }
 }
 
 // MARK: - Calls that can be cancelled
 
 extension Future {
-  /// Makes a future of a call that can be cancelled and reports to a completion handler.
+  /// Wraps a call that can be cancelled and reports a result to a completion handler.
   ///
   /// ```swift
   /// let data = Future<Data>.wrapping { completion in
@@ -66,44 +64,50 @@ extension Future {
   /// }
   /// ```
   ///
-  /// When the future is asked to cancel, the call is cancelled, once, and the future waits for what it reports: a success
-  /// that raced the request stays a success, and an error for which `isCancellation` is true ends the future `.cancelled`.
-  /// A request that comes before `start` has returned cancels the call when it is there. When the future has completed, the
-  /// call is released.
+  /// When the future is asked to cancel, the call is cancelled, once, and the future waits for its report. A success that is
+  /// reported after the request is kept, and an error for which `isCancellation` is true ends the future `.cancelled`. A
+  /// request that comes before `start` has returned cancels the call as soon as `start` returns it. When the future has
+  /// completed, the call is released.
   ///
   /// The first report counts, also one that comes before `start` returns; later ones change nothing. A call that drops its
   /// handler without a report ends the future: `.cancelled` if it was asked, otherwise with `BrokenPromise`, which names the
   /// line of `wrapping`.
   ///
+  /// The call need not be `Sendable`, as `DispatchWorkItem` is not: `start` gives it away, and only `cancel` gets it.
+  ///
+  /// The future holds the call until it completes. A call that holds its own handler, as a `DispatchWorkItem` does, must
+  /// therefore report or be cancelled: if its owner drops it, the future stays pending.
+  ///
   /// - Parameters:
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  ///   - start: makes the call and returns it; it is called once, now. What it throws ends the future.
-  ///   - cancel: cancels the call. It runs outside every lock, where the request is made.
-  ///   - isCancellation: whether an error that is reported or thrown means that the call was cancelled; where it is not
-  ///     given, `CancellationError` and `FutureCancelled` do.
-  /// - Returns: a future that the call completes, on the thread where it reports.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  ///   - start: Makes the call and returns it. It is called once, now. What it throws ends the future.
+  ///   - cancel: Cancels the call. It runs outside every lock, on the thread that makes the request.
+  ///   - isCancellation: Whether an error that is reported or thrown means that the call was cancelled. By default,
+  ///     `CancellationError` and `FutureCancelled` do.
+  /// - Returns: A future that the call completes, on the thread where it reports.
   /// - Complexity: O(1).
-  public static func wrapping<Call: Sendable>(
-    fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping ResultHandler) throws -> Call,
+  public static func wrapping<Call>(
+    fileID: String = #fileID, line: UInt = #line,
+    _ start: (_ completion: @escaping ResultHandler) throws -> sending Call,
     cancel: @escaping @Sendable (Call) -> Void, isCancellation: (@Sendable (any Error) -> Bool)? = nil
   ) -> Future {
     let promise = Promise<Value>(fileID: fileID, line: line)
     let isCancellation = isCancellation ?? meansCancellation
-    let call = promise.start(isCancellation) { try start { promise.complete($0, isCancellation) } }
+    let call = promise.start(isCancellation) { Given(try start { promise.complete($0, isCancellation) }) }
     if let call {
       promise.onRequestCancel { _ in
-        cancel(call)
+        cancel(call.value)
         return .continue
       }
     }
     return promise.future
   }
 
-  /// The same for a handler that reports a value or an error.
+  /// Wraps a call that can be cancelled and reports a value or an error to a completion handler.
   ///
   /// ```swift
-  /// let data = Future<Data>.wrapping { completion in
+  /// let data = Future<Data>.wrappingOptionals { completion in
   ///   loader.load(url, completionHandler: completion)
   /// } cancel: { load in
   ///   load.stop()
@@ -111,19 +115,34 @@ extension Future {
   ///   error as? LoadError == .stopped
   /// }
   /// ```
-  @_disfavoredOverload
-  public static func wrapping<Call: Sendable>(
-    fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping OptionalsHandler) throws -> Call,
+  ///
+  /// It is `wrapping` for a handler with two optional parameters. Where both are reported, the error counts; neither fails the
+  /// future with `ReportedNothing`.
+  public static func wrappingOptionals<Call>(
+    fileID: String = #fileID, line: UInt = #line,
+    _ start: (_ completion: @escaping OptionalsHandler) throws -> sending Call,
     cancel: @escaping @Sendable (Call) -> Void, isCancellation: (@Sendable (any Error) -> Bool)? = nil
   ) -> Future {
     wrapping(
-      fileID: fileID, line: line, { completion in try start { value, error in completion(result(value, error)) } },
-      cancel: cancel, isCancellation: isCancellation)
+      fileID: fileID, line: line, { completion in try start(optionals(completion)) }, cancel: cancel,
+      isCancellation: isCancellation)
   }
 
-  private static func result(_ value: Value?, _ error: (any Error)?) -> Result<Value, any Error> {
-    if let error { return .failure(error) }
-    return value.map { .success($0) } ?? .failure(ReportedNothing())
+  /// The handler of a value or an error that reports to a handler of a result.
+  private static func optionals(_ completion: @escaping ResultHandler) -> OptionalsHandler {
+    { value, error in
+      if let error { return completion(.failure(error)) }
+      completion(value.map { .success($0) } ?? .failure(ReportedNothing()))
+    }
+  }
+}
+
+/// A call that was given away by whoever made it.
+private struct Given<Call>: @unchecked Sendable {  // Because: `start` sends it, and one handler gets it, once.
+  let value: Call
+
+  init(_ value: sending Call) {
+    self.value = value
   }
 }
 

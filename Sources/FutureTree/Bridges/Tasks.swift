@@ -15,7 +15,7 @@ extension Future {
   public static func task(
     priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
-    running(on: .immediate, priority: priority) { .success(try await body()) }
+    running(on: .immediate, priority: priority, body)
   }
 }
 
@@ -30,8 +30,7 @@ extension Future {
   ///   - askedFirst: what comes of it if it is asked before the body has begun (law 11); nil if the body begins all the same.
   static func running(
     on executor: FutureExecutor, actor: FutureExecutor? = nil, priority: TaskPriority? = nil,
-    askedFirst: Completion<Value>? = .cancelled,
-    _ body: @escaping @Sendable () async throws -> Completion<Value>
+    askedFirst: Completion<Value>? = .cancelled, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
     let source = Future.source(.task, runningOn: actor ?? executor)
     let run: @Sendable () async -> Void = {
@@ -40,7 +39,7 @@ extension Future {
         return
       }
       do {
-        source.keepPromise(try await body(), innerRole: .work)
+        source.keepPromise(.success(try await body()), innerRole: .work)
       } catch {
         source.keepPromise(Completion<Value>(throwing: error), innerRole: .work)
       }
@@ -54,17 +53,6 @@ extension Future {
     }
     source.install({ _, _ in task.cancel() }, on: .immediate)
     return Future(node: source)
-  }
-
-  /// A task that always runs, and passes an outcome on when it is done.
-  static func running(
-    on executor: FutureExecutor, actor: FutureExecutor? = nil, passing outcome: Outcome<Value>,
-    _ body: @escaping @Sendable () async -> Void
-  ) -> Future {
-    running(on: executor, actor: actor, askedFirst: nil) {
-      await body()
-      return Completion(outcome)
-    }
   }
 }
 

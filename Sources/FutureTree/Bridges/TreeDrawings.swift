@@ -67,7 +67,7 @@ extension TreeSnapshot {
 extension TreeSnapshot.Entry {
   /// Its name, the facts, and where it was made.
   fileprivate var labelLines: [String] {
-    [name] + facts + (madeAt.map { ["made at \($0)"] } ?? [])
+    [name] + facts + (createdAt.map { ["made at \($0)"] } ?? [])
   }
 }
 

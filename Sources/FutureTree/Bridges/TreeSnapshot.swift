@@ -34,14 +34,14 @@ public struct TreeSnapshot: Sendable, Hashable {
     /// The line that made its promise, in debug builds of this package, or else gave it its name; nil if neither is known.
     ///
     /// Other futures do not know it: to pass the line to every operator costs the calls, to keep it the futures.
-    public let madeAt: CodeLocation?
+    public let createdAt: CodeLocation?
     /// The futures that wait for it, as positions in `entries`.
     public internal(set) var waiters: [Int]
     /// The futures that it waits for, as positions in `entries`.
     public internal(set) var upstream: [Int]
 
     private enum CodingKeys: String, CodingKey {
-      case name, state, consumers, waiters, upstream, madeAt
+      case name, state, consumers, waiters, upstream, createdAt
       case request = "asked"
       case withheldRequest = "withheld"
       case isShared = "shared"
@@ -110,7 +110,7 @@ extension Node {
     let entry = TreeSnapshot.Entry(
       name: name ?? state.madeBy.name, state: picture(of: state), consumers: Int(state.consumers),
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
-      isMarked: isMarked, madeAt: place, waiters: [], upstream: [])
+      isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))
   }
 

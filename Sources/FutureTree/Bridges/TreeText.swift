@@ -7,10 +7,10 @@ extension TreeSnapshot: CustomStringConvertible {
   /// A future that waits for several is drawn in full under the first of them, and referred to under the others. A branch
   /// that is too deep for a line goes on below, under a number. What would break a line is escaped.
   ///
-  /// - Parameter showsPlaces: whether lines end with the place that made the future, where it is known.
+  /// - Parameter showsSourceLocations: whether lines end with the place that made the future, where it is known.
   /// - Complexity: O(futures + edges).
-  public func text(showsPlaces: Bool = false) -> String {
-    var drawing = TreeText(tree: self, showsPlaces: showsPlaces)
+  public func text(showsSourceLocations: Bool = false) -> String {
+    var drawing = TreeText(tree: self, showsSourceLocations: showsSourceLocations)
     for root in entries.indices where entries[root].upstream.isEmpty { drawing.draw(from: root) }
     for rest in entries.indices { drawing.draw(from: rest) }  // Circles: futures that wait for each other.
     return drawing.lines()
@@ -19,7 +19,7 @@ extension TreeSnapshot: CustomStringConvertible {
 
 private struct TreeText {
   private let tree: TreeSnapshot
-  private let showsPlaces: Bool
+  private let showsSourceLocations: Bool
   private var drawn: [(label: String, text: String)] = []
   private var isDrawn: [Bool]
   /// The futures whose branches go on below, by the order in which they do.
@@ -32,9 +32,9 @@ private struct TreeText {
   /// Longer labels stand out of their column, so that one long name does not widen every line.
   private static let widest = 100
 
-  init(tree: TreeSnapshot, showsPlaces: Bool) {
+  init(tree: TreeSnapshot, showsSourceLocations: Bool) {
     self.tree = tree
-    self.showsPlaces = showsPlaces
+    self.showsSourceLocations = showsSourceLocations
     isDrawn = Array(repeating: false, count: tree.entries.count)
   }
 
@@ -98,7 +98,7 @@ private struct TreeText {
 
   private func text(of entry: TreeSnapshot.Entry) -> String {
     var text = entry.facts.joined(separator: ", ")
-    if showsPlaces, let place = entry.madeAt { text += ", made at \(place)" }
+    if showsSourceLocations, let place = entry.createdAt { text += ", made at \(place)" }
     return Drawing.line(text) + (entry.isMarked && tree.entries.count > 1 ? "  ← here" : "")
   }
 

@@ -39,13 +39,13 @@ extension Node {
       membership.firstNumber > 0
     else { return }
     let number = membership.firstNumber
-    LogNote(membership, name: name, number: number, .made).record()
+    LogNote(membership, name: name, number: number, .created).record()
     LogNote(membership, name: name, number: number + 1, .linked(to: input.future)).record()
   }
 
   private func recordKnown(_ owner: Node) {
     guard let input = membership else { return }
-    input.log.add(treeOf: owner, as: owner is Join ? .made : .joined)
+    input.log.add(treeOf: owner, as: owner is Join ? .created : .joined)
     owner.lock.withLock { owner.note(.linked(to: input.future), in: input.log) }?.record()
   }
 

@@ -66,7 +66,7 @@ extension Node {
   }
 
   /// Ends with an error.
-  func fail(_ error: any Error, byPromise: Bool = false) -> Bool {
+  @usableFromInline final func fail(_ error: any Error, byPromise: Bool = false) -> Bool {
     lock.withLock { end(.failed, storing: error, as: (any Error).self, byPromise: byPromise) }
   }
 
@@ -77,7 +77,7 @@ extension Node {
   }
 
   /// Ends `.cancelled`; where no reason is given, with that of what was asked.
-  func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
+  @usableFromInline final func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
     lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
   }
 

@@ -120,7 +120,7 @@ struct HandlerList {
     }
 
     /// Takes the handler out.
-    func end() {
+    func remove() {
       take()?.source.uninstall(self)
     }
 

@@ -97,7 +97,7 @@ extension Wave {
   private mutating func note(_ landing: Node.Landing, of arrivals: Arrivals) {
     let fact: FutureEvent.Fact
     switch landing.reception {
-    case .applied(let request, _): fact = .asked(request)
+    case .applied(let request, _): fact = .cancelRequested(request)
     case .withheld(let others):
       guard let request = arrivals.request else { return }
       fact = .withheld(request, by: others)

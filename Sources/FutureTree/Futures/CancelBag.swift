@@ -3,7 +3,7 @@
 /// ```swift
 /// final class Screen {
 ///   private let bag = CancelBag()
-///   func show() { loadFeed().onSuccess(on: .main) { … }.cancelToken().store(in: bag) }
+///   func show() { loadFeed().map(on: .main) { … }.cancelToken().store(in: bag) }
 /// }  // When the screen goes, what it loads is asked to stop.
 /// ```
 ///
@@ -45,7 +45,7 @@ public final class CancelBag: Sendable {
       let token: CancelToken
       let order: Int
       /// Takes the token out when its future has completed.
-      var observation: Observation?
+      var observation: FutureObservation?
     }
 
     private let lock = Lock()
@@ -61,13 +61,13 @@ public final class CancelBag: Sendable {
     }
 
     /// Ends the observation instead where the token has left the bag, or has one already.
-    func add(_ observation: Observation, for token: CancelToken) {
+    func add(_ observation: FutureObservation, for token: CancelToken) {
       let isAdded = lock.withLock {
         guard let item = items[ObjectIdentifier(token)], item.observation == nil else { return false }
         items[ObjectIdentifier(token)]?.observation = observation
         return true
       }
-      if !isAdded { observation.end() }
+      if !isAdded { observation.remove() }
     }
 
     func remove(_ id: ObjectIdentifier) {
@@ -81,7 +81,7 @@ public final class CancelBag: Sendable {
         defer { items = [:] }
         return items.values
       }
-      for item in removed { item.observation?.end() }
+      for item in removed { item.observation?.remove() }
       return removed.sorted { $0.order < $1.order }.map(\.token)
     }
   }

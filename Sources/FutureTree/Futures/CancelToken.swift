@@ -18,13 +18,13 @@ public final class CancelToken: Sendable {
 
   private let target: Locked<Target>
   private let interest = Interest()
-  private let observation: Observation
+  private let observation: FutureObservation
 
   init(_ node: Node) {
     node.beginInterest(interest)
     let target = Locked(Target.pending(node))
     self.target = target
-    observation = Observation(
+    observation = FutureObservation(
       observer: NodeObserver(of: node) { node in
         guard let ending = node.state.ending else { return }
         let previous = target.withLock { target in
@@ -36,7 +36,7 @@ public final class CancelToken: Sendable {
   }
 
   deinit {
-    observation.end()
+    observation.remove()
     if case .pending(let node) = target.value { node.endInterest(interest) }
   }
 
@@ -70,12 +70,12 @@ public final class CancelToken: Sendable {
   }
 
   /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
-  func whenCompleted(_ body: @escaping @Sendable () -> Void) -> Observation? {
+  func whenCompleted(_ body: @escaping @Sendable () -> Void) -> FutureObservation? {
     guard case .pending(let node) = target.value else {
       body()
       return nil
     }
-    return Observation(observer: NodeObserver(of: node) { _ in body() })
+    return FutureObservation(observer: NodeObserver(of: node) { _ in body() })
   }
 
   /// What is counted for a token: an entry that is in no list.

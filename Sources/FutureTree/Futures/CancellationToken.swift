@@ -3,8 +3,8 @@
 /// ```swift
 /// func fill(_ url: URL, until token: CancellationToken) {
 ///   let download = session.download(url)
-///   let registration = token.register { download.stop() }
-///   download.whenDone = { registration.end() }
+///   let registration = token.register { _ in download.stop() }
+///   download.whenDone = { registration.remove() }
 /// }
 /// ```
 ///
@@ -27,29 +27,19 @@ public struct CancellationToken: Sendable {
 // MARK: - Registering
 
 extension CancellationToken {
-  /// Calls `body` when the source is cancelled; now, if that has happened.
+  /// Calls `body` with the reason when the source is cancelled; now, if that has happened.
   ///
   /// ```swift
-  /// let registration = token.register { download.stop() }
+  /// let registration = token.register { reason in download.stop() }
   /// ```
   ///
   /// A body runs once at most, outside every lock, on the thread that cancels: it should be short. A body that captures
-  /// this token keeps itself alive until the source is cancelled or the registration is ended.
+  /// this token keeps itself alive until the source is cancelled or the registration is removed.
   ///
-  /// - Returns: a handle with which the registration can be ended. Dropping it ends nothing.
+  /// - Returns: A handle that removes the registration. Dropping the handle removes nothing.
   /// - Complexity: O(1).
   @discardableResult
-  public func register(_ body: @escaping @Sendable () -> Void) -> CancellationRegistration {
-    register(.plain(body))
-  }
-
-  /// Calls `body` with the reason when the source is cancelled; now, if that has happened.
-  @discardableResult
-  public func register(_ body: @escaping @Sendable (CancellationReason) -> Void) -> CancellationRegistration {
-    register(.withReason(body))
-  }
-
-  private func register(_ body: CancellationEntry.Body) -> CancellationRegistration {
+  public func register(_ body: @escaping @Sendable (_ reason: CancellationReason) -> Void) -> CancellationRegistration {
     // A state without a source leaves its parents: the source must live until the body is listed.
     withExtendedLifetime(source) {
       source?.state.register(body) ?? CancellationRegistration(entry: nil, state: nil)
@@ -59,22 +49,22 @@ extension CancellationToken {
 
 /// What was registered with a `CancellationToken`.
 ///
-/// The handle keeps neither the token nor its source alive, and after `end()` or the cancel not the body either.
+/// The handle keeps neither the token nor its source alive, and after `remove()` or the cancel not the body either.
 public struct CancellationRegistration: Sendable {
   let entry: CancellationEntry?
   let state: CancellationTokenState?
 
-  /// Ends the registration: a body that has not begun does not begin any more.
+  /// Removes the registration: a body that has not begun does not begin any more.
   ///
   /// It does not wait for a body that has begun, so it can be called from inside that body.
   ///
-  /// - Returns: `false` if there is nothing to end: the cancel took the body before, on this or on another thread, or it
-  ///   was ended before.
+  /// - Returns: `false` if there is nothing to remove: the cancel took the body before, on this or on another thread, or
+  ///   the registration was removed before.
   /// - Complexity: O(1).
   @discardableResult
-  public func end() -> Bool {
+  public func remove() -> Bool {
     guard let entry, let state else { return false }
-    return state.end(entry)
+    return state.remove(entry)
   }
 }
 

@@ -115,29 +115,18 @@ extension CancellationTokenState {
 
 /// One body that is registered with a token.
 final class CancellationEntry: Waiter, @unchecked Sendable {  // Because: the state's lock guards `body`.
-  /// A body that wants no reason is not wrapped into one that does: that would be another block of memory.
-  enum Body: Sendable {
-    case plain(@Sendable () -> Void)
-    case withReason(@Sendable (CancellationReason) -> Void)
-
-    func callAsFunction(_ reason: CancellationReason) {
-      switch self {
-      case .plain(let body): body()
-      case .withReason(let body): body(reason)
-      }
-    }
-  }
+  typealias Body = @Sendable (CancellationReason) -> Void
 
   @exclusivity(unchecked) fileprivate var body: Body?
 
-  fileprivate init(_ body: Body) {
+  fileprivate init(_ body: @escaping Body) {
     self.body = body
     super.init { _, _, _ in false }
   }
 }
 
 extension CancellationTokenState {
-  func register(_ body: CancellationEntry.Body) -> CancellationRegistration {
+  func register(_ body: @escaping CancellationEntry.Body) -> CancellationRegistration {
     let entry = CancellationEntry(body)
     let reason: CancellationReason? = lock.withLock {
       if self.reason == nil {
@@ -152,7 +141,7 @@ extension CancellationTokenState {
   }
 
   /// Takes the entry out. Returns false if it was not there.
-  func end(_ entry: CancellationEntry) -> Bool {
+  func remove(_ entry: CancellationEntry) -> Bool {
     let (body, links) = lock.withLock {
       guard entry.isListed else { return (nil as CancellationEntry.Body?, [Link]()) }
       registrations.remove(entry)

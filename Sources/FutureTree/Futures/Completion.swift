@@ -22,8 +22,8 @@ public enum Completion<Value: Sendable>: Sendable {
   /// Cancelled, with the reason of the request that asked for it.
   public static var cancelled: Completion { .cancelled(.unspecified) }
 
-  /// The completion that an outcome stands for.
-  public init(_ outcome: Outcome<Value>) {
+  /// Creates the completion with an outcome.
+  @inlinable public init(_ outcome: Outcome<Value>) {
     switch outcome {
     case .success(let value): self = .success(value)
     case .failure(let error): self = .failure(error)
@@ -55,13 +55,16 @@ public enum CancelRequestResponse<Value: Sendable>: Sendable {
 }
 
 extension Node {
-  /// Ends as a body answered, or begins to wait for the future that it answered with.
-  func resolve<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole = .work) -> Bool {
+  /// Ends with the completion that a body returned, or links the future that it returned.
+  @inlinable @inline(__always)
+  final func resolve<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole = .work) -> Bool {
     switch completion {
     case .success(let value): succeed(value)
     case .failure(let error): fail(error)
     case .cancelled(let reason): cancel(reason)
-    case .completeUsing(let future): link(to: future.node, as: innerRole)
+    case .completeUsing(let future):
+      // The usual inner future has ended: its value is copied without a link.
+      future.node.hasSucceeded ? succeed(future.node.value(as: Value.self)) : link(to: future.node, as: innerRole)
     }
   }
 }

@@ -5,7 +5,7 @@ import Dispatch
 /// The main actor as a place for bodies. Its one value is `.main`.
 ///
 /// ```swift
-/// feed.onSuccess(on: .main) { feed in view.show(feed) }  // The body is isolated to the main actor.
+/// feed.map(on: .main) { feed in view.show(feed) }  // The body is isolated to the main actor.
 /// ```
 ///
 /// A body runs at once where the main queue is current already, and is dispatched to it otherwise. It is a type of its own
@@ -26,6 +26,11 @@ extension MainExecutor {
     }, isCurrent: isCurrent)
 
   private static let isCurrent: @Sendable () -> Bool = QueueMark.isCurrent(.main)
+
+  /// Runs a body on the main actor: at once if the main queue is current, otherwise later.
+  package func run(_ body: @escaping @MainActor @Sendable () -> Void) {
+    MainExecutor.executor.run { MainExecutor.assume(body) }
+  }
 
   /// Runs a body of the main actor on the main queue.
   static func assume<Result: Sendable>(_ body: @MainActor () throws -> Result) rethrows -> Result {

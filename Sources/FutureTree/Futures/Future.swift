@@ -46,6 +46,29 @@ extension Future {
     return Future(node: source)
   }
 
+  /// Calls `body` now, and returns its future, or a future that failed with the error that it throws.
+  ///
+  /// ```swift
+  /// func user(_ name: String) -> Future<User> {
+  ///   .attempt {
+  ///     let key = try cacheKey(for: name)
+  ///     return cache.load(key)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It keeps functions that return futures from throwing as well. `CancellationError` and `FutureCancelled` make a cancelled
+  /// future (law 15).
+  public static func attempt(_ body: () throws -> Future) -> Future {
+    do {
+      return try body()
+    } catch {
+      let source = Future.source()
+      _ = source.fail(throwing: error)
+      return Future(node: source)
+    }
+  }
+
   /// A pending future that only the caller can complete.
   ///
   /// - Parameter executor: where the work behind it runs, if that is known.

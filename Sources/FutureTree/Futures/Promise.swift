@@ -46,7 +46,7 @@ public final class Promise<Value: Sendable>: Sendable {
   @inlinable deinit {
     Unmanaged.passUnretained(source)._withUnsafeGuaranteedRef { source in
       if source.isKnownToBeKept || source.isKept { return }
-      source.breakPromise(valueType: "\(Value.self)", madeAt: CodeLocation(fileID: fileID.description, line: line))
+      source.breakPromise(valueType: "\(Value.self)", createdAt: CodeLocation(fileID: fileID.description, line: line))
     }
   }
 
@@ -140,6 +140,15 @@ extension Promise {
       }, on: executor)
     return CancelHandler(entry: entry)
   }
+
+  /// Installs a handler on the main actor, for when the future is asked to cancel.
+  @discardableResult
+  public func onRequestCancel(
+    on _: MainExecutor,
+    _ handler: @escaping @MainActor @Sendable (ReceivedCancelRequest<Value>) -> CancelRequestResponse<Value>
+  ) -> CancelHandler {
+    onRequestCancel(on: MainExecutor.executor) { request in MainExecutor.assume { handler(request) } }
+  }
 }
 
 /// A request to cancel, as a handler receives it.
@@ -167,8 +176,8 @@ public struct CancelHandler: Sendable {
   let entry: HandlerList.Entry
 
   /// Takes the handler out, if it has not been called. O(1).
-  public func end() {
-    entry.end()
+  public func remove() {
+    entry.remove()
   }
 }
 
@@ -209,9 +218,9 @@ extension Source {
   /// Whether its promise was completed or sealed.
   @usableFromInline var isKept: Bool { lock.withLock { state.phase != .waiting } }
 
-  /// - Parameter madeAt: where, unless this future knows that itself.
-  @usableFromInline func breakPromise(valueType: String, madeAt: CodeLocation) {
-    let error = BrokenPromise(valueType: valueType, madeAt: lock.withLock { place } ?? madeAt)
+  /// - Parameter createdAt: where, unless this future knows that itself.
+  @usableFromInline func breakPromise(valueType: String, createdAt: CodeLocation) {
+    let error = BrokenPromise(valueType: valueType, createdAt: lock.withLock { place } ?? createdAt)
     // One step: a request that comes in between would be answered, and the outcome deny it.
     let isBroken = lock.withLock {
       guard state.phase == .waiting else { return false }
@@ -230,10 +239,10 @@ public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
   /// The line that made the promise.
   public let line: UInt
 
-  fileprivate init(valueType: String, madeAt: CodeLocation) {
+  fileprivate init(valueType: String, createdAt: CodeLocation) {
     self.valueType = valueType
-    fileID = madeAt.fileID
-    line = madeAt.line
+    fileID = createdAt.fileID
+    line = createdAt.line
   }
 
   public var description: String {

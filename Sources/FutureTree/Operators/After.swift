@@ -2,7 +2,7 @@ extension Future where Value == Void {
   /// Returns a future that succeeds when a time has passed.
   ///
   /// ```swift
-  /// Future.after(.seconds(1)).onSuccess { print("tick") }
+  /// Future.after(.seconds(1)).map { print("tick") }
   /// ```
   ///
   /// A request to cancel completes it `.cancelled` at once and cancels the timer.

@@ -34,21 +34,19 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
   }
 }
 
-/// A future whose body answers the value with another future.
-@usableFromInline
-final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
-  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Future<Output>)?
+/// A future whose body returns what it takes its outcome from: a future, as a rule.
+@usableFromInline  // Because: as `MapNode`.
+final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Next)?
 
-  @inlinable init(
-    _ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>
-  ) {
+  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Next) {
     self.body = body
     super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
-      let node = unsafeDowncast(entry, to: FlatMapNode<Input, Output>.self)
+      let node = unsafeDowncast(entry, to: FlatMapNode<Input, Next>.self)
       if turn == .runsBody { return node.run(with: upstream) }
       if turn == .hasPassed { return node.releaseBody() }
-      if turn == .destroyValue { return node.destroyValue(as: Output.self) }
-      return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
+      if turn == .destroyValue { return node.destroyValue(as: Next.Output.self) }
+      return node.take(turn, of: upstream, as: Next.Output.self, release: { node.body = nil }) { node.run(with: $0) }
     }
   }
 
@@ -61,8 +59,7 @@ final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sen
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
-      let inner = try body(upstream.value(as: Input.self)).node
-      return inner.hasSucceeded ? succeed(inner.value(as: Output.self)) : link(to: inner, as: .work)
+      return resolve(try body(upstream.value(as: Input.self)).completion)
     } catch {
       return fail(throwing: error)
     }
@@ -142,9 +139,9 @@ extension Future {
     derive(MapNode(madeBy, on: executor, body))
   }
 
-  @inlinable func flatMapNode<U>(
-    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Future<U>
-  ) -> Future<U> {
+  @inlinable func flatMapNode<Next: FutureConvertible>(
+    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Next
+  ) -> Future<Next.Output> {
     derive(FlatMapNode(madeBy, on: executor, body))
   }
 

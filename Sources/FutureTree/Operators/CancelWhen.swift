@@ -18,7 +18,7 @@ extension Future {
   @discardableResult
   public func cancel(when token: CancellationToken, _ options: CancellationOptions = []) -> Future {
     let registration = token.register { reason in cancel(options, reason: reason) }
-    if registration.entry != nil { observe { _ in registration.end() } }
+    if registration.entry != nil { observe { _ in registration.remove() } }
     return self
   }
 }

@@ -3,7 +3,7 @@ extension Future {
   ///
   /// ```swift
   /// let observation = upload.observe { outcome in print("upload: \(outcome)") }
-  /// observation.end()
+  /// observation.remove()
   /// ```
   ///
   /// An observer is no consumer: it keeps nothing from being cancelled, and makes no future.
@@ -16,15 +16,15 @@ extension Future {
   @inlinable @discardableResult
   public func observe(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) -> Void
-  ) -> Observation {
-    Observation(observer: OutcomeObserver(of: node, on: executor, body))
+  ) -> FutureObservation {
+    FutureObservation(observer: OutcomeObserver(of: node, on: executor, body))
   }
 
   /// The same with a body on the main actor.
   @discardableResult
   public func observe(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) -> Void
-  ) -> Observation {
+  ) -> FutureObservation {
     observe(on: MainExecutor.executor) { outcome in MainExecutor.assume { body(outcome) } }
   }
 }

@@ -1,80 +1,65 @@
 extension Future {
-  /// Goes on after a failure: `body` returns the value that takes the error's place.
+  /// Replaces a failure with the value that `body` returns.
   ///
   /// ```swift
-  /// let feed = download.recover { _ in cachedFeed() }
+  /// let feed = download.recover { _ in Feed.empty }
   /// ```
   ///
-  /// Successes and cancellations pass. A request to cancel is forwarded to what the future waits for now. `body` does not
-  /// run if its future was asked before it began: the failure passes (law 11).
+  /// Successes and cancellations pass. A request to cancel is forwarded to `self`. `body` does not run if its future was
+  /// asked to cancel before it began: the failure passes (law 11).
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: returns a value, a future or a completion. What it throws fails the future; `CancellationError` and
-  ///     `FutureCancelled` cancel it.
-  /// - Returns: a consumer of `self`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
   @discardableResult
   public func recover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Value
-  ) -> Future<Value> {
+  ) -> Future {
     completionNode(.recover, executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .success(try body(error))
     }
   }
 
-  /// Goes on after a failure: `body` returns the future that is waited for next.
-  @_disfavoredOverload
+  /// Replaces a failure with the value that `body` returns, on the main actor.
   @discardableResult
   public func recover(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Future<Value>
-  ) -> Future<Value> {
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Value
+  ) -> Future {
+    recover(on: MainExecutor.executor) { error in try MainExecutor.assume { try body(error) } }
+  }
+
+  /// Replaces a failure with the outcome of the future that `body` returns.
+  ///
+  /// ```swift
+  /// let feed = download.recoverWith { _ in cache.feed() }
+  /// ```
+  ///
+  /// It is like `recover`, and a request to cancel is forwarded to the future that this one depends on now: `self`, or the
+  /// future that `body` returned.
+  ///
+  /// - Parameters:
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
+  /// - Complexity: O(1).
+  @discardableResult
+  public func recoverWith(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Future
+  ) -> Future {
     completionNode(.recover, executor) { outcome in
       guard case .failure(let error) = outcome else { return Completion(outcome) }
       return .completeUsing(try body(error))
     }
   }
 
-  /// Goes on after a failure: `body` returns how the future completes.
-  @_disfavoredOverload
+  /// Replaces a failure with the outcome of the future that `body` returns, on the main actor.
   @discardableResult
-  public func recover(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Completion<Value>
-  ) -> Future<Value> {
-    completionNode(.recover, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return try body(error)
-    }
-  }
-}
-
-// MARK: - On the main actor
-
-extension Future {
-  /// Goes on after a failure on the main actor: `body` returns the value that takes the error's place.
-  @discardableResult
-  public func recover(
-    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Value
-  ) -> Future<Value> {
-    recover(on: MainExecutor.executor) { error in try MainExecutor.assume { try body(error) } }
-  }
-
-  /// Goes on after a failure on the main actor: `body` returns the future that is waited for next.
-  @_disfavoredOverload
-  @discardableResult
-  public func recover(
-    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Future<Value>
-  ) -> Future<Value> {
-    recover(on: MainExecutor.executor) { error in try MainExecutor.assume { try body(error) } }
-  }
-
-  /// Goes on after a failure on the main actor: `body` returns how the future completes.
-  @_disfavoredOverload
-  @discardableResult
-  public func recover(
-    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Completion<Value>
-  ) -> Future<Value> {
-    recover(on: MainExecutor.executor) { error in try MainExecutor.assume { try body(error) } }
+  public func recoverWith(
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Future
+  ) -> Future {
+    recoverWith(on: MainExecutor.executor) { error in try MainExecutor.assume { try body(error) } }
   }
 }

@@ -36,6 +36,17 @@ extension Future {
     }
   }
 
+  /// Calls `body` on the main actor until the future that it returns succeeds, and waits between the attempts.
+  public static func retry(
+    _ policy: BackOff, on _: MainExecutor, clock: any FutureClock = .system,
+    fileID: String = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor @Sendable (_ attempt: Int) throws -> Future
+  ) -> Future {
+    retry(policy, on: MainExecutor.executor, clock: clock, fileID: fileID, line: line) { attempt in
+      try MainExecutor.assume { try body(attempt) }
+    }
+  }
+
   /// Begins one attempt after another, with a pause between two of them, until `next` answers with an outcome.
   ///
   /// After a request to cancel there is no other attempt, and `next` is not called: the outcome of the attempt under way

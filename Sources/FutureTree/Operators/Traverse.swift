@@ -47,6 +47,16 @@ extension Future {
     }
     return Future<[Value]>(node: join)
   }
+
+  /// Calls `body` for each item on the main actor, and returns a future of all values in the order of the items.
+  public static func traverse<Item: Sendable>(
+    _ items: some Sequence<Item>, atMost limit: Int, on _: MainExecutor,
+    fileID: String = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable (Item) throws -> Future
+  ) -> Future<[Value]> {
+    traverse(items, atMost: limit, on: MainExecutor.executor, fileID: fileID, line: line) { item in
+      try MainExecutor.assume { try body(item) }
+    }
+  }
 }
 
 /// How far a traversal has come. Each lane waits for one item at a time.

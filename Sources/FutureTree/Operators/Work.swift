@@ -1,17 +1,22 @@
 extension Future {
-  /// Runs `work` on an executor, and returns a future of what it returns.
+  /// Runs `work` on an executor, and completes with the value that it returns.
   ///
   /// ```swift
-  /// let digest = Future(on: .global(qos: .utility)) { sha256(of: file) }
+  /// let digest = Future { sha256(of: file) }
   /// ```
   ///
-  /// Work that has not begun when the future is asked to cancel does not begin, and the future is `.cancelled` at once.
-  /// Work that runs is not interrupted.
+  /// Work that has not begun when the future is asked to cancel does not begin, and the future completes `.cancelled` at
+  /// once. Work that runs is not interrupted.
   ///
   /// - Parameters:
-  ///   - executor: where `work` runs.
-  ///   - work: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  public init(on executor: FutureExecutor, _ work: @escaping @Sendable () throws -> Value) {
+  ///   - executor: The executor that runs `work`. Defaults to `.global()`, so that the caller is not blocked.
+  ///   - work: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  public init(on executor: FutureExecutor = .global(), _ work: @escaping @Sendable () throws -> Value) {
     self = Future<Void>.succeeded.mapNode(.work, executor) { try work() }
+  }
+
+  /// Runs `work` on the main actor, and completes with the value that it returns.
+  public init(on _: MainExecutor, _ work: @escaping @MainActor @Sendable () throws -> Value) {
+    self.init(on: MainExecutor.executor) { try MainExecutor.assume { try work() } }
   }
 }

@@ -19,7 +19,7 @@ public struct FutureEvent: Sendable, Hashable, Codable {
   /// What happened to a future.
   public enum Fact: Sendable, Hashable {
     /// An operator made it, from one that is in the log.
-    case made
+    case created
     /// It was there when it came into the log: because the log was switched on, or because the two were linked.
     case joined
     /// It got the name that the event has.
@@ -27,7 +27,7 @@ public struct FutureEvent: Sendable, Hashable, Codable {
     /// It waits for this future, which is in the same log.
     case linked(to: Int)
     /// A request took effect on it.
-    case asked(CancelRequest)
+    case cancelRequested(CancelRequest)
     /// A request stopped at it, because so many others want its value.
     case withheld(CancelRequest, by: Int)
     /// It ended with a value, which no log shows.
@@ -44,11 +44,11 @@ public struct FutureEvent: Sendable, Hashable, Codable {
 extension FutureEvent.Fact: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .made: "made"
+    case .created: "created"
     case .joined: "joined the log"
     case .named: "named"
     case .linked(let input): "waits for \(input)"
-    case .asked(let request): "asked\(request.text)"
+    case .cancelRequested(let request): "asked\(request.text)"
     case .withheld(let request, let others): "withheld by \(others)\(request.text)"
     case .succeeded: "succeeded"
     case .failed(let error): "failed: \(error)"
@@ -66,17 +66,17 @@ extension FutureEvent.Fact: Codable {
   }
 
   private enum Kind: String, Codable {
-    case made, joined, named, linked, asked, withheld, succeeded, failed, cancelled, released
+    case created, joined, named, linked, cancelRequested, withheld, succeeded, failed, cancelled, released
   }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     switch try container.decode(Kind.self, forKey: .kind) {
-    case .made: self = .made
+    case .created: self = .created
     case .joined: self = .joined
     case .named: self = .named
     case .linked: self = .linked(to: try container.decode(Int.self, forKey: .to))
-    case .asked: self = .asked(try container.decode(CancelRequest.self, forKey: .request))
+    case .cancelRequested: self = .cancelRequested(try container.decode(CancelRequest.self, forKey: .request))
     case .withheld:
       self = .withheld(
         try container.decode(CancelRequest.self, forKey: .request), by: try container.decode(Int.self, forKey: .by))
@@ -91,9 +91,9 @@ extension FutureEvent.Fact: Codable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(kind, forKey: .kind)
     switch self {
-    case .made, .joined, .named, .succeeded, .released: break
+    case .created, .joined, .named, .succeeded, .released: break
     case .linked(let input): try container.encode(input, forKey: .to)
-    case .asked(let request): try container.encode(request, forKey: .request)
+    case .cancelRequested(let request): try container.encode(request, forKey: .request)
     case .withheld(let request, let others):
       try container.encode(request, forKey: .request)
       try container.encode(others, forKey: .by)
@@ -104,11 +104,11 @@ extension FutureEvent.Fact: Codable {
 
   private var kind: Kind {
     switch self {
-    case .made: .made
+    case .created: .created
     case .joined: .joined
     case .named: .named
     case .linked: .linked
-    case .asked: .asked
+    case .cancelRequested: .cancelRequested
     case .withheld: .withheld
     case .succeeded: .succeeded
     case .failed: .failed

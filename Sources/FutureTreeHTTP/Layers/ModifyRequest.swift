@@ -1,48 +1,58 @@
 import FutureTree
 
-/// Changes each request on its way in.
+/// A layer that changes each request on its way in.
 ///
 /// ```swift
-/// let api = ModifyRequest { request in
-///   var request = request
-///   try request.setHeader("Accept", "application/json")
-///   return request
-/// } --> URLSessionLoader()
+/// let api = ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> URLSessionLoader()
 ///
-/// let signed = ModifyRequest { request in keys.current().map { key in try request.signed(with: key) } }
+/// let signed = ModifyRequest.deferred { request in keys.current().map { key in try request.signed(with: key) } }
 /// ```
 ///
-/// What the closure throws, or its future fails with, fails the load.
+/// An error that the closure throws, or that its future fails with, fails the load.
 ///
-/// **Cancellation.** While its future is pending, this layer holds the request: a request to cancel goes to that future, and
-/// the load does not go on, whatever becomes of it.
+/// **Cancellation.** While the future of a deferred change is pending, this layer holds the request: a request to cancel is
+/// forwarded to that future, and the request is not sent, whatever the outcome is.
 ///
-/// **Reset.** It keeps nothing. What it waits for is cancelled by an `Autocancel` before it, and else awaited by a
-/// `ResetGuard`.
+/// **Reset.** The layer keeps no state. An `Autocancel` before it cancels the futures that it waits for; without one, a
+/// `ResetGuard` waits for them.
 public struct ModifyRequest: HTTPLayer {
   private enum Change: Sendable {
-    case now(@Sendable (HTTPRequest) throws -> HTTPRequest)
-    case later(@Sendable (HTTPRequest) throws -> Future<HTTPRequest>)
+    case now(@Sendable (inout HTTPRequest) throws -> Void)
+    case deferred(@Sendable (HTTPRequest) throws -> Future<HTTPRequest>)
   }
 
   private let change: Change
 
-  /// Sends what the closure returns.
-  public init(_ modify: @escaping @Sendable (HTTPRequest) throws -> HTTPRequest) {
-    change = .now(modify)
+  private init(change: Change) {
+    self.change = change
   }
 
-  /// Sends what the future of the closure succeeds with.
-  public init(_ modify: @escaping @Sendable (HTTPRequest) throws -> Future<HTTPRequest>) {
-    change = .later(modify)
+  /// Sends the request as the closure leaves it.
+  ///
+  /// - Parameter modify: Changes the request in place. It is called outside every lock, on the thread of the load.
+  public init(_ modify: @escaping @Sendable (_ request: inout HTTPRequest) throws -> Void) {
+    self.init(change: .now(modify))
   }
 
-  /// Passes on what the closure makes of the request, as soon as that is there.
+  /// Sends the request that the future of the closure succeeds with.
+  ///
+  /// - Parameter modify: It is called outside every lock, on the thread of the load.
+  public static func deferred(
+    _ modify: @escaping @Sendable (_ request: HTTPRequest) throws -> Future<HTTPRequest>
+  ) -> ModifyRequest {
+    ModifyRequest(change: .deferred(modify))
+  }
+
+  /// Changes the request, and loads it with `next` when the change is complete.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     do {
       switch change {
-      case .now(let modify): return next.load(try modify(request))
-      case .later(let modify): return try modify(request).flatMap { next.load($0) }
+      case .now(let modify):
+        var request = request
+        try modify(&request)
+        return next.load(request)
+      case .deferred(let modify):
+        return try modify(request).flatMap { next.load($0) }
       }
     } catch {
       return .failed(error)

@@ -55,7 +55,7 @@ final class SharedReset: Sendable {
     arrive(chains, at: id, loader)
     // What it fails with is told once, by the meeting itself.
     let future = meetings.withLock { $0[id]!.promise.future }
-    return future.onComplete { _ in }
+    return future.onComplete { _ in .succeeded }
   }
 
   private func resetNow(_ loader: any HTTPLoader, for chains: Set<Int>) -> Future<Void> {

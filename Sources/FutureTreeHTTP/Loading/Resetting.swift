@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 
 extension Future where Value == Void {
@@ -48,4 +49,9 @@ extension Outcome<Void> {
     case .cancelled(let reason): [FutureCancelled(reason: reason)]
     }
   }
+}
+
+extension ResetFailed: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What went wrong with a request or with its answer.
 ///
 /// ```swift
@@ -179,4 +181,9 @@ extension HTTPError: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror {
     Mirror(self, children: ["code": code.description, "message": message], displayStyle: .struct)
   }
+}
+
+extension HTTPError: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
 }

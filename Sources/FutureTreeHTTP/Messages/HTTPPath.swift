@@ -52,6 +52,16 @@ public struct HTTPPath: Sendable, Hashable {
     self.query = URLText.appending(query, to: nil)
   }
 
+  private init(path: String, query: String?) {
+    self.path = path
+    self.query = query
+  }
+
+  /// The path with further items at the end of its query, percent-encoded as by `HTTPURL`.
+  func appending(query items: [(String, String?)]) -> HTTPPath {
+    HTTPPath(path: path, query: URLText.appending(items, to: query))
+  }
+
   private static func climbs(_ path: Substring) -> Bool {
     var depth = 0
     for segment in path.split(separator: "/", omittingEmptySubsequences: false) where segment != "." {

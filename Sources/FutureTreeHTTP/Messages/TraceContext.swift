@@ -6,7 +6,7 @@
 ///   traceparent: incoming.headers["traceparent"] ?? "", tracestate: incoming.headers.joined("tracestate"))
 /// ```
 ///
-/// `Metrics` sends each load as a child of it: in the same trace, with an identifier of its own.
+/// `RequestMetrics` sends each load as a child of it: in the same trace, with an identifier of its own.
 public struct TraceContext: Sendable, Hashable {
   /// The whole trace: 32 hexadecimal digits in lower case, not all of them zero.
   public let traceID: String
@@ -78,7 +78,7 @@ extension TraceContext: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["traceparent": traceparent], displayStyle: .struct) }
 }
 
-/// The operation that a request is part of: `Metrics` sends it as a child of this one.
+/// The operation that a request is part of: `RequestMetrics` sends it as a child of this one.
 public enum RequestTraceContext: HTTPRequestOption {
   /// None: a load begins a trace of its own.
   public static var defaultValue: TraceContext? { nil }

@@ -17,6 +17,9 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   /// In place of the loader's limit.
   let maximumSize: Int?
 
+  /// The largest body that is delivered to a file by default: 1 GiB, in bytes.
+  public static let defaultMaximumFileSize = 1 << 30
+
   /// In memory, as the loader is configured.
   public static var defaultValue: ResponseDelivery { .buffered() }
 
@@ -34,8 +37,8 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   ///
   /// - Parameters:
   ///   - url: A file URL in a directory that exists.
-  ///   - maximumSize: In bytes. A body with more is an error with the code `bodyTooLarge`; nil: as many as there are.
-  public static func file(_ url: URL, maximumSize: Int?) -> ResponseDelivery {
+  ///   - maximumSize: In bytes. A longer body fails with the code `bodyTooLarge`. Defaults to 1 GiB; `nil` disables the limit.
+  public static func file(_ url: URL, maximumSize: Int? = defaultMaximumFileSize) -> ResponseDelivery {
     ResponseDelivery(place: .file(url), maximumSize: maximumSize ?? .max)
   }
 

@@ -62,6 +62,24 @@ public final class HeldAnswer: Sendable {
     return complete(.success(HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))))
   }
 
+  /// Completes the load with an answer of a stub. Returns false if it was completed before, or if nothing was loaded yet.
+  ///
+  /// ```swift
+  /// held.answer(.json("[]"))
+  /// ```
+  ///
+  /// - Precondition: The answer is not itself held.
+  @discardableResult
+  public func answer(_ answer: MockAnswer) -> Bool {
+    guard case .make(let make) = answer.action else {
+      preconditionFailure("A held answer was answered with one that is held: complete it, or pass a response.")
+    }
+    guard let request else { return false }
+    let response = Future.attempt { .succeeded(try make(request)) }
+    guard let delay = answer.delay else { return complete(.completeUsing(response)) }
+    return complete(.completeUsing(Future.after(delay.duration, clock: delay.clock).flatMap { response }))
+  }
+
   /// Tells the `ProgressHandler` of the request how it gets on, as a transport does. Returns false if nothing was loaded yet,
   /// the answer was completed, or nobody wants to be told.
   ///

@@ -5,7 +5,7 @@ import FutureTreeHTTP
 /// What a stub of a `MockLoader` answers.
 ///
 /// ```swift
-/// mock.on("/flaky", .status(.serviceUnavailable).times(2), .json("[]").forEver())
+/// mock.on("/flaky", .status(.serviceUnavailable).times(2), .json("[]").forever())
 /// mock.on("/slow", .text("at last").delayed(by: .seconds(3), clock: clock))
 /// mock.on("/down", .fail(HTTPError(.cannotConnect, "nobody listens")))
 /// ```
@@ -69,7 +69,7 @@ extension MockAnswer {
   /// Nothing, until the test completes it: each load gets a held answer of its own, which `MockStub.held` lists.
   ///
   /// ```swift
-  /// let stub = mock.on("/users/*", .hold().forEver())
+  /// let stub = mock.on("/users/*", .hold().forever())
   /// let users = (1...3).map { api.user($0) }
   /// users[1].cancel()
   /// #expect(stub.held.map { $0.cancelRequest != nil } == [false, true, false])
@@ -93,7 +93,7 @@ extension MockAnswer {
   }
 
   /// The same answer to every further load. It is the last of its stub.
-  public func forEver() -> MockAnswer {
+  public func forever() -> MockAnswer {
     var answer = self
     answer.count = nil
     return answer

@@ -3,7 +3,7 @@ import FutureTreeHTTP
 /// What a `MockLoader` was told to answer to some requests, and what came of it.
 ///
 /// ```swift
-/// let users = mock.on("/users/*", .json("{}").forEver())
+/// let users = mock.on("/users/*", .json("{}").forever())
 /// _ = api.user(7)
 /// #expect(users.requests.map(\.url.path) == ["/users/7"])
 /// ```

@@ -11,7 +11,7 @@ struct H01OneCompletionTests {
 
   private func chain(_ end: any HTTPLoader) -> any HTTPLoader {
     ResetGuard() --> Autocancel() --> Route(.when({ $0.path == "/a" }, Autocancel()))
-      --> ModifyRequest { request in Future.succeeded(request) } --> end
+      --> ModifyRequest.deferred { request in .succeeded(request) } --> end
   }
 
   @Test(
@@ -48,15 +48,15 @@ struct H01OneCompletionTests {
     let api = Locked<(any HTTPLoader)?>(nil)
     let again = Locked(3)
     let modify = ModifyRequest { [calls] request in
+      let request = request
       calls.withLock { $0 += 1 }
       let goesOn = again.withLock { left in
         left -= 1
         return left > 0
       }
-      guard goesOn else { return request }
+      guard goesOn else { return }
       api.value?.load(request).cancel()
       api.value?.reset().cancel()
-      return request
     }
     api.value = (ResetGuard() --> Autocancel() --> modify --> mock)
     for _ in 0..<3 { mock.answer() }

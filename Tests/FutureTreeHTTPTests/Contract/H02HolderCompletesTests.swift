@@ -17,11 +17,7 @@ struct H02HolderCompletesTests {
   private func chain(with pause: any HTTPLayer, at step: Int) -> any HTTPLoader {
     let layers: [any HTTPLayer] = [
       ResetGuard(), Autocancel(clock: clock), ApplyEnvironment(server),
-      ModifyRequest { request in
-        var request = request
-        try request.setHeader("X-Seen", "1")
-        return request
-      },
+      ModifyRequest { request in try request.setHeader("X-Seen", "1") },
     ]
     let all = Array(layers[..<step]) + [pause] + Array(layers[step...])
     return all.reversed().reduce(end as any HTTPLoader) { next, layer in layer --> next }

@@ -63,7 +63,7 @@ struct H03KnownBeforeHandlersTests {
   func noRetry() {
     struct Again: HTTPLayer {
       func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-        next.load(request).recover { _ in next.load(request) }
+        next.load(request).recoverWith { _ in next.load(request) }
       }
     }
     let mock = MockLoader()

@@ -17,7 +17,7 @@ struct H04AfterCompletionTests {
     do {
       let object = Held()
       held = object
-      let layer = ModifyRequest { [object] request in
+      let layer = ModifyRequest.deferred { [object] request in
         let promise = Promise<HTTPRequest>()
         promise.onRequestCancel { _ in
           withExtendedLifetime(object) {}

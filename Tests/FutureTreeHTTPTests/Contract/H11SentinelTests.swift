@@ -94,7 +94,7 @@ struct H11SentinelTests {
     let measurements = Locked<[HTTPMeasurement]>([])
     let api =
       ResetGuard() --> Autocancel(clock: clock) --> Log({ [lines] in lines($0) }, clock: clock)
-      --> Metrics(clock: clock) { measurement in measurements.withLock { $0.append(measurement) } }
+      --> RequestMetrics(clock: clock) { measurement in measurements.withLock { $0.append(measurement) } }
       --> ApplyEnvironment(try ServerEnvironment(host: "a", headers: [("X-Key", sentinel)])) --> mock
     let response = try H11SentinelTests.response()
     let error = HTTPError(
@@ -149,7 +149,7 @@ struct H11SentinelTests {
   private static func views<Value>(of future: Future<Value>) -> [Any] {
     let tree = future.tree()
     let json = (try? JSONEncoder().encode(tree)).map { String(decoding: $0, as: UTF8.self) }
-    return [future, tree, tree.text(showsPlaces: true), tree.dot(), tree.mermaid(), json as Any]
+    return [future, tree, tree.text(showsSourceLocations: true), tree.dot(), tree.mermaid(), json as Any]
   }
 }
 

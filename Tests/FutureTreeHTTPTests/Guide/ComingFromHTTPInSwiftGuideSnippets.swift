@@ -72,7 +72,7 @@ struct ComingFromHTTPInSwiftGuideSnippets {
     let store = Store()
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-      next.load(request).onSuccess { [store] response in
+      next.load(request).map { [store] response in
         store.add(request.path)
         return response
       }

@@ -18,13 +18,9 @@ struct FutureTreeHTTPGuideSnippets {
     // guide chain
     let api =
       ResetGuard() --> Autocancel() --> ApplyEnvironment(production)
-      --> ModifyRequest { request in
-        var request = request
-        try request.setHeader("Accept", "application/json")
-        return request
-      } --> URLSessionLoader()
+      --> ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> URLSessionLoader()
 
-    let user = api.load(try HTTPRequest(.get, path: "users/1")).validated().decoded(as: User.self)
+    let user = api.get("users/1", as: User.self)
     user.cancel(reason: "the page was closed")
     // end
 

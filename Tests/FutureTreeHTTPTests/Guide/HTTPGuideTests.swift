@@ -5,7 +5,8 @@ import Testing
 @Suite("Guides of FutureTreeHTTP: their code is compiled and run")
 struct HTTPGuideTests {
   static let all = [
-    "CancellingALoad", "ComingFromHTTPInSwift", "FutureTreeHTTP", "Policies", "Resetting", "WritingALayer",
+    "CancellingALoad", "ComingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies", "Resetting",
+    "WritingALayer",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
 

@@ -13,18 +13,20 @@ struct READMEGuideSnippets {
     let title: String
   }
 
+  private struct Comment: Decodable { let text: String }
+
   @Test("of two who want the posts, one leaves")
   func branches() async throws {
-    let (server, gate) = (try Loopback.server(), LoopbackGate())
-    @Sendable func request(_ path: String) throws -> HTTPRequest { try HTTPRequest(server.url(path)) }
-    server.on("/posts", .json(#"[{"id": 1, "title": "Trees"}]"#).held(by: gate))
+    let (peer, gate) = (try Loopback.server(), LoopbackGate())
+    let server = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: HTTPURL(peer.url("/")).port)
+    peer.on("/posts", .json(#"[{"id": 1, "title": "Trees"}]"#).held(by: gate))
 
     // guide branches
-    let api = ResetGuard() --> Autocancel() --> Retry() --> Throttle(4) --> Redirect() --> URLSessionLoader()
+    let api = ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> Retry() --> URLSessionLoader()
 
-    let posts = api.load(try request("/posts")).validated().decoded(as: [Post].self).shared()
+    let posts = api.get("posts", as: [Post].self).shared()
     let titles = posts.map { posts in posts.map { $0.title } }
-    let comments = posts.onSuccess { posts in api.load(try request("/posts/\(posts[0].id)/comments")) }
+    let comments = posts.onSuccess { posts in api.get("posts/\(posts[0].id)/comments", as: [Comment].self) }
 
     comments.cancel(reason: "the reader scrolled past it")  // `titles` goes on.
     // end
@@ -32,7 +34,7 @@ struct READMEGuideSnippets {
 
     #expect(try await titles.value == ["Trees"])
     #expect(await comments.outcome.ending == .cancelled)
-    #expect(server.requests.map(\.target) == ["/posts"])
+    #expect(peer.requests.map(\.target) == ["/posts"])
   }
 }
 

@@ -29,7 +29,7 @@ struct WritingALayerGuideSnippets {
   // guide answer
   struct RefuseTeapots: HTTPLayer {
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-      next.load(request).onSuccess { response in
+      next.load(request).map { response in
         guard response.status.code != 418 else { throw Teapot() }
         return response
       }

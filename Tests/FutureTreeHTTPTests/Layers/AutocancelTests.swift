@@ -120,7 +120,7 @@ struct AutocancelTests {
   @Test("a load that waits in a layer behind it does not go on")
   func waitingBehind() {
     let promise = Promise<HTTPRequest>()
-    let api = Autocancel(clock: clock) --> ModifyRequest { _ in promise.future } --> end
+    let api = Autocancel(clock: clock) --> ModifyRequest.deferred { _ in promise.future } --> end
     let load = api.load(anyRequest())
 
     let reset = api.reset()
@@ -166,7 +166,7 @@ struct AutocancelTests {
     arguments: [.doNotForwardRequest, .forceImmediately] as [CancellationOptions])
   func letGo(options: CancellationOptions) {
     let source = Promise<HTTPRequest>()
-    let waiting = Autocancel(clock: clock) --> ModifyRequest { _ in source.future } --> end
+    let waiting = Autocancel(clock: clock) --> ModifyRequest.deferred { _ in source.future } --> end
     let load = waiting.load(anyRequest())
     load.cancel(options)
 
@@ -184,10 +184,9 @@ struct AutocancelTests {
     let reset = Locked<Future<Void>?>(nil)
     let api =
       Autocancel(drainTimeout: .zero, clock: clock)
-      --> ModifyRequest { [clock] request in
+      --> ModifyRequest { [clock] _ in
         reset.value = chain.value?.reset()
         clock.advance(by: .zero)
-        return request
       } --> end
     chain.value = api
     let held = end.mock.hold()

@@ -78,6 +78,6 @@ struct CoalesceLoopbackTests {
 extension ModifyRequest {
   /// One that goes on when something else has ended.
   fileprivate init(asking: @escaping @Sendable () -> Future<Void>) {
-    self.init { request -> Future<HTTPRequest> in asking().map { request } }
+    self = .deferred { request in asking().map { request } }
   }
 }

@@ -94,7 +94,7 @@ struct CoalesceTests {
     Difference("an empty body") { $0.body = .data(Data()) },
     Difference("size") { $0[option: ResponseDelivery.self] = .buffered(maximumSize: 5) },
     Difference("timeout") { $0[option: RequestTimeout.self] = .seconds(5) },
-    Difference("passing a throttle") { $0[option: PassesThrottle.self] = true },
+    Difference("passing a throttle") { $0[option: BypassesThrottle.self] = true },
     Difference("an option that it does not know") { $0[option: Plain.self] = 1 },
     Difference("an option that cannot be compared") { $0[option: Closure.self] = {} },
     Difference("a key") { $0[option: RequestCoalescing.self] = .key("a") },
@@ -103,7 +103,7 @@ struct CoalesceTests {
 
   @Test("what differs in anything that could change the answer is not shared", arguments: differences)
   func differs(difference: Difference) throws {
-    let stub = mock.on(.any, .hold().forEver())
+    let stub = mock.on(.any, .hold().forever())
     var other = anyRequest()
     try difference.make(&other)
 
@@ -162,7 +162,7 @@ struct CoalesceTests {
 
   @Test("unsafe methods and bodies are shared only by a key, and then only if all else is equal")
   func keys() throws {
-    let stub = mock.on(.any, .hold().forEver())
+    let stub = mock.on(.any, .hold().forever())
     func post(_ key: String?, _ body: HTTPBody) throws -> HTTPRequest {
       var request = try HTTPRequest(.post, "http://example.com/search")
       request.body = body
@@ -186,7 +186,7 @@ struct CoalesceTests {
 
   @Test("a delivery into a file is never shared, not even by a key")
   func files() {
-    let stub = mock.on(.any, .hold().forEver())
+    let stub = mock.on(.any, .hold().forever())
     var request = anyRequest()
     request[option: ResponseDelivery.self] = .file(URL(filePath: "/tmp/a"), maximumSize: nil)
     request[option: RequestCoalescing.self] = .key("a")
@@ -201,7 +201,7 @@ struct CoalesceTests {
   @Test("in two chains, loads are shared if the same loader stands behind, and only then")
   func twoChains() {
     let other = MockLoader()
-    let (stub, held) = (mock.on(.any, .hold().forEver()), other.hold())
+    let (stub, held) = (mock.on(.any, .hold().forever()), other.hold())
     let chains = [api, coalesce --> mock, coalesce --> other]
 
     let loads = chains.map { $0.load(anyRequest()) }
@@ -215,7 +215,7 @@ struct CoalesceTests {
 
   @Test("H11: neither layer shows what it holds")
   func secrets() throws {
-    let stub = mock.on(.any, .hold().forEver())
+    let stub = mock.on(.any, .hold().forever())
     let throttle = Throttle(1, perHost: 1, clock: clock)
     let api = coalesce --> throttle --> mock
     let loads = try (0..<3).map { number in

@@ -10,8 +10,8 @@ struct MetricsTests {
   private let clock = ManualClock()
   private let measured = Measurements()
 
-  private var metrics: Metrics {
-    Metrics(clock: clock, random: .seeded(1)) { [measured] in measured.add($0) }
+  private var metrics: RequestMetrics {
+    RequestMetrics(clock: clock, random: .seeded(1)) { [measured] in measured.add($0) }
   }
 
   private var api: any HTTPLoader { metrics --> mock }
@@ -147,7 +147,7 @@ struct MetricsTests {
     request[option: RequestTraceContext.self] = TraceContext(
       traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: state)
 
-    _ = (metrics --> Metrics(clock: clock, random: .seeded(2)) { inner.add($0) } --> mock).load(request)
+    _ = (metrics --> RequestMetrics(clock: clock, random: .seeded(2)) { inner.add($0) } --> mock).load(request)
 
     let (outer, child) = (try #require(measured.all.first?.trace), try #require(inner.all.first?.trace))
     #expect(outer.traceID == child.traceID && outer.spanID != child.spanID)
@@ -173,7 +173,7 @@ struct MetricsTests {
   func silenced() {
     mock.answer()
     var request = anyRequest()
-    request[option: RequestMetrics.self] = false
+    request[option: RequestMeasurement.self] = false
 
     #expect(api.load(request).text == "success")
     #expect(measured.all.isEmpty && mock.requests[0].headers.isEmpty)
@@ -184,7 +184,7 @@ struct MetricsTests {
     let chain = Locked<(any HTTPLoader)?>(nil)
     let count = Locked(0)
     mock.onOthers(.status(.ok))
-    let metrics = Metrics(clock: clock) { _ in
+    let metrics = RequestMetrics(clock: clock) { _ in
       count.withLock { $0 += 1 }
       _ = chain.value?.load(anyRequest())
     }

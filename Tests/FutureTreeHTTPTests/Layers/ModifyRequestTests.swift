@@ -7,14 +7,10 @@ import Testing
 struct ModifyRequestTests {
   private let mock = MockLoader()
 
-  @Test("what it returns is sent")
+  @Test("the request is sent as the closure leaves it")
   func now() {
     let api =
-      ModifyRequest { request in
-        var request = request
-        try request.setHeader("X-One", "1")
-        return request
-      } --> mock
+      ModifyRequest { request in try request.setHeader("X-One", "1") } --> mock
     mock.answer()
 
     #expect(api.load(anyRequest()).text == "success")
@@ -25,8 +21,8 @@ struct ModifyRequestTests {
   func throwing(isLater: Bool) {
     let api =
       (isLater
-        ? ModifyRequest { _ -> Future<HTTPRequest> in throw Oops() }
-        : ModifyRequest { _ -> HTTPRequest in throw Oops() })
+        ? ModifyRequest.deferred { _ in throw Oops() }
+        : ModifyRequest { _ in throw Oops() })
       --> mock
 
     #expect(api.load(anyRequest()).text == "\(Oops())")
@@ -36,7 +32,7 @@ struct ModifyRequestTests {
   @Test("what its future succeeds with is sent, then")
   func later() {
     let promise = Promise<HTTPRequest>()
-    let api = ModifyRequest { _ in promise.future } --> mock
+    let api = ModifyRequest.deferred { _ in promise.future } --> mock
     mock.answer()
 
     let load = api.load(anyRequest())
@@ -51,7 +47,7 @@ struct ModifyRequestTests {
     arguments: [Outcome<HTTPRequest>.success(anyRequest()), .failure(Oops()), .cancelled("gone")])
   func cancelled(outcome: Outcome<HTTPRequest>) {
     let promise = Promise<HTTPRequest>()
-    let load = (ModifyRequest { _ in promise.future } --> mock).load(anyRequest())
+    let load = (ModifyRequest.deferred { _ in promise.future } --> mock).load(anyRequest())
 
     load.cancel(reason: "enough")
     #expect(promise.cancelRequest?.reason.message == "enough")
@@ -62,6 +58,6 @@ struct ModifyRequestTests {
 
   @Test("a reset passes on")
   func reset() {
-    #expect((ModifyRequest { request in request } --> mock).reset().text == "success")
+    #expect((ModifyRequest { _ in } --> mock).reset().text == "success")
   }
 }

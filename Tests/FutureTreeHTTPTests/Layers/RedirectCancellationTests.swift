@@ -117,7 +117,6 @@ struct RedirectCancellationTests {
       Redirect()
       --> ModifyRequest { request in
         if request.path == "/b" { load.value?.cancel() }
-        return request
       } --> mock
     let held = [mock.hold("/"), mock.hold("/b")]
     load.value = api.load(anyRequest())

@@ -135,10 +135,7 @@ struct RedirectPolicyTests {
     let api =
       Redirect(limit: 1, policy: policy)
       --> ModifyRequest { request in
-        guard request.url?.host == "example.com" else { return request }
-        var request = request
-        try request.setHeader("Cookie", "jar")
-        return request
+        if request.url?.host == "example.com" { try request.setHeader("Cookie", "jar") }
       } --> mock
 
     _ = api.load(anyRequest())
@@ -170,7 +167,7 @@ struct RedirectPolicyTests {
   func notAsked() throws {
     let log = Recorder()
     mock.on("/a", .redirect(to: "file:///"))
-    mock.on("/b", .redirect(to: "/b").forEver())
+    mock.on("/b", .redirect(to: "/b").forever())
     let policy = Redirect.Policy { proposal in
       log("\(proposal.number)")
       return .follow(proposal.request)
@@ -186,8 +183,8 @@ struct RedirectPolicyTests {
   func reentrant() throws {
     let chain = Locked<(any HTTPLoader)?>(nil)
     mock.on("/a", .redirect(to: "/b"))
-    mock.on("/b", .redirect(to: "/c").forEver())
-    mock.on("/c", .text("c").forEver())
+    mock.on("/b", .redirect(to: "/c").forever())
+    mock.on("/c", .text("c").forever())
     let api = api { proposal in
       if proposal.number == 1, proposal.request.path == "/b" { _ = chain.value?.load(anyRequest("/b")) }
       return .follow(proposal.request)

@@ -72,11 +72,10 @@ struct ResetGuardTests {
   func admission() {
     let reset = Locked<Future<Void>?>(nil)
     let chain = Locked<(any HTTPLoader)?>(nil)
-    let layer = ModifyRequest { [log] request in
+    let layer = ModifyRequest { [log] _ in
       log("a load goes in")
       reset.value = chain.value?.reset()
       log("a reset is asked")
-      return request
     }
     chain.value = (ResetGuard() --> layer --> end)
     end.mock.answer()

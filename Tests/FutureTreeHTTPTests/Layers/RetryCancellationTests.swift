@@ -146,7 +146,7 @@ import Testing
 
   @Test("a cancel at the moment at which the back-off is over comes before the next attempt", arguments: all)
   func whenTimerFires(options: CancellationOptions) {
-    mock.on(.any, .status(.serviceUnavailable).forEver())
+    mock.on(.any, .status(.serviceUnavailable).forever())
     let loads = Locked<[Future<HTTPResponse>]>([])
     let timer = clock.schedule(after: .milliseconds(500)) { for load in loads.value { load.cancel(options) } }
     loads.value = [fixture.api.load(anyRequest())]
@@ -198,9 +198,9 @@ import Testing
         .make { _ in
           if isCancelled.value { late.withLock { $0 += 1 } }
           throw HTTPError(.connectionLost, "")
-        }.forEver())
+        }.forever())
       let start = Promise<Void>()
-      let api = ModifyRequest { request in start.future.map { request } } --> fixture.api
+      let api = ModifyRequest.deferred { request in start.future.map { request } } --> fixture.api
       let future = api.load(anyRequest())
 
       async let run: Void = { start.succeed() }()
@@ -262,7 +262,7 @@ import Testing
         return .seconds(seconds)
       })
     chain.value = fixture.retry
-    fixture.mock.on(.any, .status(.serviceUnavailable).forEver())
+    fixture.mock.on(.any, .status(.serviceUnavailable).forever())
 
     let load = fixture.api.load(anyRequest())
     fixture.clock.advance(by: .seconds(60))

@@ -18,10 +18,10 @@ import Testing
 
   @Test("what has failed for now: some statuses and codes, and nothing else")
   func failedForNow() {
-    let statuses = (100..<600).filter { context(answer($0)).hasFailedForNow }
+    let statuses = (100..<600).filter { context(answer($0)).isTransientFailure }
     #expect(statuses == [408, 429, 500, 502, 503, 504])
 
-    func isRetried(_ code: HTTPError.Code) -> Bool { context(.failure(HTTPError(code, ""))).hasFailedForNow }
+    func isRetried(_ code: HTTPError.Code) -> Bool { context(.failure(HTTPError(code, ""))).isTransientFailure }
     let retried: [HTTPError.Code] = [.unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut]
     let others: [HTTPError.Code] = [
       .resetInProgress, .deadlineExceeded, .insecureConnection, .invalidURL, .invalidHeaderValue, .forbiddenHeader,
@@ -29,19 +29,19 @@ import Testing
       .ambiguousBody, .bodyTooLarge, .unwritableBody, .encodedBody, .undecodableBody, .unacceptableStatus,
     ]
     #expect(retried.allSatisfy(isRetried) && !others.contains(where: isRetried))
-    #expect(!context(.failure(Oops())).hasFailedForNow)
+    #expect(!context(.failure(Oops())).isTransientFailure)
     let refused = HTTPError(
       .unacceptableStatus, "", response: HTTPResponse(to: anyRequest(), status: .serviceUnavailable))
-    #expect(context(.failure(refused)).hasFailedForNow)
+    #expect(context(.failure(refused)).isTransientFailure)
   }
 
   @Test("what may be repeated: idempotent methods, and requests with a key")
   func repeated() throws {
     var request = anyRequest()
     request.method = .post
-    #expect(!context(answer(503), request).isWorthAnotherAttempt)
+    #expect(!context(answer(503), request).isRetryable)
     try request.setHeader("idempotency-key", "7")
-    #expect(context(answer(503), request).isWorthAnotherAttempt && context(answer(503)).isWorthAnotherAttempt)
+    #expect(context(answer(503), request).isRetryable && context(answer(503)).isRetryable)
   }
 
   @Test("full jitter: from nothing to a time that doubles up to its limit")

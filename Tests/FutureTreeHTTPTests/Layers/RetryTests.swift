@@ -101,7 +101,7 @@ struct RetryFixture {
 
   @Test("a request that must not be sent twice is sent once, unless it has an idempotency key")
   func methods() throws {
-    mock.on(.any, .status(.serviceUnavailable).forEver())
+    mock.on(.any, .status(.serviceUnavailable).forever())
     var request = anyRequest()
     request.method = .post
 
@@ -130,7 +130,7 @@ struct RetryFixture {
 
   @Test("a request chooses another strategy, or none")
   func option() {
-    mock.on(.any, .status(.serviceUnavailable).forEver())
+    mock.on(.any, .status(.serviceUnavailable).forever())
     var request = anyRequest()
 
     request[option: RequestRetry.self] = .never

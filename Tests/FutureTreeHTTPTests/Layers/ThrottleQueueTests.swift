@@ -15,7 +15,7 @@ import Testing
 
   @Test("the higher priority goes first, and among equals the one that came first")
   func order() {
-    var queue = Queue(perHost: nil, ageing: nil)
+    var queue = Queue(perHost: nil, aging: nil)
     for (name, level) in [("a", 2), ("b", 4), ("c", 0), ("d", 2), ("e", 4)] {
       _ = queue.append(name, host: nil, level: level, at: .seconds(queue.count))
     }
@@ -25,10 +25,10 @@ import Testing
   }
 
   @Test(
-    "who has waited for longer by the ageing counts as one priority higher",
+    "who has waited for longer by the aging counts as one priority higher",
     arguments: [(9, ["high", "low"]), (10, ["low", "high"]), (11, ["low", "high"])])
-  func ageing(wait: Int, order: [String]) {
-    var queue = Queue(perHost: nil, ageing: .seconds(10))
+  func aging(wait: Int, order: [String]) {
+    var queue = Queue(perHost: nil, aging: .seconds(10))
 
     _ = queue.append("low", host: nil, level: 2, at: .zero)
     _ = queue.append("high", host: nil, level: 3, at: .seconds(wait))
@@ -38,7 +38,7 @@ import Testing
 
   @Test("a full host holds up no other, and is next again when something of it has ended")
   func hosts() {
-    var queue = Queue(perHost: 1, ageing: nil)
+    var queue = Queue(perHost: 1, aging: nil)
     for name in ["a1", "a2", "b1"] { _ = queue.append(name, host: String(name.first!), level: 2, at: .zero) }
     queue.began("a")
 
@@ -51,7 +51,7 @@ import Testing
 
   @Test("what leaves makes way, wherever it stands, and leaves once")
   func leaving() {
-    var queue = Queue(perHost: nil, ageing: .seconds(1))
+    var queue = Queue(perHost: nil, aging: .seconds(1))
     let tickets = (0..<5).map { queue.append("\($0)", host: nil, level: 2, at: .zero) }
 
     let left = [0, 2, 4, 2].map { queue.remove(tickets[$0]) }
@@ -62,7 +62,7 @@ import Testing
 
   @Test("hosts where nobody waits any more are forgotten, though nobody asks who is next")
   func nothingGrows() {
-    var queue = Queue(perHost: 1, ageing: nil)
+    var queue = Queue(perHost: 1, aging: nil)
     _ = queue.append("stays", host: "stays", level: 2, at: .zero)
 
     for number in 0..<10_000 { _ = queue.remove(queue.append("x", host: "host \(number)", level: 2, at: .zero)) }
@@ -72,7 +72,7 @@ import Testing
 
   @Test("a clock that goes back changes no order of those that came in a row")
   func backwards() {
-    var queue = Queue(perHost: nil, ageing: .seconds(1))
+    var queue = Queue(perHost: nil, aging: .seconds(1))
 
     for (name, time) in [("a", 5), ("b", 3), ("c", 4)] {
       _ = queue.append(name, host: nil, level: 2, at: .seconds(time))
@@ -88,9 +88,9 @@ import Testing
     var waiting: [Waiting] = []
     var running: [String: Int] = [:]
 
-    func first(perHost: Int, ageing: Duration) -> UInt64? {
+    func first(perHost: Int, aging: Duration) -> UInt64? {
       waiting.filter { running[$0.host, default: 0] < perHost }.min {
-        ($0.arrival - ageing * $0.level, $0.ticket) < ($1.arrival - ageing * $1.level, $1.ticket)
+        ($0.arrival - aging * $0.level, $0.ticket) < ($1.arrival - aging * $1.level, $1.ticket)
       }?.ticket
     }
   }
@@ -98,8 +98,8 @@ import Testing
   @Test("it says what a plain search says, whatever comes, leaves, begins and ends", arguments: 0..<40 as Range<UInt64>)
   func model(seed: UInt64) {
     var random = RandomSource.seeded(seed)
-    let (perHost, ageing) = (Int.random(in: 1...3, using: &random), Duration.seconds(3))
-    var (queue, model, now) = (Queue(perHost: perHost, ageing: ageing), Model(), Duration.zero)
+    let (perHost, aging) = (Int.random(in: 1...3, using: &random), Duration.seconds(3))
+    var (queue, model, now) = (Queue(perHost: perHost, aging: aging), Model(), Duration.zero)
     for _ in 0..<400 {
       let host = "host \(Int.random(in: 0..<6, using: &random))"
       switch Int.random(in: 0..<6, using: &random) {
@@ -125,7 +125,7 @@ import Testing
         queue.began(host)
         model.running[host, default: 0] += 1
       }
-      #expect(queue.first() == model.first(perHost: perHost, ageing: ageing))
+      #expect(queue.first() == model.first(perHost: perHost, aging: aging))
       #expect(queue.count == model.waiting.count)
     }
     for (host, count) in model.running { for _ in 0..<count { queue.ended(host) } }

@@ -11,7 +11,7 @@ struct ThrottleTests {
   private let mock = MockLoader()
 
   /// Every load is held; `held` are those that came to the end of the chain.
-  private func holding() -> MockStub { mock.on(.any, .hold().forEver()) }
+  private func holding() -> MockStub { mock.on(.any, .hold().forever()) }
 
   private var paths: [String] { mock.requests.map(\.path) }
 
@@ -91,8 +91,8 @@ struct ThrottleTests {
   }
 
   @Test("who has waited long goes before what is more important and has come just now")
-  func ageing() throws {
-    let throttle = Throttle(1, ageing: .seconds(10), clock: clock)
+  func aging() throws {
+    let throttle = Throttle(1, aging: .seconds(10), clock: clock)
     let (api, stub) = (throttle --> mock, holding())
     var loads = [api.load(try request("/first"))]
     loads.append(api.load(try request("/patient", .lowest)))
@@ -108,11 +108,11 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("with an ageing of nil waiting makes up for nothing, and with one of zero or less for all")
+  @Test("with an aging of nil waiting makes up for nothing, and with one of zero or less for all")
   func noAgeing() throws {
     let stub = holding()
-    for (ageing, expected) in [(nil, "/high"), (.zero, "/low"), (.seconds(-1), "/low")] as [(Duration?, String)] {
-      let throttle = Throttle(0, ageing: ageing, clock: clock)
+    for (aging, expected) in [(nil, "/high"), (.zero, "/low"), (.seconds(-1), "/low")] as [(Duration?, String)] {
+      let throttle = Throttle(0, aging: aging, clock: clock)
       let api = throttle --> mock
       let low = api.load(try request("/low", .lowest))
       clock.advance(by: .seconds(1_000_000))
@@ -135,7 +135,7 @@ struct ThrottleTests {
     let loads = try ["/a", "/b"].map { api.load(try request($0)) }
     throttle.pause()
     var urgent = try request("/urgent")
-    urgent[option: PassesThrottle.self] = true
+    urgent[option: BypassesThrottle.self] = true
 
     let load = api.load(urgent)
 

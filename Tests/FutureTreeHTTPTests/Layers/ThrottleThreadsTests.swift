@@ -36,7 +36,7 @@ struct ThrottleThreadsTests {
     "four threads load, cancel, pause and change the limit: never more than the limit at once, and all places come back",
     .timeLimit(.minutes(5)))
   func threads() async {
-    let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, ageing: .milliseconds(1)))
+    let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, aging: .milliseconds(1)))
     let api = throttle --> end
     let loads = Locked<[Future<HTTPResponse>]>([])
     let rounds = 2_000
@@ -104,7 +104,7 @@ struct ThrottleThreadsTests {
   @Test("both chains of a throttle at once: the limit is one for both")
   func twoChains() async {
     let (end, throttle) = (Counting(), Throttle(2))
-    let chains = [throttle --> end, throttle --> ModifyRequest { $0 } --> end]
+    let chains = [throttle --> end, throttle --> ModifyRequest { _ in } --> end]
     let loads = Locked<[Future<HTTPResponse>]>([])
 
     together(

@@ -117,7 +117,7 @@ struct ThrottleWaitingTests {
     let throttle = Throttle(1, clock: clock)
     let load = Locked<Future<HTTPResponse>?>(nil)
     let promise = Promise<HTTPRequest>()
-    let layer = ModifyRequest { _ in
+    let layer = ModifyRequest.deferred { _ in
       load.value?.cancel(options)
       return promise.future
     }
@@ -298,7 +298,7 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     func passing(_ path: String) -> HTTPRequest {
       var request = anyRequest(path)
-      request[option: PassesThrottle.self] = true
+      request[option: BypassesThrottle.self] = true
       return request
     }
     for _ in 0..<2 { _ = api.load(passing("/debt")) }

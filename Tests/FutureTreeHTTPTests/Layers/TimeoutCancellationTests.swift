@@ -103,10 +103,7 @@ import Testing
     let (held, clock) = (mock.hold(), clock)
     let api =
       Timeout(attempt: .seconds(5), clock: clock)
-      --> ModifyRequest { request in
-        clock.advance(by: .seconds(5))
-        return request
-      } --> mock
+      --> ModifyRequest { _ in clock.advance(by: .seconds(5)) } --> mock
 
     let load = api.load(anyRequest())
 

@@ -70,7 +70,7 @@ import Testing
   func beforeRetry() {
     let retry = Retry(.constant(.seconds(3), attempts: 9), clock: clock)
     let api = Timeout(total: .seconds(5), clock: clock) --> retry --> mock
-    mock.on(.any, .status(.serviceUnavailable).forEver())
+    mock.on(.any, .status(.serviceUnavailable).forever())
 
     let load = api.load(anyRequest())
     clock.advance(by: .seconds(3))
@@ -85,7 +85,7 @@ import Testing
     var request = anyRequest()
     request[option: RequestDeadline.self] = .after(.seconds(4), clock: clock)
     let outer = Timeout(attempt: .seconds(2), clock: clock) --> retry --> mock
-    mock.on(.any, .status(.serviceUnavailable).forEver())
+    mock.on(.any, .status(.serviceUnavailable).forever())
 
     let load = outer.load(request)
     clock.advance(by: .seconds(2))

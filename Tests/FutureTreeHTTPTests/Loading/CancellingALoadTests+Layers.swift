@@ -75,7 +75,7 @@ extension CancellingALoadTests {
 
   struct Retry: HTTPLayer {
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-      next.load(request).recover { _ in next.load(request) }
+      next.load(request).recoverWith { _ in next.load(request) }
     }
   }
 

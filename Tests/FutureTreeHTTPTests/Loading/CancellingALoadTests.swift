@@ -236,7 +236,10 @@ import Testing
     mock.answer()
     let feed = mock.load(request)
     feed.observe(on: executor.executor) { outcome in heard.withLock { $0.append(outcome.ending) } }
-    feed.onComplete(on: executor.executor) { outcome in heard.withLock { $0.append(outcome.ending) } }
+    feed.onComplete(on: executor.executor) { outcome in
+      heard.withLock { $0.append(outcome.ending) }
+      return outcome
+    }
     #expect(heard.value.isEmpty)
 
     let receipt = feed.cancel()

@@ -84,7 +84,7 @@ import Testing
   func cancel() throws {
     struct Deriving: HTTPLayer {
       func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-        next.load(request).onSuccess { $0 }
+        next.load(request).map { $0 }
       }
     }
     let held = mock.hold()

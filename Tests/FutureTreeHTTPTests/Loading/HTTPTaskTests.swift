@@ -251,7 +251,7 @@ import Testing
 
   @Test("a request that is not forwarded and races the start ends the task", .timeLimit(.minutes(10)))
   func startAgainstLettingGo() {
-    mock.on(.any, .hold().forEver())
+    mock.on(.any, .hold().forever())
     var pending = 0
 
     for _ in 0..<600 {

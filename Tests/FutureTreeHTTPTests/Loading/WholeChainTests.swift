@@ -20,11 +20,8 @@ struct WholeChainTests {
       headers: [("X-Team", "blue")])
     api =
       (ResetGuard() --> Autocancel() --> ApplyEnvironment(host)
-        --> ModifyRequest { request in
-          var request = request
-          try request.setHeader("Accept", "application/json")
-          return request
-        } --> URLSessionLoader(.patient))
+        --> ModifyRequest { request in try request.setHeader("Accept", "application/json") }
+        --> URLSessionLoader(.patient))
   }
 
   @Test("a value goes out as JSON and comes back as one")

@@ -19,7 +19,7 @@ import Testing
     for failure in requests + bodies + chains + credentials + answers {
       let thrown = await #expect(throws: HTTPError.self, "\(failure.name)") { try await failure.provoke() }
       guard let error = thrown else { continue }
-      #expect(ErrorText.fault(in: "\(error)", after: "\(failure.name): ") == nil)
+      #expect(ErrorText.fault(of: error, after: "\(failure.name): ") == nil)
       #expect(!"\(error)".contains("\n"))
       missing.remove(failure.name)
     }

@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test("nobody has to have a deadline")
-  func forEver() async throws {
+  func forever() async throws {
     let future = loader().load(try request())
     _ = try await gate.waitForHolders().value
 

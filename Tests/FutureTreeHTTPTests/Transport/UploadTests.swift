@@ -181,7 +181,7 @@ import Testing
       return Self.reader("0123456789")
     }
 
-    let recovered = try send(.stream { HTTPBodyReader { _ in throw Broken() } }).recover { [loader] _ in
+    let recovered = try send(.stream { HTTPBodyReader { _ in throw Broken() } }).recoverWith { [loader] _ in
       loader.load(next)
     }
     let outer = try send(loading)

@@ -27,7 +27,7 @@ import Testing
   @Test("a stub gives its answers in turn, each as often as it says")
   func sequences() throws {
     mock.on("/thrice", .status(.serviceUnavailable).times(2), .status(.ok))
-    mock.on("/ever", .status(.serviceUnavailable), .status(.ok).forEver())
+    mock.on("/ever", .status(.serviceUnavailable), .status(.ok).forever())
 
     #expect(try (0..<4).map { _ in try status("/thrice") } == [503, 503, 200, nil])
     #expect(try (0..<4).map { _ in try status("/ever") } == [503, 200, 200, 200])
@@ -70,7 +70,7 @@ import Testing
 
   @Test("a stub knows its requests, its held answers, and how far it was used")
   func handle() throws {
-    let stub = mock.on("/users/*", .hold().times(2), .status(.ok).forEver())
+    let stub = mock.on("/users/*", .hold().times(2), .status(.ok).forever())
     #expect(stub.unusedAnswers == 3)
 
     let futures = try [load("/users/1"), load("/users/2")]

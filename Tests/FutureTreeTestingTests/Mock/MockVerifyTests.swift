@@ -13,7 +13,7 @@ import Testing
   @Test("a mock that was used as it was told passes")
   func passes() throws {
     mock.answer()
-    mock.on("/ever", .status(.ok), .status(.ok).forEver())
+    mock.on("/ever", .status(.ok), .status(.ok).forever())
     let held = mock.hold("/held")
     for path in ["/", "/ever", "/ever", "/ever", "/held"] { _ = try load(path) }
 
@@ -51,7 +51,7 @@ import Testing
   func unexpected() throws {
     let line: UInt = #line
     mock.on("/once", .status(.ok))
-    mock.on(.host("other.example.com"), .status(.ok).forEver())
+    mock.on(.host("other.example.com"), .status(.ok).forever())
     _ = try load("/once")
     _ = try load("/once?again")
     _ = try mock.load(HTTPRequest("http://other.example.com/"))

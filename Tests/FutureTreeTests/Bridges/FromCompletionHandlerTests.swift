@@ -78,7 +78,7 @@ struct FromCompletionHandlerTests {
   func reportsNever() {
     let line: UInt = #line + 1
     let plain = Future<Int>.wrapping { (_: Handler) in }
-    let optionals = Future<Int>.wrapping { (_: Future<Int>.OptionalsHandler) in }
+    let optionals = Future<Int>.wrappingOptionals { (_: Future<Int>.OptionalsHandler) in }
     let cancellable = Future<Int>.wrapping { (_: Handler) in
       Call(log: log)
     } cancel: { call in
@@ -234,10 +234,10 @@ struct FromCompletionHandlerTests {
     ]
 
     let plain = reports.map { value, error in
-      Future<Int>.wrapping { (completion: Future<Int>.OptionalsHandler) in completion(value, error) }
+      Future<Int>.wrappingOptionals { completion in completion(value, error) }
     }
     let cancellable = reports.map { value, error in
-      Future<Int>.wrapping { (completion: Future<Int>.OptionalsHandler) in
+      Future<Int>.wrappingOptionals { completion in
         completion(value, error)
         return Call(log: log)
       } cancel: { call in
@@ -250,19 +250,19 @@ struct FromCompletionHandlerTests {
     #expect(cancellable.states() == states)
   }
 
-  @Test("the two kinds of handlers are told apart by what the call takes")
-  func overloads() {
+  @Test("`wrapping` gives a handler of a result, and `wrappingOptionals` one of a value and an error")
+  func kinds() {
     @Sendable func withResult(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) { handler(.success(1)) }
     @Sendable func withOptionals(_ handler: @escaping @Sendable (Int?, (any Error)?) -> Void) { handler(2, nil) }
 
     let futures = [
       Future<Int>.wrapping { completion in withResult(completion) },
-      Future<Int>.wrapping { completion in withOptionals(completion) },
-      Future<Int>.wrapping { completion in
+      Future<Int>.wrappingOptionals { completion in withOptionals(completion) },
+      Future<Int>.wrappingOptionals { completion in
         log("first")
         withOptionals(completion)
       },
-      Future<Int>.wrapping { completion in
+      Future<Int>.wrappingOptionals { completion in
         withOptionals(completion)
         return Call(log: log)
       } cancel: { call in

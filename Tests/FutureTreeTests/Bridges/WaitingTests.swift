@@ -144,7 +144,7 @@ struct WaitingTests {
   func taskOnExecutor() {
     let executor = ManualExecutor()
     let log = Recorder()
-    let task = Future.succeeded(1).map(on: executor.executor) { value in
+    let task = Future.succeeded(1).asyncMap(on: executor.executor) { value in
       await Task.yield()
       return value
     }

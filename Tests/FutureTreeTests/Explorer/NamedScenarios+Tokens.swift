@@ -17,7 +17,7 @@
         let (first, second) = (Owned(CancellationTokenSource()), CancellationTokenSource())
         let child = Owned(CancellationTokenSource(linkedTo: [first.value!.token, second.token]))
         let (body, call) = (Counted(), trial.calls("registered", isFact: false))
-        child.value!.token.register { [alive = body.new()] in withExtendedLifetime(alive) { call() } }
+        child.value!.token.register { [alive = body.new()] _ in withExtendedLifetime(alive) { call() } }
         trial.thread { first.value = nil }
         trial.thread { second.cancel(reason: "a") }
         trial.thread { child.value = nil }
@@ -29,23 +29,23 @@
         let (first, second) = (Owned(CancellationTokenSource()), Owned(CancellationTokenSource()))
         let child = Owned(CancellationTokenSource(linkedTo: [first.value!.token, second.value!.token]))
         let body = Counted()
-        let registration = child.value!.token.register { [alive = body.new()] in withExtendedLifetime(alive) {} }
+        let registration = child.value!.token.register { [alive = body.new()] _ in withExtendedLifetime(alive) {} }
         trial.thread { first.value = nil }
         trial.thread { second.value = nil }
         trial.thread { child.value = nil }
         trial.claim { body.count == 0 ? nil : "law 21: a body is kept" }
-        trial.claim { registration.end() ? "what was let go of was ended" : nil }
+        trial.claim { registration.remove() ? "what was let go of was ended" : nil }
       },
       Scenario("a chain of sources is dropped while its last registration ends") { trial in
         let root = Owned(CancellationTokenSource())
         let middle = Owned(CancellationTokenSource(linkedTo: [root.value!.token]))
         let body = Counted()
         let registration = CancellationTokenSource(linkedTo: [middle.value!.token]).token.register {
-          [alive = body.new()] in withExtendedLifetime(alive) {}
+          [alive = body.new()] _ in withExtendedLifetime(alive) {}
         }
         trial.thread { root.value = nil }
         trial.thread { middle.value = nil }
-        trial.thread { registration.end() }
+        trial.thread { registration.remove() }
         trial.claim { body.count == 0 ? nil : "law 21: a body is kept" }
         trial.claim { registration.state?.listedCount == 0 ? nil : "law 21: something is listed" }
       },
@@ -54,7 +54,7 @@
         let sides = [0, 1].map { _ in Owned(CancellationTokenSource(linkedTo: [top.token])) }
         let (body, call) = (Counted(), trial.calls("registered", isFact: false))
         CancellationTokenSource(linkedTo: sides.map { $0.value!.token }).token.register {
-          [alive = body.new()] in withExtendedLifetime(alive) { call() }
+          [alive = body.new()] _ in withExtendedLifetime(alive) { call() }
         }
         trial.thread { top.cancel(reason: "a") }
         trial.thread { sides[0].value = nil }

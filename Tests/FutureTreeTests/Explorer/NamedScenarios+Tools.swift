@@ -104,7 +104,7 @@
         let call = trial.calls("registered", isFact: false)
         let registration = child.token.register { _ in call() }
         trial.thread { parent.cancel(reason: "a") }
-        trial.thread { registration.end() }
+        trial.thread { registration.remove() }
         trial.thread { child.cancel(reason: "b") }
         trial.claim { child.isCancelling ? nil : "law 13: the link was lost" }
       },

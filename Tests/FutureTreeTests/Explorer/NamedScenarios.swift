@@ -79,7 +79,7 @@
         let call = trial.calls("observer", isFact: false)
         let observation = future.observe { _ in call() }
         trial.thread { promise.succeed(1) }
-        trial.thread { observation.end() }
+        trial.thread { observation.remove() }
         trial.thread { future.cancel(.forceImmediately, reason: "a") }
       },
       Scenario("a handler is ended while its future is asked") { trial in
@@ -94,7 +94,7 @@
           second()
           return .complete(.success(2))
         }
-        trial.thread { handler.end() }
+        trial.thread { handler.remove() }
         trial.thread { future.cancel(reason: "a") }
         trial.thread { promise.succeed(1) }
       },

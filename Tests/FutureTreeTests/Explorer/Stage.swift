@@ -67,7 +67,7 @@
         }
       case .ensure: return parent.ensure { body?() }
       case .recover:
-        return parent.recover { _ in
+        return parent.recoverWith { _ in
           body?()
           return inner
         }

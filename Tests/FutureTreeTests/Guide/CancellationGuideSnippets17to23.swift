@@ -90,8 +90,8 @@ struct CancellationGuideSnippets17to23 {
     let session = Promise<String>()
     for number in 1...1_000 {
       session.future.map { "\($0), request \(number)" }.cancel(.doNotForwardRequest)
-      session.future.observe { _ in }.end()
-      session.onRequestCancel { _ in .continue }.end()
+      session.future.observe { _ in }.remove()
+      session.onRequestCancel { _ in .continue }.remove()
     }
     let request = session.future.map { "\($0), the last request" }
 

@@ -14,14 +14,14 @@ struct CancellationGuideSnippetsUsing {
     // guide compiler
     let download = Promise<String>()
     download.future
-      .onSuccess { text -> Int in  // Several statements: the result is named.
+      .map { text -> Int in  // Several statements: the result is named.
         let words = text.split(separator: " ")
         return words.count
       }
-      .onSuccess { print($0) }  // 2
-    let title: Future<String> = download.future.onSuccess { text in
-      if text.isEmpty { return .failure(Empty()) }  // The result is known from the left.
-      return .success(text.uppercased())
+      .map { print($0) }  // 2
+    let title = download.future.onSuccess { text -> Future<String> in
+      if text.isEmpty { return .failed(Empty()) }
+      return .succeeded(text.uppercased())
     }
     let skipped = title.onSuccess { _ in Completion<Int>.cancelled("not needed") }
     let failed = title.map { _ -> Int in throw Empty() }

@@ -10,7 +10,7 @@ struct ComingFromOtherStylesGuideSnippets {
 
   // guide handlers
   func load(_ path: String) -> Future<String> {
-    .wrapping { completion in
+    .wrappingOptionals { completion in
       client.get(path, completion)
     } cancel: { call in
       call.stop()
@@ -55,7 +55,7 @@ struct ComingFromOtherStylesGuideSnippets {
   @Test("an async body")
   func body() async throws {
     // guide body
-    let shout = load("/word").onSuccess { word in
+    let shout = load("/word").asyncMap { word in
       await Task.yield()
       return word.uppercased()
     }

@@ -13,7 +13,7 @@ struct GettingStartedGuideSnippets {
   @Test("a future and an operator")
   func future() async throws {
     // guide future
-    let count = Future(on: .global()) { "to be or not to be".split(separator: " ").count }
+    let count = Future { "to be or not to be".split(separator: " ").count }
     let report = count.map { "\($0) words" }
 
     print(try await report.value)  // 6 words
@@ -27,7 +27,7 @@ struct GettingStartedGuideSnippets {
     // guide operators
     let name = Promise<String>()
     let greeting = name.future
-      .onSuccess { name in "Hello, \(name)" }  // The value, and what is made of it.
+      .map { name in "Hello, \(name)" }  // The value, and what is made of it.
       .recover { _ in "Hello, guest" }  // A failure, and what takes its place.
       .ensure { print("asked for a name") }  // asked for a name; whatever the outcome is
 
@@ -36,6 +36,24 @@ struct GettingStartedGuideSnippets {
     // end
 
     #expect(print.lines == ["asked for a name", "success(\"Hello, guest\")"])
+  }
+
+  @Test("a closure of several statements names its result")
+  func closures() {
+    // guide closures
+    let draft = Promise<String>()
+    let shout = draft.future
+      .onSuccess { text -> Future<String> in  // Several statements: the result is written.
+        guard !text.isEmpty else { return .failed(Offline()) }
+        return load("/shout?\(text)")
+      }
+      .onComplete { .succeeded("\($0.ending)") }  // One expression: the compiler infers the result.
+
+    draft.succeed("")
+    shout.observe { print($0) }  // success("failed")
+    // end
+
+    #expect(print.lines == ["success(\"failed\")"])
   }
 
   // guide promise
@@ -54,7 +72,7 @@ struct GettingStartedGuideSnippets {
 
   // guide wrapping
   func loadAndConfirm(_ path: String) -> Future<String> {
-    .wrapping { completion in
+    .wrappingOptionals { completion in
       client.get(path, completion)
     } cancel: { call in
       call.stop()

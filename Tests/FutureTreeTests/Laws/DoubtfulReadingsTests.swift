@@ -17,7 +17,7 @@ struct DoubtfulReadingsTests {
     let ended = promise.future.observe(on: executor.executor) { log("ended \($0.state)") }
 
     promise.succeed(1)
-    ended.end()
+    ended.remove()
     #expect(log.entries == [])
     executor.runAll()
 
@@ -35,7 +35,7 @@ struct DoubtfulReadingsTests {
       return .continue
     }
     promise.onRequestCancel { _ in
-      first.end()
+      first.remove()
       log("second")
       return .continue
     }

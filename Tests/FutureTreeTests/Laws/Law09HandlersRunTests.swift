@@ -82,8 +82,8 @@ struct Law09HandlersRunTests {
       }
     }
 
-    handlers[1].end()
-    handlers[1].end()
+    handlers[1].remove()
+    handlers[1].remove()
     promise.future.cancel()
 
     #expect(log.entries == ["third", "first"])
@@ -113,7 +113,7 @@ struct Law09HandlersRunTests {
     let handler = promise.onRequestCancel(holding: census.probe())
     #expect(census.alive == 1)
 
-    handler.end()
+    handler.remove()
 
     #expect(census.alive == 0)
     #expect(promise.future.cancel().effect == .stored)
@@ -167,8 +167,8 @@ struct Law09HandlersRunTests {
       }
     }
 
-    for index in stride(from: 0, to: handlers.count, by: 2) { handlers[index].end() }
-    for index in stride(from: handlers.count - 1, to: 0, by: -2) { handlers[index].end() }
+    for index in stride(from: 0, to: handlers.count, by: 2) { handlers[index].remove() }
+    for index in stride(from: handlers.count - 1, to: 0, by: -2) { handlers[index].remove() }
     promise.future.cancel()
 
     #expect(log.entries == [])

@@ -6,19 +6,21 @@ import Testing
 @Suite("Law 11: bodies that always run")
 struct Law11AlwaysRunTests {
   enum Body: String, CaseIterable, Sendable {
-    case onComplete, onCompleteFuture, ensure, onCancel
+    case onComplete, onCompleteFuture, onCompleteCompletion, ensure, onCancel
 
     func attach(
       to future: Future<Int>, on executor: FutureExecutor = .immediate, _ log: Recorder
     ) -> Future<Int> {
       switch self {
-      case .onComplete: future.onComplete(on: executor) { log("body \($0.reason?.message ?? $0.state)", passing: 7) }
-      case .onCompleteFuture:
-        future.onComplete(on: executor) { Future.succeeded(log("body \($0.reason?.message ?? $0.state)", passing: 7)) }
+      case .onComplete: future.onComplete(on: executor) { Outcome.success(log(Self.line($0), passing: 7)) }
+      case .onCompleteFuture: future.onComplete(on: executor) { Future.succeeded(log(Self.line($0), passing: 7)) }
+      case .onCompleteCompletion: future.onComplete(on: executor) { Completion.success(log(Self.line($0), passing: 7)) }
       case .ensure: future.ensure(on: executor) { log("body asked") }
       case .onCancel: future.onCancel(on: executor) { log("body \($0.message)") }
       }
     }
+
+    private static func line(_ outcome: Outcome<Int>) -> String { "body \(outcome.reason?.message ?? outcome.state)" }
   }
 
   /// How a branch ends early.
@@ -143,7 +145,7 @@ struct Law11AlwaysRunTests {
   @Test("a body that throws after an early end changes nothing")
   func throwsIgnored() {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { _ -> Int in throw Oops() }
+    let derived = promise.future.onComplete { _ -> Outcome<Int> in throw Oops() }
 
     derived.cancel(.forceImmediately)
 
@@ -156,7 +158,7 @@ struct Law11AlwaysRunTests {
     let executor = ManualExecutor()
     let ensured = Future.succeeded(1).ensure(on: executor.executor) { log("ensure") }
     let completed = Future.succeeded(2).onComplete(on: executor.executor) { outcome in
-      log("onComplete \(outcome.state)", passing: 3)
+      .succeeded(log("onComplete \(outcome.state)", passing: 3))
     }
 
     ensured.cancel()

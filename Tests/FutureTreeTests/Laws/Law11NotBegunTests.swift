@@ -11,7 +11,7 @@ struct Law11NotBegunTests {
 
     func attach(to future: Future<Int>, on executor: FutureExecutor, _ log: Recorder) -> Future<Int> {
       switch self {
-      case .onSuccess: future.onSuccess(on: executor) { log("body", passing: $0) }
+      case .onSuccess: future.onSuccess(on: executor) { Outcome.success(log("body", passing: $0)) }
       case .onSuccessFuture: future.onSuccess(on: executor) { Future.succeeded(log("body", passing: $0)) }
       case .onSuccessCompletion: future.onSuccess(on: executor) { Completion.success(log("body", passing: $0)) }
       case .map: future.map(on: executor) { log("body", passing: $0) }

@@ -16,11 +16,11 @@ enum Callback: String, CaseIterable, Sendable {
     switch self {
     case .map: succeed(promise) { _ = future.map { _ in body() } }
     case .flatMap: succeed(promise) { _ = future.flatMap { run(body, passing: .succeeded($0)) } }
-    case .onSuccess: succeed(promise) { _ = future.onSuccess { _ in body() } }
+    case .onSuccess: succeed(promise) { _ = future.onSuccess { _ in run(body, passing: .succeeded) } }
     case .recover: fail(promise) { _ = future.recover { _ in run(body, passing: nil) } }
     case .onFailure: fail(promise) { _ = future.onFailure { _ in body() } }
     case .onCancel: cancel(promise) { _ = future.onCancel { _ in body() } }
-    case .onComplete: succeed(promise) { _ = future.onComplete { _ in body() } }
+    case .onComplete: succeed(promise) { _ = future.onComplete { _ in run(body, passing: .succeeded) } }
     case .ensure: succeed(promise) { _ = future.ensure { body() } }
     case .observe: succeed(promise) { future.observe { _ in body() } }
     case .handler: cancel(promise) { install(promise, body) }
@@ -44,8 +44,8 @@ enum Callback: String, CaseIterable, Sendable {
       asker.cancel(.doNotForwardIfOthersWaiting)
       let dropped = last.withLock { $0.take() }
       _ = consume dropped
-    case .endedHandler: capture(Probe(body)) { probe in install(promise) { probe.touch() }.end() }
-    case .endedObserver: capture(Probe(body)) { probe in future.observe { _ in probe.touch() }.end() }
+    case .endedHandler: capture(Probe(body)) { probe in install(promise) { probe.touch() }.remove() }
+    case .endedObserver: capture(Probe(body)) { probe in future.observe { _ in probe.touch() }.remove() }
     }
   }
 
@@ -93,10 +93,10 @@ struct Law19NoUserCodeUnderLockTests {
     _ = (future.isCompleted, future.outcomeIfCompleted?.state, future.cancelRequest)
     let token = future.cancelToken()
     let derived = future.map { $0 }.flatMap { .succeeded($0) }.recover { error in throw error }.ensure {}
-    _ = future.onComplete { _ in 1 }
+    _ = future.onComplete { _ in .succeeded(1) }
     _ = Future.all([future, derived])
     let observation = future.observe { _ in }
-    observation.end()
+    observation.remove()
     token.cancel(.doNotForwardIfOthersWaiting)
     derived.cancel(.doNotForwardRequest)
     _ = future.named("used").tree().description

@@ -25,8 +25,8 @@ struct Law21MemoryTests {
       let future = promise.future
       expectFlatMemory(after: 60_000) { count, _ in
         for _ in 0..<count {
-          future.observe { _ in }.end()
-          promise.onRequestCancel { _ in .continue }.end()
+          future.observe { _ in }.remove()
+          promise.onRequestCancel { _ in .continue }.remove()
           future.timeout(after: .seconds(9), clock: clock).map { $0 }.cancel(.doNotForwardRequest)
           future.timeout(after: .seconds(9), clock: clock).cancel(.doNotForwardRequest)
           clock.advance(by: .seconds(1))

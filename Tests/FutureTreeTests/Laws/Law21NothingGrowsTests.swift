@@ -8,11 +8,11 @@ struct Law21NothingGrowsTests {
   @Test("a future that lives long holds what is registered now: 10,000 observers that ended")
   func observers() {
     let promise = Promise<Int>()
-    func attach(_ probe: Probe) -> Observation {
+    func attach(_ probe: Probe) -> FutureObservation {
       promise.future.observe { _ in probe.touch() }
     }
 
-    for _ in 0..<10_000 { attach(census.probe()).end() }
+    for _ in 0..<10_000 { attach(census.probe()).remove() }
 
     #expect(census.alive == 0)
   }
@@ -27,7 +27,7 @@ struct Law21NothingGrowsTests {
       }
     }
 
-    for _ in 0..<10_000 { install(census.probe()).end() }
+    for _ in 0..<10_000 { install(census.probe()).remove() }
 
     #expect(census.alive == 0)
   }
@@ -96,7 +96,7 @@ struct Law21NothingGrowsTests {
   @Test("the handle of an observation keeps nothing alive after completion")
   func observationHandle() {
     let promise = Promise<Int>()
-    func attach(_ probe: Probe) -> Observation {
+    func attach(_ probe: Probe) -> FutureObservation {
       promise.future.observe { _ in probe.touch() }
     }
     let observation = attach(census.probe())
@@ -104,7 +104,7 @@ struct Law21NothingGrowsTests {
     promise.succeed(1)
 
     #expect(census.alive == 0)
-    observation.end()
+    observation.remove()
   }
 
   @Test("the handle of a handler keeps nothing alive after completion")
@@ -115,7 +115,7 @@ struct Law21NothingGrowsTests {
     promise.succeed(1)
 
     #expect(census.alive == 0)
-    handler.end()
+    handler.remove()
   }
 
   @Test("the handle of a handler that ran keeps nothing alive")
@@ -126,7 +126,7 @@ struct Law21NothingGrowsTests {
     promise.future.cancel()
 
     #expect(census.alive == 0)
-    handler.end()
+    handler.remove()
   }
 
   @Test("a request that is kept keeps nothing of its future alive after completion")

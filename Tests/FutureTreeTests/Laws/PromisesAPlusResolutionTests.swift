@@ -8,7 +8,7 @@ struct PromisesAPlusReturnTests {
   func value(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let returned = future.onComplete { _ in 5 }
+    let returned = future.onComplete { _ in .succeeded(5) }
     settle()
 
     #expect(returned.state == "success(5)")
@@ -19,7 +19,7 @@ struct PromisesAPlusReturnTests {
   func thrown(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let returned = future.onComplete { _ -> Int in throw Oops("thrown") }
+    let returned = future.onComplete { _ -> Outcome<Int> in throw Oops("thrown") }
     settle()
 
     #expect(returned.state == "failure(thrown)")
@@ -27,7 +27,7 @@ struct PromisesAPlusReturnTests {
 
   @Test("2.2.7.2 it throws after a success, and after a failure")
   func thrownByKind() {
-    let afterSuccess = Future.succeeded(1).onSuccess { _ -> Int in throw Oops("after success") }
+    let afterSuccess = Future.succeeded(1).onSuccess { _ -> Outcome<Int> in throw Oops("after success") }
     let afterFailure = Future<Int>.failed(Oops()).recover { _ in throw Oops("after failure") }
 
     #expect(afterSuccess.state == "failure(after success)")
@@ -48,7 +48,7 @@ struct PromisesAPlusReturnTests {
   func rejectionPasses(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let returned = [future.onSuccess { $0 + 1 }, future.map { $0 + 1 }, future.flatMap { .succeeded($0) }]
+    let returned = [future.onSuccess { .succeeded($0 + 1) }, future.map { $0 + 1 }, future.flatMap { .succeeded($0) }]
     settle()
 
     #expect(returned.states() == Array(repeating: settlement.state, count: 3))
@@ -83,7 +83,7 @@ struct PromisesAPlusSelfTests {
   func recover() {
     let own = Locked<Future<Int>?>(nil)
     let promise = Promise<Int>()
-    own.value = promise.future.recover { _ -> Future<Int> in own.value ?? .succeeded(0) }
+    own.value = promise.future.recoverWith { _ in own.value ?? .succeeded(0) }
 
     promise.fail(Oops())
 
@@ -106,8 +106,8 @@ struct PromisesAPlusAdoptionTests {
       },
       Adoption(testDescription: "flatMap") { inner in Future.succeeded(0).flatMap { _ in inner } },
       Adoption(testDescription: "onSuccess") { inner in Future.succeeded(0).onSuccess { _ in inner } },
-      Adoption(testDescription: "recover") { inner in
-        Future.failed(Oops("first")).recover { _ -> Future<Int> in inner }
+      Adoption(testDescription: "recoverWith") { inner in
+        Future.failed(Oops("first")).recoverWith { _ in inner }
       },
       Adoption(testDescription: "onComplete") { inner in Future<Int>.cancelled("first").onComplete { _ in inner } },
     ]

@@ -11,7 +11,7 @@ protocol FutureHandle: Sendable {
   func cancelToken() -> CancelToken
   func share()
   func tree() -> TreeSnapshot
-  func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> Observation
+  func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> FutureObservation
   func derive(_ operation: ModelOperator, _ body: LibraryBody) -> any FutureHandle
 }
 
@@ -49,7 +49,7 @@ struct Handle<Value: Sendable>: FutureHandle {
   func share() { future.shared() }
   func tree() -> TreeSnapshot { future.tree() }
 
-  func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> Observation {
+  func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> FutureObservation {
     future.observe(on: executor) { body(model($0)) }
   }
 
@@ -105,7 +105,8 @@ extension Handle {
     let executor = body.executor
     switch operation {
     case .map: return Handle<Int>(future.map(on: executor) { try body.value(of: number($0)) })
-    case .onSuccess: return Handle<Int>(future.onSuccess(on: executor) { try body.value(of: number($0)) })
+    case .onSuccess:
+      return Handle<Int>(future.onSuccess(on: executor) { Outcome.success(try body.value(of: number($0))) })
     case .flatMap: return Handle<Int>(future.flatMap(on: executor) { try body.future(of: number($0)) })
     case .onSuccessFuture: return Handle<Int>(future.onSuccess(on: executor) { try body.future(of: number($0)) })
     case .onSuccessCompletion:
@@ -114,7 +115,8 @@ extension Handle {
           body.called(with: .success(number(value)))
           return body.completion { $0 }
         })
-    case .onComplete: return Handle<Int>(future.onComplete(on: executor) { try body.value(of: model($0)) })
+    case .onComplete:
+      return Handle<Int>(future.onComplete(on: executor) { Outcome.success(try body.value(of: model($0))) })
     case .onCompleteFuture: return Handle<Int>(future.onComplete(on: executor) { try body.future(of: model($0)) })
     case .onCompleteCompletion:
       return Handle<Int>(
@@ -135,15 +137,10 @@ extension Handle {
         body.called(with: .failure(Self.number(of: error)))
         return make(try body.answer())
       }
-    case .recoverFuture:
-      return future.recover(on: executor) { error -> Future<Value> in
+    case .recoverWith:
+      return future.recoverWith(on: executor) { error -> Future<Value> in
         body.called(with: .failure(Self.number(of: error)))
         return try body.innerFuture()
-      }
-    case .recoverCompletion:
-      return future.recover(on: executor) { error -> Completion<Value> in
-        body.called(with: .failure(Self.number(of: error)))
-        return body.completion(make)
       }
     case .mapError:
       return future.mapError(on: executor) { error in

@@ -12,7 +12,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   @exclusivity(unchecked) private var promises: [Promise<Int>?] = []
   @exclusivity(unchecked) private var handlers: [CancelHandler] = []
   @exclusivity(unchecked) private var tokens: [CancelToken?] = []
-  @exclusivity(unchecked) private var observations: [Observation] = []
+  @exclusivity(unchecked) private var observations: [FutureObservation] = []
   /// Whether a handler does more than to answer.
   @exclusivity(unchecked) private var handlersAct = false
   private let executor = ManualExecutor()
@@ -57,7 +57,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
       return .kept(owner.complete(library(completion)))
     case .drop(let promise): promises[promise] = nil
     case .install(let promise, let answer, let isOnExecutor, let act): install(promise, answer, isOnExecutor, act)
-    case .endHandler(let handler): handlers[handler].end()
+    case .endHandler(let handler): handlers[handler].remove()
     case .answerLater(let handler, let completion):
       guard let received = received[handler] else { return .nothing }
       return .kept(received.complete(library(completion)))
@@ -68,7 +68,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
       return .receipt(ModelReceipt(receipt))
     case .dropToken(let token): tokens[token] = nil
     case .observe(let future, let isOnExecutor, let act): observe(future, isOnExecutor, act)
-    case .endObservation(let observation): observations[observation].end()
+    case .endObservation(let observation): observations[observation].remove()
     case .runJob(let index): executor.runNext(at: index)
     case .dropJobs: executor.dropAll()
     case .advance: clock.advance(by: .seconds(1))

@@ -43,6 +43,7 @@ struct ModelHarnessTests {
   func reproduction() {
     let program: [ModelOperation] = [
       .makePromise, .derive(.map, from: 0, body: .success(7), isOnExecutor: true, act: nil),
+      .derive(.onComplete, from: 1, body: .success(8), isOnExecutor: false, act: nil),
       .cancel(1, ModelRequest(options: [.polite, .force], reason: 3)),
     ]
 
@@ -52,6 +53,7 @@ struct ModelHarnessTests {
         var p0: Promise<Int>? = Promise<Int>()
         let f0 = p0!.future
         let f1 = f0.map(on: executor.executor) { print("body 1", $0); return 7 }
+        let f2 = f1.onComplete { v -> Outcome<Int> in print("body 2", v); return .success(8) }
         print(f1.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "3"))
         """)
   }

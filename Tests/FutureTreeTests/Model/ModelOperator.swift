@@ -6,7 +6,7 @@ enum ModelOperator: UInt8, CaseIterable {
   case promise
   case map, flatMap
   case onSuccess, onSuccessFuture, onSuccessCompletion
-  case recover, recoverFuture, recoverCompletion, mapError
+  case recover, recoverWith, mapError
   case onFailure, onCancel, ensure
   case onComplete, onCompleteFuture, onCompleteCompletion
   case shielded, timeout
@@ -66,8 +66,7 @@ enum ModelOperator: UInt8, CaseIterable {
     case .flatMap, .onSuccessFuture: Row(.body, .pass, .pass, .future, skips: true)
     case .onSuccessCompletion: Row(.body, .pass, .pass, .completion, skips: true)
     case .recover: Row(.pass, .body, .pass, .value, skips: true)
-    case .recoverFuture: Row(.pass, .body, .pass, .future, skips: true)
-    case .recoverCompletion: Row(.pass, .body, .pass, .completion, skips: true)
+    case .recoverWith: Row(.pass, .body, .pass, .future, skips: true)
     case .mapError: Row(.pass, .body, .pass, .error)
     case .onFailure: Row(.pass, .bodyThenPass, .pass)
     case .onCancel: Row(.pass, .pass, .bodyThenPass, always: true)

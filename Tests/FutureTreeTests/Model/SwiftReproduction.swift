@@ -31,7 +31,7 @@ struct SwiftReproduction: CustomStringConvertible {
       case .drop(let promise): lines.append("p\(promise) = nil")
       case .install(let promise, let answer, let isOnExecutor, let act):
         install(promise, answer, on(isOnExecutor), text(act))
-      case .endHandler(let handler): lines.append("h\(handler)?.end()")
+      case .endHandler(let handler): lines.append("h\(handler)?.remove()")
       case .answerLater(let handler, let completion):
         lines.append("r\(handler).value?.complete(\(text(completion)))")
       case .cancel(let future, let request): lines.append("print(f\(future).cancel(\(text(request))))")
@@ -45,7 +45,7 @@ struct SwiftReproduction: CustomStringConvertible {
           "let o\(observations) = f\(future).observe\(on(isOnExecutor)) "
             + "{ print(\"observer \(observations)\", $0)\(text(act)) }")
         observations += 1
-      case .endObservation(let observation): lines.append("o\(observation).end()")
+      case .endObservation(let observation): lines.append("o\(observation).remove()")
       case .runJob(let index): lines.append("executor.runNext(at: \(index))")
       case .dropJobs: lines.append("executor.dropAll()")
       case .advance: lines.append("clock.advance(by: .seconds(1))")
@@ -83,6 +83,12 @@ struct SwiftReproduction: CustomStringConvertible {
       switch operation.row.answers {
       case .error: return "\(head) \(called); \(answer(body).replacing("throw Oops", with: "return Oops")) }"
       case .none: return "\(head) \(called) }"
+      case .value where operation == .onSuccess || operation == .onComplete:
+        let called = called.replacing("$0", with: "v")
+        if case .success(let value) = body {
+          return "\(head) v -> Outcome<Int> in \(called); return .success(\(value)) }"
+        }
+        return "\(head) v -> Outcome<Int> in \(called); \(answer(body)) }"
       case .value: return "\(head) \(called); \(answer(body)) }"
       case .future:
         let inner = body.inner.map { "return f\($0)" } ?? answer(body)

@@ -75,7 +75,7 @@ struct JoinTests {
     let (mine, wanted) = (source(log, "mine"), source(log, "wanted"))
     let token = wanted.future.cancelToken()
     let joined = join.apply([mine.future, wanted.future.map { $0 }])
-    let tail = joined.onComplete { outcome in log("tail \(outcome.state)") }
+    let tail = joined.onComplete { outcome in .succeeded(log("tail \(outcome.state)")) }
 
     let receipt = tail.cancel(.doNotForwardIfOthersWaiting)
 
@@ -119,7 +119,7 @@ struct JoinTests {
     let census = Census()
     let decider = Promise<Int>()
     let left = Promise<Int>()
-    let probed = left.future.onSuccess { [probe = census.probe()] value -> Int in
+    let probed = left.future.map { [probe = census.probe()] value -> Int in
       probe.touch()
       return value
     }

@@ -61,7 +61,7 @@ struct ObserveTests {
     let log = Recorder()
     let census = Census()
     let promise = Promise<Int>()
-    func observe(_ probe: Probe) -> Observation {
+    func observe(_ probe: Probe) -> FutureObservation {
       promise.future.observe { _ in
         probe.touch()
         log("called")
@@ -69,8 +69,8 @@ struct ObserveTests {
     }
     let observation = observe(census.probe())
 
-    observation.end()
-    observation.end()
+    observation.remove()
+    observation.remove()
     #expect(census.alive == 0)
     promise.succeed(1)
 
@@ -97,7 +97,7 @@ struct ObserveTests {
     let observation = promise.future.observe { log($0.state) }
     promise.succeed(1)
 
-    observation.end()
+    observation.remove()
 
     #expect(log.entries == ["success(1)"])
   }
@@ -119,7 +119,7 @@ struct ObserveTests {
   @Test("one that its executor has, or has dropped, can be ended, also if its future has gone")
   func endedOnExecutor() {
     let (log, executor, census) = (Recorder(), ManualExecutor(), Census())
-    func told() -> Observation {
+    func told() -> FutureObservation {
       let promise = Promise<Int>()
       let observation = promise.future.observe(on: executor.executor) { [probe = census.probe()] _ in
         probe.touch()
@@ -131,9 +131,9 @@ struct ObserveTests {
 
     let dropped = told()
     executor.dropAll()
-    dropped.end()
+    dropped.remove()
     let queued = told()
-    queued.end()
+    queued.remove()
     executor.runAll()
 
     #expect(log.entries == [])

@@ -10,7 +10,7 @@ struct OnCompleteTests {
   @Test("the body gets the outcome, whatever it is; its value counts", arguments: outcomes)
   func value(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { $0.state }
+    let derived = promise.future.onComplete { .succeeded($0.state) }
 
     promise.complete(with: outcome)
 
@@ -43,29 +43,30 @@ struct OnCompleteTests {
   @Test("its error counts", arguments: outcomes)
   func error(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { _ -> Int in throw Oops("thrown") }
+    let derived = promise.future.onComplete { _ -> Outcome<Int> in throw Oops("thrown") }
 
     promise.complete(with: outcome)
 
     #expect(derived.state == "failure(thrown)")
   }
 
-  @Test("a body that passes the outcome on with get() passes all three", arguments: outcomes)
+  @Test("a body that returns the outcome, or calls get() on it, passes all three", arguments: outcomes)
   func passingOn(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { try $0.get() }
+    let returned = promise.future.onComplete { $0 }
+    let got = promise.future.onComplete { .succeeded(try $0.get()) }
 
     promise.complete(with: outcome)
 
-    #expect(derived.state == outcome.state)
-    #expect(derived.reason?.message == outcome.reason?.message)
+    #expect([returned, got].states() == [outcome.state, outcome.state])
+    #expect([returned, got].map { $0.reason?.message } == [outcome.reason?.message, outcome.reason?.message])
   }
 
   @Test("asked while it waits: forwards; the body runs, and its value counts", arguments: outcomes)
   func asked(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = source(log)
-    let derived = promise.future.onComplete { $0.state }
+    let derived = promise.future.onComplete { .succeeded($0.state) }
 
     derived.cancel()
     promise.complete(with: outcome)
@@ -89,7 +90,7 @@ struct OnCompleteTests {
   func onExecutor(outcome: Outcome<Int>) {
     let executor = ManualExecutor()
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete(on: executor.executor) { $0.state }
+    let derived = promise.future.onComplete(on: executor.executor) { .succeeded($0.state) }
 
     promise.complete(with: outcome)
     #expect(derived.state == "pending")

@@ -14,7 +14,7 @@ enum SuccessOperator: String, CaseIterable, Sendable {
     switch self {
     case .map: future.map(on: executor) { try body($0) }
     case .flatMap: future.flatMap(on: executor) { .succeeded(try body($0)) }
-    case .onSuccess: future.onSuccess(on: executor) { try body($0) }
+    case .onSuccess: future.onSuccess(on: executor) { Outcome.success(try body($0)) }
     case .onSuccessFuture: future.onSuccess(on: executor) { Future.succeeded(try body($0)) }
     case .onSuccessCompletion: future.onSuccess(on: executor) { Completion.success(try body($0)) }
     }
@@ -181,7 +181,8 @@ struct SuccessOperatorsTests {
 
   @Test("types change along a chain")
   func types() {
-    let future = Future.succeeded(1).map { "\($0)" }.flatMap { Future.succeeded([$0]) }.onSuccess { $0.count }
+    let future = Future.succeeded(1).map { "\($0)" }.flatMap { Future.succeeded([$0]) }
+      .onSuccess { .succeeded($0.count) }
 
     #expect(future.state == "success(1)")
   }

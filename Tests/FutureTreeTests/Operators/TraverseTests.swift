@@ -142,7 +142,7 @@ struct TraverseTests {
     let census = Census()
     let (first, second) = (Promise<Int>(), Promise<Int>())
     let all = Future.traverse([first, second], atMost: 1) { promise in
-      promise.future.onSuccess { [probe = census.probe()] value -> Int in
+      promise.future.map { [probe = census.probe()] value -> Int in
         probe.touch()
         return value
       }

@@ -34,7 +34,7 @@ import Testing
     #expect(
       lines.dropLast(2).joined(separator: "\n") == """
         0.000000 s  1 load  joined the log
-        0.250000 s  2 page  made
+        0.250000 s  2 page  created
         0.250000 s  2 page  waits for 1 load
         0.250000 s  2 page  named
         1.250000 s  2 page  asked: closed (App/Tab.swift:7)
@@ -66,7 +66,7 @@ import Testing
       ])
     #expect(
       facts(2, in: log) == [
-        "made", "waits for 1", "asked \(polite)", "cancelled: closed (App/Tab.swift:7)",
+        "created", "waits for 1", "asked \(polite)", "cancelled: closed (App/Tab.swift:7)",
       ])
     withExtendedLifetime((promise, branches)) {}
   }
@@ -97,7 +97,7 @@ import Testing
     let flat = outer.future.flatMap { _ in deep }.logged(in: log)
     let joined = Future.race([flat, other.future])
     #expect(facts(1, in: log) == ["joined the log", "waits for 2"])
-    #expect(log.events.filter { $0.name == "race" }.map(\.fact) == [.made, .linked(to: 1), .linked(to: 4)])
+    #expect(log.events.filter { $0.name == "race" }.map(\.fact) == [.created, .linked(to: 1), .linked(to: 4)])
     #expect(facts(4, in: log) == ["joined the log"])
     outer.succeed(1)
 
@@ -123,8 +123,8 @@ import Testing
     let all = Future.all([load]).named("all")
 
     #expect(facts(2, in: log) == ["joined the log", "waits for 1", "succeeded"])
-    #expect(facts(3, in: log) == ["made", "waits for 1", "succeeded", "named"])
-    #expect(facts(4, in: log) == ["made", "waits for 1", "succeeded", "named"])
+    #expect(facts(3, in: log) == ["created", "waits for 1", "succeeded", "named"])
+    #expect(facts(4, in: log) == ["created", "waits for 1", "succeeded", "named"])
     withExtendedLifetime((late, all, sealed)) {}
   }
 
@@ -196,7 +196,7 @@ import Testing
     for part in [
       #"{"droppedCount":0,"events":[{"fact":{"kind":"joined"},"future":1,"name":"load","nanoseconds":0,"number":1}"#,
       #"{"kind":"linked","to":1}"#, #"{"by":2,"kind":"withheld","request":\#(request)}"#,
-      #"{"kind":"asked","request":\#(request)}"#, #"{"error":"broken","kind":"failed"}"#,
+      #"{"kind":"cancelRequested","request":\#(request)}"#, #"{"error":"broken","kind":"failed"}"#,
       #"{"kind":"cancelled","reason":{"#, #""nanoseconds":1000000,"#,
     ] {
       #expect(json.contains(part), "\(part) in \(json)")
@@ -219,7 +219,7 @@ import Testing
           participant f1 as 1 load
           participant f2 as 2 page
           Note over f1: 0.000000 s joined the log
-          Note over f2: 0.000000 s made
+          Note over f2: 0.000000 s created
           f2->>f1: 0.000000 s waits
           Note over f2: 0.000000 s named
           f1-->>f2: 2.000000 s succeeded

@@ -67,7 +67,7 @@ import Testing
     page.observe { heard("\($0)") }
 
     #expect(heard.entries == ["success(2)"])
-    #expect(log.events.map(\.fact) == [.joined, .made, .linked(to: 1), .succeeded, .succeeded])
+    #expect(log.events.map(\.fact) == [.joined, .created, .linked(to: 1), .succeeded, .succeeded])
     clock.set {}
     withExtendedLifetime(page) {}
   }
@@ -116,7 +116,7 @@ import Testing
     let ends = lives.mapValues { life in life.first { isEnd($0.fact) }?.number ?? .max }
     for (future, life) in lives {
       let facts = life.map(\.fact)
-      if facts.first != (future == 1 ? .joined : .made) { problems.append("\(future) begins with \(facts)") }
+      if facts.first != (future == 1 ? .joined : .created) { problems.append("\(future) begins with \(facts)") }
       if facts.count(where: isEnd) != 1 { problems.append("\(future) ends \(facts)") }
       if let end = facts.firstIndex(where: isEnd), facts[(end + 1)...].contains(where: { $0 != .released }) {
         problems.append("\(future) goes on after its end: \(facts)")

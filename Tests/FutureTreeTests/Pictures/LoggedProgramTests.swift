@@ -30,7 +30,7 @@ import Testing
         default: false
         }
       }
-      let isOrdered = life.first.map { $0.fact == .made || $0.fact == .joined } == true
+      let isOrdered = life.first.map { $0.fact == .created || $0.fact == .joined } == true
       return ends.count == 1 && isOrdered ? nil : "future \(future): \(life.map(\.fact))"
     }
   }

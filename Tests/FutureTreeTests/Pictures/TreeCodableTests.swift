@@ -22,7 +22,7 @@ import Testing
     for tree in trees {
       let copy = try JSONDecoder().decode(TreeSnapshot.self, from: try JSONEncoder().encode(tree))
       #expect(copy == tree)
-      #expect(copy.text(showsPlaces: true) == tree.text(showsPlaces: true))
+      #expect(copy.text(showsSourceLocations: true) == tree.text(showsSourceLocations: true))
     }
     executor.runAll()
     withExtendedLifetime((promise, asked)) {}
@@ -41,8 +41,8 @@ import Testing
 
     let reason = #"{"fileID":"App/Page.swift","line":7,"message":"enough"}"#
     let asked = #"{"asked":{"options":["doNotForwardRequest"],"reason":\#(reason)},"consumers":1,"#
-    let load = asked + #""madeAt":{"fileID":"App/Load.swift","line":3},"marked":true,"name":"load","#
-    let page = #"{"consumers":0,"madeAt":{"fileID":"App/Page.swift","line":9},"marked":false,"name":"page","#
+    let load = asked + #""createdAt":{"fileID":"App/Load.swift","line":3},"marked":true,"name":"load","#
+    let page = #"{"consumers":0,"createdAt":{"fileID":"App/Page.swift","line":9},"marked":false,"name":"page","#
     let futures = [
       load + #""shared":false,"state":{"kind":"pending"},"upstream":[],"waiters":[1]}"#,
       page + #""shared":false,"state":{"kind":"pending"},"upstream":[0],"waiters":[]}"#,

@@ -25,7 +25,7 @@ import Testing
     badge.cancel(.doNotForwardIfOthersWaiting, reason: reason)
 
     #expect(
-      withheld.text(showsPlaces: true) == """
+      withheld.text(showsSourceLocations: true) == """
         load    pending, 1 wants it, withheld [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7), \
         made at App/Load.swift:3  ← here
         └─ map  pending
@@ -35,7 +35,7 @@ import Testing
         load    pending, 1 wants it, asked [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)  ← here
         └─ map  pending, asked [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)
         """)
-    let left = page.tree().text(showsPlaces: true)
+    let left = page.tree().text(showsSourceLocations: true)
     #expect(left == "page  cancelled: closed (App/Tab.swift:7), made at App/Page.swift:6")
     withExtendedLifetime(promise) {}
   }

@@ -132,7 +132,7 @@ struct StressLinkTests {
   @Test("end an observation ∥ complete: called once or never, then released")
   func endObservation() {
     let census = Census()
-    race(rounds: Self.rounds) { () -> (Promise<Int>, Observation, Tally) in
+    race(rounds: Self.rounds) { () -> (Promise<Int>, FutureObservation, Tally) in
       let (promise, calls) = (Promise<Int>(), Tally())
       let observation = promise.future.observe { [probe = census.probe()] _ in
         probe.touch()
@@ -142,7 +142,7 @@ struct StressLinkTests {
     } _: {
       [
         { $0.0.succeed(1) },
-        { $0.1.end() },
+        { $0.1.remove() },
       ]
     } check: { round, _ in
       #expect(round.2.count <= 1)

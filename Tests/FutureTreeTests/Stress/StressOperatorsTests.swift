@@ -182,7 +182,7 @@ struct StressOperatorsTests {
   @Test("tasks are cancelled while they begin and end: each future ends")
   func tasks() async {
     for number in 0..<Self.rounds / 4 {
-      let future = Future.succeeded(1).map { value in
+      let future = Future.succeeded(1).asyncMap { value in
         await Task.yield()
         return value
       }

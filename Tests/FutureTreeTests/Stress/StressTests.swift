@@ -152,7 +152,7 @@ struct StressTests {
     } _: {
       [
         { $0.0.promise.future.cancel() },
-        { $0.1.end() },
+        { $0.1.remove() },
       ]
     } check: { round, _ in
       #expect(round.0.handled.count <= 1)

@@ -13,14 +13,14 @@ struct StressTokenTests {
     let registration = Locked<CancellationRegistration?>(nil)
 
     func registering() -> Round {
-      registration.value = first.token.register { [calls] in calls("called") }
+      registration.value = first.token.register { [calls] _ in calls("called") }
       return self
     }
 
     func linking() -> Round {
       let child = CancellationTokenSource(linkedTo: [first.token, second.token])
       held.value = [child, CancellationTokenSource(linkedTo: [child.token])]
-      registration.value = child.token.register { [calls] in calls("called") }
+      registration.value = child.token.register { [calls] _ in calls("called") }
       return self
     }
   }
@@ -45,7 +45,7 @@ struct StressTokenTests {
       Round()
     } _: {
       [
-        { round in round.first.token.register { round.calls("called") } },
+        { round in round.first.token.register { _ in round.calls("called") } },
         { round in round.first.cancel() },
       ]
     } check: { round, _ in
@@ -59,7 +59,7 @@ struct StressTokenTests {
       Round().registering()
     } _: {
       [
-        { round in if round.registration.value?.end() == true { round.winners("ended") } },
+        { round in if round.registration.value?.remove() == true { round.winners("ended") } },
         { round in round.first.cancel() },
       ]
     } check: { round, _ in
@@ -95,7 +95,7 @@ struct StressTokenTests {
           while let source = round.held.withLock({ $0.popLast() }) { withExtendedLifetime(source) {} }
         },
         { round in round.first.cancel() },
-        { round in if round.registration.value?.end() == true { round.winners("ended") } },
+        { round in if round.registration.value?.remove() == true { round.winners("ended") } },
       ]
     } check: { round, _ in
       #expect(round.calls.count + round.winners.count == 1)

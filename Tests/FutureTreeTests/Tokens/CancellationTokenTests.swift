@@ -26,7 +26,7 @@ struct CancellationTokenTests {
 
   @Test("what is registered runs once, in the order in which it came")
   func order() {
-    for number in 1...3 { source.token.register { [log] in log("\(number)") } }
+    for number in 1...3 { source.token.register { [log] _ in log("\(number)") } }
     #expect(log.entries == [])
 
     source.cancel()
@@ -59,17 +59,17 @@ struct CancellationTokenTests {
     let registration = source.token.register { [log] reason in log(reason.message) }
 
     #expect(log.entries == ["before"])
-    #expect(!registration.end())
+    #expect(!registration.remove())
   }
 
   @Test("registering while the bodies run, runs at once")
   func whileCancelling() {
     let token = source.token
-    token.register { [log] in
-      token.register { log("inner") }
+    token.register { [log] _ in
+      token.register { _ in log("inner") }
       log("first")
     }
-    token.register { [log] in log("second") }
+    token.register { [log] _ in log("second") }
 
     source.cancel()
 
@@ -80,14 +80,14 @@ struct CancellationTokenTests {
   func ended() {
     let census = Census()
     func register(_ probe: Probe) -> CancellationRegistration {
-      source.token.register { [log] in
+      source.token.register { [log] _ in
         probe.touch()
         log("called")
       }
     }
     let registration = register(census.probe())
 
-    let answers = [registration.end(), registration.end()]
+    let answers = [registration.remove(), registration.remove()]
     #expect(census.alive == 0)
     source.cancel()
 
@@ -98,9 +98,9 @@ struct CancellationTokenTests {
   @Test("a body that has not begun can be ended by one that runs")
   func endedByAnother() {
     let second = Locked<CancellationRegistration?>(nil)
-    source.token.register { [log] in log("first ends the second: \(second.value?.end() == true)") }
-    second.value = source.token.register { [log] in log("second") }
-    source.token.register { [log] in log("third") }
+    source.token.register { [log] _ in log("first ends the second: \(second.value?.remove() == true)") }
+    second.value = source.token.register { [log] _ in log("second") }
+    source.token.register { [log] _ in log("third") }
 
     source.cancel()
 
@@ -110,7 +110,7 @@ struct CancellationTokenTests {
   @Test("a body can end itself, which changes nothing")
   func endedByItself() {
     let own = Locked<CancellationRegistration?>(nil)
-    own.value = source.token.register { [log] in log("\(own.value?.end() == true)") }
+    own.value = source.token.register { [log] _ in log("\(own.value?.remove() == true)") }
 
     source.cancel()
 
@@ -119,7 +119,7 @@ struct CancellationTokenTests {
 
   @Test("dropping a registration ends nothing")
   func droppedRegistration() {
-    do { _ = source.token.register { [log] in log("called") } }
+    do { _ = source.token.register { [log] _ in log("called") } }
 
     source.cancel()
 
@@ -131,7 +131,7 @@ struct CancellationTokenTests {
     let census = Census()
     let dropped = Locked<CancellationTokenSource?>(CancellationTokenSource())
     func register(_ probe: Probe) -> CancellationRegistration? {
-      dropped.value?.token.register { [log] in
+      dropped.value?.token.register { [log] _ in
         probe.touch()
         log("called")
       }
@@ -143,7 +143,7 @@ struct CancellationTokenTests {
 
     #expect(census.alive == 0)
     #expect(log.entries == [])
-    #expect(registration?.end() == false)
+    #expect(registration?.remove() == false)
   }
 
   @Test("a token keeps what is registered after its source was dropped: it knows no cancel, and can still be given one")
@@ -151,7 +151,7 @@ struct CancellationTokenTests {
     let census = Census()
     var dropped: CancellationTokenSource? = CancellationTokenSource()
     let token = Locked(dropped?.token)
-    func register(_ probe: Probe) { token.value?.register { probe.touch() } }
+    func register(_ probe: Probe) { token.value?.register { _ in probe.touch() } }
     register(census.probe())
 
     dropped = nil
@@ -165,7 +165,7 @@ struct CancellationTokenTests {
   @Test("bodies are released when they have run")
   func released() {
     let census = Census()
-    func register(_ probe: Probe) -> CancellationRegistration { source.token.register { probe.touch() } }
+    func register(_ probe: Probe) -> CancellationRegistration { source.token.register { _ in probe.touch() } }
     let registration = register(census.probe())
 
     source.cancel()
@@ -177,10 +177,10 @@ struct CancellationTokenTests {
   @Test("bodies and their deinits run outside the lock: they may do anything with the token")
   func reentrant() {
     let token = source.token
-    func register(_ probe: Probe) -> CancellationRegistration { token.register { probe.touch() } }
-    let probe = { [log] in Probe { token.register { log("from a deinit") } } }
-    token.register { [log] in onAnotherThread { log("\(token.isCancelling), \(token.register {}.end())") } }
-    register(probe()).end()
+    func register(_ probe: Probe) -> CancellationRegistration { token.register { _ in probe.touch() } }
+    let probe = { [log] in Probe { token.register { _ in log("from a deinit") } } }
+    token.register { [log] _ in onAnotherThread { log("\(token.isCancelling), \(token.register { _ in }.remove())") } }
+    register(probe()).remove()
     _ = register(probe())
 
     source.cancel()
@@ -192,7 +192,7 @@ struct CancellationTokenTests {
   func completesAfterwards() {
     let promise = Promise<Int>()
     promise.future.observe { [log] _ in log("told") }
-    source.token.register { [log] in
+    source.token.register { [log] _ in
       promise.succeed(1)
       log("done")
     }
@@ -205,12 +205,14 @@ struct CancellationTokenTests {
   @Test("`never` is not cancelled, and holds nothing")
   func never() {
     let census = Census()
-    func register(_ probe: Probe) -> CancellationRegistration { CancellationToken.never.register { probe.touch() } }
+    func register(_ probe: Probe) -> CancellationRegistration {
+      CancellationToken.never.register { _ in probe.touch() }
+    }
 
     let registration = register(census.probe())
 
     #expect(census.alive == 0)
-    #expect(!registration.end())
+    #expect(!registration.remove())
     #expect(!CancellationToken.never.isCancelling)
     #expect(CancellationToken.never == CancellationToken.never)
   }
@@ -236,14 +238,14 @@ struct CancellationTokenTests {
   func flat() {
     let census = Census()
     let token = source.token
-    func register(_ probe: Probe) -> CancellationRegistration { token.register { probe.touch() } }
-    let stays = token.register { [log] in log("stays") }
+    func register(_ probe: Probe) -> CancellationRegistration { token.register { _ in probe.touch() } }
+    let stays = token.register { [log] _ in log("stays") }
     weak var entry: AnyObject?
 
     for number in 1...1_000_000 {
       let registration = register(census.probe())
       if number == 500_000 { entry = registration.entry }
-      registration.end()
+      registration.remove()
     }
 
     #expect(census.alive == 0)
@@ -255,9 +257,9 @@ struct CancellationTokenTests {
 
   @Test("100,000 registrations are ended in linear time, in any order", .timeLimit(.minutes(10)))
   func endsInAnyOrder() {
-    let registrations = (0..<100_000).map { number in source.token.register { [log] in log("\(number)") } }
+    let registrations = (0..<100_000).map { number in source.token.register { [log] _ in log("\(number)") } }
 
-    for registration in registrations.shuffled() where registration.end() {}
+    for registration in registrations.shuffled() where registration.remove() {}
 
     source.cancel()
     #expect(log.entries == [])

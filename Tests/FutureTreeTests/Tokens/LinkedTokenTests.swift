@@ -52,9 +52,9 @@ struct LinkedTokenTests {
   func wave() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     let grandchild = CancellationTokenSource(linkedTo: [child.token])
-    grandchild.token.register { [log] in log("grandchild") }
-    child.token.register { [log] in log("child") }
-    first.token.register { [log] in log("first, \(child.isCancelling), \(grandchild.isCancelling)") }
+    grandchild.token.register { [log] _ in log("grandchild") }
+    child.token.register { [log] _ in log("child") }
+    first.token.register { [log] _ in log("first, \(child.isCancelling), \(grandchild.isCancelling)") }
 
     first.cancel()
 
@@ -77,7 +77,7 @@ struct LinkedTokenTests {
   func cancelsChild() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     child.token.register { [log] reason in log(reason.message) }
-    first.token.register { [log] in log("\(child.cancel(reason: "by hand"))") }
+    first.token.register { [log] _ in log("\(child.cancel(reason: "by hand"))") }
 
     first.cancel(reason: "top")
 
@@ -113,13 +113,13 @@ struct LinkedTokenTests {
   @Test("what is registered with a child that nobody holds is still called, or ended")
   func registeredAndDropped() {
     func register(_ line: String) -> CancellationRegistration {
-      CancellationTokenSource(linkedTo: [first.token]).token.register { [log] in log(line) }
+      CancellationTokenSource(linkedTo: [first.token]).token.register { [log] _ in log(line) }
     }
     _ = register("kept")
     let ended = register("ended")
     #expect(linked(to: first) == 2)
 
-    ended.end()
+    ended.remove()
     #expect(linked(to: first) == 1)
     first.cancel()
 
@@ -146,7 +146,7 @@ struct LinkedTokenTests {
     let root = Locked<CancellationTokenSource?>(CancellationTokenSource())
     func register(_ probe: Probe) {
       guard let token = root.value?.token else { return }
-      CancellationTokenSource(linkedTo: [token]).token.register { probe.touch() }
+      CancellationTokenSource(linkedTo: [token]).token.register { _ in probe.touch() }
     }
     register(census.probe())
     #expect(census.alive == 1)
@@ -213,7 +213,7 @@ struct LinkedTokenDepthTests {
   func freedFromRoot() {
     let census = Census()
     onSmallStack {
-      @Sendable func register(_ probe: Probe, with token: CancellationToken) { token.register { probe.touch() } }
+      @Sendable func register(_ probe: Probe, with token: CancellationToken) { token.register { _ in probe.touch() } }
       var root: CancellationTokenSource? = CancellationTokenSource()
       if let root { register(census.probe(), with: Self.chain(from: root).token) }
 

@@ -23,7 +23,7 @@ import Testing
       error(of: Future<Int>.retry(.constant(attempts: 0)) { _ in .succeeded(1) }),
       error(of: Future<Int>.traverse([1], atMost: 0) { .succeeded($0) }),
       error(of: timedOut()),
-      error(of: Future<Int>.wrapping { completion in completion(nil, nil) }),
+      error(of: Future<Int>.wrappingOptionals { completion in completion(nil, nil) }),
       FutureCancelled(reason: "the page was closed"),
       WaitWouldHang(future: "feed", place: .executor), WaitWouldHang(future: "feed", place: .body),
     ]
@@ -34,7 +34,7 @@ import Testing
     var missing = try Self.errorsOfSource()
 
     for error in errors {
-      #expect(ErrorText.fault(in: "\(error)") == nil)
+      #expect(ErrorText.fault(of: error) == nil)
       missing.remove("\(type(of: error))")
     }
 

@@ -27,7 +27,7 @@ struct MainActorTests {
       screen.show("flatMap")
       return Future.succeeded(value)
     }
-    let nothing = flat.onSuccess(on: .main) { value in screen.show("onSuccess \(value)") }
+    let nothing = flat.onSuccess(on: .main) { value in .succeeded(screen.show("onSuccess \(value)")) }
     let future = flat.onSuccess(on: .main) { value in
       screen.show("onSuccess future")
       return Future.succeeded("\(value)")
@@ -53,7 +53,7 @@ struct MainActorTests {
     let cancelled = Future<Int>.cancelled("gone").onCancel(on: .main) { screen.show("onCancel \($0.message)") }
     let completed = failed.onComplete(on: .main) { outcome in
       screen.show("onComplete")
-      return outcome.state
+      return outcome
     }
     _ = try await recovered.value
     _ = await (noticed.outcome, cancelled.outcome, completed.outcome)

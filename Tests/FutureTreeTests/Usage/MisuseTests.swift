@@ -100,8 +100,8 @@ struct MisuseTests {
     token.store(in: bag)
 
     for _ in 0..<2 {
-      observation.end()
-      handler.end()
+      observation.remove()
+      handler.remove()
       bag.cancel()
     }
 

@@ -13,27 +13,34 @@ struct WhatUsersWriteAsyncTests {
 
   private func load(_ id: Int) async -> Future<String> { .succeeded("user \(id)") }
 
-  @Test("onSuccess awaits and returns a value, a future, a completion or nothing")
-  func onSuccess() async throws {
+  @Test("asyncMap awaits and returns a value or nothing")
+  func asyncMap() async throws {
     let log = Recorder()
-    let value = number.onSuccess { try await fetch($0) }
-    let future = number.onSuccess { await load($0) }
-    let completion = number.onSuccess { Completion.completeUsing(await load($0)) }
-    let nothing = number.onSuccess { value in
+    let value = number.asyncMap { try await fetch($0) }
+    let ofFuture = number.asyncMap { try await load($0).value }
+    let function = number.asyncMap(fetch)
+    let nothing = number.asyncMap { value in
       let user = try await fetch(value)
       log(user)
     }
 
-    let types: (Future<String>, Future<String>, Future<String>, Future<Void>) = (value, future, completion, nothing)
+    let types: (Future<String>, Future<String>, Future<String>, Future<Void>) = (value, ofFuture, function, nothing)
 
     #expect(try await [types.0.value, types.1.value, types.2.value] == ["user 2", "user 2", "user 2"])
     try await types.3.value
     #expect(log.entries == ["user 2"])
   }
 
-  @Test("onSuccess with statements that await, guard and throw")
+  @Test("an async body that decides on a future is followed by flatMap")
+  func followedByFuture() async throws {
+    let future = number.asyncMap { await load($0) }.flatMap { $0 }
+
+    #expect(try await future.value == "user 2")
+  }
+
+  @Test("asyncMap with statements that await, guard and throw")
   func statements() async {
-    let future = number.onSuccess { value in
+    let future = number.asyncMap { value in
       let user = try await fetch(value)
       guard user.isEmpty else { throw Oops(user) }
       return user
@@ -42,24 +49,23 @@ struct WhatUsersWriteAsyncTests {
     #expect(await future.outcome.state == "failure(user 2)")
   }
 
-  @Test("map and flatMap, recover, mapError, onFailure, ensure and onComplete await")
+  @Test("asyncRecover and asyncOnComplete await: they replace, rename, look at and follow an outcome")
   func others() async {
     let log = Recorder()
-    let mapped = number.map { try await fetch($0) }
-    let flat = number.flatMap { await load($0) }
-    let recovered = failure.recover { _ in try await fetch(7).count }
-    let renamed = failure.mapError { error in Oops("\(error) of \(try await fetch(1))") }
-    let seen = failure.onFailure { error in
+    let recovered = failure.asyncRecover { _ in try await fetch(7).count }
+    let renamed = failure.asyncRecover { error in throw Oops("\(error) of \(try await fetch(1))") }
+    let seen = failure.asyncRecover { error in
       _ = await load(3)
       log("\(error)")
+      throw error
     }
-    let ensured = number.ensure {
+    let ensured = number.asyncOnComplete { outcome in
       _ = await load(3)
       log("ensured")
+      return try outcome.get()
     }
-    let completed = number.onComplete { outcome in "\(outcome.state) by \(try await fetch(9))" }
+    let completed = number.asyncOnComplete { outcome in "\(outcome.state) by \(try await fetch(9))" }
 
-    #expect(await [mapped.outcome.state, flat.outcome.state] == ["success(user 2)", "success(user 2)"])
     #expect(await recovered.outcome.state == "success(6)")
     #expect(await renamed.outcome.state == "failure(oops of user 1)")
     #expect(await [seen.outcome.state, ensured.outcome.state] == ["failure(oops)", "success(2)"])
@@ -69,15 +75,15 @@ struct WhatUsersWriteAsyncTests {
 
   @Test("a closure that awaits nothing stays a plain body, also in an async function")
   func plain() async {
-    let now = number.onSuccess { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { $0.state }
+    let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .succeeded($0.state) }
 
     #expect(now.state == "success(success(3))")
   }
 
-  @Test("traverse and retry take tasks")
+  @Test("asyncTraverse and asyncRetry take tasks")
   func many() async throws {
-    let pages = Future.traverse([1, 2, 3], atMost: 2) { try await fetch($0) }
-    let retried = Future.retry(.constant(attempts: 3)) { attempt in
+    let pages = Future.asyncTraverse([1, 2, 3], atMost: 2) { try await fetch($0) }
+    let retried = Future.asyncRetry(.constant(attempts: 3)) { attempt in
       guard attempt == 2 else { throw Oops() }
       return try await fetch(attempt)
     }
@@ -90,7 +96,7 @@ struct WhatUsersWriteAsyncTests {
   func mainActor() async throws {
     let state = MainActorState()
 
-    let shown = number.onSuccess(on: .main) { value in
+    let shown = number.asyncMap(on: .main) { value in
       state.count += value
       let user = try await fetch(value)
       state.count += 1

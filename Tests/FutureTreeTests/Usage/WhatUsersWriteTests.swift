@@ -13,10 +13,10 @@ struct WhatUsersWriteTests {
     .succeeded("user \(id)")
   }
 
-  @Test("onSuccess returns a value")
+  @Test("map returns a value, and onSuccess one that succeeded")
   func value() {
-    let future = number.onSuccess { value in value * 2 }
-    let short = number.onSuccess { $0 * 2 }
+    let future = number.map { value in value * 2 }
+    let short = number.onSuccess { .succeeded($0 * 2) }
 
     let typed: Future<Int> = future
 
@@ -43,10 +43,10 @@ struct WhatUsersWriteTests {
     #expect([typed.state, other.state] == ["success(user 2)", "cancelled"])
   }
 
-  @Test("onSuccess returns nothing")
+  @Test("map returns nothing")
   func nothing() {
     let log = Recorder()
-    let future = number.onSuccess { value in log("got \(value)") }
+    let future = number.map { value in log("got \(value)") }
 
     let typed: Future<Void> = future
 
@@ -54,10 +54,10 @@ struct WhatUsersWriteTests {
     #expect(typed.isCompleted)
   }
 
-  @Test("onSuccess with several statements: value, future, completion and nothing")
+  @Test("map and onSuccess with several statements: value, future, completion and nothing")
   func statements() {
     let log = Recorder()
-    let value = number.onSuccess { value in
+    let value = number.map { value in
       let doubled = value * 2
       return doubled + 1
     }
@@ -69,7 +69,7 @@ struct WhatUsersWriteTests {
       if value > 1 { return Completion.completeUsing(fetch(value)) }
       return Completion.failure(Oops())
     }
-    let nothing = number.onSuccess { value in
+    let nothing = number.map { value in
       log("first \(value)")
       log("second \(value)")
     }
@@ -83,9 +83,9 @@ struct WhatUsersWriteTests {
     #expect(log.entries == ["fetching 2", "first 2", "second 2"])
   }
 
-  @Test("onSuccess with statements that throw, guard and branch")
+  @Test("map and onSuccess with statements that throw, guard and branch")
   func throwing() {
-    let value = number.onSuccess { value in
+    let value = number.map { value in
       guard value > 10 else { throw Oops("small") }
       return value
     }
@@ -101,7 +101,7 @@ struct WhatUsersWriteTests {
   @Test("a chain that ends in a statement needs no result")
   func discarded() {
     let log = Recorder()
-    _ = number.map { $0 + 1 }.onSuccess { log("\($0)") }
+    _ = number.map { $0 + 1 }.map { log("\($0)") }
 
     #expect(log.entries == ["3"])
   }
@@ -111,24 +111,25 @@ struct WhatUsersWriteTests {
     let rethrown = failure.recover { error in throw error }
     let replaced = failure.recover { _ in throw Oops("other") }
     let value = failure.recover { _ in 0 }
-    let future = failure.recover { _ in number }
-    let completion = failure.recover { _ in Completion.success(7) }
-    let dotCompletion = failure.recover { error in Completion.failure(error) }
+    let future = failure.recoverWith { _ in number }
+    let succeeded = failure.recoverWith { _ in .succeeded(7) }
+    let failed = failure.recoverWith { error in .failed(error) }
+    let thrown = failure.recoverWith { error in throw error }
 
     #expect(rethrown.state == "failure(oops)")
     #expect(replaced.state == "failure(other)")
     #expect([value.state, future.state] == ["success(0)", "success(2)"])
-    #expect([completion.state, dotCompletion.state] == ["success(7)", "failure(oops)"])
+    #expect([succeeded, failed, thrown].states() == ["success(7)", "failure(oops)", "failure(oops)"])
   }
 
-  @Test("recover with several statements")
+  @Test("recover and recoverWith with several statements")
   func recoverStatements() {
     let log = Recorder()
     let value = failure.recover { error in
       log("\(error)")
       return 1
     }
-    let future = failure.recover { error in
+    let future = failure.recoverWith { error in
       guard error is Oops else { throw error }
       return number
     }
@@ -144,16 +145,16 @@ struct WhatUsersWriteTests {
   @Test("onComplete: a value, a future, a completion, nothing, a throw, and a switch")
   func onComplete() {
     let log = Recorder()
-    let value = number.onComplete { outcome in outcome.state }
+    let value = number.onComplete { outcome in .succeeded(outcome.state) }
     let future = number.onComplete { _ in fetch(1) }
     let completion = number.onComplete { _ in Completion.success("x") }
-    let nothing = number.onComplete { outcome in log(outcome.state) }
-    let passed = number.onComplete { try $0.get() }
-    let switched = failure.onComplete { outcome in
+    let nothing = number.onComplete { outcome in .succeeded(log(outcome.state)) }
+    let passed = number.onComplete { $0 }
+    let switched = failure.onComplete { outcome -> Outcome<String> in
       switch outcome {
-      case .success(let value): return "\(value)"
-      case .failure(let error): return "failed \(error)"
-      case .cancelled(let reason): return "cancelled \(reason.message)"
+      case .success(let value): .success("\(value)")
+      case .failure(let error): .success("failed \(error)")
+      case .cancelled(let reason): .success("cancelled \(reason.message)")
       }
     }
 

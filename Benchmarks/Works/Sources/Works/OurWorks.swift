@@ -171,7 +171,7 @@ extension OurWorks {
   public static let token = Work("token", operations: 1000) {
     for number in 0..<1000 {
       let source = CancellationTokenSource()
-      source.token.register { consume(number) }
+      source.token.register { _ in consume(number) }
       source.cancel()
     }
   }

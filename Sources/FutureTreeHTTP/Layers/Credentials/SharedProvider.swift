@@ -59,10 +59,15 @@ final class SharedProvider<Value: Sendable>: Sendable {
 
   private static func named(_ outcome: Outcome<Value?>) -> Outcome<Value?> {
     guard case .failure(let error) = outcome else { return outcome }
-    return .failure(
-      HTTPError(
-        .credentialsUnavailable,
-        "The provider of the credentials failed (\(type(of: error))). Look at `underlying`, and load again.",
-        underlying: error))
+    return .failure(HTTPError(credentialsUnavailable: error, "provider of the credentials"))
+  }
+}
+
+extension HTTPError {
+  /// The error of loads that wait for credentials which a closure of the app could not provide.
+  init(credentialsUnavailable error: any Error, _ source: String) {
+    self.init(
+      .credentialsUnavailable, "The \(source) failed (\(type(of: error))). Look at `underlying`, and load again.",
+      underlying: error)
   }
 }

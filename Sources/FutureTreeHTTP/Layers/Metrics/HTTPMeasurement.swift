@@ -1,6 +1,6 @@
 import FutureTree
 
-/// What `Metrics` tells of a load, when it begins and when it has ended, in the names of OpenTelemetry.
+/// What `RequestMetrics` tells of a load, when it begins and when it has ended, in the names of OpenTelemetry.
 ///
 /// ```swift
 /// for sample in measurement.samples { meter.add(sample.value, to: sample.name, sample.attributes) }

@@ -42,9 +42,10 @@ import FutureTree
 ///
 /// **In two chains** both have one credential, and a reset of either deletes it and lets go of the waiting loads of both.
 public final class OAuth2: HTTPLayer {
-  private let session: OAuth2Session
-  private let rules: CredentialRules
+  private let loads: AuthorizedLoads
   private let tokens: any HTTPLoader
+
+  private var session: OAuth2Session { loads.session }
 
   /// - Parameters:
   ///   - configuration: where tokens come from.
@@ -67,7 +68,7 @@ public final class OAuth2: HTTPLayer {
     tokenTimeout: Duration = .seconds(60), allowsInsecureConnections: Bool = false, clock: any FutureClock = .system,
     date: WallClock = .system, random: RandomSource = .system, onSaveFailure: (@Sendable (any Error) -> Void)? = nil
   ) {
-    rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
+    let rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
     self.tokens = tokens
     let endpoint = TokenEndpoint(
       configuration: configuration, loader: tokens, rules: rules, timeout: max(tokenTimeout, .zero), clock: clock,
@@ -78,27 +79,17 @@ public final class OAuth2: HTTPLayer {
       case .clientCredentials: .client
       case .storedCredential: .store
       }
-    session = OAuth2Session(
+    let session = OAuth2Session(
       OAuth2State(source: source, leeway: max(leeway, .zero) / .seconds(1)),
       OAuth2Work(
         configuration: configuration, endpoint: endpoint, store: store, random: random, onSaveFailure: onSaveFailure),
       date: date)
+    loads = AuthorizedLoads(session: session, rules: rules, acceptsAnyChallenge: false)
   }
 
   /// Loads with a token, when there is one.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard rules.covers(request) else { return next.load(request) }
-    do {
-      try rules.checkIsSecure(request)
-    } catch {
-      return .failed(error)
-    }
-    switch session.ask(.token) {
-    case .use(let token): return send(request, token, next)
-    case .wait(let token): return token.flatMap { self.send(request, $0, next) }
-    case .fail(let error): return .failed(error)
-    case .none: return next.load(request)
-    }
+    loads.load(request, next: next)
   }
 
   /// Deletes the credential, and resets the loader of the tokens and `next`.
@@ -116,7 +107,7 @@ extension OAuth2 {
   /// Uses the grant, whatever credential there is: for a button, and when the session has ended.
   ///
   /// ```swift
-  /// oauth.logIn().onSuccess { window.show(.home) }
+  /// oauth.logIn().map(on: .main) { window.show(.home) }
   /// ```
   ///
   /// It joins a log-in that is under way, and waits for a refresh to end. Loads that come meanwhile wait for it. A request to
@@ -125,7 +116,7 @@ extension OAuth2 {
   /// - Returns: a future that fails as the log-in does, or with the code `authenticationRequired` where the grant is
   ///   `storedCredential`.
   @discardableResult
-  public func logIn() -> Future<Void> { ended(session.ask(.logIn)) }
+  public func logIn() -> Future<Void> { session.ask(.logIn).completion }
 
   /// Puts a credential that was had elsewhere in the place of the one that there is, and saves it.
   ///
@@ -135,70 +126,6 @@ extension OAuth2 {
   ///   code `resetInProgress` during a reset.
   @discardableResult
   public func replaceCredential(with credential: OAuth2Credential) -> Future<Void> {
-    ended(session.ask(.replacement(credential)))
-  }
-
-  private func ended(_ answer: OAuth2Session.Answer) -> Future<Void> {
-    switch answer {
-    case .use, .none: .succeeded(())
-    case .wait(let token): token.map { _ in }
-    case .fail(let error): .failed(error)
-    }
-  }
-}
-
-// MARK: - Sending, and sending again
-
-extension OAuth2 {
-  private func send(_ request: HTTPRequest, _ token: OAuth2Token, _ next: any HTTPLoader) -> Future<HTTPResponse> {
-    let authorized: HTTPRequest
-    do {
-      authorized = try rules.authorized(request, token.value.authorization)
-    } catch {
-      return .failed(error)
-    }
-    let attempt = next.load(authorized)
-    return attempt.onComplete { outcome -> Completion<HTTPResponse> in
-      guard case .success(let response) = outcome, OAuth2.isRejection(response, of: authorized),
-        attempt.cancelRequest == nil
-      else { return Completion(outcome) }
-      return self.completion(of: request, notTaking: token, response, next)
-    }
-  }
-
-  /// What comes of a request whose token was not taken.
-  private func completion(
-    of request: HTTPRequest, notTaking token: OAuth2Token, _ response: HTTPResponse, _ next: any HTTPLoader
-  ) -> Completion<HTTPResponse> {
-    guard request.body.isReplayable else {
-      session.reject(token)
-      return .success(response)
-    }
-    switch session.ask(.tokenInsteadOf(token)) {
-    case .use(let token): return .completeUsing(sendAgain(request, token, next))
-    case .wait(let token): return .completeUsing(token.flatMap { self.sendAgain(request, $0, next) })
-    case .fail(let error): return .failure(error)
-    case .none: return .success(response)
-    }
-  }
-
-  private func sendAgain(
-    _ request: HTTPRequest, _ token: OAuth2Token, _ next: any HTTPLoader
-  ) -> Future<HTTPResponse> {
-    rules.send(request, token.value.authorization, next)
-  }
-
-  /// Whether an answer says that the token was not taken (RFC 6750, section 3). One from elsewhere does not know it.
-  private static func isRejection(_ response: HTTPResponse, of request: HTTPRequest) -> Bool {
-    guard response.status == .unauthorized else { return false }
-    if let asked = request.url, let answered = response.request.url, !asked.hasSameOrigin(as: answered) { return false }
-    // A redirect that came back from another origin has left the token out.
-    guard response.request.headers["Authorization"] == request.headers["Authorization"] else { return false }
-    let challenges = response.challenges
-    return challenges.isEmpty
-      || challenges.contains { challenge in
-        challenge.isOf(scheme: "Bearer")
-          && challenge["error"] != "insufficient_scope" && challenge["error"] != "invalid_request"
-      }
+    session.ask(.replacement(credential)).completion
   }
 }

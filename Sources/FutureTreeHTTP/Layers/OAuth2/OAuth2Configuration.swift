@@ -1,35 +1,37 @@
 import Foundation
 import FutureTree
 
-/// Who asks for tokens, as the authorization server knows it (RFC 6749, section 2).
-public struct OAuth2Client: Sendable, Hashable {
-  /// Where a client puts its secret in a request for a token (RFC 6749, section 2.3.1).
-  public enum SecretPlace: Sendable, Hashable {
-    /// In the header `Authorization`, as every server must understand.
-    case header
-    /// In the body, for servers that understand nothing else.
-    case body
-  }
+/// How a client proves its secret when it requests a token (RFC 6749, section 2.3.1).
+public enum ClientAuthenticationMethod: Sendable, Hashable {
+  /// With the header `Authorization`, which every server supports.
+  case header
+  /// With fields of the body, for servers that support nothing else.
+  case body
+}
 
-  /// The name of the client; no secret.
+/// A client as the authorization server knows it (RFC 6749, section 2).
+public struct OAuth2Client: Sendable, Hashable {
+  /// The name of the client. It is not secret.
   public let id: String
   let secret: String?
-  let place: SecretPlace
+  let method: ClientAuthenticationMethod
 
-  private init(id: String, secret: String?, place: SecretPlace) {
+  private init(id: String, secret: String?, method: ClientAuthenticationMethod) {
     self.id = id
     self.secret = secret
-    self.place = place
+    self.method = method
   }
 
-  /// A client that cannot keep a secret, as an app on a device cannot. PKCE stands in for the secret.
+  /// Creates a client that cannot keep a secret, such as an app on a device. PKCE stands in for the secret.
   public static func `public`(id: String) -> OAuth2Client {
-    OAuth2Client(id: id, secret: nil, place: .body)
+    OAuth2Client(id: id, secret: nil, method: .body)
   }
 
-  /// A client with a secret, as a server has.
-  public static func confidential(id: String, secret: String, in place: SecretPlace = .header) -> OAuth2Client {
-    OAuth2Client(id: id, secret: secret, place: place)
+  /// Creates a client with a secret, such as a server.
+  public static func confidential(
+    id: String, secret: String, method: ClientAuthenticationMethod = .header
+  ) -> OAuth2Client {
+    OAuth2Client(id: id, secret: secret, method: method)
   }
 }
 

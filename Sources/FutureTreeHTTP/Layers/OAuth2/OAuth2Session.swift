@@ -1,7 +1,27 @@
 import Foundation
 import FutureTree
 
-/// The credential of an `OAuth2` layer, and who waits for it: owns the lock, and acts after unlocking.
+/// What a session does for its credential, one piece at a time.
+protocol CredentialWork: Sendable {
+  /// Begins a piece of work. The loader is the one behind the layer, of the load that waits longest.
+  func begin(_ work: CredentialTask) -> Future<OAuth2Credential?>
+
+  /// Forgets the credential that is stored.
+  func delete() -> Future<Void>
+}
+
+/// A piece of work for a credential.
+struct CredentialTask: Sendable {
+  let kind: OAuth2State.Kind
+  /// The credential that there is.
+  let current: OAuth2Credential?
+  /// The one to put in its place.
+  let given: OAuth2Credential?
+  /// What is behind the layer.
+  let next: (any HTTPLoader)?
+}
+
+/// The credential of a layer, and the loads that wait for it: owns the lock, and acts after unlocking.
 final class OAuth2Session: Sendable {
   /// What somebody wants.
   enum Wish {
@@ -19,6 +39,15 @@ final class OAuth2Session: Sendable {
     case wait(Future<OAuth2Token>)
     /// The token is one of the time before a reset: there is none instead of it.
     case none
+
+    /// A future that ends when the token is there, without it.
+    var completion: Future<Void> {
+      switch self {
+      case .use, .none: .succeeded
+      case .wait(let token): token.map { _ in }
+      case .fail(let error): .failed(error)
+      }
+    }
   }
 
   private typealias Work = Promise<OAuth2Credential?>
@@ -29,12 +58,18 @@ final class OAuth2Session: Sendable {
     let promise: Work
     let previous: Work?
     let current: OAuth2Credential?
+    let next: (any HTTPLoader)?
+  }
+
+  private struct Waiter {
+    let promise: Promise<OAuth2Token>
+    let next: (any HTTPLoader)?
   }
 
   private struct Shared {
     var state: OAuth2State
     private var lastWaiter = 0
-    private var waiting: [Int: Promise<OAuth2Token>] = [:]
+    private var waiting: [Int: Waiter] = [:]
     /// What is under way, also if its result is wanted no more.
     var running: (number: Int, promise: Work)?
     var wipe: Promise<Void>?
@@ -46,32 +81,36 @@ final class OAuth2Session: Sendable {
     var isIdle: Bool { waiting.isEmpty && running == nil && wipe == nil && state.work == nil }
 
     mutating func ask(
-      _ wish: Wish, _ now: Date
+      _ wish: Wish, over next: (any HTTPLoader)?, _ now: Date
     ) -> (answer: OAuth2State.Answer?, waiter: Int, promise: Promise<OAuth2Token>?, begun: Begun?) {
       lastWaiter += 1
       let answer: OAuth2State.Answer
       switch wish {
       case .token: answer = state.tokenWanted(by: lastWaiter, at: now)
       case .tokenInsteadOf(let token):
-        guard state.tokenRejected(token) else { return (nil, lastWaiter, nil, nil) }
-        answer = state.tokenWanted(by: lastWaiter, at: now)
+        guard let other = state.tokenWanted(insteadOf: token, by: lastWaiter, at: now) else {
+          return (nil, lastWaiter, nil, nil)
+        }
+        answer = other
       case .logIn: answer = state.logInWanted(by: lastWaiter)
       case .replacement: answer = state.credentialGiven(by: lastWaiter)
       }
       guard case .wait(let begins) = answer else { return (answer, lastWaiter, nil, nil) }
       let promise = Promise<OAuth2Token>()
-      waiting[lastWaiter] = promise
+      waiting[lastWaiter] = Waiter(promise: promise, next: next)
       return (answer, lastWaiter, promise, begins.map { start($0) })
     }
 
     mutating func start(_ work: OAuth2State.Work) -> Begun {
-      let begun = Begun(work: work, promise: Work(), previous: running?.promise, current: state.credential)
+      let next = waiting.min { $0.key < $1.key }?.value.next
+      let begun = Begun(
+        work: work, promise: Work(), previous: running?.promise, current: state.credential, next: next)
       running = (work.number, begun.promise)
       return begun
     }
 
     mutating func leave(_ waiter: Int) -> (promise: Promise<OAuth2Token>?, abandoned: Work?) {
-      (waiting.removeValue(forKey: waiter), state.waiterLeft(waiter) ? running?.promise : nil)
+      (waiting.removeValue(forKey: waiter)?.promise, state.waiterLeft(waiter) ? running?.promise : nil)
     }
 
     mutating func end(
@@ -87,7 +126,7 @@ final class OAuth2Session: Sendable {
 
     mutating func take(_ effects: OAuth2State.Effects) -> Released {
       Released(
-        promises: effects.released.compactMap { waiting.removeValue(forKey: $0) }, outcome: effects.outcome,
+        promises: effects.released.compactMap { waiting.removeValue(forKey: $0)?.promise }, outcome: effects.outcome,
         begun: effects.begins.map { start($0) })
     }
 
@@ -95,7 +134,7 @@ final class OAuth2Session: Sendable {
     mutating func beginWipe() -> Wipe {
       let promise = Promise<Void>()
       wipe = promise
-      let leaving = state.resetBegan().compactMap { waiting.removeValue(forKey: $0) }
+      let leaving = state.resetBegan().compactMap { waiting.removeValue(forKey: $0)?.promise }
       return Wipe(promise: promise, isNew: true, leaving: leaving, running: running?.promise)
     }
 
@@ -120,10 +159,10 @@ final class OAuth2Session: Sendable {
   }
 
   private let shared: Locked<Shared>
-  private let work: OAuth2Work
+  private let work: any CredentialWork
   private let date: WallClock
 
-  init(_ state: OAuth2State, _ work: OAuth2Work, date: WallClock) {
+  init(_ state: OAuth2State, _ work: any CredentialWork, date: WallClock) {
     shared = Locked(Shared(state))
     self.work = work
     self.date = date
@@ -137,9 +176,12 @@ final class OAuth2Session: Sendable {
     _ = shared.withLock { $0.state.tokenRejected(token) }
   }
 
-  func ask(_ wish: Wish) -> Answer {
+  /// The token that requests are sent with, if there is one that no server has rejected.
+  var token: BearerToken? { shared.withLock { $0.state.credential?.accessToken } }
+
+  func ask(_ wish: Wish, over next: (any HTTPLoader)? = nil) -> Answer {
     let now = date.now
-    let asked = shared.withLock { $0.ask(wish, now) }
+    let asked = shared.withLock { $0.ask(wish, over: next, now) }
     guard let promise = asked.promise else {
       switch asked.answer {
       case .use(let token): return .use(token)
@@ -159,7 +201,7 @@ final class OAuth2Session: Sendable {
 
   private func leave(_ waiter: Int) {
     let left = shared.withLock { $0.leave(waiter) }
-    left.abandoned?.future.cancel(reason: "nobody waits for the log-in any more")
+    left.abandoned?.future.cancel(reason: "nobody waits for the credential any more")
   }
 }
 
@@ -167,7 +209,7 @@ final class OAuth2Session: Sendable {
 
 extension OAuth2Session {
   private func begin(_ begun: Begun, given: OAuth2Credential? = nil) {
-    begun.promise.future.named("oauth2 \(begun.work.kind)").observe { self.end(begun.work.number, $0) }
+    begun.promise.future.named("credential: \(begun.work.kind)").observe { self.end(begun.work.number, $0) }
     guard let previous = begun.previous else { return run(begun, given) }
     previous.future.cancel(reason: "the credential was replaced")
     previous.future.observe { _ in self.run(begun, given) }
@@ -175,7 +217,8 @@ extension OAuth2Session {
 
   private func run(_ begun: Begun, _ given: OAuth2Credential?) {
     if begun.promise.cancelRequest == nil {
-      begun.promise.seal(onto: work.begin(begun.work.kind, current: begun.current, given: given))
+      let task = CredentialTask(kind: begun.work.kind, current: begun.current, given: given, next: begun.next)
+      begun.promise.seal(onto: work.begin(task))
     } else {
       begun.promise.complete(.cancelled)
     }

@@ -1,15 +1,6 @@
 import Foundation
 import FutureTree
 
-/// A token, and which one it is.
-struct OAuth2Token: Sendable, Equatable {
-  let value: BearerToken
-  /// Counts the credentials that a layer has had.
-  let version: Int
-  /// Counts its resets.
-  let generation: Int
-}
-
 /// What an `OAuth2` layer knows about its credential, and who waits for it, as a value. Pure: takes no lock, calls nobody,
 /// reads no clock.
 ///
@@ -28,6 +19,8 @@ struct OAuth2State {
     case client
     /// From outside only.
     case store
+    /// A closure of the app is called when a server rejects the token. Without a token, requests are sent without.
+    case renewal
   }
 
   enum Kind: Equatable {
@@ -39,6 +32,10 @@ struct OAuth2State {
     case refreshing
     /// A credential from outside is saved.
     case replacing
+    /// A closure of the app is called. It is cancelled when nobody waits for it.
+    case renewing
+
+    var isCancelledWhenUnused: Bool { self == .loggingIn || self == .renewing }
   }
 
   struct Work: Equatable {
@@ -102,6 +99,13 @@ struct OAuth2State {
     self.leeway = leeway
   }
 
+  /// With a credential that is known from the start, or with none.
+  init(source: Source, credential: OAuth2Credential?) {
+    self.init(source: source, leeway: 0)
+    if credential != nil { version = 1 }
+    session = credential.map { .live(Live(credential: $0, version: 1)) } ?? .none
+  }
+
   /// The credential, if there is one.
   var credential: OAuth2Credential? {
     if case .live(let live) = session { live.credential } else { nil }
@@ -120,6 +124,13 @@ extension OAuth2State {
     }
   }
 
+  /// A server did not take a token. Returns nil if there is to be no other: the answer stands.
+  mutating func tokenWanted(insteadOf rejected: OAuth2Token, by waiter: Int, at now: Date) -> Answer? {
+    guard tokenRejected(rejected) else { return nil }
+    guard rejected.value == nil, credential == nil, work == nil else { return tokenWanted(by: waiter, at: now) }
+    return wait(waiter, beginning: freshKind)
+  }
+
   /// A server did not take a token. Returns whether the request is to be sent again, with what is wanted then.
   mutating func tokenRejected(_ token: OAuth2Token) -> Bool {
     guard token.generation == generation, !isResetting else { return false }
@@ -132,9 +143,8 @@ extension OAuth2State {
 
   /// Somebody wants a new log-in, whatever there is.
   mutating func logInWanted(by waiter: Int) -> Answer {
-    guard let kind: Kind = source == .logIn ? .loggingIn : source == .client ? .refreshing : nil else {
-      return .fail(OAuth2State.authenticationRequired)
-    }
+    guard source != .store else { return .fail(OAuth2State.authenticationRequired) }
+    let kind = freshKind
     guard work != nil || isResetting else { return wait(waiter, beginning: kind) }
     if let work, work.kind == kind, !work.isAbandoned { return wait(waiter) }
     logIns.insert(waiter)
@@ -150,7 +160,9 @@ extension OAuth2State {
   /// Somebody was asked to cancel. Returns whether the work is to be asked as well.
   mutating func waiterLeft(_ waiter: Int) -> Bool {
     logIns.remove(waiter)
-    guard waiters.remove(waiter) != nil, waiters.isEmpty, work?.kind == .loggingIn, work?.isAbandoned == false else {
+    guard waiters.remove(waiter) != nil, waiters.isEmpty, work?.kind.isCancelledWhenUnused == true,
+      work?.isAbandoned == false
+    else {
       return false
     }
     work?.isAbandoned = true
@@ -238,7 +250,7 @@ extension OAuth2State {
     waiters.formUnion(logIns)
     logIns = []
     var effects = effects
-    effects.begins = begin(source == .client ? .refreshing : .loggingIn)
+    effects.begins = begin(freshKind)
     return effects
   }
 
@@ -246,6 +258,8 @@ extension OAuth2State {
   private func step(at now: Date) -> Step {
     switch session {
     case .unknown: return .begin(.loading)
+    case .none where source == .renewal:
+      return .use(OAuth2Token(value: nil, version: version, generation: generation))
     case .none: return renewal(of: nil)
     case .ended(let error): return .fail(error)
     case .live(let live):
@@ -255,8 +269,17 @@ extension OAuth2State {
   }
 
   private func renewal(of credential: OAuth2Credential?) -> Step {
-    if source == .client || credential?.refreshToken != nil { return .begin(.refreshing) }
-    return source == .logIn ? .begin(.loggingIn) : .fail(OAuth2State.authenticationRequired)
+    if credential?.refreshToken != nil { return .begin(.refreshing) }
+    return source == .store ? .fail(OAuth2State.authenticationRequired) : .begin(freshKind)
+  }
+
+  /// How a credential is had that is not made of the one that there is.
+  private var freshKind: Kind {
+    switch source {
+    case .logIn, .store: .loggingIn
+    case .client: .refreshing
+    case .renewal: .renewing
+    }
   }
 
   private func token(_ credential: OAuth2Credential) -> OAuth2Token {

@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 
 /// What an `OAuth2` layer does for its credential, one thing at a time. It keeps nothing.
-struct OAuth2Work: Sendable {
+struct OAuth2Work: CredentialWork {
   let configuration: OAuth2Configuration
   let endpoint: TokenEndpoint
   let store: any CredentialStore
@@ -10,18 +10,12 @@ struct OAuth2Work: Sendable {
   let onSaveFailure: (@Sendable (any Error) -> Void)?
 
   /// Begins a piece of work. Work that is asked to cancel does not begin its next step; what is being saved is saved.
-  ///
-  /// - Parameters:
-  ///   - current: the credential that there is.
-  ///   - given: the one to put in its place.
-  func begin(
-    _ kind: OAuth2State.Kind, current: OAuth2Credential?, given: OAuth2Credential?
-  ) -> Future<OAuth2Credential?> {
-    switch kind {
+  func begin(_ task: CredentialTask) -> Future<OAuth2Credential?> {
+    switch task.kind {
     case .loading: store.load().mapError { OAuth2Work.storeFailed("cannot be read", $0) }
-    case .loggingIn: loggedIn().flatMap { saved($0) }
-    case .refreshing: renewed(current).flatMap { saved($0) }
-    case .replacing: given.map { saved($0) } ?? .succeeded(nil)
+    case .loggingIn, .renewing: loggedIn().flatMap { saved($0) }
+    case .refreshing: renewed(task.current).flatMap { saved($0) }
+    case .replacing: task.given.map { saved($0) } ?? .succeeded(nil)
     }
   }
 

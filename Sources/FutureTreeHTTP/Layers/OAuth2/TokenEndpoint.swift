@@ -62,7 +62,7 @@ struct TokenEndpoint: Sendable {
     try request.setHeader("Accept", "application/json")
     var fields = parameters + configuration.parameters
     let client = configuration.client
-    if let secret = client.secret, client.place == .header {
+    if let secret = client.secret, client.method == .header {
       // Section 2.3.1: both are encoded as in a form before they are joined.
       let pair = HTTPBody.formEncoded(client.id) + ":" + HTTPBody.formEncoded(secret)
       try request.setHeader("Authorization", "Basic " + Data(pair.utf8).base64EncodedString())

@@ -8,8 +8,8 @@ import FutureTree
 /// request[option: RequestRetry.self] = .never  // This one is sent once.
 /// ```
 ///
-/// By default there are three attempts, and only of requests that may be sent twice (`RetryContext.mayBeRepeated`) and have
-/// failed for now (`RetryContext.hasFailedForNow`); before the second, a random part of a quarter of a second passes, before
+/// By default there are three attempts, and only of requests that may be sent twice (`RetryContext.isRepeatable`) and have
+/// failed for now (`RetryContext.isTransientFailure`); before the second, a random part of a quarter of a second passes, before
 /// the third of half a second. A `RetryStrategy` says otherwise. What comes of the last attempt is the outcome, an answer as
 /// it is and an error as it is. `RequestAttempt` tells the layers behind this one which attempt it is.
 ///
@@ -57,6 +57,24 @@ public final class Retry: HTTPLayer {
     self.date = date
     self.random = random
     state = Locked(RetryState(budget))
+  }
+
+  /// Makes so many attempts at most, with exponential back-off: `RetryStrategy.exponential(attempts:first:limit:when:)`.
+  ///
+  /// ```swift
+  /// let api = Retry(attempts: 5) --> URLSessionLoader()
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - attempts: The number of attempts, the first included. Values below 1 are treated as 1.
+  ///   - budget: How many more requests the layer may send. `nil` disables the limit.
+  ///   - clock: Measures the back-off.
+  ///   - random: The source of the jitter.
+  public convenience init(
+    attempts: Int, budget: RetryBudget? = RetryBudget(), clock: any FutureClock = .system,
+    random: RandomSource = .system
+  ) {
+    self.init(.exponential(attempts: attempts), budget: budget, clock: clock, random: random)
   }
 
   /// Loads, up to as often as the strategy says.

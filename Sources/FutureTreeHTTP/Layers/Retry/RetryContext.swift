@@ -44,18 +44,18 @@ public struct RetryContext: Sendable {
   }
 
   /// Whether the request may be sent twice, and what came of it may be better the next time.
-  public var isWorthAnotherAttempt: Bool { mayBeRepeated && hasFailedForNow }
+  public var isRetryable: Bool { isRepeatable && isTransientFailure }
 
   /// Whether sending it twice is sending it once: its method says so (RFC 9110, section 9.2.2), or it has a field
   /// `Idempotency-Key`, by which the server tells copies.
-  public var mayBeRepeated: Bool { request.method.isIdempotent || request.headers.contains("Idempotency-Key") }
+  public var isRepeatable: Bool { request.method.isIdempotent || request.headers.contains("Idempotency-Key") }
 
   /// Whether what came of it may be better the next time: the status 408, 429, 500, 502, 503 or 504, or the code
   /// `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody` or `timedOut`.
   ///
   /// A name that has no address is among them, because the service of names fails for a moment as well. A peer that could not
   /// prove who it is will not prove it the next time, and an answer that cannot be trusted has been given.
-  public var hasFailedForNow: Bool {
+  public var isTransientFailure: Bool {
     if let status { return RetryContext.statuses.contains(status.code) }
     return code.map(RetryContext.codes.contains) ?? false
   }

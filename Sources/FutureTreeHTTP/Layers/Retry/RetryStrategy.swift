@@ -30,7 +30,7 @@ public struct RetryStrategy: Sendable {
   ///   - attempts: how many there are at most, the first included; less than one is one.
   ///   - isRetryable: what is tried again.
   public static func immediately(
-    attempts: Int = 3, when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isWorthAnotherAttempt }
+    attempts: Int = 3, when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
   ) -> RetryStrategy {
     constant(.zero, attempts: attempts, when: isRetryable)
   }
@@ -43,7 +43,7 @@ public struct RetryStrategy: Sendable {
   ///   - isRetryable: what is tried again.
   public static func constant(
     _ delay: Duration, attempts: Int = 3,
-    when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isWorthAnotherAttempt }
+    when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
   ) -> RetryStrategy {
     RetryStrategy { context in context.attempt < attempts && isRetryable(context) ? delay : nil }
   }
@@ -58,7 +58,7 @@ public struct RetryStrategy: Sendable {
   ///   - isRetryable: what is tried again.
   public static func exponential(
     attempts: Int = 3, first: Duration = .milliseconds(250), limit: Duration = .seconds(20),
-    when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isWorthAnotherAttempt }
+    when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
   ) -> RetryStrategy {
     let limit = limit.withinCentury
     return RetryStrategy { context in

@@ -38,9 +38,9 @@ extension RequestPriority: CustomStringConvertible {
 /// never waits, not even for a pause.
 ///
 /// ```swift
-/// refresh[option: PassesThrottle.self] = true  // The requests that wait for the token have all the places.
+/// refresh[option: BypassesThrottle.self] = true  // The requests that wait for the token have all the places.
 /// ```
-public enum PassesThrottle: HTTPRequestOption {
+public enum BypassesThrottle: HTTPRequestOption {
   /// It waits for a place.
   public static var defaultValue: Bool { false }
 }

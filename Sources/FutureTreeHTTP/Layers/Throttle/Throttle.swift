@@ -8,13 +8,13 @@ import FutureTree
 ///
 /// A request goes on when fewer than `limit` are under way, fewer than `perHost` to its host, and the rate has a token for it.
 /// One that waits for its host holds up no other host. Among those that could go on, the one with the higher
-/// `RequestPriority` is first, and among equals the one that came first. Who has waited for `ageing` longer than another counts
+/// `RequestPriority` is first, and among equals the one that came first. Who has waited for `aging` longer than another counts
 /// as one priority higher, so that nothing waits for ever behind what is more important. All that is decided in one place: in
 /// a row of queues, priorities would be inverted.
 ///
 /// A request is under way until the future of the next loader has ended, and not only until the caller's has: one whose
 /// caller has forced its end, or let go of it, keeps its place until the transport is done with it. The host is that of the
-/// URL, whatever the port; requests that have only a path are all of one host. Those with the option `PassesThrottle` are
+/// URL, whatever the port; requests that have only a path are all of one host. Those with the option `BypassesThrottle` are
 /// counted and do not wait.
 ///
 /// A load fails with an `HTTPError` of the code `queueFull` if `queueLimit` requests wait already. One with a `RequestDeadline`
@@ -43,17 +43,17 @@ public final class Throttle: HTTPLayer {
   ///   - perHost: how many of them to one host; at least 1. As many as `limit` if nothing is said.
   ///   - rate: how many may begin in a time; as many as like if nothing is said.
   ///   - queueLimit: how many may wait, a thousand if nothing is said; less than 0 counts as 0.
-  ///   - ageing: how much longer than another a request must wait to count as one priority higher; nil if waiting shall make
+  ///   - aging: how much longer than another a request must wait to count as one priority higher; nil if waiting shall make
   ///     up for nothing. Zero or less: the one that has waited longest is first, whatever its priority.
   ///   - clock: what measures rate and waiting.
   public init(
-    _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, ageing: Duration? = .seconds(10),
+    _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, aging: Duration? = .seconds(10),
     clock: any FutureClock = .system
   ) {
-    let ageing = ageing.map(\.withinCentury)
+    let aging = aging.map(\.withinCentury)
     let scheduler = ThrottleState<ThrottleWaiter>(
       limit: max(0, limit), perHost: perHost.map { max(1, $0) }, rate: rate, queueLimit: max(0, queueLimit),
-      ageing: ageing)
+      aging: aging)
     state = Locked(State(scheduler: scheduler))
     self.clock = clock
   }
@@ -65,7 +65,7 @@ public final class Throttle: HTTPLayer {
     let patience = request[option: RequestDeadline.self]?.remaining
     if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)) }
     let (waiter, now) = (ThrottleWaiter(request, before: next), clock.now)
-    if request[option: PassesThrottle.self] {
+    if request[option: BypassesThrottle.self] {
       state.withLock { $0.scheduler.passed(waiter.host, at: now) }
       begin(waiter)
       advance()

@@ -2,9 +2,9 @@ import FutureTree
 
 /// Who waits, and who is next, as a value. Pure: takes no lock, calls nobody, reads no clock.
 ///
-/// Waiting makes up for priority: who has waited for `ageing` longer counts as one priority higher. So of two that wait, the
+/// Waiting makes up for priority: who has waited for `aging` longer counts as one priority higher. So of two that wait, the
 /// same one is in front at all times, and its rank is known when it comes: the time of its arrival, moved forward by
-/// `ageing` for each level of its priority.
+/// `aging` for each level of its priority.
 ///
 /// # Invariants
 /// 1. A lane has every ticket that waits for its host, in a list for each priority, by rank.
@@ -26,7 +26,7 @@ struct ThrottleQueue<Item> {
   /// How many may run for one host; nil: as many as like, and all are in one lane.
   private let perHost: Int?
   /// nil: a higher priority always goes first.
-  private let ageing: Duration?
+  private let aging: Duration?
   private var places: [Ticket: Place] = [:]
   private var lanes: [String?: ThrottleLane] = [:]
   private var heap = Heap<ThrottleLane>()
@@ -34,9 +34,9 @@ struct ThrottleQueue<Item> {
   private var lastTicket: Ticket = 0
   private var latest: Duration?
 
-  init(perHost: Int?, ageing: Duration?) {
+  init(perHost: Int?, aging: Duration?) {
     self.perHost = perHost
-    self.ageing = ageing
+    self.aging = aging
   }
 
   /// How many wait.
@@ -179,7 +179,7 @@ extension ThrottleQueue {
   }
 
   private func rank(level: Int, at now: Duration) -> ThrottleRank {
-    let time = ageing.map { now - $0 * level } ?? .seconds(-level)
+    let time = aging.map { now - $0 * level } ?? .seconds(-level)
     return ThrottleRank(time: time, ticket: lastTicket)
   }
 }

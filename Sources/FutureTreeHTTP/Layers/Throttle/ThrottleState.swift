@@ -34,10 +34,10 @@ struct ThrottleState<Item> {
   private var queue: ThrottleQueue<Item>
   private var bucket: TokenBucket?
 
-  init(limit: Int, perHost: Int?, rate: Throttle.Rate?, queueLimit: Int, ageing: Duration?) {
+  init(limit: Int, perHost: Int?, rate: Throttle.Rate?, queueLimit: Int, aging: Duration?) {
     self.limit = limit
     self.queueLimit = queueLimit
-    queue = ThrottleQueue(perHost: perHost, ageing: ageing)
+    queue = ThrottleQueue(perHost: perHost, aging: aging)
     bucket = rate.map { TokenBucket($0) }
   }
 

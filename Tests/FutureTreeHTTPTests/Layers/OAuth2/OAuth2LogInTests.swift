@@ -189,7 +189,7 @@ struct OAuth2LogInTests {
   @Test("after a session has ended, logIn() makes a new one, for all who asked")
   func logInAgain() {
     let rig = makeRig(isEmpty: false)
-    rig.mock.on(.header("Authorization", "Bearer a1"), .status(.unauthorized).forEver())
+    rig.mock.on(.header("Authorization", "Bearer a1"), .status(.unauthorized).forever())
     let api = rig.oauth --> MockLoader()
     rig.tokens.on(.any, .json(#"{"error":"invalid_grant"}"#, status: .badRequest), .json(OAuth2Rig.json(3)))
     _ = rig.oauth.replaceCredential(
@@ -244,20 +244,20 @@ struct OAuth2LogInTests {
 
   @Test(
     "client credentials: RFC 6749, sections 2.3.1 and 4.4.2; tokens are asked for anew",
-    arguments: [OAuth2Client.SecretPlace.header, .body])
-  func clientCredentials(place: OAuth2Client.SecretPlace) {
+    arguments: [ClientAuthenticationMethod.header, .body])
+  func clientCredentials(method: ClientAuthenticationMethod) {
     let rig = OAuth2Rig(
-      .clientCredentials, isEmpty: true, client: .confidential(id: "s6BhdRkqt3", secret: "gX1fBat3bV", in: place))
-    rig.mock.on(.header("Authorization", "Bearer a2"), .status(.unauthorized).forEver())
+      .clientCredentials, isEmpty: true, client: .confidential(id: "s6BhdRkqt3", secret: "gX1fBat3bV", method: method))
+    rig.mock.on(.header("Authorization", "Bearer a2"), .status(.unauthorized).forever())
     rig.mock.onOthers(.status(.ok))
     rig.tokens.on(.any, .json(OAuth2Rig.json(2)), .json(OAuth2Rig.json(3)))
 
     let load = rig.api.load(rig.request())
 
     #expect(load.status == "200" && rig.sent == ["a2", "a3"] && rig.isIdle)
-    let secret = place == .body ? "&client_id=s6BhdRkqt3&client_secret=gX1fBat3bV" : ""
+    let secret = method == .body ? "&client_id=s6BhdRkqt3&client_secret=gX1fBat3bV" : ""
     #expect(rig.asked == Array(repeating: "grant_type=client_credentials&scope=read+write" + secret, count: 2))
-    let basic = place == .header ? "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW" : nil
+    let basic = method == .header ? "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW" : nil
     #expect(rig.tokens.requests.map { $0.headers["Authorization"] } == [basic, basic])
     #expect(rig.tokens.requests[0].body.contentType == "application/x-www-form-urlencoded")
   }
@@ -302,7 +302,7 @@ struct OAuth2LogInTests {
     var faults: [String] = []
     for order in permutations(Event.allCases) {
       let rig = makeRig()
-      let tokens = rig.tokens.on(.any, .hold().forEver())
+      let tokens = rig.tokens.on(.any, .hold().forever())
       let ends = Locked([0, 0])
       let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
       for (number, load) in loads.enumerated() { load.observe { _ in ends.withLock { $0[number] += 1 } } }

@@ -33,8 +33,8 @@ struct OAuth2OrderTests {
 
     init(_ failure: Failure, isDrained: Bool) {
       self.failure = failure
-      attempts = rig.mock.on(.any, .hold().forEver())
-      answers = rig.tokens.on(.any, .hold().forEver())
+      attempts = rig.mock.on(.any, .hold().forever())
+      answers = rig.tokens.on(.any, .hold().forever())
       let api = isDrained ? ResetGuard() --> Autocancel(clock: rig.clock) --> rig.api : rig.api
       self.api = api
       loads = ["/a", "/b"].map { [rig] path in api.load(rig.request(path, body: "body of \(path)")) }

@@ -22,7 +22,7 @@ struct OAuth2Tests {
   @Test("100 concurrent 401s make one refresh and 100 replays with their bodies")
   func hundred() {
     let rig = OAuth2Rig()
-    let first = rig.mock.on(.header("Authorization", "Bearer a1"), .hold().forEver())
+    let first = rig.mock.on(.header("Authorization", "Bearer a1"), .hold().forever())
     rig.mock.onOthers(.make { HTTPResponse(to: $0, status: .ok, body: $0.body.data ?? Data()) })
     let token = rig.tokens.hold()
     let loads = (0..<100).map { rig.api.load(rig.request("/\($0)", body: "body \($0)")) }
@@ -287,7 +287,7 @@ struct OAuth2Tests {
     let rig = OAuth2Rig(life: 0)
     rig.tokens.redirect(status, to: "https://other.example.com/token")
     let configuration = OAuth2Configuration(
-      client: .confidential(id: "app", secret: sentinel, in: .body),
+      client: .confidential(id: "app", secret: sentinel, method: .body),
       tokenEndpoint: try! HTTPURL("https://id.example.com/token"), grant: .storedCredential)
     let oauth = OAuth2(configuration, store: rig.store, tokens: Redirect() --> rig.tokens, date: rig.clock.wallClock())
 

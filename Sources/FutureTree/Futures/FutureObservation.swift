@@ -1,15 +1,15 @@
-/// An observer that was added to a future.
+/// The handle of an observer that was added to a future.
 ///
-/// The handle keeps nothing alive once the observer was called or ended.
-public struct Observation: Sendable {
+/// The handle keeps nothing alive after the observer was called or removed.
+public struct FutureObservation: Sendable {
   let observer: Observer
 
   @usableFromInline init(observer: Observer) {
     self.observer = observer
   }
 
-  /// Ends the observation: if the body was not called yet, it is not called any more. O(1).
-  public func end() {
+  /// Removes the observer. If its body was not called yet, it is not called any more. O(1).
+  public func remove() {
     observer.end()
   }
 }

@@ -3,18 +3,18 @@ import FutureTree
 /// Measures loads in the names of OpenTelemetry, and sends `traceparent` with them (W3C Trace Context).
 ///
 /// ```swift
-/// let api = Retry() --> Metrics { measurement in
+/// let api = Retry() --> RequestMetrics { measurement in
 ///   for sample in measurement.samples { meter.add(sample.value, to: sample.name, sample.attributes) }
 /// } --> URLSessionLoader()
 /// ```
 ///
 /// The observer is told when a load begins and when it has ended, once each, in this order, under no lock: on the thread of
 /// the load, and then on that of its end. It cannot change what comes of a load. What it loads itself, in the call or in a
-/// task that it starts there, is not measured. A request with the option `RequestMetrics` set to false is not measured, and
+/// task that it starts there, is not measured. A request with the option `RequestMeasurement` set to false is not measured, and
 /// sent as it is.
 ///
 /// Each load is an operation of its own in a trace: in that of the option `RequestTraceContext`, or in a new one. What comes
-/// behind finds it in that option, so that a second `Metrics` there measures children. A request that has another
+/// behind finds it in that option, so that a second `RequestMetrics` there measures children. A request that has another
 /// `traceparent` in its header is sent as it is, and is measured as the operation that it names. Put it behind a `Retry` to
 /// measure each attempt, and behind what fills in the host.
 ///
@@ -22,7 +22,7 @@ import FutureTree
 /// that was cancelled has the `error.type` `cancelled`.
 ///
 /// **Reset.** It keeps nothing.
-public struct Metrics: HTTPLayer {
+public struct RequestMetrics: HTTPLayer {
   private let observe: @Sendable (HTTPMeasurement) -> Void
   private let redaction: Redaction
   private let clock: any FutureClock
@@ -47,7 +47,7 @@ public struct Metrics: HTTPLayer {
   ///
   /// - Returns: the future of `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestMetrics.self], !Observing.isUnderWay else { return next.load(request) }
+    guard request[option: RequestMeasurement.self], !Observing.isUnderWay else { return next.load(request) }
     var request = request
     let trace: TraceContext?
     do { trace = try traced(&request) } catch { return .failed(error) }
@@ -65,7 +65,7 @@ public struct Metrics: HTTPLayer {
   /// Gives the request its place in a trace.
   private func traced(_ request: inout HTTPRequest) throws(HTTPError) -> TraceContext? {
     let parent = request[option: RequestTraceContext.self]
-    // One that a `Metrics` before this one has added is that of the option, and is no reason to be sent as it is.
+    // One that a `RequestMetrics` before this one has added is that of the option, and is no reason to be sent as it is.
     if let traceparent = request.headers["traceparent"], traceparent != parent?.traceparent {
       return TraceContext(traceparent: traceparent, tracestate: request.headers.joined("tracestate"))
     }
@@ -77,12 +77,12 @@ public struct Metrics: HTTPLayer {
   }
 }
 
-/// Whether `Metrics` measures the load of a request.
+/// Whether `RequestMetrics` measures the load of a request.
 ///
 /// ```swift
-/// request[option: RequestMetrics.self] = false  // The upload of the measurements themselves.
+/// request[option: RequestMeasurement.self] = false  // The upload of the measurements themselves.
 /// ```
-public enum RequestMetrics: HTTPRequestOption {
+public enum RequestMeasurement: HTTPRequestOption {
   /// It does.
   public static var defaultValue: Bool { true }
 }

@@ -1,0 +1,60 @@
+// The texts of errors for `localizedDescription`, which alerts and logs show: the same as `description`. Without them,
+// Foundation makes up a text from the name of the type.
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension AllFailed: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension BrokenPromise: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension CompletedWithItself: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension DroppedJob: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension FutureCancelled: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension InvalidArgument: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension ReportedNothing: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension TimeoutError: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension WaitWouldHang: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+#if canImport(Combine)
+  extension FinishedWithoutValue: LocalizedError {
+    /// The same text as `description`.
+    public var errorDescription: String? { description }
+  }
+#endif

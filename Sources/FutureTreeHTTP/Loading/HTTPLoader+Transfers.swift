@@ -1,0 +1,133 @@
+import Foundation
+import FutureTree
+
+extension HTTPLoader {
+  /// Downloads a resource into a file with `GET`.
+  ///
+  /// ```swift
+  /// let film = api.download("films/\(id)", to: file) { progress in log(progress.received.fraction ?? 0) }
+  /// ```
+  ///
+  /// The file gets its name when the body is whole; a file that was there is replaced then. When the load fails or is
+  /// cancelled, nothing is left behind (see `ResponseDelivery.file`). A status other than 200 to 299, or one without a body,
+  /// fails the future with the code `unacceptableStatus`.
+  ///
+  /// - Parameters:
+  ///   - endpoint: The URL or the path. Interpolated values are encoded.
+  ///   - file: A file URL in a directory that exists.
+  ///   - maximumSize: In bytes. A longer body fails with the code `bodyTooLarge`. Defaults to 1 GiB; `nil` disables the limit.
+  ///   - onProgress: Called after each piece of the body, one call at a time, on the queue of the transport, as `ProgressHandler`.
+  ///   - configure: Changes the request before it is loaded. It is called once, now.
+  /// - Returns: A future of the response, whose `content` is the file.
+  @discardableResult
+  public func download(
+    _ endpoint: HTTPEndpoint, to file: URL, maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
+    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
+  ) -> Future<HTTPResponse> {
+    send(.get, endpoint) { request in
+      request[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize)
+      request[option: ProgressHandler.self] = onProgress
+      try configure(&request)
+    }.map { response in
+      guard case .file = response.content else { throw HTTPError(notDownloaded: response) }
+      return response
+    }
+  }
+
+  /// Downloads a resource into a file with `GET`, and reports progress on the main actor.
+  @discardableResult
+  public func download(
+    _ endpoint: HTTPEndpoint, to file: URL, maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
+    on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
+    configure: Configure = { _ in }
+  ) -> Future<HTTPResponse> {
+    download(
+      endpoint, to: file, maximumSize: maximumSize, onProgress: { progress in main.run { onProgress(progress) } },
+      configure: configure)
+  }
+
+  /// Sends a body, and decodes the body of the response as JSON.
+  ///
+  /// ```swift
+  /// let photo = api.upload(
+  ///   "photos", body: try .multipart([.text("title", title), .file("photo", file, contentType: "image/jpeg")]),
+  ///   onProgress: { progress in log(progress.sent.fraction ?? 0) }, as: Photo.self)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - endpoint: The URL or the path. Interpolated values are encoded.
+  ///   - method: The method. Defaults to `POST`.
+  ///   - body: The body. An error that the expression throws becomes the failure of the future.
+  ///   - onProgress: Called after each piece of the body, one call at a time, on the queue of the transport, as `ProgressHandler`.
+  ///   - type: The type of the value in the response.
+  ///   - decoder: The decoder of the response.
+  ///   - configure: Changes the request before it is loaded. It is called once, now.
+  /// - Returns: A future of the value, as that of `post(_:json:as:)`.
+  @discardableResult
+  public func upload<Value: Decodable & Sendable>(
+    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
+    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, as type: Value.Type,
+    decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+  ) -> Future<Value> {
+    upload(method, endpoint, body, acceptingJSON: true, configure, onProgress).decoded(as: type, using: decoder)
+  }
+
+  /// Sends a body, reports progress on the main actor, and decodes the body of the response as JSON.
+  @discardableResult
+  public func upload<Value: Decodable & Sendable>(
+    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
+    on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void, as type: Value.Type,
+    decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+  ) -> Future<Value> {
+    upload(method, endpoint, body, acceptingJSON: true, configure) { progress in main.run { onProgress(progress) } }
+      .decoded(as: type, using: decoder)
+  }
+
+  /// Sends a body.
+  ///
+  /// ```swift
+  /// let saved = api.upload("notes/\(id)", method: .put, body: .data(text, contentType: "text/plain")) { progress in
+  ///   log(progress.sent.fraction ?? 0)
+  /// }
+  /// ```
+  ///
+  /// - Returns: A future of the response. A status other than 200 to 299 fails it with the code `unacceptableStatus`.
+  @discardableResult
+  public func upload(
+    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
+    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
+  ) -> Future<HTTPResponse> {
+    upload(method, endpoint, body, configure, onProgress)
+  }
+
+  /// Sends a body, and reports progress on the main actor.
+  @discardableResult
+  public func upload(
+    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
+    on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
+    configure: Configure = { _ in }
+  ) -> Future<HTTPResponse> {
+    upload(method, endpoint, body, configure) { progress in main.run { onProgress(progress) } }
+  }
+
+  private func upload(
+    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ body: () throws -> HTTPBody, acceptingJSON: Bool = false,
+    _ configure: Configure, _ onProgress: (@Sendable (HTTPProgress) -> Void)?
+  ) -> Future<HTTPResponse> {
+    send(method, endpoint, acceptingJSON: acceptingJSON) { request in
+      request.body = try body()
+      request[option: ProgressHandler.self] = onProgress
+      try configure(&request)
+    }
+  }
+}
+
+extension HTTPError {
+  fileprivate init(notDownloaded response: HTTPResponse) {
+    self.init(
+      .unacceptableStatus,
+      "\(response.request) was answered with \(response.status) and \(response.bodySize) bytes that are not in a file: the "
+        + "status has no body, or the loader does not support ResponseDelivery. Look at `response`.",
+      response: response)
+  }
+}

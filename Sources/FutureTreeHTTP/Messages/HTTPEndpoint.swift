@@ -1,0 +1,171 @@
+/// The URL or the path of a request, written as a string literal in which interpolated values are encoded.
+///
+/// ```swift
+/// let posts = api.get("users/\(id)/posts", as: [Post].self)
+/// let found = api.get("https://example.com/search?q=\(text)", as: [Page].self)
+/// ```
+///
+/// The literal parts are sent as they are written. An interpolated value stays in its place: every character in it except
+/// letters, digits, `-`, `.`, `_` and `~` is percent-encoded. It cannot begin another segment of the path or add a query. A
+/// segment that becomes empty, `.` or `..` through an interpolated value is refused, and so is a value in scheme, host or port.
+///
+/// A literal that begins with `http://` or `https://` is a URL; any other literal is a path, as `HTTPPath` reads it. An
+/// `HTTPURL` at the beginning is taken as it is: `"\(base)/users"`.
+///
+/// Errors are kept until the endpoint is used: `HTTPRequest.init(_:to:query:)` throws them, and loads fail with them.
+public struct HTTPEndpoint: Sendable {
+  private let result: Result<HTTPRequest.Target, HTTPError>
+
+  private init(_ result: Result<HTTPRequest.Target, HTTPError>) {
+    self.result = result
+  }
+
+  /// The endpoint with this URL.
+  public static func url(_ url: HTTPURL) -> HTTPEndpoint {
+    HTTPEndpoint(.success(.url(url)))
+  }
+
+  /// The endpoint with this path, for which a layer fills in the host.
+  public static func path(_ path: HTTPPath) -> HTTPEndpoint {
+    HTTPEndpoint(.success(.path(path)))
+  }
+
+  /// The target of a request, with further items at the end of its query.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  func target(query: [(String, String?)]) throws(HTTPError) -> HTTPRequest.Target {
+    switch try result.get() {
+    case .url(let url): .url(url.appending(query: query))
+    case .path(let path): .path(path.appending(query: query))
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// Creates a request for an endpoint.
+  ///
+  /// ```swift
+  /// var request = try HTTPRequest(.delete, to: "users/\(id)")
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - endpoint: The URL or the path, with interpolated values encoded.
+  ///   - query: Names and values that are added to the query, percent-encoded. A name without a value has no `=`.
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  public init(
+    _ method: HTTPMethod, to endpoint: HTTPEndpoint, query: [(String, String?)] = []
+  ) throws(HTTPError) {
+    switch try endpoint.target(query: query) {
+    case .url(let url): self.init(method, url)
+    case .path(let path): self.init(method, path: path)
+    }
+  }
+}
+
+extension HTTPEndpoint: ExpressibleByStringInterpolation {
+  /// Creates an endpoint from a literal without interpolated values.
+  public init(stringLiteral text: String) {
+    var interpolation = StringInterpolation(literalCapacity: text.utf8.count, interpolationCount: 0)
+    interpolation.appendLiteral(text)
+    self.init(stringInterpolation: interpolation)
+  }
+
+  /// Creates an endpoint from a literal with interpolated values.
+  public init(stringInterpolation: StringInterpolation) {
+    result = Result { () throws(HTTPError) in try stringInterpolation.target() }
+  }
+
+  /// Collects the parts of a literal, and encodes the interpolated values.
+  public struct StringInterpolation: StringInterpolationProtocol, Sendable {
+    private var text = ""
+    /// The segment of the path at the end of `text`, until the query begins.
+    private var segment: Segment? = Segment()
+    private var fault: HTTPError?
+    /// The offset in `text` of the first value that was encoded.
+    private var firstValue: Int?
+    private var endsWithURL = false
+
+    private struct Segment {
+      var text = ""
+      var hasValue = false
+
+      /// Whether the server could read it as another path because of a value in it.
+      var isUnsafe: Bool { hasValue && (text.isEmpty || URLReference.isDots(text.utf8)) }
+    }
+
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      text.reserveCapacity(literalCapacity + 16 * interpolationCount)
+    }
+
+    /// Appends a part of the literal as it is.
+    public mutating func appendLiteral(_ literal: String) {
+      // The path of a URL begins with a slash, and so does a literal behind it.
+      let literal = endsWithURL && text.hasSuffix("/") && literal.hasPrefix("/") ? literal.dropFirst() : literal[...]
+      endsWithURL = false
+      text += literal
+      for character in literal.utf8 {
+        switch character {
+        case 0x2F: endSegment(beginning: Segment())  // A slash.
+        case 0x23, 0x3F: endSegment(beginning: nil)  // A fragment or a query.
+        default: segment?.text.unicodeScalars.append(Unicode.Scalar(character))
+        }
+      }
+    }
+
+    /// Appends a value, percent-encoded so that it stays in the segment or the query item that it is in.
+    public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+      let encoded = ASCII.percentEncoded(value.description, keeping: ASCII.isUnreserved)
+      firstValue = firstValue ?? text.utf8.count
+      text += encoded
+      segment?.text += encoded
+      segment?.hasValue = true
+    }
+
+    /// Appends a URL: as it is at the beginning, percent-encoded behind anything else.
+    public mutating func appendInterpolation(_ url: HTTPURL) {
+      guard text.isEmpty else { return appendInterpolation(url.absoluteString) }
+      appendLiteral(url.absoluteString)
+      endsWithURL = true
+    }
+
+    private mutating func endSegment(beginning next: Segment?) {
+      if let segment, segment.isUnsafe, fault == nil {
+        fault = HTTPError(
+          .invalidURL,
+          "The path has a segment that is \(segment.text.isEmpty ? "empty" : segment.text) because of an interpolated value, "
+            + "so that it would name another resource. Check the value before the request is made.")
+      }
+      segment = segment == nil ? nil : next
+    }
+
+    fileprivate func target() throws(HTTPError) -> HTTPRequest.Target {
+      var whole = self
+      whole.endSegment(beginning: nil)
+      if let fault = whole.fault { throw fault }
+      let start = text.prefix(8).lowercased()
+      guard let scheme = ["http://", "https://"].first(where: start.hasPrefix) else { return .path(try HTTPPath(text)) }
+      let endOfHost = scheme.utf8.count + text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }.utf8.count
+      guard firstValue.map({ $0 >= endOfHost }) ?? true else {
+        throw HTTPError(
+          .invalidURL,
+          "The scheme, the host or the port of the URL has an interpolated value, which could name another server. Make an "
+            + "HTTPURL of it, and interpolate that at the beginning.")
+      }
+      return .url(try HTTPURL(text))
+    }
+  }
+}
+
+extension HTTPEndpoint: CustomStringConvertible, CustomReflectable {
+  /// The URL or the path without the query, which may hold secrets; or the error.
+  public var description: String {
+    switch result {
+    case .success(let target): target.description
+    case .failure(let error): error.description
+    }
+  }
+
+  /// The URL or the path without the query.
+  public var customMirror: Mirror { Mirror(self, children: ["endpoint": description], displayStyle: .struct) }
+}

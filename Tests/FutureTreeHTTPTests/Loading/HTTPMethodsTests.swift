@@ -1,0 +1,153 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("One line for an everyday call") struct HTTPMethodsTests {
+  private struct User: Codable, Hashable, Sendable {
+    var id = 1
+    var name = "Ada"
+  }
+
+  private let mock = MockLoader()
+  private let user = MockAnswer.json(#"{"id": 1, "name": "Ada"}"#)
+
+  /// Method, path and query, `Accept`, and the body of the last request.
+  private var sent: [String] {
+    guard let request = mock.requests.last else { return [] }
+    let body: Data? = if case .data(let data) = request.body.content { data } else { nil }
+    return [
+      "\(request.method) \(request.path)" + (request.query.map { "?" + $0 } ?? ""), request.headers["Accept"] ?? "",
+      body.map { String(decoding: $0, as: UTF8.self) } ?? "",
+    ]
+  }
+
+  @Test("GET decodes, and asks for JSON")
+  func get() async throws {
+    mock.on(.any, user)
+
+    #expect(try await mock.get("users/\("1/2")", query: [("all", nil)], as: User.self).value == User())
+    #expect(sent == ["GET users/1%2F2?all", "application/json", ""])
+  }
+
+  @Test("GET without a type gives the response, and asks for nothing in particular")
+  func getResponse() async throws {
+    mock.on(.any, .text("hello"))
+
+    #expect(try await mock.get("robots.txt").value.body == Data("hello".utf8))
+    #expect(sent == ["GET robots.txt", "", ""])
+  }
+
+  @Test("POST, PUT and PATCH send JSON")
+  func json() async throws {
+    mock.on(.any, user.forever())
+    let body = #"{"n":1}"#
+
+    #expect(try await mock.post("users", json: ["n": 1], as: User.self).value == User())
+    #expect(sent == ["POST users", "application/json", body])
+    #expect(try await mock.put("users/1", json: ["n": 1], as: User.self).value == User())
+    #expect(sent == ["PUT users/1", "application/json", body])
+    #expect(try await mock.patch("users/1", json: ["n": 1], as: User.self).value == User())
+    #expect(sent == ["PATCH users/1", "application/json", body])
+
+    #expect(mock.post("users", json: ["n": 1]).status == "200" && sent == ["POST users", "", body])
+    #expect(mock.put("users/1", json: ["n": 1]).status == "200" && sent == ["PUT users/1", "", body])
+    #expect(mock.patch("users/1", json: ["n": 1]).status == "200" && sent == ["PATCH users/1", "", body])
+  }
+
+  @Test("DELETE gives the response, or decodes it")
+  func delete() async throws {
+    mock.on(.any, .status(.noContent), user)
+
+    #expect(mock.delete("users/1").status == "204" && sent == ["DELETE users/1", "", ""])
+    #expect(try await mock.delete("users/1", as: User.self).value == User())
+    #expect(sent == ["DELETE users/1", "application/json", ""])
+  }
+
+  @Test("the whole request is at hand before it is loaded, and what is set there stands")
+  func configured() throws {
+    mock.on(.any, user.forever())
+
+    let load = mock.get("users/1", as: User.self) { request in
+      try request.setHeader("Accept", "application/vnd.user+json")
+      request[option: RequestPriority.self] = .high
+    }
+
+    #expect(load.text == "success" && sent[1] == "application/vnd.user+json")
+    #expect(mock.requests[0][option: RequestPriority.self] == .high)
+  }
+
+  @Test("encoders and decoders of the caller are used")
+  func coders() async throws {
+    struct Snake: Codable, Hashable, Sendable { var firstName = "Ada" }
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    mock.on(.any, .json(#"{"first_name": "Ben"}"#))
+
+    let answer = try await mock.post("x", json: Snake(), encoder: encoder, as: Snake.self, decoder: decoder).value
+
+    #expect(answer == Snake(firstName: "Ben") && sent[2] == #"{"first_name":"Ada"}"#)
+  }
+
+  @Test("an error of building the request is the failure of the future, and nothing is loaded")
+  func buildErrors() {
+    struct Unencodable: Encodable {
+      func encode(to encoder: any Encoder) throws { throw Oops() }
+    }
+    let failures = [
+      mock.get("//example.com").text, mock.get("users/\("")", as: User.self).text,
+      mock.post("users", json: Unencodable()).text, mock.post("users", json: Unencodable(), as: User.self).text,
+      mock.get("users") { _ in throw Oops() }.text, mock.load { throw Oops() }.text,
+      mock.load { throw CancellationError() }.text, mock.upload("users", body: try Self.noBody()).text,
+      mock.load { try HTTPRequest(.get, to: "users/\("..")") }.text,
+    ]
+
+    #expect(
+      failures == [
+        "invalidURL", "invalidURL", "unencodableBody", "unencodableBody", "oops", "oops", "cancelled", "oops",
+        "invalidURL",
+      ])
+    #expect(mock.requests.isEmpty)
+  }
+
+  private static func noBody() throws -> HTTPBody { throw Oops() }
+
+  @Test("a status that is no success fails each of them, and its response is at hand")
+  func validated() {
+    mock.onOthers(.json("{}", status: .notFound))
+    let failures = [
+      mock.get("x").text, mock.get("x", as: User.self).text, mock.delete("x").text,
+      mock.post("x", json: 1).text, mock.upload("x", body: .empty).text,
+    ]
+
+    #expect(Set(failures) == ["unacceptableStatus"])
+  }
+
+  @Test("a body that is something else fails with undecodableBody")
+  func undecodable() {
+    mock.onOthers(.json("[]"))
+
+    #expect(mock.get("x", as: User.self).text == "undecodableBody")
+  }
+
+  @Test("cancelling what was decoded reaches the load")
+  func cancel() {
+    let held = mock.hold()
+    let user = mock.get("users/1", as: User.self)
+
+    user.cancel(reason: "gone")
+
+    #expect(held.cancelRequest?.reason.message == "gone")
+    held.complete(.cancelled)
+    #expect(user.text == "cancelled")
+  }
+
+  @Test("a request that is built in a closure is loaded as it is, whatever its status")
+  func closure() {
+    mock.onOthers(.status(.notFound))
+
+    #expect(mock.load { try HTTPRequest(.get, path: "users/1") }.status == "404")
+  }
+}

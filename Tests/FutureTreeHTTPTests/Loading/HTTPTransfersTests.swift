@@ -1,0 +1,124 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Downloads and uploads in one line", .onSockets) struct HTTPTransfersTests {
+  private struct Photo: Codable, Hashable, Sendable { var id = 7 }
+
+  private let server: LoopbackServer
+  private let api: any HTTPLoader
+  private let folder: Folder
+
+  init() throws {
+    server = try Loopback.server()
+    let port = try HTTPURL(server.url("/")).port
+    let environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: port)
+    api = (ApplyEnvironment(environment) --> URLSessionLoader(.patient))
+    folder = try Folder()
+  }
+
+  @Test("a download is in its file, and its progress ends with all of it")
+  func download() async throws {
+    server.on("/film", .respond(body: String(repeating: "x", count: 100_000)))
+    let progress = Locked(HTTPProgress())
+
+    let response = try await api.download("film", to: folder.file("film")) { progress.value = $0 }.value
+
+    #expect(response.content.description == "100000 bytes in a file" && folder.names == ["film"])
+    #expect(progress.value.received == .init(completed: 100_000, total: 100_000))
+  }
+
+  @Test("progress on the main actor is reported before what follows the download there")
+  func progressOnMain() async throws {
+    server.on("/film", .respond(body: "film"))
+    let log = MainLog()
+
+    _ = try await api.download(
+      "film", to: folder.file("film"), on: .main, onProgress: { log.add("\($0.received.completed)") }
+    ).map(on: .main) { _ in log.add("done") }.value
+
+    let entries = await log.entries
+    #expect(entries.last == "done" && entries.contains("4"))
+  }
+
+  @Test("a status without a body, or that is no success, is no download, and leaves no file")
+  func noFile() async throws {
+    server.on("/204", .status(204))
+    server.on("/404", .respond(status: 404, body: "not here"))
+
+    for path in ["204", "404"] {
+      let error = await #expect(throws: HTTPError.self) {
+        try await api.download("\(path)", to: folder.file("x")).value
+      }
+      #expect(error?.code == .unacceptableStatus && error?.response != nil)
+    }
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test("a download has a limit, which is 1 GiB unless the caller says otherwise")
+  func limit() async throws {
+    server.on("/film", .respond(body: "0123456789"))
+    #expect(ResponseDelivery.file(folder.file("x")).maximumSize == 1 << 30)
+    #expect(ResponseDelivery.file(folder.file("x"), maximumSize: nil).maximumSize == .max)
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await api.download("film", to: folder.file("film"), maximumSize: 9).value
+    }
+
+    #expect(error?.code == .bodyTooLarge && folder.names.isEmpty)
+  }
+
+  @Test("an upload sends its form, reports what was sent, and decodes the response")
+  func upload() async throws {
+    server.on("/photos", method: "POST", .json(#"{"id": 7}"#, status: 201))
+    let file = try folder.write("jpeg", to: "photo.jpg")
+    let progress = Locked(HTTPProgress())
+
+    let photo = try await api.upload(
+      "photos", body: try .multipart([.text("title", "Sea"), .file("photo", file, contentType: "image/jpeg")]),
+      onProgress: { progress.value = $0 }, as: Photo.self
+    ).value
+
+    let request = try #require(server.record.requests.first)
+    #expect(photo == Photo() && request.text.contains("Sea") && request.text.contains("jpeg"))
+    #expect(progress.value.sent.completed == request.body.count)
+  }
+
+  @Test("an upload takes another method, and its progress in a trailing closure")
+  func put() async throws {
+    server.on("/notes/1", method: "PUT", .status(204))
+    let sent = Locked(0)
+
+    let response = try await api.upload("notes/\(1)", method: .put, body: .data(Data("note".utf8))) { progress in
+      sent.value = progress.sent.completed
+    }.value
+
+    #expect(response.status == .noContent && sent.value == 4)
+  }
+
+  @Test("an upload reports on the main actor")
+  func uploadOnMain() async throws {
+    server.on("/photos", method: "POST", .json(#"{"id": 7}"#))
+    let log = MainLog()
+
+    _ = try await api.upload(
+      "photos", body: .data(Data("12345".utf8)), on: .main, onProgress: { log.add("\($0.sent.completed)") },
+      as: Photo.self
+    ).map(on: .main) { _ in log.add("done") }.value
+    _ = try await api.upload("photos", body: .data(Data("123".utf8)), on: .main) { log.add("\($0.sent.completed)") }
+      .map(on: .main) { _ in log.add("done") }.value
+
+    let entries = await log.entries
+    #expect(entries.filter { $0 == "done" }.count == 2 && entries.contains("5"))
+  }
+}
+
+@MainActor
+private final class MainLog {
+  private(set) var entries: [String] = []
+
+  func add(_ entry: String) { entries.append(entry) }
+}

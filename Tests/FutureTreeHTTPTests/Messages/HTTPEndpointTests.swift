@@ -1,0 +1,109 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("HTTPEndpoint: interpolated values are encoded") struct HTTPEndpointTests {
+  /// The target of a request for an endpoint, or the code of the error.
+  private func target(_ endpoint: HTTPEndpoint, query: [(String, String?)] = []) -> String {
+    do {
+      let request = try HTTPRequest(.get, to: endpoint, query: query)
+      return (request.url?.origin ?? "") + request.path + (request.query.map { "?" + $0 } ?? "")
+    } catch {
+      return "\(error.code)"
+    }
+  }
+
+  @Test("a literal is sent as it is written")
+  func literal() {
+    #expect(target("users/1?a=%20b&c") == "users/1?a=%20b&c")
+    #expect(target("/users") == "/users")
+    #expect(target("https://example.com:8443/a/b?c=d#e") == "https://example.com:8443/a/b?c=d")
+    #expect(target("HTTP://example.com") == "http://example.com/")
+    #expect(target("") == "")
+  }
+
+  @Test(
+    "a hostile value cannot leave its segment, add a query or name a host",
+    arguments: [
+      ("../admin", "users/..%2Fadmin/posts"), ("1?role=admin", "users/1%3Frole%3Dadmin/posts"),
+      ("1#", "users/1%23/posts"), ("//evil.example", "users/%2F%2Fevil.example/posts"),
+      ("%2e%2e", "users/%252e%252e/posts"), ("a\r\nHost: b", "users/a%0D%0AHost%3A%20b/posts"),
+      ("\\..\\", "users/%5C..%5C/posts"), ("é", "users/%C3%A9/posts"), ("a;b=c", "users/a%3Bb%3Dc/posts"),
+      (".", "invalidURL"), ("..", "invalidURL"), ("", "invalidURL"), ("\u{0}", "users/%00/posts"),
+    ])
+  func hostileSegment(value: String, expected: String) {
+    #expect(target("users/\(value)/posts") == expected)
+  }
+
+  @Test("a segment of several values is judged as a whole, at every place")
+  func wholeSegments() {
+    let (dot, nothing) = (".", "")
+
+    #expect(target("users/\(dot)\(dot)") == "invalidURL")
+    #expect(target("users/.\(dot)/x") == "invalidURL")
+    #expect(target("users/\(nothing)\(nothing)?a") == "invalidURL")
+    #expect(target("\(nothing)/users") == "invalidURL")
+    #expect(target("/\(nothing)") == "invalidURL")
+    #expect(target("users/\(nothing)#top") == "invalidURL")
+    #expect(target("users/v\(nothing)\(1)") == "users/v1")
+    #expect(target("files/a\(dot)\(dot)b") == "files/a..b")
+  }
+
+  @Test("a value in the query stays in its item")
+  func query() {
+    #expect(target("search?q=\("a&b=c#d e")&page=\(2)") == "search?q=a%26b%3Dc%23d%20e&page=2")
+    #expect(target("search?q=\("")") == "search?q=")
+    #expect(target("search?\("..")/\("")") == "search?../")
+  }
+
+  @Test("items are added behind the query of the literal")
+  func addedItems() {
+    #expect(target("users?a=1", query: [("b", "x y"), ("c", nil)]) == "users?a=1&b=x%20y&c")
+    #expect(target("https://example.com/", query: [("b", "&")]) == "https://example.com/?b=%26")
+    #expect(target("users", query: []) == "users")
+  }
+
+  @Test(
+    "a value never takes part in naming the server",
+    arguments: ["example.com", "example.com:80", "evil.example/", "user@evil.example", ""])
+  func host(value: String) {
+    #expect(target("https://\(value)/users") == "invalidURL")
+    #expect(target("\(value)://example.com/users") == "invalidURL")
+  }
+
+  @Test("a value that continues the name of the host is refused")
+  func hostContinued() {
+    #expect(target("https://example.com\(".evil.example")/users") == "invalidURL")
+    #expect(target("https://example.com:\(8080)/users") == "invalidURL")
+    #expect(target("\("https"):\("//evil.example")") == "invalidURL")
+    #expect(target("\("https://evil.example/")") == "https%3A%2F%2Fevil.example%2F")
+  }
+
+  @Test("an HTTPURL at the beginning is taken as it is, with its query, which its description hides")
+  func base() throws {
+    let root = try HTTPURL("https://example.com:8443")
+    let page = try HTTPURL("https://example.com/feed/?page=2")
+
+    #expect(target("\(root)/users/\("a/b")") == "https://example.com:8443/users/a%2Fb")
+    #expect(target("\(page)") == "https://example.com/feed/?page=2")
+    #expect(target("\(try HTTPURL("https://example.com/v1/"))/users") == "https://example.com/v1/users")
+    #expect(target("proxy/\(root)") == "proxy/https%3A%2F%2Fexample.com%3A8443%2F")
+  }
+
+  @Test("URLs and paths that were made before are endpoints")
+  func made() throws {
+    #expect(target(.url(try HTTPURL("https://example.com/a?b"))) == "https://example.com/a?b")
+    #expect(target(.path(try HTTPPath(["users", "a/b"])), query: [("c", "d")]) == "users/a%2Fb?c=d")
+  }
+
+  @Test("what is wrong with a literal is told when the endpoint is used, and nothing prints the query")
+  func printed() {
+    let wrong: HTTPEndpoint = "//example.com"
+    let secret: HTTPEndpoint = "users?token=\("secret")"
+
+    #expect("\(wrong)".hasPrefix("invalidURL: "))
+    #expect("\(secret)" == "users?…" && !String(reflecting: secret).contains("secret"))
+    #expect(target(wrong) == "invalidURL")
+  }
+}

@@ -1,0 +1,93 @@
+import Dispatch
+import FutureTree
+import TestSupport
+import Testing
+
+/// A call that only one thread may touch at a time.
+private final class StoppableCall {
+  private let log: Recorder
+  private var stops = 0
+
+  init(_ log: Recorder) {
+    self.log = log
+  }
+
+  func stop() {
+    stops += 1
+    log("stop \(stops)")
+  }
+}
+
+@Suite("Bridges: from calls that are not Sendable")
+struct NonSendableCallTests {
+  private let log = Recorder()
+
+  @Test("a request cancels a work item that has not begun, and its future ends `.cancelled`")
+  func workItem() async {
+    let queue = DispatchQueue(label: "work")
+    queue.suspend()
+    let future = Future<Int>.wrapping { [log] completion in
+      let item = DispatchWorkItem { completion(.success(log("ran", passing: 1))) }
+      queue.async(execute: item)
+      return item
+    } cancel: { item in
+      item.cancel()
+    }
+
+    let receipt = future.cancel(reason: "closed")
+    queue.resume()
+
+    #expect(receipt.effect == .delivered)
+    #expect(await future.outcome.reason?.message == "closed")
+    #expect(log.entries == [])
+  }
+
+  @Test("a work item that nobody cancels reports its value")
+  func workItemRuns() async throws {
+    let future = Future<Int>.wrapping { completion in
+      let item = DispatchWorkItem { completion(.success(1)) }
+      DispatchQueue.global().async(execute: item)
+      return item
+    } cancel: { item in
+      item.cancel()
+    }
+
+    #expect(try await future.value == 1)
+  }
+
+  @Test("a call is cancelled once, from another thread than the one that made it")
+  func otherThread() {
+    let handler = Locked<Future<Int>.ResultHandler?>(nil)
+    let future = Future<Int>.wrapping { [log] completion in
+      handler.value = completion
+      return StoppableCall(log)
+    } cancel: { call in
+      call.stop()
+    }
+
+    onAnotherThread { for _ in 0..<2 { future.cancel() } }
+
+    #expect(log.entries == ["stop 1"])
+    handler.value?(.failure(CancellationError()))
+    #expect(future.state == "cancelled")
+  }
+
+  @Test("`wrappingOptionals` takes such a call, too")
+  func optionals() {
+    let handler = Locked<Future<Int>.OptionalsHandler?>(nil)
+    let future = Future<Int>.wrappingOptionals { [log] completion in
+      handler.value = completion
+      return StoppableCall(log)
+    } cancel: { call in
+      call.stop()
+    } isCancellation: { error in
+      error is Oops
+    }
+
+    future.cancel()
+    handler.value?(nil, Oops())
+
+    #expect(log.entries == ["stop 1"])
+    #expect(future.state == "cancelled")
+  }
+}

@@ -1,0 +1,184 @@
+import FutureTree
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+/// A type of a user that stands for a future.
+private struct Page: FutureConvertible {
+  let title: Completion<String>
+  var log = Recorder()
+
+  var completion: Completion<String> { log("read", passing: title) }
+}
+
+@Suite("Operators: what the bodies of onSuccess and onComplete return")
+struct FutureConvertibleTests {
+  static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
+
+  @Test("a future, a completion and an outcome each give onSuccess their outcome", arguments: outcomes)
+  func onSuccess(outcome: Outcome<Int>) {
+    let (upstream, inner) = (Promise<Void>(), Promise<Int>())
+    let futures = [
+      upstream.future.onSuccess { _ in inner.future },
+      upstream.future.onSuccess { _ in Completion.completeUsing(inner.future) },
+      upstream.future.onSuccess { _ in Completion(outcome) },
+      upstream.future.onSuccess { _ in outcome },
+    ]
+
+    upstream.succeed()
+    #expect(futures.states() == ["pending", "pending", outcome.state, outcome.state])
+    inner.complete(with: outcome)
+
+    #expect(futures.states() == Array(repeating: outcome.state, count: 4))
+    #expect(futures.allSatisfy { $0.reason?.message == outcome.reason?.message })
+  }
+
+  @Test("a future, a completion and an outcome each give onComplete their outcome", arguments: outcomes, outcomes)
+  func onComplete(first: Outcome<Int>, outcome: Outcome<Int>) {
+    let (upstream, inner) = (Promise<Int>(), Promise<Int>())
+    let futures = [
+      upstream.future.onComplete { _ in inner.future },
+      upstream.future.onComplete { _ in Completion.completeUsing(inner.future) },
+      upstream.future.onComplete { _ in Completion(outcome) },
+      upstream.future.onComplete { _ in outcome },
+    ]
+
+    upstream.complete(with: first)
+    #expect(futures.states() == ["pending", "pending", outcome.state, outcome.state])
+    inner.complete(with: outcome)
+
+    #expect(futures.states() == Array(repeating: outcome.state, count: 4))
+    #expect(futures.allSatisfy { $0.reason?.message == outcome.reason?.message })
+  }
+
+  @Test("a type of a user is returned as it is, and its completion is read once, where the body runs")
+  func ownType() {
+    let (log, executor) = (Recorder(), ManualExecutor())
+    let page = Page(title: .success("news"), log: log)
+
+    let found = Future.succeeded(1).onSuccess(on: executor.executor) { _ in page }
+    let instead = Future<Int>.failed(Oops()).onComplete(on: executor.executor) { _ in page }
+    #expect(log.entries == [])
+    executor.runAll()
+
+    #expect([found, instead].states() == ["success(news)", "success(news)"])
+    #expect(log.entries == ["read", "read"])
+  }
+
+  @Test("a request is forwarded to the future that a type of a user stands for")
+  func ownTypeIsAsked() {
+    let promise = Promise<String>()
+    promise.onRequestCancel { _ in .complete(.cancelled) }
+    let future = Future.succeeded(1).onSuccess { _ in Page(title: .completeUsing(promise.future)) }
+
+    let receipt = future.cancel(reason: "closed")
+
+    #expect(receipt.effect == .delivered)
+    #expect(future.reason?.message == "closed")
+  }
+
+  @Test("a body that does not begin makes no value, and its completion is not read (law 11)")
+  func notRead() {
+    let (log, promise) = (Recorder(), Promise<Int>())
+    let future = promise.future.onSuccess { _ in Page(title: .success("news"), log: log) }
+
+    future.cancel()
+    promise.succeed(1)
+
+    #expect(future.state == "cancelled")
+    #expect(log.entries == [])
+  }
+
+  @Test("an outcome returned by the body of a branch that ended early is ignored (law 11)")
+  func ignored() {
+    let promise = Promise<Int>()
+    let future = promise.future.onComplete { _ in Outcome.success(5) }
+
+    future.cancel(.forceImmediately)
+
+    #expect(future.state == "cancelled")
+  }
+}
+
+/// These tests are about what compiles without a type annotation, and means what it says.
+@Suite("What users write: bodies that return a future by its outcome")
+struct FutureByOutcomeTests {
+  private let number = Future.succeeded(2)
+  private let failure = Future<Int>.failed(Oops())
+
+  private func fetch(_ id: Int) -> Future<String> { .succeeded("user \(id)") }
+
+  @Test(".succeeded with a value, and without one")
+  func succeeded() {
+    let value = number.onSuccess { .succeeded($0 * 2) }
+    let nothing = number.onSuccess { _ in .succeeded }
+    let completed = failure.onComplete { outcome in .succeeded(outcome.state) }
+    let completedWithNothing = failure.onComplete { _ in .succeeded }
+
+    let types: (Future<Int>, Future<Void>, Future<String>, Future<Void>) = (
+      value, nothing, completed, completedWithNothing
+    )
+
+    #expect([types.0.state, types.2.state] == ["success(4)", "success(failure(oops))"])
+    #expect([types.1, types.3].states() == ["success(())", "success(())"])
+  }
+
+  @Test(".failed and .cancelled where the type is known: from the left, or from the other branch")
+  func endings() {
+    let failed: Future<String> = number.onSuccess { _ in .failed(Oops("small")) }
+    let cancelled: Future<String> = number.onComplete { _ in .cancelled("not needed") }
+    let either = number.onSuccess { value in value > 5 ? fetch(value) : .failed(Oops("small")) }
+    let other = number.onSuccess { value in value < 5 ? fetch(value) : .cancelled("large") }
+
+    #expect([failed, cancelled].states() == ["failure(small)", "cancelled"])
+    #expect([either, other].states() == ["failure(small)", "success(user 2)"])
+    #expect(cancelled.reason?.message == "not needed")
+  }
+
+  @Test("a guard that throws needs no type")
+  func guardThrows() {
+    let found = number.onSuccess { value in
+      guard value > 1 else { throw Oops("small") }
+      return fetch(value)
+    }
+    let missing = number.onSuccess { value in
+      guard value > 5 else { throw Oops("small") }
+      return fetch(value)
+    }
+    let recovered = failure.onComplete { outcome in
+      guard case .failure = outcome else { return fetch(0) }
+      throw FutureCancelled(reason: "no user")
+    }
+
+    #expect([found, missing].states() == ["success(user 2)", "failure(small)"])
+    #expect(recovered.reason?.message == "no user")
+  }
+
+  @Test("a body of several statements that returns .failed names its result")
+  func guardReturns() {
+    let future = number.onSuccess { value -> Future<String> in
+      guard value > 5 else { return .failed(Oops("small")) }
+      return fetch(value)
+    }
+    let switched = failure.onComplete { outcome -> Future<String> in
+      switch outcome {
+      case .success(let value): fetch(value)
+      case .failure(let error): .succeeded("failed: \(error)")
+      case .cancelled(let reason): .cancelled(reason)
+      }
+    }
+
+    #expect([future, switched].states() == ["failure(small)", "success(failed: oops)"])
+  }
+
+  @Test("the outcome itself, and functions that return something convertible, stand for closures")
+  func functions() {
+    let passed = failure.onComplete { $0 }
+    let fetched = number.onSuccess(fetch)
+    let made = number.onSuccess(Completion.success)
+    let promised = number.onComplete(Completion.init)
+
+    #expect([passed, made, promised].states() == ["failure(oops)", "success(2)", "success(2)"])
+    #expect(fetched.state == "success(user 2)")
+  }
+}

@@ -1,0 +1,142 @@
+import FutureTree
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@Suite("Operators: recoverWith")
+struct RecoverWithTests {
+  @Test("upstream succeeds: passes, without the body and the executor")
+  func succeeds() {
+    let log = Recorder()
+    let executor = ManualExecutor()
+    let derived = Future.succeeded(1).recoverWith(on: executor.executor) { _ in log("body", passing: .succeeded(0)) }
+
+    #expect(derived.state == "success(1)")
+    #expect(executor.pendingCount == 0)
+    #expect(log.entries == [])
+  }
+
+  @Test(
+    "upstream fails: the outcome of the body's future, now or later",
+    arguments: [.success(1), .failure(Oops("second")), .cancelled("gone")] as [Outcome<Int>])
+  func fails(outcome: Outcome<Int>) {
+    let (promise, inner, ended) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
+    ended.complete(with: outcome)
+    let later = promise.future.recoverWith { error in error is Oops ? inner.future : .succeeded(0) }
+    let now = promise.future.recoverWith { _ in ended.future }
+
+    promise.fail(Oops("first"))
+    #expect([later, now].states() == ["pending", outcome.state])
+    inner.complete(with: outcome)
+
+    #expect(later.state == outcome.state)
+    #expect([later, now].allSatisfy { $0.reason?.message == outcome.reason?.message })
+  }
+
+  @Test("upstream fails: a body that throws fails with its error")
+  func throwing() {
+    let derived = Future<Int>.failed(Oops("first")).recoverWith { _ in throw Oops("second") }
+
+    #expect(derived.state == "failure(second)")
+  }
+
+  @Test("law 15: a body that throws CancellationError or FutureCancelled cancels")
+  func throwingCancellation() {
+    let plain = Future<Int>.failed(Oops()).recoverWith { _ in throw CancellationError() }
+    let reasoned = Future<Int>.failed(Oops()).recoverWith { _ in throw FutureCancelled(reason: "mine") }
+
+    #expect([plain, reasoned].states() == ["cancelled", "cancelled"])
+    #expect(reasoned.reason?.message == "mine")
+  }
+
+  @Test("upstream is cancelled: passes, without the body")
+  func cancelled() {
+    let log = Recorder()
+    let derived = Future<Int>.cancelled("gone").recoverWith { _ in log("body", passing: .succeeded(0)) }
+
+    #expect(derived.reason?.message == "gone")
+    #expect(log.entries == [])
+  }
+
+  @Test("asked while it waits: forwards; then failure passes, body not run")
+  func asked() {
+    let log = Recorder()
+    let promise = source(log)
+    let derived = promise.future.recoverWith { _ in log("body", passing: .succeeded(0)) }
+
+    derived.cancel()
+    promise.fail(Oops())
+
+    #expect(log.entries == ["source: plain"])
+    #expect(derived.state == "failure(oops)")
+  }
+
+  @Test("asked while it waits: success and cancellation pass")
+  func askedThenOther() {
+    let (first, second) = (Promise<Int>(), Promise<Int>())
+    let succeeded = first.future.recoverWith { _ in .succeeded(0) }
+    let cancelled = second.future.recoverWith { _ in .succeeded(0) }
+    succeeded.cancel()
+    cancelled.cancel()
+
+    first.succeed(1)
+    second.completeCancelled()
+
+    #expect([succeeded.state, cancelled.state] == ["success(1)", "cancelled"])
+  }
+
+  @Test("asked while it waits on the future its body returned: forwards there")
+  func askedInner() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let derived = Future<Int>.failed(Oops()).recoverWith { _ in inner.future }
+
+    derived.cancel()
+
+    #expect(log.entries == ["inner: plain"])
+    inner.succeed(1)
+    #expect(derived.state == "success(1)")
+  }
+
+  @Test("law 8: asked while its body runs, the future that the body returns is asked")
+  func askedInBody() {
+    let log = Recorder()
+    let inner = source(log, "inner")
+    let (promise, derived) = (Promise<Int>(), Locked<Future<Int>?>(nil))
+    derived.value = promise.future.recoverWith { _ in
+      derived.value?.cancel()
+      return inner.future
+    }
+
+    promise.fail(Oops())
+
+    #expect(log.entries == ["inner: plain"])
+    inner.completeCancelled()
+    #expect(derived.value?.state == "cancelled")
+  }
+
+  @Test("the body runs on its executor")
+  func onExecutor() {
+    let executor = ManualExecutor()
+    let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in .succeeded(2) }
+    #expect(derived.state == "pending")
+
+    executor.runAll()
+
+    #expect(derived.state == "success(2)")
+  }
+
+  @Test("law 11: asked while its body waits for the executor, the failure passes at once")
+  func queued() {
+    let (log, executor) = (Recorder(), ManualExecutor())
+    let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in
+      log("body", passing: .succeeded(2))
+    }
+
+    derived.cancel()
+
+    #expect(derived.state == "failure(oops)")
+    executor.runAll()
+    #expect(log.entries == [])
+  }
+}

@@ -1,0 +1,65 @@
+import FutureTree
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Operators: work")
+struct WorkTests {
+  /// The thread that runs this, as a number.
+  private static var thread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      pthread_self()
+    #endif
+  }
+
+  @Test("without an executor it runs off the caller")
+  func offCaller() {
+    let log = Recorder()
+    onAnotherThread {
+      let caller = Self.thread
+      let future = Future { Self.thread == caller ? "on the caller" : "elsewhere" }
+      let outcome = try? future.wait(for: .seconds(60))
+      log(outcome?.state ?? "no outcome")
+    }
+
+    #expect(log.entries == ["success(elsewhere)"])
+  }
+
+  @Test("work that waits for its caller does not keep it from going on")
+  func callerGoesOn() async throws {
+    let gate = Promise<Int>()
+    let future = Future { try gate.future.wait(for: .seconds(60))?.get() }
+
+    #expect(future.state == "pending")
+    gate.succeed(1)
+
+    #expect(try await future.value == 1)
+  }
+
+  @Test("`.immediate` runs it on the caller, before the future is there")
+  func immediate() {
+    let log = Recorder()
+    let caller = Self.thread
+
+    let future = Future(on: .immediate) { log("work", passing: Self.thread == caller) }
+
+    #expect(log.entries == ["work"])
+    #expect(future.state == "success(true)")
+  }
+
+  @Test("its error fails the future, and one that means a cancellation cancels it")
+  func throwing() async {
+    let failed = Future<Int> { throw Oops() }
+    let cancelled = Future<Int> { throw CancellationError() }
+
+    #expect(await [failed.outcome.state, cancelled.outcome.state] == ["failure(oops)", "cancelled"])
+  }
+}

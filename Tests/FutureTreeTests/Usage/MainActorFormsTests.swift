@@ -1,0 +1,199 @@
+import FutureTree
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@MainActor
+private final class Screen {
+  var lines: [String] = []
+
+  func show<Value>(_ line: String, passing value: Value) -> Value {
+    lines.append(line)
+    return value
+  }
+}
+
+/// Each future begins on another thread, while the test keeps the main actor: a body that runs elsewhere does not compile,
+/// and one that claims to be on the main actor and is not ends the process.
+@Suite("Bodies on the main actor: work, attempts, items, handlers and tasks")
+@MainActor
+struct MainActorFormsTests {
+  private let screen = Screen()
+
+  /// Makes a future on another thread.
+  private func elsewhere<Value>(_ make: @escaping @Sendable () -> Future<Value>) -> Future<Value> {
+    let made = Locked<Future<Value>?>(nil)
+    onAnotherThread { made.value = make() }
+    return made.value!
+  }
+
+  @Test("the work of a future")
+  func work() async throws {
+    let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
+    #expect(screen.lines == [])
+
+    #expect(try await future.value == 1)
+    #expect(screen.lines == ["work"])
+  }
+
+  @Test("work that has not begun when it is asked does not begin (law 11)")
+  func workNotBegun() async {
+    let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
+
+    future.cancel()
+
+    #expect(future.state == "cancelled")
+    await Task.yield()
+    #expect(screen.lines == [])
+  }
+
+  @Test("recoverWith")
+  func recoverWith() async throws {
+    let future = elsewhere { [screen] in
+      Future<Int>.failed(Oops()).recoverWith(on: .main) { error in screen.show("\(error)", passing: .succeeded(1)) }
+    }
+
+    #expect(try await future.value == 1)
+    #expect(screen.lines == ["oops"])
+  }
+
+  @Test("the items of traverse")
+  func traverse() async throws {
+    let future = elsewhere { [screen] in
+      Future.traverse([1, 2, 3], atMost: 1, on: .main) { item in screen.show("\(item)", passing: .succeeded(-item)) }
+    }
+
+    #expect(try await future.value == [-1, -2, -3])
+    #expect(screen.lines == ["1", "2", "3"])
+  }
+
+  @Test("the attempts of retry")
+  func retry() async throws {
+    let future = elsewhere { [screen] in
+      Future<Int>.retry(.constant(attempts: 3), on: .main) { attempt in
+        screen.show("\(attempt)", passing: attempt == 2 ? .succeeded(attempt) : .failed(Oops()))
+      }
+    }
+
+    #expect(try await future.value == 2)
+    #expect(screen.lines == ["1", "2"])
+  }
+
+  @Test("a handler of requests to cancel")
+  func onRequestCancel() async {
+    let promise = Promise<Int>()
+    promise.onRequestCancel(on: .main) { [screen] request in
+      screen.show(request.reason.message, passing: .complete(.cancelled))
+    }
+
+    onAnotherThread { promise.future.cancel(reason: "closed") }
+    #expect(promise.future.state == "pending")
+
+    #expect(await promise.future.outcome.reason?.message == "closed")
+    #expect(screen.lines == ["closed"])
+  }
+
+  @Test("asyncMap, asyncRecover and asyncOnComplete, before and after they await")
+  func tasks() async throws {
+    let mapped = elsewhere { [screen] in
+      Future.succeeded(1).asyncMap(on: .main) { value in
+        screen.lines.append("map")
+        await Task.yield()
+        return screen.show("mapped", passing: value + 1)
+      }
+    }
+    #expect(try await mapped.value == 2)
+    let recovered = elsewhere { [screen] in
+      Future<Int>.failed(Oops()).asyncRecover(on: .main) { error in
+        await Task.yield()
+        return screen.show("\(error)", passing: 3)
+      }
+    }
+    #expect(try await recovered.value == 3)
+    let completed = elsewhere { [screen] in
+      Future<Int>.cancelled("gone").asyncOnComplete(on: .main) { outcome in
+        await Task.yield()
+        return screen.show("completed", passing: outcome.state)
+      }
+    }
+
+    #expect(try await completed.value == "cancelled")
+    #expect(screen.lines == ["map", "mapped", "oops", "completed"])
+  }
+
+  @Test("asyncTraverse, with at most one item at a time")
+  func asyncTraverse() async throws {
+    let future = elsewhere { [screen] in
+      Future.asyncTraverse(["a", "b"], atMost: 1, on: .main) { item in
+        screen.lines.append("\(item) begins")
+        await Task.yield()
+        return screen.show("\(item) ends", passing: item.uppercased())
+      }
+    }
+
+    #expect(try await future.value == ["A", "B"])
+    #expect(screen.lines == ["a begins", "a ends", "b begins", "b ends"])
+  }
+
+  @Test("asyncRetry, until an attempt succeeds")
+  func asyncRetry() async throws {
+    let future = elsewhere { [screen] in
+      Future.asyncRetry(.constant(attempts: 3), on: .main) { attempt in
+        await Task.yield()
+        guard screen.show("\(attempt)", passing: attempt) == 2 else { throw Oops() }
+        return "done"
+      }
+    }
+
+    #expect(try await future.value == "done")
+    #expect(screen.lines == ["1", "2"])
+  }
+
+  /// The operators whose body is a task on the main actor. Each waits at the gate, after an outcome that makes it begin.
+  nonisolated static let asyncOperators: [(name: String, make: @Sendable (Future<Void>) -> Future<Void>)] = [
+    ("asyncMap", { gate in Future.succeeded.asyncMap(on: .main) { try await gate.value } }),
+    ("asyncRecover", { gate in Future<Void>.failed(Oops()).asyncRecover(on: .main) { _ in try await gate.value } }),
+    ("asyncOnComplete", { gate in Future.succeeded.asyncOnComplete(on: .main) { _ in try await gate.value } }),
+    (
+      "asyncTraverse",
+      { gate in Future.asyncTraverse([1], atMost: 1, on: .main) { _ in try await gate.value }.map { _ in } }
+    ),
+    (
+      "asyncRetry",
+      { gate in Future.asyncRetry(.constant(attempts: 9), on: .main) { _ in try await gate.value } }
+    ),
+  ]
+
+  @Test("a request is forwarded to a task on the main actor (law 15)", arguments: asyncOperators.indices)
+  func forwards(index: Int) async {
+    let gate = Promise<Void>()
+    let make = Self.asyncOperators[index].make
+    let future = elsewhere { make(gate.future) }
+    while gate.future.tree().entries[0].consumers == 0 { await Task.yield() }
+
+    let receipt = future.cancel(.doNotForwardIfOthersWaiting, reason: "closed")
+
+    #expect(receipt.effect == .delivered)
+    #expect(await future.outcome.state == "cancelled")
+    #expect(gate.future.cancelRequest != nil)
+  }
+
+  @Test("a task on the main actor that has not begun when it is asked begins only if it always runs (law 11)")
+  func notBegun() async {
+    let mapped = elsewhere { [screen] in
+      Future.succeeded(1).asyncMap(on: .main) { value async in screen.show("map", passing: value) }
+    }
+    let recovered = elsewhere { [screen] in
+      Future<Int>.failed(Oops()).asyncRecover(on: .main) { _ async in screen.show("recover", passing: 1) }
+    }
+    let completed = elsewhere { [screen] in
+      Future.succeeded(1).asyncOnComplete(on: .main) { _ async in screen.show("complete", passing: 1) }
+    }
+
+    for future in [mapped, recovered, completed] { future.cancel() }
+
+    #expect(await [mapped.outcome.state, recovered.outcome.state] == ["cancelled", "failure(oops)"])
+    _ = await completed.outcome
+    #expect(screen.lines == ["complete"])
+  }
+}
