@@ -57,11 +57,11 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
       isLogged = state.isLogged
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
-        let request = state.requests.asked.map(\.forwarded) ?? Join.leaving(madeBy: state.madeBy)
+        let request = state.requests.furthest.map(\.forwarded) ?? Join.leaving(madeBy: state.madeBy)
         return Wave.Arrival(node: input, request: request, asker: slot, departure: .leaves)
       }
       if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
-      return arrivalOfNews(at: input, from: slot, request: state.requests.asked?.forwarded)
+      return arrivalOfNews(at: input, from: slot, request: state.requests.furthest?.forwarded)
     }
     if isLogged { shareLog(withInput: input) }
     if let arrival { _ = Wave.run(arrival) }

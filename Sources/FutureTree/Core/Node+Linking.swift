@@ -76,10 +76,10 @@ extension Node {
 
   /// What of the stored request the inner future is asked. Called under the lock.
   private func requestForInner(as role: InnerRole) -> CancelRequest? {
-    guard let asked = state.requests.asked else { return nil }
+    let requests = [state.requests.furthest, state.requests.asked].compactMap { $0 }
     switch role {
-    case .work: return asked.forwarded
-    case .answer(let consumed): return asked.isStronger(than: consumed) ? asked.forwarded : nil
+    case .work: return requests.first?.forwarded
+    case .answer(let consumed): return requests.first { $0.isStronger(than: consumed) }?.forwarded
     case .cleanUp: return nil
     }
   }

@@ -42,7 +42,7 @@ extension Node {
       } else {
         landing.hasEnded = endCancelled(request.reason)
       }
-    case .tooLate, .duplicate, .withheld, .applied, nil:
+    case .tooLate, .duplicate, .storedBefore, .withheld, .applied, nil:
       break
     }
     return landing

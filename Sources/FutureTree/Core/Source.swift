@@ -28,7 +28,10 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
     let entry = HandlerList.Entry(of: self, executor: executor, handler: handler)
     let (isNeeded, request): (Bool, CancelRequest?) = lock.withLock {
       guard state.phase == .waiting else { return (false, nil) }
-      if let asked = state.requests.asked { return (true, asked) }
+      if let asked = state.requests.asked {
+        state.isHeard = true
+        return (true, asked)
+      }
       handlers.insert(entry)
       return (true, nil)
     }
@@ -49,7 +52,10 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   ///
   /// Also of a future that has ended since it was asked: all of them run (law 9).
   func callHandlers(_ request: CancelRequest) -> Int {
-    let called = lock.withLock { handlers.removeAll() }
+    let called = lock.withLock {
+      if !handlers.isEmpty { state.isHeard = true }
+      return handlers.removeAll()
+    }
     for entry in called { entry.call(request) }
     return called.count
   }

@@ -96,6 +96,13 @@ struct WaiterList {
     return takeFirst()?.takeRetainedValue()
   }
 
+  /// Takes out the last entry, with a reference of the caller's.
+  mutating func popLast() -> Waiter? {
+    guard let last = first?._withUnsafeGuaranteedRef({ $0.previous })?.takeUnretainedValue() else { return nil }
+    remove(last)
+    return last
+  }
+
   /// Takes out the first entry of a future that has ended, with the reference that the list had. The entries behind are
   /// not told: from now on the list is only taken from.
   @inline(__always)

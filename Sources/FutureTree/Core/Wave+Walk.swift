@@ -71,6 +71,8 @@ extension Wave {
     case .tooLate(let ending):
       if isTarget { first = .tooLate(ending) }
     case .duplicate:
+      if isTarget { first = .duplicate } else { metDuplicate = true }
+    case .storedBefore:
       if isTarget { first = .duplicate }
     case .withheld(let others):
       if isTarget { first = .withheld(by: others) }
@@ -101,7 +103,7 @@ extension Wave {
     case .withheld(let others):
       guard let request = arrivals.request else { return }
       fact = .withheld(request, by: others)
-    case .tooLate, .duplicate, nil: return
+    case .tooLate, .duplicate, .storedBefore, nil: return
     }
     if let note = arrivals.node.note(fact, number: landing.logNumber) { notes.append(note) }
   }

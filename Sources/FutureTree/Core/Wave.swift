@@ -94,6 +94,8 @@ struct Wave {
   /// How many futures the request stopped at, and how many others want those.
   var stopCount = 0
   var othersWaiting = 0
+  /// Whether a future beyond the target had been asked as strongly before, unless it is a source without a handler.
+  var metDuplicate = false
   private var handlers = 0
   /// What came to the first future: from one that linked it and passes on what it was asked before, if it has an owner.
   private(set) var starter: Arrival?
@@ -222,6 +224,8 @@ extension Wave {
       effect = .delivered
     } else if othersWaiting > 0 {
       effect = .withheld(by: othersWaiting)
+    } else if metDuplicate {
+      effect = .duplicate
     }
     return CancelReceipt(effect: effect, reached: max(1, reached.count + stopCount), handlers: handlers)
   }

@@ -1,11 +1,14 @@
-/// Tokens that are cancelled together: when the bag is told, or when it is dropped.
+/// A set of tokens that are cancelled together: by `cancel()`, or when the bag is deallocated.
 ///
 /// ```swift
 /// final class Screen {
 ///   private let bag = CancelBag()
-///   func show() { loadFeed().map(on: .main) { … }.cancelToken().store(in: bag) }
-/// }  // When the screen goes, what it loads is asked to stop.
+///   func show() { bag.insert(loadFeed().map(on: .main) { … }) }
+/// }  // When the screen is deallocated, the feed is asked to cancel, unless another screen waits for it.
 /// ```
+///
+/// On deallocation each token requests with `doNotForwardIfOthersWaiting`: what other scopes wait for goes on. `cancel()`
+/// requests with the options that it is given (law 13).
 ///
 /// A bag holds a token no longer than its future is pending, so a bag that lives long does not grow (law 21).
 public final class CancelBag: Sendable {
@@ -15,7 +18,7 @@ public final class CancelBag: Sendable {
   public init() {}
 
   deinit {
-    cancelAll(CancelRequest(options: [], reason: "its bag was dropped"))
+    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "its bag was deallocated"))
   }
 
   /// Puts a token into the bag, which takes it out again when its future has completed. O(1).
@@ -25,7 +28,18 @@ public final class CancelBag: Sendable {
     if let observation { contents.add(observation, for: token) }
   }
 
-  /// Cancels everything in the bag, and empties it. The bag can be filled again.
+  /// Inserts a token of a future. O(1).
+  ///
+  /// ```swift
+  /// bag.insert(api.get("feed", as: Feed.self))
+  /// ```
+  public func insert<Value>(_ future: Future<Value>) {
+    insert(future.cancelToken())
+  }
+
+  /// Cancels every token in the bag, in the order of insertion, and empties the bag.
+  ///
+  /// A token that is inserted afterwards is not cancelled by this call: it stays in the bag until the next.
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) {

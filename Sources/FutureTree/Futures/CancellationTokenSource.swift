@@ -50,9 +50,9 @@ public final class CancellationTokenSource: Sendable {
 
   /// Cancels the tokens of this source, and of all sources linked to it.
   ///
-  /// First every source that this reaches knows it. Then what is registered runs on this thread, outside every lock: of
-  /// one source in the order in which it came, and of a source before that of the sources linked to it. It has run when
-  /// this returns.
+  /// First every source that this reaches is marked as cancelled. Then the registered bodies run on this thread, outside every
+  /// lock: those of one source in the reverse order of their registration, so that the resource that was acquired last is
+  /// released first; and those of a source before those of the sources linked to it. All have run when this returns.
   ///
   /// - Parameters:
   ///   - reason: why; it gets the file and the line of this call, if it has none.

@@ -103,9 +103,9 @@ extension CancellationTokenState {
     }
   }
 
-  /// That of the next registration. Called under the lock.
+  /// The body of the registration that was made last. Called under the lock.
   private func takeBody() -> CancellationEntry.Body? {
-    guard let entry = registrations.popFirst() else { return nil }
+    guard let entry = registrations.popLast() else { return nil }
     listed -= 1
     return unsafeDowncast(entry, to: CancellationEntry.self).body.take()
   }

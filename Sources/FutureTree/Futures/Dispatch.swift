@@ -27,9 +27,9 @@ extension MainExecutor {
 
   private static let isCurrent: @Sendable () -> Bool = QueueMark.isCurrent(.main)
 
-  /// Runs a body on the main actor: at once if the main queue is current, otherwise later.
-  package func run(_ body: @escaping @MainActor @Sendable () -> Void) {
-    MainExecutor.executor.run { MainExecutor.assume(body) }
+  /// Runs a body on the main actor later, in the order of the calls.
+  package func enqueue(_ body: @escaping @MainActor @Sendable () -> Void) {
+    DispatchQueue.main.async { MainExecutor.assume(body) }
   }
 
   /// Runs a body of the main actor on the main queue.

@@ -9,7 +9,8 @@
 /// ```
 ///
 /// Each operator has one closure shape, and this protocol is how one shape accepts all three. Overloads that differ only in
-/// the result of their closures would make the compiler try every combination of them along a chain.
+/// the result of their closures would make the compiler try every combination of them along a chain. `flatMap`, which takes
+/// futures only, costs the compiler least: prefer it in a long chain whose closures have operators or literals.
 ///
 /// A body of several statements names its result. The compiler cannot infer `.failed` there:
 ///

@@ -4,7 +4,9 @@ extension Promise {
   @discardableResult
   package func seal(onto future: Future<Value>) -> Bool {
     if complete(.completeUsing(future)) { return true }
-    if let request = cancelRequest?.forwarded { _ = Wave.run(Wave.Arrival(node: future.node, request: request)) }
+    if let request = source.lock.withLock({ source.state.requests.furthest?.forwarded }) {
+      _ = Wave.run(Wave.Arrival(node: future.node, request: request))
+    }
     return false
   }
 

@@ -26,8 +26,12 @@ extension Future {
       let problem = "the policy allows \(policy.attempts) attempts, so that nothing could begin. Allow 1 or more."
       return .failed(InvalidArgument("retry(_:)", problem, fileID: fileID, line: line))
     }
-    return attempts { attempt in
-      Future<Int>.succeeded(attempt).flatMapNode(.work, executor, body)
+    return attempts { attempt, isOver in
+      Future<Int>.succeeded(attempt).flatMapNode(.work, executor) { attempt in
+        // The future may have ended while an executor had the body.
+        if isOver() { throw CancellationError() }
+        return try body(attempt)
+      }
     } after: { attempt, outcome in
       guard case .failure(let error) = outcome, let delay = policy.delay(after: attempt, error: error) else {
         return .ends(outcome)
@@ -53,12 +57,13 @@ extension Future {
   /// passes, and a pause that ends all the same ends as `.cancelled`. A pause that does not succeed passes its outcome.
   ///
   /// - Parameters:
-  ///   - begin: gets the number of the attempt, counted from 1. It is called in the turn of the attempt or the pause before.
+  ///   - begin: Gets the number of the attempt, counted from 1, and a closure that says whether the future has ended. It is
+  ///     called in the turn of the attempt or the pause before.
   ///   - next: gets the number of an attempt that has ended, and its outcome.
   /// - Returns: a consumer of each attempt and of each pause while it waits for it.
   /// - Complexity: O(1) memory and stack, however many attempts there are.
   package static func attempts(
-    _ begin: @escaping @Sendable (_ attempt: Int) -> Future,
+    _ begin: @escaping @Sendable (_ attempt: Int, _ isOver: @escaping @Sendable () -> Bool) -> Future,
     after next: @escaping @Sendable (_ attempt: Int, _ outcome: Outcome<Value>) -> AfterAttempt<Value>
   ) -> Future {
     let progress = Locked((attempt: 1, isPause: false))
@@ -69,7 +74,8 @@ extension Future {
         guard input.state.ending == .succeeded else { return .ends(input.outcomeOfPause()) }
         if let asked = slot.join.asked { return .ends(.cancelled(asked.reason)) }
         progress.value = (attempt + 1, false)
-        return .waitsFor(begin(attempt + 1).node)
+        let join = slot.join
+        return .waitsFor(begin(attempt + 1) { join.ending != nil }.node)
       }
       let outcome = input.outcome(as: Value.self)
       guard slot.join.asked == nil else { return .ends(outcome) }
@@ -81,7 +87,7 @@ extension Future {
       }
     }
     let join = JoinNode<Value>(.retry, rule: rule)
-    for slot in join.makeSlots(1) { join.wait(in: slot, for: begin(1).node) }
+    for slot in join.makeSlots(1) { join.wait(in: slot, for: begin(1) { join.ending != nil }.node) }
     return Future(node: join)
   }
 }

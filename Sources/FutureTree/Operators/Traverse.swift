@@ -29,21 +29,25 @@ extension Future {
     }
     guard !items.isEmpty else { return .succeeded([]) }
     let traversal = Locked(Traversal<Value>(count: items.count, lanes: min(limit, items.count)))
-    let begin = { @Sendable (index: Int) -> Node in
-      Future<Item>.succeeded(items[index]).flatMapNode(.work, executor, body).node
+    let begin = { @Sendable (index: Int, join: Join) -> Node in
+      Future<Item>.succeeded(items[index]).flatMapNode(.work, executor) { item in
+        // The future may have ended while an executor had the body.
+        if join.ending != nil { throw CancellationError() }
+        return try body(item)
+      }.node
     }
     let rule = JoinNode<[Value]>.Rule { slot, input in
       let outcome = input.outcome(as: Value.self)
       let asked = slot.join.asked
       switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, asked: asked) }) {
-      case .begins(let index): return .waitsFor(begin(index))
+      case .begins(let index): return .waitsFor(begin(index, slot.join))
       case .waits: return .waits
       case .ends(let outcome): return .ends(outcome)
       }
     }
     let join = JoinNode<[Value]>(.traverse, rule: rule)
     for slot in join.makeSlots(min(limit, items.count)) where join.ending == nil {
-      join.wait(in: slot, for: begin(slot.index))
+      join.wait(in: slot, for: begin(slot.index, join))
     }
     return Future<[Value]>(node: join)
   }

@@ -1,20 +1,51 @@
+// Two and three futures have functions of their own: a parameter pack makes the compiler try long chains again and again.
+
 extension Future {
-  /// Returns a future of the values of several futures of different types, as a tuple.
+  /// Returns a future of the values of two futures of different types, as a tuple.
   ///
   /// ```swift
   /// let (user, settings) = try await Future.zip(api.user(1), api.settings()).value
   /// ```
   ///
-  /// As `all`: the first failure or cancellation decides, and then the futures left are let go of (law 23); a request to
-  /// cancel is forwarded to all that are unfinished.
+  /// It is like `all`: the first failure or cancellation decides, and the join withdraws from the futures that are left
+  /// (law 23). A request to cancel is forwarded to each unfinished future.
   ///
-  /// - Returns: a consumer of each future.
+  /// - Returns: A consumer of each future.
+  /// - Complexity: O(1).
+  public static func zip<First: Sendable, Second: Sendable>(
+    _ first: Future<First>, _ second: Future<Second>
+  ) -> Future<(First, Second)> where Value == (First, Second) {
+    JoinNode.allSuccesses(.zip, of: [first.node, second.node]) {
+      (first.node.value(as: First.self), second.node.value(as: Second.self))
+    }
+  }
+
+  /// Returns a future of the values of three futures of different types, as a tuple.
+  public static func zip<First: Sendable, Second: Sendable, Third: Sendable>(
+    _ first: Future<First>, _ second: Future<Second>, _ third: Future<Third>
+  ) -> Future<(First, Second, Third)> where Value == (First, Second, Third) {
+    JoinNode.allSuccesses(.zip, of: [first.node, second.node, third.node]) {
+      (first.node.value(as: First.self), second.node.value(as: Second.self), third.node.value(as: Third.self))
+    }
+  }
+
+  /// Returns a future of the values of four or more futures of different types, as a tuple.
+  ///
   /// - Complexity: O(n).
-  public static func zip<each Input: Sendable>(_ futures: repeat Future<each Input>) -> Future<(repeat each Input)>
-  where Value == (repeat each Input) {
-    var inputs: [Node] = []
-    for future in repeat each futures { inputs.append(future.node) }
-    guard !inputs.isEmpty else { return .succeeded((repeat (each futures).node.value(as: (each Input).self))) }
-    return JoinNode.allSuccesses(.zip, of: inputs) { (repeat (each futures).node.value(as: (each Input).self)) }
+  public static func zip<
+    First: Sendable, Second: Sendable, Third: Sendable, Fourth: Sendable, each Further: Sendable
+  >(
+    _ first: Future<First>, _ second: Future<Second>, _ third: Future<Third>, _ fourth: Future<Fourth>,
+    _ further: repeat Future<each Further>
+  ) -> Future<(First, Second, Third, Fourth, repeat each Further)>
+  where Value == (First, Second, Third, Fourth, repeat each Further) {
+    var inputs = [first.node, second.node, third.node, fourth.node]
+    for future in repeat each further { inputs.append(future.node) }
+    return JoinNode.allSuccesses(.zip, of: inputs) {
+      (
+        first.node.value(as: First.self), second.node.value(as: Second.self), third.node.value(as: Third.self),
+        fourth.node.value(as: Fourth.self), repeat (each further).node.value(as: (each Further).self)
+      )
+    }
   }
 }

@@ -11,7 +11,8 @@ public struct CancelReceipt: Sendable, Hashable {
   public enum Effect: Sendable, Hashable {
     /// The future had ended before, and how.
     case tooLate(Ending)
-    /// Nothing changed: it was asked at least as strongly before.
+    /// No handler received it: the future, or every future behind it that could tell one, was asked at least as strongly
+    /// before.
     case duplicate
     /// It completed `.cancelled` at once, by force or because it only had to let go.
     case completed

@@ -45,11 +45,10 @@ extension CancelRequest {
     return options.reach > other.options.reach
   }
 
-  /// A force that reaches less far does not take back what else was asked: upstream, and an inner future that is linked
-  /// later, get what reaches furthest.
-  fileprivate func reaching(asFarAs weaker: CancelRequest?) -> CancelRequest {
-    guard let weaker, weaker.options.reach > options.reach else { return self }
-    return CancelRequest(options: weaker.options.union(.forceImmediately), reason: reason)
+  /// Of two requests the one that goes further upstream, once the force is taken off; the first of two that go as far.
+  fileprivate func orFurther(_ other: CancelRequest?) -> CancelRequest {
+    guard let other, other.options.reach > options.reach else { return self }
+    return other
   }
 
   /// What upstream gets of a request: everything but the force (law 5), and nothing where it is not forwarded (law 4).
@@ -64,17 +63,21 @@ extension CancelRequest {
   var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
 }
 
-/// What was asked of one future so far. A value of one word, because nearly every future is never asked.
+/// The requests that one future has received. A value of one word, because nearly every future receives none.
+///
+/// Each request in it is one that somebody made, with its own options and reason.
 enum RequestHistory {
   case none
   case asked(CancelRequest)
-  indirect case withheld(CancelRequest, asked: CancelRequest?)
+  indirect case several(asked: CancelRequest?, furthest: CancelRequest?, withheld: CancelRequest?)
 
-  private init(asked: CancelRequest?, withheld: CancelRequest?) {
-    if let withheld {
-      self = .withheld(withheld, asked: asked)
+  private init(asked: CancelRequest?, furthest: CancelRequest?, withheld: CancelRequest?) {
+    if let asked, withheld == nil, furthest?.isSame(as: asked) == true {
+      self = .asked(asked)
+    } else if asked == nil, withheld == nil {
+      self = .none
     } else {
-      self = asked.map { .asked($0) } ?? .none
+      self = .several(asked: asked, furthest: furthest, withheld: withheld)
     }
   }
 
@@ -83,43 +86,63 @@ enum RequestHistory {
     switch self {
     case .none: nil
     case .asked(let asked): asked
-    case .withheld(_, let asked): asked
+    case .several(let asked, _, _): asked
     }
   }
 
-  /// The strongest request that stopped here because others still want the value; the earliest among equals.
+  /// Of the requests that took effect here, the one that goes furthest upstream: what an inner future gets that is linked
+  /// later. A force that reaches less far does not take it back (law 8).
+  var furthest: CancelRequest? {
+    switch self {
+    case .none: nil
+    case .asked(let asked): asked
+    case .several(_, let furthest, _): furthest
+    }
+  }
+
+  /// The strongest request that stopped here because other consumers have interest; the earliest among equals.
   var withheld: CancelRequest? {
-    if case .withheld(let withheld, _) = self { withheld } else { nil }
+    if case .several(_, _, let withheld) = self { withheld } else { nil }
   }
 
   mutating func withhold(_ request: CancelRequest) {
     if let withheld, !request.isStronger(than: withheld) { return }
-    self = .withheld(request, asked: asked)
+    self = .several(asked: asked, furthest: furthest, withheld: request)
   }
 
   /// The future has ended: what was withheld is not delivered any more.
   @inline(__always)
   mutating func ended() {
-    if case .withheld = self { forgetWithheld() }
+    if case .several = self { forgetWithheld() }
   }
 
   @inline(never)
   private mutating func forgetWithheld() {
-    self = RequestHistory(asked: asked, withheld: nil)
+    self = RequestHistory(asked: asked, furthest: furthest, withheld: nil)
   }
 
-  /// Law 3: what was withheld is delivered once, so the earliest of the strongest takes effect in place of `request`.
-  mutating func ask(_ request: CancelRequest, includingWithheld: Bool) -> CancelRequest {
-    var strongest = request
-    var rest = withheld
-    if includingWithheld, let withheld {
-      strongest =
-        request.isStronger(than: withheld) ? request.reaching(asFarAs: withheld) : withheld.reaching(asFarAs: request)
-      rest = nil
-    } else if let withheld, !withheld.isStronger(than: request) {
-      rest = nil
+  /// A request takes effect, or the one that was withheld does: the strongest, the earliest among equals (law 3).
+  ///
+  /// - Parameters:
+  ///   - request: The request; nil if it is a duplicate, or nothing was asked.
+  ///   - deliversWithheld: Whether the last consumer has asked or withdrawn.
+  /// - Returns: The request that takes effect, and the one that goes upstream. Nil if nothing new takes effect.
+  mutating func ask(
+    _ request: CancelRequest?, deliversWithheld: Bool
+  ) -> (applied: CancelRequest, forwarded: CancelRequest)? {
+    let delivered = deliversWithheld ? withheld.flatMap { isNews($0) ? $0 : nil } : nil
+    let rest = deliversWithheld ? nil : withheld
+    guard let first = delivered ?? request else {
+      self = RequestHistory(asked: asked, furthest: furthest, withheld: rest)
+      return nil
     }
-    self = RequestHistory(asked: strongest.reaching(asFarAs: asked), withheld: rest)
-    return strongest
+    let applied = request.map { $0.isStronger(than: first) ? $0 : first } ?? first
+    let forwarded = applied.orFurther(first).orFurther(request)
+    self = RequestHistory(
+      asked: applied, furthest: forwarded.orFurther(furthest),
+      withheld: rest.flatMap { $0.isStronger(than: applied) ? $0 : nil })
+    return (applied, forwarded)
   }
+
+  private func isNews(_ request: CancelRequest) -> Bool { asked.map { request.isStronger(than: $0) } ?? true }
 }

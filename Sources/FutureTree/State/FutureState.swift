@@ -40,6 +40,7 @@ struct FutureState {
     static let isLogged = Marks(rawValue: 1 << 1)
     static let innerIsCleanUp = Marks(rawValue: 1 << 2)
     static let isAbandoned = Marks(rawValue: 1 << 3)
+    static let isHeard = Marks(rawValue: 1 << 4)
 
     subscript(mark: Marks) -> Bool {
       get { contains(mark) }
@@ -57,6 +58,12 @@ struct FutureState {
   var isLogged: Bool {
     get { marks[.isLogged] }
     set { marks[.isLogged] = newValue }
+  }
+
+  /// Whether a handler of this source has received a request.
+  var isHeard: Bool {
+    get { marks[.isHeard] }
+    set { marks[.isHeard] = newValue }
   }
 
   /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
@@ -126,7 +133,10 @@ extension FutureState {
   /// What a request meets at one future.
   enum Reception {
     case tooLate(Ending)
+    /// Nothing new: it was asked at least as strongly before.
     case duplicate
+    /// The same at a source without a handler so far: the earlier request is stored there.
+    case storedBefore
     case withheld(others: Int)
     case applied(CancelRequest, Effect)
   }
@@ -147,8 +157,9 @@ extension FutureState {
 
   mutating func receive(_ arrival: Arrival) -> Landing {
     var landing = Landing()
+    var forwarded: CancelRequest?
     if let request = arrival.request {
-      landing.reception = receive(request, others: Int(consumers) - arrival.askers)
+      (landing.reception, forwarded) = receive(request, from: arrival.askers, others: Int(consumers) - arrival.askers)
     }
     guard isPending else { return landing }
     if case .withheld? = landing.reception { landing.uncountsAll = true }
@@ -158,9 +169,12 @@ extension FutureState {
       marks[.isAbandoned] = true
       landing.goesOn = true
       landing.departure = .losesInterest
-      if let delivered = receiveWithheld() { landing.reception = delivered }
+      // The last consumer left: what was withheld is delivered, if it still is news.
+      if let asked = requests.ask(nil, deliversWithheld: true) {
+        (landing.reception, forwarded) = (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
+      }
     }
-    if case .applied(let request, let effect)? = landing.reception { go(on: effect, of: request, &landing) }
+    if case .applied(_, let effect)? = landing.reception { go(on: effect, forwarding: forwarded?.forwarded, &landing) }
     return landing
   }
 
@@ -176,44 +190,49 @@ extension FutureState {
     return true
   }
 
-  private func go(on effect: Effect, of request: CancelRequest, _ landing: inout Landing) {
+  private func go(on effect: Effect, forwarding request: CancelRequest?, _ landing: inout Landing) {
     switch effect {
     case .callsHandlers, .stores:
       break
     case .forwards:
       landing.goesOn = true
-      landing.forwarded = request.forwarded
+      landing.forwarded = request
     case .ends:
       landing.goesOn = true
-      landing.forwarded = madeBy.forwardsRequests && !isCleaningUp ? request.forwarded : nil
+      landing.forwarded = madeBy.forwardsRequests && !isCleaningUp ? request : nil
       landing.departure = .leaves
     case .skipsBody:
       landing.goesOn = false
     }
   }
 
-  /// A request arrives that `others` consumers, without the asker, might object to.
-  mutating func receive(_ request: CancelRequest, others: Int) -> Reception {
-    if let ending { return .tooLate(ending) }
-    if hasBeenAsked(asStronglyAs: request) { return .duplicate }
-    if isShared || request.options.contains(.doNotForwardIfOthersWaiting), others > 0 {
-      requests.withhold(request)
-      return .withheld(others: others)
+  /// A request arrives that `others` consumers, without the askers, might object to.
+  ///
+  /// A duplicate is news for no handler. The interest of those who ask is withdrawn all the same (law 3), and if they were
+  /// the last, what was withheld is delivered.
+  ///
+  /// - Returns: What the request met, and what goes upstream if it was applied.
+  private mutating func receive(
+    _ request: CancelRequest, from askers: Int, others: Int
+  ) -> (reception: Reception, forwarded: CancelRequest?) {
+    if let ending { return (.tooLate(ending), nil) }
+    let isDuplicate = hasBeenAsked(asStronglyAs: request)
+    let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
+    if stopsForOthers, others > 0, !isDuplicate || askers > 0 {
+      if !isDuplicate { requests.withhold(request) }
+      return (.withheld(others: others), nil)
     }
-    let request = requests.ask(request, includingWithheld: others == 0)
-    return .applied(request, effect(of: request))
+    guard let asked = requests.ask(isDuplicate ? nil : request, deliversWithheld: others == 0) else {
+      let isStored = madeBy.isSource && phase == .waiting && !isHeard
+      return (isStored ? .storedBefore : .duplicate, nil)
+    }
+    return (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
   }
 
   /// Whether a request would be a duplicate.
-  func hasBeenAsked(asStronglyAs request: CancelRequest) -> Bool {
+  private func hasBeenAsked(asStronglyAs request: CancelRequest) -> Bool {
     guard let asked = requests.asked else { return false }
     return !request.isStronger(than: asked)
-  }
-
-  /// The last consumer left: what was withheld is delivered, if it still is news.
-  private mutating func receiveWithheld() -> Reception? {
-    guard let withheld = requests.withheld else { return nil }
-    return receive(withheld, others: 0)
   }
 
   private func effect(of request: CancelRequest) -> Effect {

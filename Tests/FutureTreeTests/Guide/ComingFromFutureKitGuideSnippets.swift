@@ -48,6 +48,28 @@ struct ComingFromFutureKitGuideSnippets {
       ])
   }
 
+  @Test("a promise that nothing holds is broken; a handler can hold it")
+  func held() {
+    // guide held
+    func forgotten() -> Future<String> {
+      let promise = Promise<String>()
+      promise.onRequestCancel { _ in .complete(.cancelled) }
+      return promise.future  // Nothing holds the promise after this line.
+    }
+
+    func untilCancelled() -> Future<String> {
+      let promise = Promise<String>()
+      promise.onRequestCancel { _ in withExtendedLifetime(promise) { .complete(.cancelled) } }
+      return promise.future
+    }
+
+    print(forgotten().outcomeIfCompleted?.ending == .failed)  // true
+    print(untilCancelled().isCompleted)  // false
+    // end
+
+    #expect(print.lines == ["true", "false"])
+  }
+
   /// What is public in FutureKit 3.5.
   static let names = [
     "Promise<T>()", "future", "complete(_:)", "completeWithSuccess(_:)", "completeWithFail(_:)", "completeWithCancel()",

@@ -131,6 +131,35 @@ struct Law13TokenTests {
     #expect(first.cancelRequest?.reason.message == "told")
   }
 
+  @Test("a bag that is deallocated leaves what other scopes wait for, and cancels the rest")
+  func bagLeavesOthers() {
+    let log = Recorder()
+    let (shared, own) = (source(log, "shared"), source(log, "own"))
+    let other = shared.future.map { $0 }
+    let bag = Locked<CancelBag?>(CancelBag())
+    bag.value?.insert(shared.future.map { $0 })
+    bag.value?.insert(own.future.map { $0 })
+
+    bag.value = nil
+
+    #expect(log.entries == ["own: ifOthers"] && !other.isCompleted)
+    #expect(own.cancelRequest?.reason.message == "its bag was deallocated")
+  }
+
+  @Test("a token that is inserted after a cancel stays until the next")
+  func insertedAfterCancel() {
+    let log = Recorder()
+    let promise = source(log)
+    let bag = CancelBag()
+
+    bag.cancel()
+    bag.insert(promise.future)
+    #expect(log.entries == [])
+    bag.cancel()
+
+    #expect(log.entries == ["source: plain"])
+  }
+
   @Test("a bag cancels what it holds when it is dropped")
   func bagDropped() {
     let log = Recorder()
@@ -140,7 +169,7 @@ struct Law13TokenTests {
 
     bag.value = nil
 
-    #expect(log.entries == ["source: plain"])
+    #expect(log.entries == ["source: ifOthers"])
   }
 
   @Test("a bag that was told holds nothing more: its drop asks nothing again")

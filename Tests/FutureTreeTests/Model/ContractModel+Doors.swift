@@ -44,6 +44,7 @@ extension ContractModel {
     guard nodes[promise].outcome == nil, !nodes[promise].isSealed else { return }
     guard let asked = nodes[promise].asked else { return nodes[promise].handlers.append(handlers.count - 1) }
     tally[.nothingLost] += 1  // Law 8: a request that came before is given to it.
+    nodes[promise].isHeard = true
     start(handlers.count - 1, asked)
   }
 

@@ -20,6 +20,7 @@ extension ContractModel {
     let called = nodes[call.future].handlers
     nodes[call.future].handlers = []
     if called.count > 1 { tally[.handlersRun] += 1 }
+    if !called.isEmpty { nodes[call.future].isHeard = true }
     wave.receipt.handlers += called.count
     let isReversed = mistake != .callsHandlersFirstInstalledFirst
     for handler in isReversed ? called.reversed() : called { start(handler, call.request) }
@@ -28,7 +29,7 @@ extension ContractModel {
   private mutating func begin(_ start: Start, _ wave: inout Wave) {
     if start.isForwarding {
       wave.arrivals[start.node].fate = .forwards
-      return forward(start.node, start.request!, &wave)
+      return forward(start.node, start.request!, isForced: start.request!.options.contains(.force), &wave)
     }
     wave.arrivals[start.node].request = start.request
     wave.arrivals[start.node].edges = 1
@@ -40,29 +41,46 @@ extension ContractModel {
     wave.arrivals[future].hasLost = true
   }
 
-  /// What is reached, each future behind all that depend on it.
+  /// What is reached, each future behind all that depend on it and pass the request on.
+  ///
+  /// The laws are silent on the order of two futures of which neither depends on the other. A future at which the request is
+  /// expected to stop puts nothing behind it.
   private func order(from starts: [Start]) -> [Int] {
+    let reachesAll = starts.contains { $0.request?.reach == 3 }
+    let survey = survey(from: starts, stopsForNobody: reachesAll)
+    let passing = !reachesAll && survey.deliversMore ? self.survey(from: starts, stopsForNobody: true) : survey
     var edges = [Int](repeating: 0, count: nodes.count)
-    var reached = starts.map(\.node)
-    var index = 0
-    while index < reached.count {
-      for upstream in nodes[reached[index]].upstream {
-        edges[upstream] += 1
-        if !reached.contains(upstream) { reached.append(upstream) }
-      }
-      index += 1
-    }
+    for future in passing.futures { for upstream in nodes[future].upstream { edges[upstream] += 1 } }
     var order: [Int] = []
     for start in starts where edges[start.node] == 0 && !order.contains(start.node) { order.append(start.node) }
-    index = 0
+    var index = 0
     while index < order.count {
-      for upstream in nodes[order[index]].upstream {
-        edges[upstream] -= 1
-        if edges[upstream] == 0 { order.append(upstream) }
+      if passing.futures.contains(order[index]) {
+        for upstream in nodes[order[index]].upstream {
+          edges[upstream] -= 1
+          if edges[upstream] == 0 { order.append(upstream) }
+        }
       }
       index += 1
     }
     return order
+  }
+
+  /// The futures that pass the request on, as far as that can be told before it runs: the first ones, and those whose
+  /// consumers all take part, or that stop for nobody. And whether a withheld request on the way stops for nobody.
+  private func survey(from starts: [Start], stopsForNobody: Bool) -> (futures: Set<Int>, deliversMore: Bool) {
+    var (edges, passing, deliversMore) = ([Int](repeating: 0, count: nodes.count), Set(starts.map(\.node)), false)
+    var pending = passing.sorted().flatMap { nodes[$0].upstream }
+    while !pending.isEmpty {
+      let future = pending.removeFirst()
+      edges[future] += 1
+      let stops = edges[future] < nodes[future].interest && (!stopsForNobody || nodes[future].isShared)
+      guard !passing.contains(future), !stops else { continue }
+      if nodes[future].withheld?.reach == 3 { deliversMore = true }
+      passing.insert(future)
+      pending += nodes[future].upstream
+    }
+    return (passing, deliversMore)
   }
 
   private mutating func visit(_ future: Int, _ wave: inout Wave) {
@@ -74,31 +92,36 @@ extension ContractModel {
     if arrival.request != nil { wave.receipt.reached += 1 }
     let others = nodes[future].interest - arrival.askers
     let isStronger = arrival.request.map { $0.options.contains(.force) || $0.isStronger(than: nodes[future].asked) }
-    if isStronger == true, let request = arrival.request, isWithheld(request, at: future, by: others) {
+    // Law 9: "duplicate" is about what handlers hear. A consumer that asks withdraws all the same (law 3).
+    let withdraws = isStronger == true || arrival.askers > 0 || arrival.hasLost
+    if withdraws, let request = arrival.request, isWithheld(request, at: future, by: others) {
       wave.arrivals[future].fate = .withheld
       wave.withheldBy += others
-      if request.isStronger(than: nodes[future].withheld) { nodes[future].withheld = request }
+      if isStronger == true, request.isStronger(than: nodes[future].withheld) { nodes[future].withheld = request }
       return
     }
-    // The laws are silent: the last asker delivers what was withheld, but not if its own request is a duplicate.
-    let delivers = isStronger == true ? others == 0 : arrival.hasLost && nodes[future].interest == 0
-    let delivered = delivers ? asking(future, isStronger == true ? arrival.request : nil) : nil
-    guard let request = delivered ?? arrival.request else {
-      if nodes[future].interest == 0 { withdraw(future, &wave) }
+    let delivers = arrival.request == nil ? arrival.hasLost && nodes[future].interest == 0 : others == 0
+    guard let asked = asking(future, isStronger == true ? arrival.request : nil, delivers: delivers) else {
+      if arrival.request != nil {
+        tally[.handlersRun] += 1  // Law 9: a duplicate changes nothing.
+        // The laws are silent: a future for which the request is a duplicate counts as reached if it is the target.
+        if wave.receipt.reached == 1 { wave.isDuplicate = true } else { wave.receipt.reached -= 1 }
+        if isHeardOrDerived(future) { wave.metDuplicate = true }
+      }
+      if arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
       return
     }
     // The laws are silent: a receipt counts what a withheld request reached that the wave delivered.
     if arrival.request == nil { wave.receipt.reached += 1 }
-    guard request.options.contains(.force) || request.isStronger(than: nodes[future].asked) else {
-      tally[.handlersRun] += 1  // Law 9: a duplicate changes nothing.
-      // The laws are silent: a future for which the request is a duplicate counts as reached if it is the target.
-      if wave.receipt.reached == 1 { wave.isDuplicate = true } else { wave.receipt.reached -= 1 }
-      if arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
-      return
-    }
-    nodes[future].asked = request.reachingAsFar(as: nodes[future].asked)
+    nodes[future].asked = asked.applied
+    nodes[future].furthest = asked.forwarded.orFurther(nodes[future].furthest)
     if nodes[future].upstream.isEmpty, arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
-    ask(future, request, &wave)
+    ask(future, asked.applied, forwarding: asked.forwarded, &wave)
+  }
+
+  /// Whether the receipt of a duplicate says so: a source without a handler stores the earlier request.
+  private func isHeardOrDerived(_ future: Int) -> Bool {
+    nodes[future].operation != .promise || nodes[future].isSealed || nodes[future].isHeard
   }
 
   private mutating func isWithheld(_ request: ModelRequest, at future: Int, by others: Int) -> Bool {
@@ -112,18 +135,27 @@ extension ContractModel {
     return true
   }
 
-  /// Law 3: what was withheld is delivered when nobody else waits: the strongest, the earliest among equals.
-  private mutating func asking(_ future: Int, _ request: ModelRequest?) -> ModelRequest? {
-    guard mistake != .neverDeliversWithheld, let withheld = nodes[future].withheld else { return request }
-    tally[.others] += 1
-    nodes[future].withheld = nil
-    guard let request, request.isStronger(than: withheld) else { return withheld.reachingAsFar(as: request) }
-    return request.reachingAsFar(as: withheld)
+  /// Law 3: what was withheld is delivered when nobody else waits: the strongest, the earliest among equals. What goes
+  /// upstream is the one of the two that reaches further, so that nothing is lost (law 8).
+  private mutating func asking(
+    _ future: Int, _ request: ModelRequest?, delivers: Bool
+  ) -> (applied: ModelRequest, forwarded: ModelRequest)? {
+    var withheld: ModelRequest?
+    if delivers, mistake != .neverDeliversWithheld, let stopped = nodes[future].withheld {
+      tally[.others] += 1
+      nodes[future].withheld = nil
+      if stopped.isStronger(than: nodes[future].asked) { withheld = stopped }
+    }
+    guard let first = withheld ?? request else { return nil }
+    let applied = request.map { $0.isStronger(than: first) ? $0 : first } ?? first
+    return (applied, applied.orFurther(first).orFurther(request))
   }
 
-  private mutating func ask(_ future: Int, _ request: ModelRequest, _ wave: inout Wave) {
+  private mutating func ask(
+    _ future: Int, _ request: ModelRequest, forwarding forwarded: ModelRequest, _ wave: inout Wave
+  ) {
     let isForced = request.options.contains(.force)
-    let isAlone = request.options.contains(.alone)
+    let isAlone = forwarded.options.contains(.alone)
     if let outcome = nodes[future].queued {
       if isForced || isAlone {
         end(future, .cancelled(reason: request.reason), &wave)
@@ -143,7 +175,7 @@ extension ContractModel {
       endEarly(future, request, &wave)
     } else {
       tally[.forwarding] += 1
-      forward(future, request, &wave)
+      forward(future, forwarded, isForced: isForced, &wave)
       wave.arrivals[future].fate = .forwards
       if isForced { endEarly(future, request, &wave) }
     }
@@ -151,8 +183,7 @@ extension ContractModel {
   }
 
   /// Gives a request to what a future waits for. Law 5: without the force.
-  private mutating func forward(_ future: Int, _ request: ModelRequest, _ wave: inout Wave) {
-    let isForced = request.options.contains(.force)
+  private mutating func forward(_ future: Int, _ request: ModelRequest, isForced: Bool, _ wave: inout Wave) {
     // Law 10: it counts until it completes or lets go, or has lost the last who wanted it.
     let isWanted = !wave.arrivals[future].hasLost || nodes[future].interest > 0
     let leaves = nodes[future].isCounted && (isForced || !isWanted)
@@ -232,6 +263,8 @@ extension ContractModel {
       receipt.effect = .delivered
     } else if wave.withheldBy > 0 {
       receipt.effect = .withheld(by: wave.withheldBy)
+    } else if wave.metDuplicate {
+      receipt.effect = .duplicate
     }
     return receipt
   }

@@ -27,10 +27,14 @@ struct ContractModel {
     var isCounted = true
     var isShared = false
     var asked: ModelRequest?
+    /// Of what was asked, the request that goes furthest upstream.
+    var furthest: ModelRequest?
     var withheld: ModelRequest?
     /// The request that a handler answered by completing.
     var answered: ModelRequest?
     var isSealed = false
+    /// Whether a handler has received a request.
+    var isHeard = false
     var handlers: [Int] = []
     /// The inputs of a join.
     var inputs: [Int] = []
@@ -202,20 +206,22 @@ extension ContractModel {
     nodes[inner].listeners.append(.future(future))
     if nodes[future].isCounted { want(inner) }
     // Law 8: what was asked before is given to the inner future, unless it was answered, or this is clean-up.
-    guard let asked = nodes[future].asked else { return }
+    let stored = [nodes[future].furthest, nodes[future].asked].compactMap { $0 }
+    guard !stored.isEmpty else { return }
     tally[.nothingLost] += 1
-    if !isCleanUp, asked.isStronger(than: nodes[future].answered), !asked.options.contains(.alone) {
-      _ = wave([Start(node: future, request: asked, leaves: false, isForwarding: true)])
+    let unanswered = stored.first { $0.isStronger(than: nodes[future].answered) }
+    if !isCleanUp, let unanswered, !unanswered.options.contains(.alone) {
+      _ = wave([Start(node: future, request: unanswered, leaves: false, isForwarding: true)])
     }
   }
 
   /// Law 5: what a body returns that ran when its future was forced is asked without the force. Nobody waits for it.
   private mutating func linkTooLate(_ future: Int, _ inner: Int, isCleanUp: Bool) {
-    guard !isCleanUp, let asked = nodes[future].asked, asked.options.contains(.force),
-      !asked.options.contains(.alone)
+    guard !isCleanUp, nodes[future].asked?.options.contains(.force) == true, let passed = nodes[future].furthest,
+      !passed.options.contains(.alone)
     else { return }
     tally[.force] += 1
-    _ = cancel(inner, ModelRequest(options: asked.options.subtracting(.force), reason: asked.reason))
+    _ = cancel(inner, ModelRequest(options: passed.options.subtracting(.force), reason: passed.reason))
   }
 
   mutating func finish(_ future: Int, _ outcome: ModelOutcome, isOwn: Bool = true) {

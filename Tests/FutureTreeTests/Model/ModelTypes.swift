@@ -24,13 +24,14 @@ struct ModelRequest: Hashable {
     return reach > other.reach
   }
 
-  /// Law 8: a force that reaches less far takes nothing back of what was asked.
-  func reachingAsFar(as earlier: ModelRequest?) -> ModelRequest {
-    guard let earlier, earlier.reach > reach else { return self }
-    return ModelRequest(options: earlier.options.union(.force), reason: reason)
+  /// Law 8: a force that reaches less far takes nothing back of what was asked. Of two that reach as far, the first.
+  func orFurther(_ other: ModelRequest?) -> ModelRequest {
+    guard let other, other.reach > reach else { return self }
+    return other
   }
 
-  private var reach: Int { options.contains(.alone) ? 1 : options.contains(.polite) ? 2 : 3 }
+  /// How far it goes: 1, this future; 2, while nobody else waits; 3, all.
+  var reach: Int { options.contains(.alone) ? 1 : options.contains(.polite) ? 2 : 3 }
 }
 
 /// The reasons that no operation of a program gives.

@@ -42,7 +42,9 @@ extension ContractModel {
     var arrivals: [Arrival]
     var calls: [Call] = []
     var receipt = ModelReceipt()
+    /// Whether the target had been asked as strongly before, and whether any other had.
     var isDuplicate = false
+    var metDuplicate = false
     var hasCompleted = false
     var withheldBy = 0
     var ended: [Turn] = []

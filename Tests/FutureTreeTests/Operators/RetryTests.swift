@@ -133,4 +133,22 @@ struct RetryTests {
     #expect(future.state == "success(100000)")
     #expect(future.tree().entries.count == 1)
   }
+
+  @Test(
+    "an attempt that waits for its executor when the future ends does not begin",
+    arguments: [.doNotForwardRequest, .forceImmediately] as [CancellationOptions], [1, 2])
+  func queuedAttempt(options: CancellationOptions, attempt: Int) {
+    struct Busy: Error {}
+    let (executor, begun) = (ManualExecutor(), Locked(0))
+    let future = Future<Int>.retry(.constant(attempts: 3), on: executor.executor) { _ in
+      begun.withLock { $0 += 1 }
+      return .failed(Busy())
+    }
+    if attempt == 2 { executor.runNext() }
+
+    future.cancel(options)
+    executor.runAll()
+
+    #expect(begun.value == attempt - 1 && future.outcomeIfCompleted?.ending == .cancelled)
+  }
 }

@@ -155,4 +155,21 @@ struct TraverseTests {
 
     #expect(census.alive == 0)
   }
+
+  @Test(
+    "a body that waits for its executor when the future ends does not begin",
+    arguments: [.doNotForwardRequest, .forceImmediately, [.doNotForwardRequest, .forceImmediately]]
+      as [CancellationOptions])
+  func queuedBodies(options: CancellationOptions) {
+    let (executor, begun) = (ManualExecutor(), Locked(0))
+    let future = Future.traverse([1, 2, 3], atMost: 2, on: executor.executor) { number in
+      begun.withLock { $0 += 1 }
+      return .succeeded(number)
+    }
+
+    future.cancel(options)
+    executor.runAll()
+
+    #expect(begun.value == 0 && future.outcomeIfCompleted?.ending == .cancelled)
+  }
 }

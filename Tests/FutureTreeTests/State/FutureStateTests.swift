@@ -48,11 +48,11 @@ import Testing
       (plain, request(.forceImmediately), false),
     ] {
       var state = FutureState(madeBy: .promise)
-      _ = state.receive(earlier, others: 0)
+      _ = state.receive(FutureState.Arrival(request: earlier)).reception
 
-      let reception = state.receive(later, others: 0)
+      let reception = state.receive(FutureState.Arrival(request: later)).reception
 
-      #expect(reception.isDuplicate == isDuplicate, "\(earlier.options) then \(later.options)")
+      #expect(reception?.isDuplicate == isDuplicate, "\(earlier.options) then \(later.options)")
     }
   }
 
@@ -63,7 +63,7 @@ import Testing
     for (options, message) in [
       (CancellationOptions.doNotForwardIfOthersWaiting, "first"), ([], "second"), ([], "third"),
     ] {
-      _ = state.receive(request(options, message), others: 1)
+      _ = state.receive(FutureState.Arrival(request: request(options, message))).reception
     }
 
     let landing = state.receive(FutureState.Arrival(askers: 1, leavers: 1))
@@ -75,9 +75,9 @@ import Testing
   @Test("a request that may not be forwarded does not use up one that is withheld")
   func weakKeepsWithheld() {
     var state = wanted(by: 1)
-    _ = state.receive(request(.doNotForwardIfOthersWaiting, "polite"), others: 1)
+    _ = state.receive(FutureState.Arrival(request: request(.doNotForwardIfOthersWaiting, "polite"))).reception
 
-    _ = state.receive(request(.doNotForwardRequest, "weak"), others: 1)
+    _ = state.receive(FutureState.Arrival(request: request(.doNotForwardRequest, "weak"))).reception
 
     #expect(state.requests.asked?.reason.message == "weak")
     #expect(state.requests.withheld?.reason.message == "polite")
@@ -106,7 +106,7 @@ import Testing
     ])
   func askedBefore(madeBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
     var state = FutureState(madeBy: madeBy)
-    _ = state.receive(request(), others: 0)
+    _ = state.receive(FutureState.Arrival(request: request())).reception
 
     let started = state.upstreamEnded(ending, hasExecutor: false)
 
@@ -132,17 +132,22 @@ import Testing
     _ = asked.upstreamEnded(.succeeded, hasExecutor: true)
     var begun = asked
 
-    let reception = asked.receive(request(), others: 0)
+    let reception = asked.receive(FutureState.Arrival(request: request())).reception
     let begins = begun.bodyBegins()
 
-    #expect(reception.effect == .skipsBody)
+    #expect(reception?.effect == .skipsBody)
     #expect(begins)
-    #expect(begun.receive(request(), others: 0).effect == .stores)
+    #expect(begun.receive(FutureState.Arrival(request: request())).reception?.effect == .stores)
   }
 }
 
 extension FutureState.Reception {
-  fileprivate var isDuplicate: Bool { if case .duplicate = self { true } else { false } }
+  fileprivate var isDuplicate: Bool {
+    switch self {
+    case .duplicate, .storedBefore: true
+    default: false
+    }
+  }
 
   fileprivate var appliedMessage: String? {
     if case .applied(let request, _) = self { request.reason.message } else { nil }

@@ -1,0 +1,132 @@
+import FutureTree
+import Testing
+
+/// Law 9 says what a handler hears; law 3 says what becomes of the interest of whoever asks. A request that is a duplicate
+/// for the handlers withdraws interest like any other.
+@Suite("A duplicate request withdraws interest all the same (laws 3 and 9)") struct DuplicateRequestTests {
+  private let heard = Locked<[String]>([])
+
+  private func source() -> Promise<Int> {
+    let promise = Promise<Int>()
+    promise.onRequestCancel { [heard] request in
+      heard.withLock { $0.append("\(request.options) \(request.reason.message)") }
+      return .continue
+    }
+    return promise
+  }
+
+  @Test("the last consumer delivers what was withheld, also if its own request is a duplicate")
+  func lastConsumerDelivers() {
+    let promise = source()
+    promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "first")
+    let derived = promise.future.map { $0 }
+    let owner = promise.future.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "owner")
+
+    let preview = derived.previewCancel(.doNotForwardIfOthersWaiting)
+    let receipt = derived.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(owner.effect == .withheld(by: 1))
+    #expect(preview.effect == receipt.effect && preview.reached == receipt.reached)
+    #expect(promise.future.outcomeIfCompleted == .cancelled(promise.future.cancelRequest!.reason))
+    #expect(promise.future.cancelRequest?.reason.message == "owner" && derived.isCompleted)
+    #expect(heard.value == ["[doNotForwardIfOthersWaiting] first"])
+  }
+
+  @Test(
+    "a branch of a shared source that was asked before ends at once",
+    arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
+  func branchEnds(options: CancellationOptions) {
+    let promise = source()
+    promise.future.shared().cancel(reason: "before")
+    let branches = (0..<3).map { _ in promise.future.map { $0 } }
+
+    let receipt = branches[1].cancel(options)
+
+    #expect(branches.map(\.isCompleted) == [false, true, false])
+    #expect(receipt.effect == .withheld(by: 2) && heard.value == ["[] before"])
+  }
+
+  @Test("a token whose request is a duplicate wants no longer")
+  func token() {
+    let promise = source()
+    promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "before")
+    let (token, derived) = (promise.future.cancelToken(), promise.future.map { $0 })
+
+    let receipt = token.cancel(.doNotForwardIfOthersWaiting, reason: "again")
+    promise.future.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "owner")
+    derived.cancel(.doNotForwardRequest)
+
+    #expect(receipt.effect == .withheld(by: 1))
+    #expect(promise.future.cancelRequest?.reason.message == "owner" && promise.future.isCompleted)
+  }
+
+  @Test("a future that asks on behalf of nobody changes nothing by a duplicate")
+  func ofNobody() {
+    let promise = source()
+    promise.future.cancel(reason: "before")
+    let derived = promise.future.map { $0 }
+
+    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .duplicate)
+    #expect(!derived.isCompleted)
+  }
+
+  @Test("a receipt does not say that no handler is there where one has heard a request")
+  func receipt() {
+    let promise = source()
+    promise.future.cancel(reason: "before")
+
+    let receipt = promise.future.map { $0 }.cancel()
+
+    #expect(receipt.effect == .duplicate)
+  }
+
+  @Test("a source without a handler stores the request, also the second time")
+  func storedTwice() {
+    let promise = Promise<Int>()
+    promise.future.cancel(reason: "before")
+
+    #expect(promise.future.map { $0 }.cancel().effect == .stored)
+    promise.onRequestCancel { _ in .continue }
+    #expect(promise.future.map { $0 }.cancel().effect == .duplicate)
+  }
+
+  @Test("a handler hears a request that somebody made: the stronger of two, and never their union")
+  func neverUnion() {
+    let promise = source()
+    let derived = promise.future.map { $0 }
+    promise.future.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "one")
+
+    derived.cancel(reason: "two")
+
+    #expect(heard.value == ["[doNotForwardIfOthersWaiting, forceImmediately] one"])
+    #expect(promise.future.cancelRequest?.options == [.doNotForwardIfOthersWaiting, .forceImmediately])
+  }
+
+  @Test("upstream hears the one of the two that goes further, so that neither is lost")
+  func furtherGoesOn() {
+    let promise = source()
+    let middle = promise.future.map { $0 }
+    let (derived, other) = (middle.map { $0 }, promise.future.map { $0 })
+    middle.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "one")
+
+    derived.cancel(reason: "two")
+
+    #expect(middle.cancelRequest?.reason.message == "one" && middle.isCompleted)
+    #expect(heard.value == ["[] two"] && !other.isCompleted)
+  }
+
+  @Test("a force that reaches less far does not take back what an inner future is owed, with its own reason")
+  func innerFuture() {
+    let (outer, inner) = (Promise<Int>(), source())
+    let derived = Locked<Future<Int>?>(nil)
+    derived.value = outer.future.flatMap { _ in
+      derived.value?.cancel(reason: "plain")
+      derived.value?.cancel([.doNotForwardRequest, .forceImmediately], reason: "forced")
+      return inner.future
+    }
+
+    outer.succeed(1)
+
+    #expect(derived.value?.cancelRequest?.reason.message == "forced" && heard.value == ["[] plain"])
+  }
+}
