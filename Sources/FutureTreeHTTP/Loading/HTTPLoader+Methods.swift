@@ -109,6 +109,7 @@ extension HTTPLoader {
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
+  ///   - query: Names and values that are added to the query, percent-encoded.
   ///   - value: The value that is sent.
   ///   - encoder: The encoder of the value.
   ///   - type: The type of the value in the response.
@@ -117,10 +118,11 @@ extension HTTPLoader {
   /// - Returns: A future of the value. An error of encoding or of building the request is its failure.
   @discardableResult
   public func post<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, json value: some Encodable, encoder: JSONEncoder = JSONEncoder(),
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    encoder: JSONEncoder = JSONEncoder(),
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.post, endpoint, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.post, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
   }
 
   /// Sends a value as JSON with `POST`.
@@ -128,19 +130,21 @@ extension HTTPLoader {
   /// - Returns: A future of the response, as that of `get(_:query:)`.
   @discardableResult
   public func post(
-    _ endpoint: HTTPEndpoint, json value: some Encodable, encoder: JSONEncoder = JSONEncoder(),
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    encoder: JSONEncoder = JSONEncoder(),
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    send(.post, endpoint, json: value, encoder, configure)
+    send(.post, endpoint, query, json: value, encoder, configure)
   }
 
-  /// Sends a value as JSON with `PUT`, and decodes the body of the response as JSON. It is like `post(_:json:as:)`.
+  /// Sends a value as JSON with `PUT`, and decodes the body of the response as JSON. It is like `post(_:query:json:as:)`.
   @discardableResult
   public func put<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, json value: some Encodable, encoder: JSONEncoder = JSONEncoder(),
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    encoder: JSONEncoder = JSONEncoder(),
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.put, endpoint, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.put, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
   }
 
   /// Sends a value as JSON with `PUT`.
@@ -148,19 +152,22 @@ extension HTTPLoader {
   /// - Returns: A future of the response, as that of `get(_:query:)`.
   @discardableResult
   public func put(
-    _ endpoint: HTTPEndpoint, json value: some Encodable, encoder: JSONEncoder = JSONEncoder(),
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    encoder: JSONEncoder = JSONEncoder(),
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    send(.put, endpoint, json: value, encoder, configure)
+    send(.put, endpoint, query, json: value, encoder, configure)
   }
 
-  /// Sends a value as JSON with `PATCH`, and decodes the body of the response as JSON. It is like `post(_:json:as:)`.
+  /// Sends a value as JSON with `PATCH`, and decodes the body of the response as JSON. It is like `post(_:query:json:as:)`.
   @discardableResult
   public func patch<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, json value: some Encodable, encoder: JSONEncoder = JSONEncoder(),
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    encoder: JSONEncoder = JSONEncoder(),
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.patch, endpoint, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.patch, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(
+      as: type, using: decoder)
   }
 
   /// Sends a value as JSON with `PATCH`.
@@ -168,10 +175,11 @@ extension HTTPLoader {
   /// - Returns: A future of the response, as that of `get(_:query:)`.
   @discardableResult
   public func patch(
-    _ endpoint: HTTPEndpoint, json value: some Encodable, encoder: JSONEncoder = JSONEncoder(),
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    encoder: JSONEncoder = JSONEncoder(),
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    send(.patch, endpoint, json: value, encoder, configure)
+    send(.patch, endpoint, query, json: value, encoder, configure)
   }
 }
 
@@ -181,21 +189,29 @@ extension HTTPLoader {
   /// Builds a request, loads it, and validates the status.
   func send(
     _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: [(String, String?)] = [], acceptingJSON: Bool = false,
-    _ configure: Configure
+    reportsProgress: Bool = false, _ configure: Configure
   ) -> Future<HTTPResponse> {
-    load {
+    let response = load {
       var request = try HTTPRequest(method, to: endpoint, query: query)
       if acceptingJSON { try request.setHeader("Accept", "application/json") }
       try configure(&request)
       return request
+    }
+    guard reportsProgress else { return response.validated() }
+    // Whoever keeps the response must not keep what the handler of the progress captured.
+    return response.map { response in
+      var request = response.request
+      request[option: ProgressHandler.self] = nil
+      return response.answering(request)
     }.validated()
   }
 
   private func send(
-    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, json value: some Encodable, _ encoder: JSONEncoder,
+    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: [(String, String?)], json value: some Encodable,
+    _ encoder: JSONEncoder,
     acceptingJSON: Bool = false, _ configure: Configure
   ) -> Future<HTTPResponse> {
-    send(method, endpoint, acceptingJSON: acceptingJSON) { request in
+    send(method, endpoint, query, acceptingJSON: acceptingJSON) { request in
       request.body = try .json(value, encoder: encoder)
       try configure(&request)
     }

@@ -14,6 +14,7 @@ extension HTTPLoader {
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
+  ///   - query: Names and values that are added to the query, percent-encoded.
   ///   - file: A file URL in a directory that exists.
   ///   - maximumSize: In bytes. A longer body fails with the code `bodyTooLarge`. Defaults to 1 GiB; `nil` disables the limit.
   ///   - onProgress: Called after each piece of the body, one call at a time, on the queue of the transport, as `ProgressHandler`.
@@ -21,10 +22,11 @@ extension HTTPLoader {
   /// - Returns: A future of the response, whose `content` is the file.
   @discardableResult
   public func download(
-    _ endpoint: HTTPEndpoint, to file: URL, maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], to file: URL,
+    maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    send(.get, endpoint) { request in
+    send(.get, endpoint, query, reportsProgress: onProgress != nil) { request in
       request[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize)
       request[option: ProgressHandler.self] = onProgress
       try configure(&request)
@@ -37,12 +39,14 @@ extension HTTPLoader {
   /// Downloads a resource into a file with `GET`, and reports progress on the main actor.
   @discardableResult
   public func download(
-    _ endpoint: HTTPEndpoint, to file: URL, maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], to file: URL,
+    maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     download(
-      endpoint, to: file, maximumSize: maximumSize, onProgress: { progress in main.run { onProgress(progress) } },
+      endpoint, query: query, to: file, maximumSize: maximumSize,
+      onProgress: { progress in main.enqueue { onProgress(progress) } },
       configure: configure)
   }
 
@@ -56,31 +60,36 @@ extension HTTPLoader {
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
+  ///   - query: Names and values that are added to the query, percent-encoded.
   ///   - method: The method. Defaults to `POST`.
   ///   - body: The body. An error that the expression throws becomes the failure of the future.
   ///   - onProgress: Called after each piece of the body, one call at a time, on the queue of the transport, as `ProgressHandler`.
+  ///   - configure: Changes the request before it is loaded. It is called once, now.
   ///   - type: The type of the value in the response.
   ///   - decoder: The decoder of the response.
-  ///   - configure: Changes the request before it is loaded. It is called once, now.
   /// - Returns: A future of the value, as that of `post(_:json:as:)`.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
-    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, as type: Value.Type,
-    decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    body: @autoclosure () throws -> HTTPBody,
+    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }, as type: Value.Type,
+    decoder: JSONDecoder = JSONDecoder()
   ) -> Future<Value> {
-    upload(method, endpoint, body, acceptingJSON: true, configure, onProgress).decoded(as: type, using: decoder)
+    upload(method, endpoint, query, body, acceptingJSON: true, configure, onProgress).decoded(as: type, using: decoder)
   }
 
   /// Sends a body, reports progress on the main actor, and decodes the body of the response as JSON.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
-    on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void, as type: Value.Type,
-    decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    body: @autoclosure () throws -> HTTPBody,
+    on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
+    configure: Configure = { _ in }, as type: Value.Type, decoder: JSONDecoder = JSONDecoder()
   ) -> Future<Value> {
-    upload(method, endpoint, body, acceptingJSON: true, configure) { progress in main.run { onProgress(progress) } }
-      .decoded(as: type, using: decoder)
+    upload(method, endpoint, query, body, acceptingJSON: true, configure) { progress in
+      main.enqueue { onProgress(progress) }
+    }
+    .decoded(as: type, using: decoder)
   }
 
   /// Sends a body.
@@ -94,27 +103,30 @@ extension HTTPLoader {
   /// - Returns: A future of the response. A status other than 200 to 299 fails it with the code `unacceptableStatus`.
   @discardableResult
   public func upload(
-    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    body: @autoclosure () throws -> HTTPBody,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    upload(method, endpoint, body, configure, onProgress)
+    upload(method, endpoint, query, body, configure, onProgress)
   }
 
   /// Sends a body, and reports progress on the main actor.
   @discardableResult
   public func upload(
-    _ endpoint: HTTPEndpoint, method: HTTPMethod = .post, body: @autoclosure () throws -> HTTPBody,
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    body: @autoclosure () throws -> HTTPBody,
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    upload(method, endpoint, body, configure) { progress in main.run { onProgress(progress) } }
+    upload(method, endpoint, query, body, configure) { progress in main.enqueue { onProgress(progress) } }
   }
 
   private func upload(
-    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ body: () throws -> HTTPBody, acceptingJSON: Bool = false,
+    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: [(String, String?)], _ body: () throws -> HTTPBody,
+    acceptingJSON: Bool = false,
     _ configure: Configure, _ onProgress: (@Sendable (HTTPProgress) -> Void)?
   ) -> Future<HTTPResponse> {
-    send(method, endpoint, acceptingJSON: acceptingJSON) { request in
+    send(method, endpoint, query, acceptingJSON: acceptingJSON, reportsProgress: onProgress != nil) { request in
       request.body = try body()
       request[option: ProgressHandler.self] = onProgress
       try configure(&request)

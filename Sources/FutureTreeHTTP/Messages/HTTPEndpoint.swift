@@ -1,3 +1,5 @@
+import Foundation
+
 /// The URL or the path of a request, written as a string literal in which interpolated values are encoded.
 ///
 /// ```swift
@@ -7,10 +9,12 @@
 ///
 /// The literal parts are sent as they are written. An interpolated value stays in its place: every character in it except
 /// letters, digits, `-`, `.`, `_` and `~` is percent-encoded. It cannot begin another segment of the path or add a query. A
-/// segment that becomes empty, `.` or `..` through an interpolated value is refused, and so is a value in scheme, host or port.
+/// segment that becomes empty through an interpolated value, or gets `.` or `..` between slashes, is refused, and so is a value in
+/// scheme, host or port. Texts, numbers and `UUID` can be interpolated.
 ///
 /// A literal that begins with `http://` or `https://` is a URL; any other literal is a path, as `HTTPPath` reads it. An
-/// `HTTPURL` at the beginning is taken as it is: `"\(base)/users"`.
+/// `HTTPURL` at the beginning is taken as it is: `"\(base)/users"`. An `HTTPURL` or an `HTTPPath` that was made before is an
+/// endpoint by `url(_:)` and `path(_:)`.
 ///
 /// Errors are kept until the endpoint is used: `HTTPRequest.init(_:to:query:)` throws them, and loads fail with them.
 public struct HTTPEndpoint: Sendable {
@@ -84,14 +88,23 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
     private var fault: HTTPError?
     /// The offset in `text` of the first value that was encoded.
     private var firstValue: Int?
-    private var endsWithURL = false
+    /// Which characters may follow the URL at the beginning, while nothing has; nil elsewhere.
+    private var afterURL: String?
 
     private struct Segment {
+      /// The literal text, and the values as they are without their encoding.
       var text = ""
       var hasValue = false
 
-      /// Whether the server could read it as another path because of a value in it.
-      var isUnsafe: Bool { hasValue && (text.isEmpty || URLReference.isDots(text.utf8)) }
+      /// Whether a server could read it as another path because of a value in it: some decode slashes before they resolve dots,
+      /// take a backslash for a slash, or cut parameters at a semicolon.
+      var isUnsafe: Bool {
+        guard hasValue else { return false }
+        return text.isEmpty
+          || text.utf8.split(whereSeparator: { $0 == 0x2F || $0 == 0x5C }).contains { part in
+            URLReference.isDots(part.prefix { $0 != 0x3B })
+          }
+      }
     }
 
     public init(literalCapacity: Int, interpolationCount: Int) {
@@ -100,9 +113,13 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
 
     /// Appends a part of the literal as it is.
     public mutating func appendLiteral(_ literal: String) {
-      // The path of a URL begins with a slash, and so does a literal behind it.
-      let literal = endsWithURL && text.hasSuffix("/") && literal.hasPrefix("/") ? literal.dropFirst() : literal[...]
-      endsWithURL = false
+      guard !literal.isEmpty else { return }
+      var literal = literal[...]
+      if let allowed = afterURL.take() {
+        if !allowed.utf8.contains(literal.utf8.first ?? 0) { refuse(after: allowed) }
+        // The path of a URL begins with a slash, and so does a literal behind it.
+        if text.hasSuffix("/"), literal.utf8.first == 0x2F { literal = literal.dropFirst() }
+      }
       text += literal
       for character in literal.utf8 {
         switch character {
@@ -113,28 +130,47 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       }
     }
 
-    /// Appends a value, percent-encoded so that it stays in the segment or the query item that it is in.
-    public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
-      let encoded = ASCII.percentEncoded(value.description, keeping: ASCII.isUnreserved)
+    /// Appends a text or a number, percent-encoded so that it stays in the segment or the query item that it is in.
+    ///
+    /// Other types are not accepted: what they print may be redacted, or not meant for a server.
+    public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
+      let value = value.description
+      if let allowed = afterURL.take() { refuse(after: allowed) }
       firstValue = firstValue ?? text.utf8.count
-      text += encoded
-      segment?.text += encoded
+      text += ASCII.percentEncoded(value, keeping: ASCII.isUnreserved)
+      segment?.text += value
       segment?.hasValue = true
     }
 
+    /// Appends a UUID.
+    public mutating func appendInterpolation(_ value: UUID) {
+      appendInterpolation(value.uuidString)
+    }
+
     /// Appends a URL: as it is at the beginning, percent-encoded behind anything else.
+    ///
+    /// Behind a URL without a query comes `/`, `?` or `#`; behind one with a query, `&` or `#`.
     public mutating func appendInterpolation(_ url: HTTPURL) {
       guard text.isEmpty else { return appendInterpolation(url.absoluteString) }
       appendLiteral(url.absoluteString)
-      endsWithURL = true
+      afterURL = url.query == nil ? "/?#" : "&#"
+    }
+
+    private mutating func refuse(after allowed: String) {
+      fault =
+        fault
+        ?? HTTPError(
+          .invalidURL,
+          "The URL at the beginning is followed by something else than one of \(allowed), which would change its last part. Begin "
+            + "the literal behind it with one of these.")
     }
 
     private mutating func endSegment(beginning next: Segment?) {
       if let segment, segment.isUnsafe, fault == nil {
         fault = HTTPError(
           .invalidURL,
-          "The path has a segment that is \(segment.text.isEmpty ? "empty" : segment.text) because of an interpolated value, "
-            + "so that it would name another resource. Check the value before the request is made.")
+          "The path has a segment that is empty, or has . or .. in it, because of an interpolated value, "
+            + "so that it could name another resource. Check the value before the request is made.")
       }
       segment = segment == nil ? nil : next
     }

@@ -132,21 +132,21 @@ struct GettingStartedGuideSnippets {
 
   @Test("a token is refreshed, and the request is repeated")
   func refresh() throws {
-    let (api, savedToken) = (mock, try BearerToken("old"))
-    mock.on("session/token", .json(#"{"token": "new"}"#))
+    let (transport, savedToken, secret) = (mock, try BearerToken("old"), "secret")
+    let (server, base) = (try ServerEnvironment(host: "example.com"), try HTTPURL("https://example.com"))
+    mock.on("/session", .json(#"{"token": "new"}"#))
     mock.on(.header("Authorization", "Bearer old"), .status(.unauthorized))
     mock.onOthers(.status(.ok))
 
     // guide refresh
     let signedIn =
-      RefreshOnUnauthorized(savedToken) { loader in
-        loader.get("session/token", as: Session.self).map { session in try BearerToken(session.token) }
-      } --> api
+      ApplyEnvironment(server)
+      --> RefreshOnUnauthorized(savedToken) { loader in
+        loader.post("\(base)/session", json: ["refresh": secret], as: Session.self).map { try BearerToken($0.token) }
+      } --> transport
     // end
 
-    #expect(signedIn.load(anyHTTPSRequest()).status == "200")
+    #expect(signedIn.get("users/1").status == "200")
     #expect(mock.requests.last?.headers["Authorization"] == "Bearer new")
   }
-
-  private func anyHTTPSRequest() -> HTTPRequest { try! HTTPRequest("https://example.com/") }  // A valid URL.
 }

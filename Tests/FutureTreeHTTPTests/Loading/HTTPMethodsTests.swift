@@ -150,4 +150,22 @@ import Testing
 
     #expect(mock.load { try HTTPRequest(.get, path: "users/1") }.status == "404")
   }
+
+  @Test("a response does not keep what the handler of its progress captured")
+  func progressIsReleased() {
+    final class Model: Sendable {}
+    struct Echo: HTTPLoader {
+      func load(_ request: HTTPRequest) -> Future<HTTPResponse> { .succeeded(HTTPResponse(to: request, status: .ok)) }
+      func reset() -> Future<Void> { .succeeded }
+    }
+    weak var kept: Model?
+    var load: Future<HTTPResponse>?
+    do {
+      let model = Model()
+      kept = model
+      load = Echo().upload("x", body: .empty, onProgress: { _ in withExtendedLifetime(model) {} })
+    }
+
+    #expect(load?.status == "200" && kept == nil)
+  }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
@@ -26,10 +27,11 @@ import Testing
   @Test(
     "a hostile value cannot leave its segment, add a query or name a host",
     arguments: [
-      ("../admin", "users/..%2Fadmin/posts"), ("1?role=admin", "users/1%3Frole%3Dadmin/posts"),
+      ("../admin", "invalidURL"), ("a/./b", "invalidURL"), ("..;v=1", "invalidURL"), ("a/b", "users/a%2Fb/posts"),
+      ("..a/b..", "users/..a%2Fb../posts"), ("1?role=admin", "users/1%3Frole%3Dadmin/posts"),
       ("1#", "users/1%23/posts"), ("//evil.example", "users/%2F%2Fevil.example/posts"),
       ("%2e%2e", "users/%252e%252e/posts"), ("a\r\nHost: b", "users/a%0D%0AHost%3A%20b/posts"),
-      ("\\..\\", "users/%5C..%5C/posts"), ("é", "users/%C3%A9/posts"), ("a;b=c", "users/a%3Bb%3Dc/posts"),
+      ("\\..\\", "invalidURL"), ("é", "users/%C3%A9/posts"), ("a;b=c", "users/a%3Bb%3Dc/posts"),
       (".", "invalidURL"), ("..", "invalidURL"), ("", "invalidURL"), ("\u{0}", "users/%00/posts"),
     ])
   func hostileSegment(value: String, expected: String) {
@@ -48,6 +50,29 @@ import Testing
     #expect(target("users/\(nothing)#top") == "invalidURL")
     #expect(target("users/v\(nothing)\(1)") == "users/v1")
     #expect(target("files/a\(dot)\(dot)b") == "files/a..b")
+  }
+
+  @Test("a value is judged with the parameters that the literal puts behind it")
+  func parameters() {
+    #expect(target("files/\("..");v=1/x") == "invalidURL")
+    #expect(target("files/\("a");v=1/x") == "files/a;v=1/x")
+  }
+
+  @Test("a UUID is a value as well")
+  func uuid() {
+    let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+
+    #expect(target("users/\(id)") == "users/01020304-0506-0708-090A-0B0C0D0E0F10")
+  }
+
+  @Test("nothing behind a URL changes its last part")
+  func behindURL() throws {
+    let (base, query) = (try HTTPURL("https://example.com/v1"), try HTTPURL("https://example.com/v1?k=1"))
+
+    #expect(target("\(base)\("x")") == "invalidURL" && target("\(base)users") == "invalidURL")
+    #expect(target("\(base)?q=\("a b")") == "https://example.com/v1?q=a%20b")
+    #expect(target("\(query)/users") == "invalidURL" && target("\(query)?q=1") == "invalidURL")
+    #expect(target("\(query)&q=\("a&b")") == "https://example.com/v1?k=1&q=a%26b")
   }
 
   @Test("a value in the query stays in its item")

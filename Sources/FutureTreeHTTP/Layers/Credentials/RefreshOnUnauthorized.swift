@@ -3,10 +3,13 @@ import FutureTree
 /// A layer that refreshes a token when a server rejects it with 401, and repeats the request once.
 ///
 /// ```swift
-/// let api = RefreshOnUnauthorized(savedToken) { loader in
-///   loader.post("session/refresh", json: RefreshRequest(keychain), as: Session.self).map { try BearerToken($0.token) }
+/// let api = ApplyEnvironment(server) --> RefreshOnUnauthorized(savedToken) { loader in
+///   loader.post("\(base)/session", json: RefreshRequest(keychain), as: Session.self).map { try BearerToken($0.token) }
 /// } --> Redirect() --> URLSessionLoader()
 /// ```
+///
+/// The layer stands behind the layer that fills in the host, because it must know where a token goes. So the requests of the
+/// refresh name their host.
 ///
 /// Requests are sent with the current token, in the header `Authorization`; without one they are sent as they are. When the
 /// response is 401, the layer calls `refresh`, **once for all loads that wait**, and repeats each request with the new token.
@@ -20,17 +23,17 @@ import FutureTree
 /// A request that has the header `Authorization`, or is not among the targets, passes as it is. No token is sent over plain
 /// `http` except to this machine, unless that is allowed: the load fails with the code `insecureCredentials`.
 ///
-/// **A refresh that fails** fails all loads that wait, with the code `credentialsUnavailable`. The next load refreshes again
-/// before it is sent.
+/// **A refresh that fails** fails all loads that wait, with the code `credentialsUnavailable`, and those that were sent before
+/// and are answered with 401 later. A load that begins afterwards refreshes again: before it is sent if there is a token, and
+/// after its own 401 otherwise.
 ///
 /// **Loads of the refresh itself** bypass this layer: those over the loader that `refresh` gets, and those that it begins over
 /// the chain while it runs or in a task that it starts. A load that a continuation of another future begins over the chain is
 /// not recognized, and waits for the refresh that waits for it: use the loader.
 ///
-/// **Cancellation.** A load that waits for the refresh is held here: it completes `.cancelled` at once, and is not sent again.
-/// The others wait on. When the last of them is cancelled, the future of the refresh is asked to cancel; one that must not
-/// stop half-way, because it uses up a refresh token, is `shielded()`. A load that is in flight is cancelled behind this
-/// layer.
+/// **Cancellation.** A load that waits for the refresh is held here: it completes `.cancelled` at once, and is not sent again,
+/// unless it was cancelled with `doNotForwardRequest`. The refresh goes on for the others, and also for none: the server may
+/// have used up a refresh token already. A load that is in flight is cancelled behind this layer.
 ///
 /// **Reset.** Loads that wait complete `.cancelled`, the refresh is asked to cancel and awaited, and its token is discarded. The
 /// token is deleted, and `onChange` gets `nil`. A load that was sent before and is answered with 401 gets that response.
@@ -41,8 +44,8 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   public typealias ChangeHandler = @Sendable (_ token: BearerToken?) -> Void
 
   private let loads: AuthorizedLoads
-  /// The layers whose refreshes begin on this thread or task.
-  @TaskLocal private static var refreshing: Set<ObjectIdentifier> = []
+  /// The refreshes to which the code that runs now belongs, some of which may have ended.
+  @TaskLocal private static var refreshes: [Refresh] = []
 
   /// Creates a layer that gets its tokens from a closure.
   ///
@@ -64,8 +67,8 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     loads = AuthorizedLoads(
       session: OAuth2Session(state, work, date: .system),
       rules: CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections),
-      acceptsAnyChallenge: true)
-    work.layer.value = ObjectIdentifier(self)
+      requiresToken: false)
+    work.session.value = ObjectIdentifier(loads.session)
   }
 
   /// The current token, or `nil` if there is none.
@@ -83,7 +86,8 @@ public final class RefreshOnUnauthorized: HTTPLayer {
 
   /// Loads with the current token, and repeats the load once with a new token after a 401.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    if Self.refreshing.contains(ObjectIdentifier(self)) { return next.load(request) }
+    let session = ObjectIdentifier(loads.session)
+    if Self.refreshes.contains(where: { $0.session == session && $0.isRunning.value }) { return next.load(request) }
     return loads.load(request, next: next)
   }
 
@@ -95,11 +99,22 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   /// Whether no load waits and no refresh is in flight.
   var isIdle: Bool { loads.session.isIdle }
 
+  /// One call of the closure. It ends before the loads that wait for it go on, which may be in its task.
+  private final class Refresh: Sendable {
+    let session: ObjectIdentifier?
+    let isRunning = Locked(true)
+
+    init(_ session: ObjectIdentifier?) {
+      self.session = session
+    }
+  }
+
   /// The credential of the layer is what its closure returns.
   private struct TokenRefresh: CredentialWork {
     let refresh: @Sendable (any HTTPLoader) throws -> Future<BearerToken>
     let onChange: ChangeHandler?
-    let layer = Locked<ObjectIdentifier?>(nil)
+    /// Tells this layer from others.
+    let session = Locked<ObjectIdentifier?>(nil)
 
     func begin(_ task: CredentialTask) -> Future<OAuth2Credential?> {
       switch task.kind {
@@ -114,11 +129,11 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     }
 
     private func refreshed(over next: any HTTPLoader) -> Future<OAuth2Credential?> {
-      var layers = RefreshOnUnauthorized.refreshing
-      if let layer = layer.value { layers.insert(layer) }
-      return RefreshOnUnauthorized.$refreshing.withValue(layers) {
+      let call = Refresh(session.value)
+      return RefreshOnUnauthorized.$refreshes.withValue(RefreshOnUnauthorized.refreshes + [call]) {
         Future.attempt { try refresh(next) }
       }
+      .ensure { call.isRunning.value = false }
       .mapError { HTTPError(credentialsUnavailable: $0, "refresh of the token") }
       .map { token in changed(OAuth2Credential(accessToken: token)) }
     }

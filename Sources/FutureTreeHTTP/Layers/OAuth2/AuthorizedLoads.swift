@@ -8,6 +8,8 @@ struct OAuth2Token: Sendable, Equatable {
   let version: Int
   /// Counts its resets.
   let generation: Int
+  /// Counts the renewals that had failed.
+  let failures: Int
 }
 
 /// Loads with a token, and repeats a load once with another token when a server rejects the first: what `OAuth2` and
@@ -15,13 +17,14 @@ struct OAuth2Token: Sendable, Equatable {
 struct AuthorizedLoads: Sendable {
   let session: OAuth2Session
   let rules: CredentialRules
-  /// Whether a 401 rejects the token whatever its challenges are; otherwise one of them must be `Bearer`.
-  let acceptsAnyChallenge: Bool
+  /// Whether every request has a token. If so, a request that may not have one fails before a token is fetched, and a 401 that
+  /// rejects a token has a `Bearer` challenge.
+  let requiresToken: Bool
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard rules.covers(request) else { return next.load(request) }
     return .attempt {
-      try rules.checkIsSecure(request)
+      if requiresToken { try rules.checkIsSecure(request) }
       switch session.ask(.token, over: next) {
       case .use(let token): return send(request, token, next)
       case .wait(let token): return token.flatMap { send(request, $0, next) }
@@ -74,7 +77,7 @@ struct AuthorizedLoads: Sendable {
     let challenges = response.challenges
     return challenges.isEmpty
       || challenges.contains { challenge in
-        guard challenge.isOf(scheme: "Bearer") else { return acceptsAnyChallenge }
+        guard challenge.isOf(scheme: "Bearer") else { return !requiresToken }
         return challenge["error"] != "insufficient_scope" && challenge["error"] != "invalid_request"
       }
   }

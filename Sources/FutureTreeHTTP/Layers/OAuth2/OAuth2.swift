@@ -84,7 +84,7 @@ public final class OAuth2: HTTPLayer {
       OAuth2Work(
         configuration: configuration, endpoint: endpoint, store: store, random: random, onSaveFailure: onSaveFailure),
       date: date)
-    loads = AuthorizedLoads(session: session, rules: rules, acceptsAnyChallenge: false)
+    loads = AuthorizedLoads(session: session, rules: rules, requiresToken: true)
   }
 
   /// Loads with a token, when there is one.

@@ -176,7 +176,7 @@ final class OAuth2Session: Sendable {
     _ = shared.withLock { $0.state.tokenRejected(token) }
   }
 
-  /// The token that requests are sent with, if there is one that no server has rejected.
+  /// The latest token, also if a server has rejected it.
   var token: BearerToken? { shared.withLock { $0.state.credential?.accessToken } }
 
   func ask(_ wish: Wish, over next: (any HTTPLoader)? = nil) -> Answer {

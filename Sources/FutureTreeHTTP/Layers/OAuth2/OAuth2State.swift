@@ -32,10 +32,8 @@ struct OAuth2State {
     case refreshing
     /// A credential from outside is saved.
     case replacing
-    /// A closure of the app is called. It is cancelled when nobody waits for it.
+    /// A closure of the app is called. As a refresh, it is not cancelled by the loads that wait for it.
     case renewing
-
-    var isCancelledWhenUnused: Bool { self == .loggingIn || self == .renewing }
   }
 
   struct Work: Equatable {
@@ -89,6 +87,9 @@ struct OAuth2State {
   private(set) var isResetting = false
   private(set) var generation = 0
   private(set) var version = 0
+  /// How many renewals have failed, and with what the last one did.
+  private var failures = 0
+  private var failure: HTTPError?
   private var lastWork = 0
   private(set) var waiters: Set<Int> = []
   /// Who wants a log-in when what is under way has ended.
@@ -127,6 +128,8 @@ extension OAuth2State {
   /// A server did not take a token. Returns nil if there is to be no other: the answer stands.
   mutating func tokenWanted(insteadOf rejected: OAuth2Token, by waiter: Int, at now: Date) -> Answer? {
     guard tokenRejected(rejected) else { return nil }
+    // A renewal failed after the request was sent: its server rejects what all of that time have.
+    if let failure, rejected.failures < failures, credential?.accessToken == rejected.value { return .fail(failure) }
     guard rejected.value == nil, credential == nil, work == nil else { return tokenWanted(by: waiter, at: now) }
     return wait(waiter, beginning: freshKind)
   }
@@ -160,9 +163,7 @@ extension OAuth2State {
   /// Somebody was asked to cancel. Returns whether the work is to be asked as well.
   mutating func waiterLeft(_ waiter: Int) -> Bool {
     logIns.remove(waiter)
-    guard waiters.remove(waiter) != nil, waiters.isEmpty, work?.kind.isCancelledWhenUnused == true,
-      work?.isAbandoned == false
-    else {
+    guard waiters.remove(waiter) != nil, waiters.isEmpty, work?.kind == .loggingIn, work?.isAbandoned == false else {
       return false
     }
     work?.isAbandoned = true
@@ -204,6 +205,10 @@ extension OAuth2State {
     case .failure(let error):
       if ended.kind == .refreshing, let error = error as? HTTPError, error.code == .authenticationRequired {
         session = .ended(error)
+      }
+      if ended.kind == .renewing {
+        failures += 1
+        failure = error as? HTTPError
       }
       return release(.failure(error))
     case .cancelled(let reason):
@@ -259,7 +264,7 @@ extension OAuth2State {
     switch session {
     case .unknown: return .begin(.loading)
     case .none where source == .renewal:
-      return .use(OAuth2Token(value: nil, version: version, generation: generation))
+      return .use(OAuth2Token(value: nil, version: version, generation: generation, failures: failures))
     case .none: return renewal(of: nil)
     case .ended(let error): return .fail(error)
     case .live(let live):
@@ -283,7 +288,7 @@ extension OAuth2State {
   }
 
   private func token(_ credential: OAuth2Credential) -> OAuth2Token {
-    OAuth2Token(value: credential.accessToken, version: version, generation: generation)
+    OAuth2Token(value: credential.accessToken, version: version, generation: generation, failures: failures)
   }
 
   static let authenticationRequired = HTTPError(

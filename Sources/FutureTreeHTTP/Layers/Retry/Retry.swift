@@ -80,7 +80,7 @@ public final class Retry: HTTPLayer {
   /// Loads, up to as often as the strategy says.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let (load, start) = (state.withLock { $0.came() }, clock.now)
-    let future = Future<HTTPResponse>.attempts { attempt in
+    let future = Future<HTTPResponse>.attempts { attempt, _ in
       self.begin(attempt, of: request, load, next)
     } after: { attempt, outcome in
       self.afterwards(outcome, attempt, of: request, load, start: start)

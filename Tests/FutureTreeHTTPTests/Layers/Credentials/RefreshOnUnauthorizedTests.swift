@@ -184,6 +184,32 @@ import Testing
     #expect(sent.suffix(2) == ["/refresh", "/next a2"])
   }
 
+  @Test("a refresh that failed is not begun again for loads that were sent before", arguments: ["a1", nil])
+  func storm(token: String?) {
+    let held = mock.on(!.path("/refresh") && !.path("/next"), .hold().forever())
+    let refreshes = Locked(0)
+    let layer = RefreshOnUnauthorized(token.map(Self.token)) { _ in
+      refreshes.withLock { $0 += 1 }
+      throw Oops()
+    }
+    let loads = (0..<10).map { (layer --> mock).load(request("/\($0)")) }
+
+    for held in held.held { held.answer(.status(.unauthorized)) }
+    #expect(loads.allSatisfy { $0.text == "credentialsUnavailable" } && refreshes.value == 1)
+    mock.on("/next", .status(.unauthorized).forever())
+
+    #expect((layer --> mock).load(request("/next")).text == "credentialsUnavailable" && refreshes.value == 2)
+  }
+
+  @Test("without a token there is nothing to protect: plain http and paths pass")
+  func nothingToProtect() throws {
+    mock.onOthers(.status(.ok))
+    let api = refreshing(nil) --> mock
+
+    #expect(api.load(try HTTPRequest("http://example.com/")).status == "200")
+    #expect(api.load(try HTTPRequest(.get, path: "users")).status == "200")
+  }
+
   @Test("what the closure throws is the failure of the refresh")
   func throwing() {
     reject("a1")
@@ -212,6 +238,23 @@ import Testing
     #expect(mock.requests.filter { $0.path == "/refresh" }.allSatisfy { $0.headers["Authorization"] == nil })
   }
 
+  @Test("what follows a load that waited is no load of the refresh, also if a task ended the refresh")
+  func afterRefresh() async throws {
+    reject("a1")
+    mock.onOthers(.status(.ok))
+    let layer = RefreshOnUnauthorized(Self.token("a1")) { _ in
+      .task {
+        await Task.yield()
+        return Self.token("a2")
+      }
+    }
+    let api = layer --> mock
+
+    let second = api.load(request("/1")).flatMap { [request] _ in api.load(request("/2", .empty)) }
+
+    #expect(try await second.value.status == .ok && sent == ["/1 a1", "/1 a2", "/2 a2"])
+  }
+
   // MARK: - Cancelling and resetting
 
   @Test("a load that waits is cancelled at once, and the others get the token")
@@ -229,21 +272,20 @@ import Testing
     #expect(loads[1].status == "200" && sent == ["/0 a1", "/refresh", "/1 a2"] && layer.isIdle)
   }
 
-  @Test("when the last that waits is cancelled, the refresh is asked to cancel, and a later load begins another")
+  @Test("the refresh goes on when all that wait for it are cancelled, and its token counts")
   func cancelAll() {
     reject("a1")
-    let refresh = [mock.hold("/refresh"), mock.hold("/refresh")]
+    let refresh = mock.hold("/refresh")
     mock.onOthers(.status(.ok))
     let layer = refreshing()
     let loads = (0..<2).map { (layer --> mock).load(request("/\($0)")) }
 
     for load in loads { load.cancel() }
-    #expect(refresh[0].cancelRequest != nil)
+    #expect(refresh.cancelRequest == nil && loads.map(\.text) == ["cancelled", "cancelled"])
     let next = (layer --> mock).load(request("/next"))
-    refresh[0].complete(.cancelled)
-    refresh[1].answer(.text("a2"))
+    refresh.answer(.text("a2"))
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && next.status == "200" && layer.isIdle)
+    #expect(next.status == "200" && layer.token == Self.token("a2") && changes.value == ["a2"] && layer.isIdle)
   }
 
   @Test("a load that was cancelled before its 401 is not sent again, and nothing is refreshed")

@@ -11,7 +11,7 @@ struct OAuth2StateTests {
     accessToken: try! BearerToken("a1"), refreshToken: "r1", expires: Date(timeIntervalSince1970: 2000))
 
   private func token(_ version: Int, _ generation: Int = 0) -> OAuth2Token {
-    OAuth2Token(value: credential.accessToken, version: version, generation: generation)
+    OAuth2Token(value: credential.accessToken, version: version, generation: generation, failures: 0)
   }
 
   private func text(_ answer: OAuth2State.Answer) -> String {
