@@ -46,20 +46,34 @@ extension ContractModel {
   /// The laws are silent on the order of two futures of which neither depends on the other. A future at which the request is
   /// expected to stop puts nothing behind it.
   private func order(from starts: [Start]) -> [Int] {
-    let reachesAll = starts.contains { $0.request?.reach == 3 }
+    // What was withheld where it starts may be delivered.
+    let reachesAll = starts.contains { $0.request?.reach == 3 || nodes[$0.node].withheld?.reach == 3 }
     let survey = survey(from: starts, stopsForNobody: reachesAll)
     let passing = !reachesAll && survey.deliversMore ? self.survey(from: starts, stopsForNobody: true) : survey
+    let order = order(from: starts) { passing.futures.contains($0) }
+    // Where the request goes on all the same, what is behind comes last.
+    return order + self.order(from: starts) { _ in true }.filter { !order.contains($0) }
+  }
+
+  /// What can be reached through the futures that pass a request on, each behind all of those that wait for it.
+  private func order(from starts: [Start], through passes: (Int) -> Bool) -> [Int] {
     var edges = [Int](repeating: 0, count: nodes.count)
-    for future in passing.futures { for upstream in nodes[future].upstream { edges[upstream] += 1 } }
+    var reached = starts.map(\.node)
+    var index = 0
+    while index < reached.count {
+      for upstream in passes(reached[index]) ? nodes[reached[index]].upstream : [] {
+        edges[upstream] += 1
+        if !reached.contains(upstream) { reached.append(upstream) }
+      }
+      index += 1
+    }
     var order: [Int] = []
     for start in starts where edges[start.node] == 0 && !order.contains(start.node) { order.append(start.node) }
-    var index = 0
+    index = 0
     while index < order.count {
-      if passing.futures.contains(order[index]) {
-        for upstream in nodes[order[index]].upstream {
-          edges[upstream] -= 1
-          if edges[upstream] == 0 { order.append(upstream) }
-        }
+      for upstream in passes(order[index]) ? nodes[order[index]].upstream : [] {
+        edges[upstream] -= 1
+        if edges[upstream] == 0 { order.append(upstream) }
       }
       index += 1
     }
