@@ -58,7 +58,8 @@ extension ContractModel {
   /// What can be reached through the futures that pass a request on, each behind all of those that wait for it.
   private func order(from starts: [Start], through passes: (Int) -> Bool) -> [Int] {
     var edges = [Int](repeating: 0, count: nodes.count)
-    var reached = starts.map(\.node)
+    var reached: [Int] = []
+    for start in starts where !reached.contains(start.node) { reached.append(start.node) }
     var index = 0
     while index < reached.count {
       for upstream in passes(reached[index]) ? nodes[reached[index]].upstream : [] {
