@@ -64,8 +64,8 @@ let chains = [
     ".map { user, posts in User(id: posts.count + 1, name: user.name + \"x\") }"),
   Chain(
     "`zip` and its tuple",
-    ".onSuccess { user in Future.zip(api.user(user.id), api.user(2)) }", ".map { a, b in (a.id + b.id, b.id * 2) }",
-    ".map { x, y in User(id: x + y) }"),
+    ".onSuccess { user in Future.zip(api.user(user.id), api.user(2)) }", ".map { a, b in a.id + b.id }",
+    ".map { User(id: $0) }"),
   Chain(
     "`flatMap` over values with operators",
     ".flatMap { api.posts(of: $0) }", ".map { $0.map { $0.id * 2 }.reduce(0, +) }", ".flatMap { api.user($0) }"),
