@@ -53,7 +53,8 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   /// Also of a future that has ended since it was asked: all of them run (law 9).
   func callHandlers(_ request: CancelRequest) -> Int {
     let called = lock.withLock {
-      if !handlers.isEmpty { state.isHeard = true }
+      // Nobody changes the state of a future that has ended: others read it without the lock.
+      if state.isPending, !handlers.isEmpty { state.isHeard = true }
       return handlers.removeAll()
     }
     for entry in called { entry.call(request) }
