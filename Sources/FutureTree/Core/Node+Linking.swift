@@ -76,10 +76,12 @@ extension Node {
 
   /// What of the stored request the inner future is asked. Called under the lock.
   private func requestForInner(as role: InnerRole) -> CancelRequest? {
-    let requests = [state.requests.furthest, state.requests.asked].compactMap { $0 }
+    guard let asked = state.requests.asked, let furthest = state.requests.furthest else { return nil }
     switch role {
-    case .work: return requests.first?.forwarded
-    case .answer(let consumed): return requests.first { $0.isStronger(than: consumed) }?.forwarded
+    case .work: return furthest.forwarded
+    case .answer(let consumed):
+      if furthest.isStronger(than: consumed) { return furthest.forwarded }
+      return asked.isStronger(than: consumed) ? asked.forwarded : nil
     case .cleanUp: return nil
     }
   }

@@ -144,5 +144,6 @@ enum RequestHistory {
     return (applied, forwarded)
   }
 
-  private func isNews(_ request: CancelRequest) -> Bool { asked.map { request.isStronger(than: $0) } ?? true }
+  /// Whether a request is no duplicate: nothing took effect here before that was as strong (law 9).
+  func isNews(_ request: CancelRequest) -> Bool { asked.map { request.isStronger(than: $0) } ?? true }
 }

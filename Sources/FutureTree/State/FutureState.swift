@@ -216,7 +216,7 @@ extension FutureState {
     _ request: CancelRequest, from askers: Int, others: Int
   ) -> (reception: Reception, forwarded: CancelRequest?) {
     if let ending { return (.tooLate(ending), nil) }
-    let isDuplicate = hasBeenAsked(asStronglyAs: request)
+    let isDuplicate = !requests.isNews(request)
     let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     if stopsForOthers, others > 0, !isDuplicate || askers > 0 {
       if !isDuplicate { requests.withhold(request) }
@@ -227,12 +227,6 @@ extension FutureState {
       return (isStored ? .storedBefore : .duplicate, nil)
     }
     return (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
-  }
-
-  /// Whether a request would be a duplicate.
-  private func hasBeenAsked(asStronglyAs request: CancelRequest) -> Bool {
-    guard let asked = requests.asked else { return false }
-    return !request.isStronger(than: asked)
   }
 
   private func effect(of request: CancelRequest) -> Effect {

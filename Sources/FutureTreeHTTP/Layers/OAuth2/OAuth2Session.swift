@@ -23,8 +23,8 @@ struct CredentialTask: Sendable {
 
 /// The credential of a layer, and the loads that wait for it: owns the lock, and acts after unlocking.
 final class OAuth2Session: Sendable {
-  /// What somebody wants.
-  enum Wish {
+  /// What a caller needs of the session.
+  enum Demand {
     case token
     /// Another token than this one, which a server did not take.
     case tokenInsteadOf(OAuth2Token)
@@ -81,11 +81,11 @@ final class OAuth2Session: Sendable {
     var isIdle: Bool { waiting.isEmpty && running == nil && wipe == nil && state.work == nil }
 
     mutating func ask(
-      _ wish: Wish, over next: (any HTTPLoader)?, _ now: Date
+      _ demand: Demand, over next: (any HTTPLoader)?, _ now: Date
     ) -> (answer: OAuth2State.Answer?, waiter: Int, promise: Promise<OAuth2Token>?, begun: Begun?) {
       lastWaiter += 1
       let answer: OAuth2State.Answer
-      switch wish {
+      switch demand {
       case .token: answer = state.tokenWanted(by: lastWaiter, at: now)
       case .tokenInsteadOf(let token):
         guard let other = state.tokenWanted(insteadOf: token, by: lastWaiter, at: now) else {
@@ -179,9 +179,9 @@ final class OAuth2Session: Sendable {
   /// The latest token, also if a server has rejected it.
   var token: BearerToken? { shared.withLock { $0.state.credential?.accessToken } }
 
-  func ask(_ wish: Wish, over next: (any HTTPLoader)? = nil) -> Answer {
+  func ask(_ demand: Demand, over next: (any HTTPLoader)? = nil) -> Answer {
     let now = date.now
-    let asked = shared.withLock { $0.ask(wish, over: next, now) }
+    let asked = shared.withLock { $0.ask(demand, over: next, now) }
     guard let promise = asked.promise else {
       switch asked.answer {
       case .use(let token): return .use(token)
@@ -194,7 +194,7 @@ final class OAuth2Session: Sendable {
       return .complete(.cancelled)
     }
     if let begun = asked.begun {
-      if case .replacement(let credential) = wish { begin(begun, given: credential) } else { begin(begun) }
+      if case .replacement(let credential) = demand { begin(begun, given: credential) } else { begin(begun) }
     }
     return .wait(promise.future)
   }
