@@ -30,6 +30,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     Few(slots.compactMap { slot in slot.input.map { Link(node: $0.takeUnretainedValue(), entry: slot) } })
   }
 
+  override final var hasManyInputs: Bool { slots.count > 16 }
+
   override final func letGo() {
     for slot in slots { slot.input = nil }
   }

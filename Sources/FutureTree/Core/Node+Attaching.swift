@@ -28,6 +28,7 @@ extension Node {
       waiters.append(entry)
       entry.isCounted = role != .observer
       if role != .observer, state.consumerCame() { news = .isWantedAgain }
+      if entry.isFuture, role != .newConsumer { state.isInner = true }
       if state.isLogged {
         news.insert(.isLogged)
         if role == .newConsumer { shareLog(withNew: entry) }

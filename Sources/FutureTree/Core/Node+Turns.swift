@@ -140,10 +140,10 @@ extension Node {
 }
 
 /// A body on its way through an executor. If it is dropped there, its future fails instead of hanging.
-private final class QueuedBody: @unchecked Sendable {  // Because: `hasBegun` belongs to whoever runs the job.
-  private let node: Node
+private final class QueuedBody: @unchecked Sendable {  // Because: `node` belongs to whoever runs the job.
+  /// Nil once the body has begun.
+  private var node: Node?
   private let upstream: Node
-  private var hasBegun = false
 
   private init(node: Node, upstream: Node) {
     self.node = node
@@ -157,12 +157,12 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `hasBegun` be
   }
 
   private func run() {
-    hasBegun = true
+    guard let entry = node.take().map({ Unmanaged.passRetained($0 as Waiter) }) else { return }
     // Now, also inside a callback: a body must run inside the job that its executor gave it.
-    Trampoline.turnNow(of: node, upstream: upstream, .bodyBegins)
+    Trampoline.turnNow(of: entry, upstream: upstream, .bodyBegins)
   }
 
   deinit {
-    if !hasBegun { Trampoline.turn(of: node, upstream: upstream, .bodyDropped) }
+    if let node { Trampoline.turn(of: node, upstream: upstream, .bodyDropped) }
   }
 }

@@ -81,6 +81,9 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     Few(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
   }
 
+  /// Whether it waits for so many that nobody looks at all of them to find a circle. Called under the lock.
+  var hasManyInputs: Bool { false }
+
   /// Gives this future a name, or with nil only the place.
   final func setName(_ name: String?, at place: CodeLocation) {
     let (previous, note) = lock.withLock { () -> (Details?, LogNote?) in

@@ -16,12 +16,18 @@ final class Trampoline {
   private enum Entry {
     /// A future has ended: its waiters take their turns.
     case tell(Node)
-    /// One entry takes its turn.
-    case turn(Waiter, Node, Waiter.Turn)
+    /// One entry takes its turn, and is let go of.
+    case turn(Unmanaged<Waiter>, Node, Waiter.Turn)
     /// A handler is freed. It may hold the promise of the next future, and so on.
     case release(HandlerList.Entry)
     /// It was taken out. Nothing is freed while `entries` changes: a `deinit` of a user may come back here.
     case taken
+  }
+
+  /// A future, and the one that its body returned.
+  private struct Unlinked {
+    var node: Node
+    let inner: Node
   }
 
   /// What comes first, where that is a future: a chain never needs the list.
@@ -34,6 +40,8 @@ final class Trampoline {
   /// The entry whose turn it is, and those in whose turns that one is.
   @exclusivity(unchecked) private var current: Unmanaged<Waiter>?
   @exclusivity(unchecked) private var outer: [Unmanaged<Waiter>] = []
+  /// What is linked when the current turn is over.
+  @exclusivity(unchecked) private var unlinked: Unlinked?
 
   /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
   static func tell(_ node: Node) {
@@ -51,11 +59,11 @@ final class Trampoline {
 
   /// Lets one entry take its turn: now, or when the callback that this thread is in is done.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
-    ofThread.takeUnretainedValue().add(.turn(entry, upstream, turn))
+    ofThread.takeUnretainedValue().add(.turn(.passRetained(entry), upstream, turn))
   }
 
-  /// Lets one entry take its turn at once, also inside a callback. What it completes is told as always.
-  static func turnNow(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
+  /// Lets one entry take its turn at once, also inside a callback, and lets go of it. What it completes is told as always.
+  static func turnNow(of entry: Unmanaged<Waiter>, upstream: Node, _ turn: Waiter.Turn) {
     let trampoline = ofThread.takeUnretainedValue()
     run { trampoline.nested { trampoline.take(turn, of: entry, upstream: upstream) } }
   }
@@ -147,7 +155,12 @@ final class Trampoline {
         waiter.step(waiter, node, Trampoline.turn(of: waiter, upstream: node, ending)) && hasMore(waiter)
       }
       current = nil
-      if next { first = unsafeDowncast(entry.takeRetainedValue(), to: Node.self) } else { entry.release() }
+      if next {
+        first = unsafeDowncast(entry.takeRetainedValue(), to: Node.self)
+      } else {
+        entry.release()
+        if unlinked != nil { linkInner() }
+      }
     }
     telling = outer
   }
@@ -184,10 +197,33 @@ final class Trampoline {
     if node.hasWaiters { add(node) }
   }
 
-  private func take(_ turn: Waiter.Turn, of waiter: Waiter, upstream: Node) {
-    current = Unmanaged.passUnretained(waiter)
-    if waiter.step(waiter, upstream, turn), let ended = waiter.owner { hasEnded(ended) }
+  private func take(_ turn: Waiter.Turn, of entry: Unmanaged<Waiter>, upstream: Node) {
+    current = entry
+    entry._withUnsafeGuaranteedRef { waiter in
+      if waiter.step(waiter, upstream, turn), let ended = waiter.owner { hasEnded(ended) }
+    }
     current = nil
+    entry.release()
+    if unlinked != nil { linkInner() }
+  }
+
+  // MARK: - Linking after a turn
+
+  /// Links a future to the one that its body returned when its turn is over: then no frame of the turn holds it.
+  /// Returns false if this is not its turn.
+  static func linkAfterTurn(of node: Node, to inner: Node) -> Bool {
+    let trampoline = ofThread.takeUnretainedValue()
+    guard trampoline.unlinked == nil, let current = trampoline.current,
+      current.toOpaque() == Unmanaged.passUnretained(node as Waiter).toOpaque()
+    else { return false }
+    trampoline.unlinked = Unlinked(node: node, inner: inner)
+    return true
+  }
+
+  @inline(never)
+  private func linkInner() {
+    guard var unlinked = unlinked.take() else { return }
+    if let ended = Node.link(&unlinked.node, to: unlinked.inner) { hasEnded(ended) }
   }
 }
 

@@ -117,6 +117,12 @@ struct WaiterList {
 
   var isEmpty: Bool { first == nil }
 
+  /// The entry, if there is no other.
+  var only: Waiter? {
+    guard let entry = first?.takeUnretainedValue(), entry.next == nil else { return nil }
+    return entry
+  }
+
   /// The entries, retained, for a picture of the tree.
   var entries: [Waiter] {
     var entries: [Waiter] = []

@@ -41,6 +41,7 @@ struct FutureState {
     static let innerIsCleanUp = Marks(rawValue: 1 << 2)
     static let isAbandoned = Marks(rawValue: 1 << 3)
     static let isHeard = Marks(rawValue: 1 << 4)
+    static let isInner = Marks(rawValue: 1 << 5)
 
     subscript(mark: Marks) -> Bool {
       get { contains(mark) }
@@ -64,6 +65,18 @@ struct FutureState {
   var isHeard: Bool {
     get { marks[.isHeard] }
     set { marks[.isHeard] = newValue }
+  }
+
+  /// Whether a future has been linked to this one: another takes its outcome from it.
+  var isInner: Bool {
+    get { marks[.isInner] }
+    set { marks[.isInner] = newValue }
+  }
+
+  /// Whether this future only passes an outcome on to its one consumer: nothing was asked of it, and it has no mark.
+  var onlyPasses: Bool {
+    guard phase == .running, marks == .isInner, consumers == 1, case .none = requests else { return false }
+    return true
   }
 
   /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
@@ -180,7 +193,7 @@ extension FutureState {
 
   /// `receive` in the common case that a first request goes on upstream. Returns false, and does nothing, in any other.
   mutating func forwardsAtOnce(_ request: CancelRequest, askers: Int) -> Bool {
-    guard case .none = requests, marks.isEmpty, phase == .waiting || phase == .linked,
+    guard case .none = requests, marks.subtracting(.isInner).isEmpty, phase == .waiting || phase == .linked,
       !madeBy.isSource || phase == .linked,
       madeBy.forwardsRequests, !request.options.isForced
     else { return false }
@@ -313,6 +326,15 @@ extension FutureState {
     guard isPending else { return false }
     phase = .linked
     marks[.innerIsCleanUp] = isCleanUp
+    return true
+  }
+
+  /// The outcome will be that of another inner future. Returns false if this future is not linked, or must stay as it is.
+  mutating func unlink() -> Bool {
+    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isLogged]), case .none = requests else {
+      return false
+    }
+    phase = .running
     return true
   }
 

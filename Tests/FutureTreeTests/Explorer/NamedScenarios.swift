@@ -8,6 +8,16 @@
 
     fileprivate struct Failed: Error {}
 
+    /// The turn of a function that calls itself: the next turn is `inner`.
+    private static func recursion(
+      after step: Promise<Int>, _ body: Call, _ inner: Future<Int>
+    ) -> Future<Int> {
+      step.future.flatMap { _ in
+        body()
+        return inner
+      }
+    }
+
     private static let trees = [
       Scenario("a diamond is asked, wanted and completed") { trial in
         let (promise, top) = trial.source("top")
@@ -47,6 +57,32 @@
         trial.thread { outer.succeed(1) }
         trial.thread({ child.cancel(reason: "a") }, { child.cancel(.forceImmediately, reason: "b") })
         trial.thread { inner.succeed(2) }
+      },
+      Scenario("a future is left out while it is cancelled", extras: [.eachFutureForItself, .bodyWasRunning]) { trial in
+        let (step, body) = (Promise<Int>(), trial.calls("child/body"))
+        let (inner, innermost) = trial.source("innermost", answering: .complete(.cancelled))
+        let outer = trial.watch("outer", Future.succeeded(0).flatMap { _ in recursion(after: step, body, innermost) })
+        trial.thread { step.succeed(1) }
+        trial.thread { outer.cancel(reason: "a") }
+        trial.thread { outer.cancel(.forceImmediately, reason: "b") }
+        trial.claim { withExtendedLifetime(inner) { nil } }
+      },
+      Scenario("a future is left out while somebody lets go of it", extras: [.bodyWasRunning]) { trial in
+        let (step, body, middle) = (Promise<Int>(), trial.calls("child/body"), Locked<Future<Int>?>(nil))
+        let (inner, innermost) = trial.source("innermost")
+        let outer = trial.watch(
+          "outer",
+          Future.succeeded(0).flatMap { _ in
+            let future = recursion(after: step, body, innermost)
+            middle.value = future
+            return future
+          })
+        trial.thread { step.succeed(1) }
+        trial.thread {
+          let future = middle.withLock { $0.take() }
+          if let future { trial.watch("more", future.map { $0 + 1 }) }
+        }
+        trial.thread({ outer.cancel(reason: "a") }, { inner.succeed(2) })
       },
       Scenario("a promise is sealed, asked and gets a handler") { trial in
         let stage = Stage(trial, Stage.Setting(child: .map, handler: .continues))

@@ -1,4 +1,6 @@
 import FutureTree
+import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Law 21: nothing grows")
@@ -57,6 +59,58 @@ struct Law21NothingGrowsTests {
 
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
     withExtendedLifetime(stays) {}
+  }
+
+  @Test("a recursion of flatMap holds one link", arguments: Recursion.allCases)
+  func recursion(_ recursion: Recursion) {
+    let (step, executor) = (Locked(Promise<Int>()), ManualExecutor())
+    @Sendable func countDown(_ count: Int) -> Future<Int> {
+      if recursion == .halfCompleted, count % 2 == 0 { return Future.succeeded(count - 1).flatMap { countDown($0) } }
+      step.value = Promise()
+      switch recursion {
+      case .onExecutor: return step.value.future.flatMap(on: executor.executor) { countDown($0) }
+      case .recovering: return step.value.future.recoverWith { _ in countDown(count - 1) }
+      case .completing: return step.value.future.onComplete { _ in Completion.completeUsing(countDown(count - 1)) }
+      case .pending, .halfCompleted: return step.value.future.flatMap { countDown($0) }
+      }
+    }
+    let future = countDown(10_001)
+
+    for count in (0..<5_000).reversed() {
+      switch recursion {
+      case .recovering: step.value.fail(Oops())
+      case .halfCompleted: step.value.succeed(2 * count + 2)
+      case .pending, .onExecutor, .completing: step.value.succeed(2 * count + 1)
+      }
+      executor.runAll()
+    }
+
+    // The promise, the future of its recursion, and the first future.
+    #expect(future.tree().entries.count == 3)
+    future.cancel()
+    #expect(step.value.cancelRequest != nil)
+  }
+
+  /// How the next turn of a recursion begins.
+  enum Recursion: CaseIterable {
+    case pending, halfCompleted, onExecutor, recovering, completing
+  }
+
+  @Test("each future of a recursion that somebody holds completes")
+  func heldRecursion() {
+    let (step, held) = (Locked(Promise<Int>()), Locked<[Future<Int>]>([]))
+    @Sendable func countDown(_ count: Int) -> Future<Int> {
+      guard count > 0 else { return .succeeded(7) }
+      step.value = Promise()
+      let future = step.value.future.flatMap { countDown($0) }
+      if count % 2 == 0 { held.withLock { $0.append(future) } }
+      return future
+    }
+    let future = countDown(10)
+
+    for count in (0..<10).reversed() { step.value.succeed(count) }
+
+    #expect(future.state == "success(7)" && held.value.map(\.state) == Array(repeating: "success(7)", count: 5))
   }
 
   @Test("10,000 tasks that were cancelled while they waited")

@@ -79,6 +79,29 @@ struct PromisesAPlusSelfTests {
     #expect(own.value?.outcomeIfCompleted?.error is CompletedWithItself)
   }
 
+  @Test("2.3.1 a promise that is completed with a join of its own future fails", arguments: JoinOperator.allCases)
+  func join(_ join: JoinOperator) {
+    let (promise, other) = (Promise<Int>(), Promise<Int>())
+    let joined = join.apply([other.future, promise.future.map { $0 + 1 }])
+
+    promise.complete(.completeUsing(joined))
+
+    #expect(promise.future.outcomeIfCompleted?.error is CompletedWithItself)
+  }
+
+  enum JoinOperator: CaseIterable {
+    case all, allSettled, race, any
+
+    func apply(_ futures: [Future<Int>]) -> Future<Int> {
+      switch self {
+      case .all: Future.all(futures).map { $0[0] }
+      case .allSettled: Future.allSettled(futures).map { $0.count }
+      case .race: Future.race(futures)
+      case .any: Future.any(futures)
+      }
+    }
+  }
+
   @Test("2.3.1 so does one that recovers with itself")
   func recover() {
     let own = Locked<Future<Int>?>(nil)
