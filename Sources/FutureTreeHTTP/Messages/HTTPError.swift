@@ -139,7 +139,7 @@ extension HTTPError.Code {
 // MARK: - Answers that cannot be trusted
 
 extension HTTPError.Code {
-  /// The answer is not HTTP.
+  /// The answer is not HTTP, or has header fields that the platform cannot read.
   public static let invalidResponse = HTTPError.Code("invalidResponse")
   /// The body ended before the length that was declared, or before its last chunk.
   public static let truncatedBody = HTTPError.Code("truncatedBody")

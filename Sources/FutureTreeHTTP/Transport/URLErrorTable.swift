@@ -63,6 +63,12 @@ enum URLErrorTable {
     _ code: Int, _ underlying: any Error, request: HTTPRequest, peer: String
   ) -> HTTPError {
     switch code {
+    case -1 where isOfUnreadableHead(underlying):
+      return HTTPError(
+        .invalidResponse,
+        "The platform cannot read the header of the answer from \(peer). One of its lines is malformed, or has a byte that "
+          + "is not UTF-8. Fix the server, or load over another transport.",
+        underlying: underlying)
     case -1002, -1014, -1017:
       return HTTPError(
         .invalidResponse, "What \(peer) answered is not HTTP. Is it the right port?", underlying: underlying)
@@ -76,6 +82,20 @@ enum URLErrorTable {
         underlying: underlying)
     }
   }
+
+  /// Whether libcurl or Foundation refused a line of the header. On Linux its number is that of a closed connection, and
+  /// only the text of libcurl tells them apart. An unknown text counts as a closed connection.
+  private static func isOfUnreadableHead(_ error: any Error) -> Bool {
+    guard let text = (error as NSError).userInfo[NSLocalizedDescriptionKey] as? String else { return false }
+    return unreadableHeadTexts.contains { text.hasPrefix($0) }
+  }
+
+  private static let unreadableHeadTexts = [
+    // Foundation cannot parse a line, and stops libcurl. Newer versions of libcurl have the second text.
+    "Failed writing header", "Failure writing output to destination",
+    // libcurl refuses a line.
+    "Header without colon", "Nul byte in header", "Invalid Content-Length",
+  ]
 
   private static func unclear(_ error: any Error) -> HTTPError {
     let code = (error as NSError).code

@@ -181,6 +181,7 @@ extension HTTPErrorTextTests {
       ("invalidRedirect", { try await redirected("file:///etc/passwd") }),
       ("invalidRedirect", { try await redirected("") }),
       ("invalidResponse", { throw try Self.reported(-1002) }),
+      ("invalidResponse", { throw try Self.reported(-1, "Failed writing header") }),
       ("bodyTooLarge", { try transfer(("Content-Length", "100")) }),
       ("truncatedBody", { try transfer(("Content-Length", "5")) }),
       ("ambiguousBody", { try transfer(("Content-Length", "x")) }),
@@ -267,8 +268,8 @@ extension HTTPErrorTextTests {
     if case .end(.failure(let error), _) = state.idleTimerFired(now: .seconds(1)).0 { throw error }
   }
 
-  private static func reported(_ number: Int) throws -> HTTPError {
-    let error = NSError(domain: NSURLErrorDomain, code: number)
+  private static func reported(_ number: Int, _ text: String = "") throws -> HTTPError {
+    let error = NSError(domain: NSURLErrorDomain, code: number, userInfo: [NSLocalizedDescriptionKey: text])
     let end = URLErrorTable.end(error, request: try HTTPRequest("http://example.com/"), hasHead: false)
     guard case .failed(let failure) = end else { throw Oops() }
     return failure

@@ -8,8 +8,11 @@ import Testing
 #endif
 
 @Suite("URLErrorTable") struct URLErrorTableTests {
-  private func code(_ number: Int, _ url: String = "http://a/", hasHead: Bool = false) throws -> String {
-    let error = NSError(domain: NSURLErrorDomain, code: number)
+  private func code(
+    _ number: Int, _ url: String = "http://a/", hasHead: Bool = false, text: String? = nil
+  ) throws -> String {
+    let error = NSError(
+      domain: NSURLErrorDomain, code: number, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])
     switch URLErrorTable.end(error, request: try HTTPRequest(url), hasHead: hasHead) {
     case .completed: return "completed"
     case .stopped: return "stopped"
@@ -57,6 +60,21 @@ import Testing
   func trust() throws {
     #expect(try code(-1, "https://a/") == "insecureConnection")
     #expect(try code(-1, "https://a/", hasHead: true) == "truncatedBody")
+  }
+
+  @Test(
+    "libcurl's texts of a head that cannot be read tell -1 from a closed connection",
+    arguments: [
+      ("Failed writing header", "invalidResponse"), ("Header without colon", "invalidResponse"),
+      ("Failure writing output to destination, passed 9 returned 0", "invalidResponse"),
+      ("Nul byte in header", "invalidResponse"), ("Invalid Content-Length: value", "invalidResponse"),
+      ("transfer closed with 2 bytes remaining to read", "connectionLost"), ("Out of memory", "connectionLost"),
+    ])
+  func unreadableHead(text: String, name: String) throws {
+    #expect(try code(-1, text: text) == name)
+    #expect(try code(-1, "https://a/", text: text) == (name == "invalidResponse" ? name : "insecureConnection"))
+    #expect(try code(-1, hasHead: true, text: text) == "truncatedBody")
+    #expect(try code(-1005, text: text) == "connectionLost")
   }
 
   @Test("what is no URLError is told by its number, and what it prints holds none of its text")

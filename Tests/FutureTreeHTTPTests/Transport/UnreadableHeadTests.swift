@@ -1,0 +1,50 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+/// Row 36 of the article *URLSession on Linux*: legal and illegal bytes in the head of an answer that end a transfer.
+@Suite("Answers whose head the platform cannot read", .onSockets) struct UnreadableHeadTests {
+  private let server: LoopbackServer
+  private let loader = URLSessionLoader(.patient)
+
+  init() throws {
+    server = try Loopback.server()
+  }
+
+  private func answer(_ head: String, body: String = "ok") -> [UInt8] {
+    // One byte for each scalar, so that \u{E9} is Latin-1; and a NUL for a picture of one, which can be printed.
+    (head + "\r\nContent-Length: \(body.unicodeScalars.count)\r\n\r\n\(body)").unicodeScalars
+      .map { UInt8(exactly: $0.value) ?? 0 }
+  }
+
+  #if canImport(FoundationNetworking)
+    @Test(
+      "a line with a byte that is not UTF-8, and one that is malformed, are an invalid answer, which is not retried",
+      arguments: [
+        "HTTP/1.1 200 OK\r\nX-A: caf\u{E9}", "HTTP/1.1 200 caf\u{E9}", "HTTP/1.1 200 OK\r\nX-\u{E9}: a",
+        "HTTP/1.1 200 OK\r\nX-A : a", "HTTP/1.1 200 OK\r\n: a", "HTTP/1.1 200 OK\r\nX A: a",
+        "HTTP/1.1 200 OK\r\nX-\u{C3}\u{A9}: a", "HTTP/1.1 200", "HTTP/1.1 200 OK\nX-A: a", "HTTP/1.1 200 OK\r\nX-A",
+        "HTTP/1.1 200 OK\r\n folded", "HTTP/1.1 200 OK\r\nX-A: a␀b", "HTTP/1.1 200 OK\r\nContent-Length: two",
+      ])
+    func refused(head: String) async throws {
+      server.on("/", [.send(answer(head)), .close])
+
+      let outcome = await (Retry(.immediately()) --> loader).load(try HTTPRequest(server.url("/"))).outcome
+
+      #expect(outcome.code == .invalidResponse)
+      #expect(server.requestCount == 1)
+    }
+  #endif
+
+  @Test("a byte that is not UTF-8 in the body, and UTF-8 in a field, are no fault; the field is left out")
+  func accepted() async throws {
+    server.on("/", .send(answer("HTTP/1.1 200 OK\r\nX-A: caf\u{C3}\u{A9}\r\nX-B: b", body: "caf\u{E9}")))
+
+    let response = try await loader.load(try HTTPRequest(server.url("/"))).value
+
+    #expect(response.headers["X-A"] == nil)
+    #expect(response.headers["X-B"] == "b")
+  }
+}
