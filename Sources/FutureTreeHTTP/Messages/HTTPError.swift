@@ -169,7 +169,7 @@ extension HTTPError.Code {
   public static let tooManyRedirects = HTTPError.Code("tooManyRedirects")
   /// A redirect leads from https to http; `HTTPError.response` has the answer.
   public static let insecureRedirect = HTTPError.Code("insecureRedirect")
-  /// A redirect leads to where no request can go; `HTTPError.response` has the answer.
+  /// A redirect leads to where no request can go; `HTTPError.response` has the answer, if its body arrived.
   public static let invalidRedirect = HTTPError.Code("invalidRedirect")
 }
 

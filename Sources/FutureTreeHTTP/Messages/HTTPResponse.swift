@@ -26,6 +26,8 @@ public struct HTTPResponse: Sendable {
   public var headers: HTTPHeaders { parts.headers }
   /// The whole body.
   public var content: Content { parts.content }
+  /// Whether the answer has a `Location` that is left out of the headers: `Redirect` must not take it for none.
+  var hidesLocation: Bool { parts.hidesLocation }
 
   /// One reference, because every future of a chain has a copy.
   private let parts: Parts
@@ -35,8 +37,12 @@ public struct HTTPResponse: Sendable {
     let status: HTTPStatus
     let headers: HTTPHeaders
     let content: Content
+    let hidesLocation: Bool
 
-    init(_ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content) {
+    init(
+      _ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content, hidesLocation: Bool
+    ) {
+      self.hidesLocation = hidesLocation
       self.request = request
       self.status = status
       self.headers = headers
@@ -74,12 +80,16 @@ public struct HTTPResponse: Sendable {
 
   /// An answer whose body is in memory or in a file, for loaders of your own and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
-    parts = Parts(request, status, headers, content)
+    self.init(to: request, status: status, headers: headers, content: content, hidesLocation: false)
+  }
+
+  init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content, hidesLocation: Bool) {
+    parts = Parts(request, status, headers, content, hidesLocation: hidesLocation)
   }
 
   /// The same answer, to another request.
   func answering(_ request: HTTPRequest) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content)
+    HTTPResponse(to: request, status: status, headers: headers, content: content, hidesLocation: hidesLocation)
   }
 }
 

@@ -38,10 +38,7 @@ enum BodyFraming {
   /// Whether one of the fields that are read here has a value that is no value of a field, so that it is left out of the
   /// headers. The platform may have read it as something else.
   static func isHidden(in fields: [(name: String, value: String)]) -> Bool {
-    fields.contains { name, value in
-      ["content-length", "transfer-encoding", "content-encoding"].contains(name.lowercased())
-        && FieldSyntax.fault(inValue: value) != nil
-    }
+    ["content-length", "transfer-encoding", "content-encoding"].contains { HTTPHeaders.isHidden($0, in: fields) }
   }
 
   static let hidden = ambiguous("a field that frames its body, with a byte that no field has")

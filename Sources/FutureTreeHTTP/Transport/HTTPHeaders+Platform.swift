@@ -22,6 +22,11 @@ extension HTTPHeaders {
     }
   }
 
+  /// Whether a field with this name, in lower case, is left out because its value is not valid.
+  static func isHidden(_ name: String, in fields: [(name: String, value: String)]) -> Bool {
+    fields.contains { $0.name.lowercased() == name && FieldSyntax.fault(inValue: $0.value) != nil }
+  }
+
   /// The cookies that a platform joined with commas: the one field whose values have commas of their own, in `Expires`
   /// (RFC 6265, section 3).
   ///

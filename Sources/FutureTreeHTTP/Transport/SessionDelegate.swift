@@ -96,7 +96,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
   /// In this order: a reset that begins meanwhile waits for it.
   func end(_ transfer: Transfer, of task: URLSessionTask?, _ error: (any Error)?) {
-    transfer.ended(error)
+    transfer.ended(error, task?.response)
     transfers.remove(transfer, task)
     transfer.confirm()
   }

@@ -143,7 +143,10 @@ extension Transfer {
     file?.discard()
     switch ending {
     case .response(let head, let body):
-      promise.succeed(HTTPResponse(to: request, status: head.status, headers: head.headers, body: body))
+      promise.succeed(
+        HTTPResponse(
+          to: request, status: head.status, headers: head.headers, content: .data(body),
+          hidesLocation: head.hidesLocation))
     case .failure(let error): promise.fail(error.naming(request))
     case .cancelled, .file: promise.completeCancelled(promise.cancelRequest == nil ? Transfer.resetReason : nil)
     }
@@ -170,10 +173,7 @@ extension Transfer {
 
 extension Transfer {
   func headArrived(_ response: HTTPURLResponse) {
-    let fields = HTTPHeaders.fields(of: response)
-    let head = TransferState.Head(
-      status: HTTPStatus(response.statusCode), headers: HTTPHeaders(joined: fields),
-      hidesFraming: BodyFraming.isHidden(in: fields))
+    let head = TransferState.Head(response)
     let now = now
     act { $0.headArrived(head, now: now) }
   }
@@ -192,8 +192,15 @@ extension Transfer {
     state.withLock { $0.challengeRefused() }
   }
 
-  func ended(_ error: (any Error)?) {
-    act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
+  /// - Parameter response: the answer that the task has. On Linux it has one that was never reported, if the answer
+  ///   redirects to nowhere.
+  func ended(_ error: (any Error)?, _ response: URLResponse?) {
+    act { state in
+      if error == nil, !state.hasHead, let response = response as? HTTPURLResponse {
+        return state.transportEnded(unreported: TransferState.Head(response))
+      }
+      return state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead))
+    }
   }
 
   /// The platform has let go of it.
@@ -229,5 +236,14 @@ extension Transfer {
           + "Use data or a file.")
     }
     return nil
+  }
+}
+
+extension TransferState.Head {
+  fileprivate init(_ response: HTTPURLResponse) {
+    let fields = HTTPHeaders.fields(of: response)
+    self.init(
+      status: HTTPStatus(response.statusCode), headers: HTTPHeaders(joined: fields),
+      hidesFraming: BodyFraming.isHidden(in: fields), hidesLocation: HTTPHeaders.isHidden("location", in: fields))
   }
 }

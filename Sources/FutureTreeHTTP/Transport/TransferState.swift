@@ -14,6 +14,7 @@ struct TransferState {
     let status: HTTPStatus
     let headers: HTTPHeaders
     var hidesFraming = false
+    var hidesLocation = false
   }
 
   /// What the transport reports at its end, in the terms of no platform.
@@ -193,6 +194,30 @@ extension TransferState {
     case .failed(let error):
       return self.end(.failure(error))
     }
+  }
+
+  /// The transport ended without an error, and did not report this head: that of a redirect whose `Location` the platform
+  /// cannot read. It drops the body of such an answer, which therefore is whole only if it is empty.
+  mutating func transportEnded(unreported head: Head) -> Action {
+    guard self.head == nil, !head.status.isInformational else { return transportEnded(.completed) }
+    guard !hasEnded else { return .none }
+    if isEmpty(head) {
+      self.head = head
+      return end(response())
+    }
+    guard !isCancelAsked else { return end(.cancelled) }
+    return end(
+      .failure(
+        HTTPError(
+          .invalidRedirect,
+          "The answer redirects with \(head.status) and has no Location that the platform can read, so that the platform "
+            + "drops its body. Fix the Location, or load over another transport.")))
+  }
+
+  private func isEmpty(_ head: Head) -> Bool {
+    guard rules.expectsBody, !head.status.hasNoBody else { return true }
+    guard !head.hidesFraming, case .declared(0) = BodyFraming(head.headers) else { return false }
+    return true
   }
 
   private static let remedy = "Raise the limit, or have the body delivered to a file."

@@ -180,6 +180,8 @@ extension HTTPErrorTextTests {
       ("insecureRedirect", { try await redirected("http://example.com/a", from: "https://example.com/") }),
       ("invalidRedirect", { try await redirected("file:///etc/passwd") }),
       ("invalidRedirect", { try await redirected("") }),
+      ("invalidRedirect", { try Self.redirectedOutOfASCII() }),
+      ("invalidRedirect", { try Self.redirectedToNowhere() }),
       ("invalidResponse", { throw try Self.reported(-1002) }),
       ("invalidResponse", { throw try Self.reported(-1, "Failed writing header") }),
       ("bodyTooLarge", { try transfer(("Content-Length", "100")) }),
@@ -252,6 +254,18 @@ extension HTTPErrorTextTests {
     var request = try HTTPRequest(.post, url)
     request.body = body
     try await load(request, Redirect(limit: limit) --> mock)
+  }
+
+  private static func redirectedOutOfASCII() throws {
+    let response = HTTPResponse(
+      to: anyRequest(), status: HTTPStatus(302), headers: HTTPHeaders(), content: .data(Data()), hidesLocation: true)
+    _ = try RedirectRules.request(after: anyRequest(), answeredWith: response)
+  }
+
+  private static func redirectedToNowhere() throws {
+    var state = TransferState(TransferState.Rules())
+    let head = TransferState.Head(status: HTTPStatus(302), headers: HTTPHeaders())
+    if case .end(.failure(let error), _) = state.transportEnded(unreported: head) { throw error }
   }
 
   private func transfer(_ fields: (String, String)...) throws {

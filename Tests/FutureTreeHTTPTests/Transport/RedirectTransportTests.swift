@@ -79,6 +79,58 @@ struct RedirectTransportTests {
     #expect(outcome.code == .invalidRedirect && server.record.requests.count == 1)
   }
 
+  @Test(
+    "a Location with bytes beyond ASCII is refused, and without this layer the answer arrives",
+    arguments: [301, 302, 303, 307, 308])
+  func notASCII(status: Int) async throws {
+    redirect("/a", status, to: "/caf\u{E9}")
+
+    let outcome = await api.load(try HTTPRequest(server.url("/a"))).outcome
+    let bare = try await URLSessionLoader(.patient).load(try HTTPRequest(server.url("/a"))).value
+
+    #expect(outcome.code == .invalidRedirect && server.record.requests.count == 2)
+    #expect(outcome.error?.response?.status.code == status)
+    #expect(bare.status.code == status && !bare.headers.contains("Location"))
+    #expect(try bare.body == Data("moved".utf8))
+  }
+
+  @Test("an answer without a Location and without a body is the answer", arguments: [301, 302, 303, 305, 307, 308])
+  func noLocation(status: Int) async throws {
+    server.on("/a", .respond(status: status, headers: [("X-A", "1")]))
+    server.on("/a", method: "HEAD", [.send("HTTP/1.1 \(status) Moved\r\nContent-Length: 5\r\n\r\n")])
+
+    let response = try await api.load(try HTTPRequest(server.url("/a"))).value
+    let head = try await api.load(try .sending(.head, server.url("/a"))).value
+
+    #expect(response.status.code == status && response.headers["X-A"] == "1" && response.bodySize == 0)
+    #expect(head.status.code == status && head.headers["Content-Length"] == "5")
+  }
+
+  @Test(
+    "a Location that no platform reads is refused, whether the answer has a body or not",
+    arguments: ["", "http://[::1", "http://[::1]:x/"])
+  func unreadable(location: String) async throws {
+    redirect("/body", 302, to: location)
+    server.on("/none", .respond(status: 302, headers: [("Location", location)]))
+
+    for path in ["/body", "/none"] {
+      #expect(await api.load(try HTTPRequest(server.url(path))).outcome.code == .invalidRedirect, "\(path)")
+    }
+  }
+
+  #if canImport(FoundationNetworking)
+    @Test(
+      "an answer without a Location, but with a body, is an error: the platform keeps the body, and the documentation says so",
+      arguments: ["Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "\r\nok"])
+    func bodyWithoutLocation(rest: String) async throws {
+      server.on("/a", [.send("HTTP/1.1 302 Found\r\n\(rest)"), .close])
+
+      for loader in [api, URLSessionLoader(.patient)] {
+        #expect(await loader.load(try HTTPRequest(server.url("/a"))).outcome.code == .invalidRedirect)
+      }
+    }
+  #endif
+
   @Test("a circle ends at the limit")
   func circle() async throws {
     redirect("/a", 302, to: "/b")

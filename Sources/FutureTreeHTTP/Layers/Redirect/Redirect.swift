@@ -22,10 +22,12 @@ import FutureTree
 /// the host, behind it.
 ///
 /// **What is refused.** The load fails, with the answer in `HTTPError.response`: with `insecureRedirect` where https would
-/// become http; with `invalidRedirect` where the `Location` is empty, is there twice with different values, or is no URL
-/// that a request can have (another scheme, user information); with `tooManyRedirects` where the limit is reached. A circle
-/// is left to the limit: an answer may well send a client back to the same URL, with a cookie.
-/// An answer without a `Location`, and every other status (300, 304, 305), is the answer.
+/// become http; with `invalidRedirect` where the `Location` is empty, has a byte that is not visible ASCII, is there twice
+/// with different values, or is no URL that a request can have (another scheme, user information); with `tooManyRedirects`
+/// where the limit is reached. A circle is left to the limit: an answer may well send a client back to the same URL, with
+/// a cookie.
+/// An answer without a `Location` (which RFC 9110 allows), and every other status (300, 304, 305), is the answer. On Linux,
+/// ``URLSessionLoader`` fails with `invalidRedirect` if such an answer has a body: see <doc:URLSessionTraps>.
 ///
 /// **Options.** `RequestRedirects` sets the limit of one request, or turns this off. `RequestTimeout` holds for each request
 /// that is sent, and `RequestDeadline` for all of them. The handler of `ProgressHandler` hears of one transfer, whose counts

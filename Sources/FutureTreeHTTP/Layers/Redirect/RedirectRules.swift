@@ -9,7 +9,8 @@
 enum RedirectRules {
   /// Whether the answer is one that is followed.
   static func apply(to response: HTTPResponse) -> Bool {
-    [301, 302, 303, 307, 308].contains(response.status.code) && response.headers.contains("Location")
+    [301, 302, 303, 307, 308].contains(response.status.code)
+      && (response.headers.contains("Location") || response.hidesLocation)
   }
 
   /// The request that the answer asks for.
@@ -76,6 +77,10 @@ extension RedirectRules {
   }
 
   private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
+    guard !response.hidesLocation else {
+      throw invalid(
+        response, "the Location of its answer has a byte that is not visible ASCII. Percent-encode it in the server.")
+    }
     let locations = response.headers.values(for: "Location")
     guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {
       throw invalid(
