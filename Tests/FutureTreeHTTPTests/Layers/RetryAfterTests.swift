@@ -35,6 +35,20 @@ import Testing
     #expect(try wait(["1", "x", "3", "2"]) == .seconds(3))
   }
 
+  @Test(
+    "fields that a platform joined with commas are several, and the comma of a date separates nothing",
+    arguments: [
+      ("5, 10", Duration.seconds(10)), ("10, 5", .seconds(10)), ("5,10", .seconds(10)), (", 5 ,, 7,", .seconds(7)),
+      ("5, soon", .seconds(5)), ("-1, 5", .seconds(5)), ("soon, 1.5", nil), (",", nil),
+      ("5, Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sun, 06 Nov 1994 08:50:37 GMT, 120", .seconds(120)),
+      ("Sun, 06 Nov 1994 08:50:37 GMT, Sun, 06 Nov 1994 08:49:47 GMT", .seconds(60)),
+      ("Sunday, 06-Nov-94 08:50:37 GMT, 5", .seconds(60)), ("5, Sun Nov  6 08:50:37 1994", .seconds(60)),
+      ("Sun, 06", nil), ("Sunday, 6, 5", .seconds(5)), ("Sun", nil),
+    ] as [(String, Duration?)])
+  func joined(value: String, expected: Duration?) throws {
+    #expect(try wait([value]) == expected)
+  }
+
   @Test("a date is compared with the Date of the same answer, so that a wrong clock here does not matter")
   func serverDate() throws {
     let later = "Sun, 06 Nov 1994 09:49:47 GMT"
