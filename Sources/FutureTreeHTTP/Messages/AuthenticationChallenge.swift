@@ -64,21 +64,26 @@ private struct ChallengeReader {
     guard let scheme = token() else { return nil }
     let hasBlank = take(UInt8(ascii: " "))
     skipBlanks()
-    if isAtEndOfElement { return AuthenticationChallenge(scheme: scheme, token68: nil, parameters: [:]) }
-    guard hasBlank else { return nil }
+    let isElement = isAtEndOfElement
+    guard hasBlank || isElement else { return nil }
+    guard hasBlank else { return AuthenticationChallenge(scheme: scheme, token68: nil, parameters: [:]) }
     if let token68 = token68() { return AuthenticationChallenge(scheme: scheme, token68: token68, parameters: [:]) }
-    return parameters().map { AuthenticationChallenge(scheme: scheme, token68: nil, parameters: $0) }
+    skipSeparators()
+    let parameters = parameters(areOptional: isElement)
+    return parameters.map { AuthenticationChallenge(scheme: scheme, token68: nil, parameters: $0) }
   }
 
-  private mutating func parameters() -> [String: String]? {
+  /// - Parameter areOptional: Whether the next scheme may follow at once. That is so behind an empty element of the list,
+  ///   which may belong to the parameters or to the challenges (RFC 9110, section 11.6.1).
+  private mutating func parameters(areOptional: Bool) -> [String: String]? {
     var parameters: [String: String] = [:]
-    while true {
+    while current != nil {
       let start = position
       guard let name = token() else { return nil }
       skipBlanks()
       guard take(UInt8(ascii: "=")) else {
-        position = start  // It is a scheme; but the first behind a scheme must be a parameter.
-        return parameters.isEmpty ? nil : parameters
+        position = start  // It is a scheme.
+        return parameters.isEmpty && !areOptional ? nil : parameters
       }
       skipBlanks()
       guard let value = token() ?? quoted(), parameters.updateValue(value, forKey: name.lowercased()) == nil else {
@@ -87,8 +92,8 @@ private struct ChallengeReader {
       skipBlanks()
       guard isAtEndOfElement else { return nil }
       skipSeparators()
-      if current == nil { return parameters }
     }
+    return parameters
   }
 
   /// Letters, digits and some marks, with any number of `=` at the end, up to the end of the element; else nothing is read.

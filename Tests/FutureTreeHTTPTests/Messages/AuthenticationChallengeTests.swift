@@ -29,6 +29,12 @@ import Testing
       ("Negotiate abc=, Bearer realm=x", ["Negotiate <abc=>", "Bearer realm=x"]),
       (",Basic realm = \"a\" ,, charset=\"UTF-8\" , Bearer", ["Basic charset=UTF-8 realm=a", "Bearer"]),
       ("Basic REALM=\"a,b=c\"", ["Basic realm=a,b=c"]), ("Basic realm=\"\"", ["Basic realm="]),
+      ("Basic , realm=\"foo\"", ["Basic realm=foo"]),
+      ("Basic ,,\t, realm = foo,, type=1", ["Basic realm=foo type=1"]),
+      ("Basic ,realm=foo, Bearer , error=x", ["Basic realm=foo", "Bearer error=x"]),
+      ("Negotiate , Basic , Bearer", ["Negotiate", "Basic", "Bearer"]), ("Basic , ", ["Basic"]),
+      ("Basic , realm", ["Basic", "realm"]),
+      ("Negotiate , NTLM abc=", ["Negotiate", "NTLM <abc=>"]),
     ] as [(String, [String])])
   func accepted(value: String, expected: [String]) {
     #expect(read(value) == expected)
@@ -40,7 +46,8 @@ import Testing
       "\"Basic\"", "Basic realm=\"a", "Basic realm=\"a\"x", "Basic realm=a realm=b", "Basic realm=a, REALM=b",
       "Basic =a",
       "Basic realm=a b", "Basic\trealm=a", "Basic realm=a,type=", "Basic realm=\"\\", "Bäsic", "Basic a b",
-      "Basic realm=a, Bearer ?",
+      "Basic realm=a, Bearer ?", "Basic, realm=foo", "Basic , realm=\"a", "Basic , a=b c", "Basic , =a",
+      "Basic , \"a\"",
     ])
   func refused(value: String) {
     #expect(read(value) == nil)
