@@ -35,6 +35,12 @@ enum URLErrorTable {
       return HTTPError(
         .insecureConnection, "\(peer) could not prove who it is. Look at its certificate and at the clock.",
         underlying: underlying)
+    case -1000 where isLinux && url?.host.hasPrefix("[") == true:
+      return HTTPError(
+        .invalidURL,
+        "URLSession on Linux cannot load from an IPv6 address in a URL, although the URL is valid. Use a host name that "
+          + "resolves to the address.",
+        underlying: underlying)
     case -1000:
       return HTTPError(
         .invalidURL, "The platform does not take the URL. Percent-encode what is unusual in it.", underlying: underlying
@@ -81,6 +87,14 @@ enum URLErrorTable {
         .connectionLost, "\(peer) closed the connection before it answered. Load again where that is safe.",
         underlying: underlying)
     }
+  }
+
+  private static var isLinux: Bool {
+    #if canImport(FoundationNetworking)
+      true
+    #else
+      false
+    #endif
   }
 
   /// Whether libcurl or Foundation refused a line of the header. On Linux its number is that of a closed connection, and

@@ -36,8 +36,9 @@ import FutureTree
 ///   (trailers, RFC 9112, section 7.1.2), which is valid. Nothing above it can prevent that: where peers
 ///   are not trusted, load over another transport.
 /// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
-///   upper case, and joins header fields of one name. A request asks for no content encoding, because the platform decodes
-///   bodies and hides whether they were whole. The article <doc:URLSessionTraps> has all that was found.
+///   upper case, joins header fields of one name, and loads from no IPv6 address in a URL. A request asks for no content
+///   encoding, because the platform decodes bodies and hides whether they were whole. The article <doc:URLSessionTraps> has
+///   all that was found.
 public final class URLSessionLoader: HTTPLoader {
   /// What holds for all requests of a loader.
   public struct Configuration: Sendable {

@@ -109,6 +109,18 @@ import Testing
       #expect(server.requests.map(\.method) == ["POST", "DELETE", "purge"])
     }
 
+    @Test("a URL with an IPv6 address is valid, but the platform does not take it: the error says so")
+    func addresses() async throws {
+      for text in ["http://[::1]:\(server.port)/", "https://[2001:db8::1]/a"] {
+        let outcome = await loader.load(try HTTPRequest(text)).outcome
+
+        #expect(outcome.code == .invalidURL)
+        #expect(outcome.error?.message.contains("IPv6") == true)
+        #expect(outcome.error?.message.contains("Percent-encode") == false)
+      }
+      #expect(server.connectionCount == 0)
+    }
+
     /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
     @Test("fields behind the last chunk end the process: the documentation warns of it")
     func trailers() async {
