@@ -32,9 +32,9 @@ import FutureTree
 /// behind it.
 ///
 /// - Warning: On Linux (Swift 6.3), `URLSession` itself ends the process with a fatal error when a peer closes the connection
-///   between the status line and the end of the header fields of an answer, or sends fields behind the last chunk of a body
-///   (trailers, RFC 9112, section 7.1.2), which is valid. Nothing above it can prevent that: where peers
-///   are not trusted, load over another transport.
+///   between the status line and the end of the header fields of an answer, unless one of the fields before announced a
+///   body, or sends fields behind the last chunk of a body (trailers, RFC 9112, section 7.1.2), which is valid. Nothing
+///   above it can prevent that: where peers are not trusted, load over another transport.
 /// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
 ///   upper case, joins header fields of one name, and loads from no IPv6 address in a URL. A request asks for no content
 ///   encoding, because the platform decodes bodies and hides whether they were whole. The article <doc:URLSessionTraps> has

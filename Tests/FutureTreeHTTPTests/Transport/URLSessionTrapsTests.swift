@@ -133,13 +133,34 @@ import Testing
     }
 
     /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
-    @Test("a peer that closes inside the head ends the process: the documentation warns of it")
-    func closedInHead() async {
-      await #expect(processExitsWith: .failure) {
+    @Test(
+      "a peer that closes inside the head ends the process: the documentation warns of it",
+      arguments: ["", "Content-Le", "Content-Length: 2", "X-A: 1\r\n", "Content-Length: 0\r\nX-A: 1\r\n"])
+    func closedInHead(fields: String) async {
+      await #expect(processExitsWith: .failure) { [fields] in
         let server = try Loopback.server()
-        server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Le"), .close])
+        server.on("/cut", [.send("HTTP/1.1 200 OK\r\n" + fields), .close])
         _ = await URLSessionLoader(.patient).load(try HTTPRequest(server.url("/cut"))).outcome
       }
+    }
+
+    @Test(
+      "a peer that closes inside the head loses the connection if a whole field has announced a body",
+      arguments: [
+        "Content-Length: 2\r\n", "Content-Length: 2\r\nX-A", "X-A: 1\r\nContent-Length: 2\r\nX-A: 1\r\n",
+        "Transfer-Encoding: chunked\r\n",
+      ])
+    func closedAfterLength(fields: String) async throws {
+      server.on("/cut", [.send("HTTP/1.1 200 OK\r\n" + fields), .close])
+
+      #expect(try await load("/cut").outcome.code == .connectionLost)
+    }
+
+    @Test("a peer that resets inside the head loses the connection", arguments: ["", "X-A: 1\r\n", "X-A"])
+    func resetInHead(fields: String) async throws {
+      server.on("/cut", [.send("HTTP/1.1 200 OK\r\n" + fields), .reset])
+
+      #expect(try await load("/cut").outcome.code == .connectionLost)
     }
   #endif
 
