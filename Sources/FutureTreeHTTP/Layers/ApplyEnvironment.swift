@@ -25,6 +25,12 @@ public struct ApplyEnvironment: HTTPLayer {
   /// Passes the request on with what the environment adds to it, or fails with the error of one that does not fit.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard let environment = request.serverEnvironment ?? environment else { return next.load(request) }
-    do { return next.load(try environment.applied(to: request)) } catch { return .failed(error) }
+    do { return next.load(try environment.applied(to: request)) } catch {
+      return .failed(error).named(.applyEnvironment)
+    }
   }
+}
+
+extension FutureName {
+  fileprivate static let applyEnvironment = FutureName("ApplyEnvironment")
 }

@@ -48,7 +48,7 @@ public final class Autocancel: HTTPLayer {
   ///   as `shared()`, forces it or lets go of it does not hide the load from a reset.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let promise = Promise<HTTPResponse>()
-    let future = promise.future.named("autocancel")
+    let future = promise.future.named(.trackedLoad)
     let number = loads.withLock { $0.insert(future) }
     future.observe { _ in
       // What is removed is freed outside the lock.
@@ -59,7 +59,7 @@ public final class Autocancel: HTTPLayer {
     } else {
       promise.complete(.cancelled)
     }
-    return future.passedOn()
+    return future.passedOn().named(.autocancel)
   }
 
   /// Cancels what is under way, waits for it, and resets `next`.
@@ -77,4 +77,9 @@ public final class Autocancel: HTTPLayer {
     }
     return Future.allSettled(live).ensure { timer?.cancel() }.flatMap { _ in next.reset() }.shielded()
   }
+}
+
+extension FutureName {
+  fileprivate static let autocancel = FutureName("Autocancel")
+  fileprivate static let trackedLoad = FutureName("tracked load")
 }

@@ -52,10 +52,14 @@ public struct ModifyRequest: HTTPLayer {
         try modify(&request)
         return next.load(request)
       case .deferred(let modify):
-        return try modify(request).flatMap { next.load($0) }
+        return try modify(request).flatMap { next.load($0) }.named(.modifyRequest)
       }
     } catch {
-      return .failed(error)
+      return .failed(error).named(.modifyRequest)
     }
   }
+}
+
+extension FutureName {
+  fileprivate static let modifyRequest = FutureName("ModifyRequest")
 }

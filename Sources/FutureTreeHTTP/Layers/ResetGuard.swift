@@ -57,7 +57,8 @@ public final class ResetGuard: HTTPLayer {
   /// - Returns: a future with the outcome of `next`, or a failure with the code `resetInProgress`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard state.withLock({ $0.gate.loadBegins() }) else {
-      return .failed(HTTPError(.resetInProgress, "The chain is being reset. Load again when the reset has ended."))
+      let error = HTTPError(.resetInProgress, "The chain is being reset. Load again when the reset has ended.")
+      return .failed(error).named(.resetGuard)
     }
     let future = next.load(request)
     begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : [] })
@@ -65,7 +66,7 @@ public final class ResetGuard: HTTPLayer {
       ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
     // Not the one that is watched: who lets go of the load, or forces it, ends only what is his.
-    return future.passedOn()
+    return future.passedOn().named(.resetGuard)
   }
 
   /// Refuses loads, resets `next`, and waits for what was let in before.
@@ -99,4 +100,8 @@ public final class ResetGuard: HTTPLayer {
   private static func end(_ runs: [Run]) {
     for run in runs { run.promise.complete(with: run.outcome ?? .success(())) }
   }
+}
+
+extension FutureName {
+  fileprivate static let resetGuard = FutureName("ResetGuard")
 }

@@ -29,6 +29,22 @@ struct PoliciesGuideSnippets {
     #expect(reset.cancelRequest == nil)
   }
 
+  @Test("the tree of a load names the layers")
+  func tree() throws {
+    let loader = MockLoader()
+    let held = loader.hold()
+    let request = try HTTPRequest("https://example.com/feed")
+
+    // guide tree
+    let load = (ResetGuard() --> Retry() --> Throttle(4) --> loader).load(request)
+    print(load.tree())
+    // end
+
+    let drawings = try Guide("Policies", of: "FutureTreeHTTP").page().blocks.filter { $0.language == "text" }
+    #expect(drawings.map(\.text) == [print.lines.joined(separator: "\n") + "\n"])
+    held.answer()
+  }
+
   @Test("options travel with a request")
   func options() throws {
     // guide options

@@ -61,22 +61,22 @@ public final class Coalesce: HTTPLayer {
     }
     let deadline = request[option: RequestDeadline.self]
     let remaining = deadline?.remaining
-    if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)) }
+    if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
     let handler = request[option: ProgressHandler.self]
     var number: Int?
     let (answer, flight) = flights.join(key) { flight in
-      let relay = relay(of: flight)
+      let relay = relay(of: flight.named(.sharedLoad))
       // Before anything can be told.
       number = handler.map { relay.add($0) }
       return next.load(shared(request, relay))
     }
-    var own = answer.answering(request)
+    var own = answer.named(.caller).answering(request)
     if let deadline, let remaining { own = own.ending(after: remaining, deadline.clock, HTTPError.tooLate(request)) }
     if let handler {
       let relay = relay(of: flight)
       relay.follow(number ?? relay.add(handler), own)
     }
-    return own.named("coalesce")
+    return own.named(.coalesce)
   }
 
   /// Lets nobody join what is under way, and resets `next`.
@@ -152,4 +152,10 @@ extension HTTPError {
       .deadlineExceeded,
       "\(request) was not answered before its deadline, and left the load that it shared. Give it more time.")
   }
+}
+
+extension FutureName {
+  fileprivate static let coalesce = FutureName("Coalesce")
+  fileprivate static let sharedLoad = FutureName("shared load")
+  fileprivate static let caller = FutureName("caller")
 }

@@ -37,7 +37,7 @@ public final class BasicAuth: HTTPLayer {
     _ credentials: BasicCredentials, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false
   ) {
-    auth = HeaderAuth(.fixed(credentials), for: targets, allowsInsecureConnections)
+    auth = HeaderAuth(.fixed(credentials), for: targets, allowsInsecureConnections, .basicAuth)
   }
 
   /// Credentials from a provider.
@@ -50,7 +50,7 @@ public final class BasicAuth: HTTPLayer {
     for targets: CredentialTargets = .everyRequest, allowsInsecureConnections: Bool = false,
     provider: @escaping @Sendable () throws -> Future<BasicCredentials?>
   ) {
-    auth = HeaderAuth(.provided(SharedProvider(provider)), for: targets, allowsInsecureConnections)
+    auth = HeaderAuth(.provided(SharedProvider(provider)), for: targets, allowsInsecureConnections, .basicAuth)
   }
 
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
@@ -61,4 +61,8 @@ public final class BasicAuth: HTTPLayer {
   public func reset(next: any HTTPLoader) -> Future<Void> {
     auth.reset(next: next)
   }
+}
+
+extension FutureName {
+  fileprivate static let basicAuth = FutureName("BasicAuth")
 }

@@ -36,7 +36,7 @@ public final class BearerAuth: HTTPLayer {
     _ token: BearerToken, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false
   ) {
-    auth = HeaderAuth(.fixed(token), for: targets, allowsInsecureConnections)
+    auth = HeaderAuth(.fixed(token), for: targets, allowsInsecureConnections, .bearerAuth)
   }
 
   /// Tokens from a provider.
@@ -49,7 +49,7 @@ public final class BearerAuth: HTTPLayer {
     for targets: CredentialTargets = .everyRequest, allowsInsecureConnections: Bool = false,
     provider: @escaping @Sendable () throws -> Future<BearerToken?>
   ) {
-    auth = HeaderAuth(.provided(SharedProvider(provider)), for: targets, allowsInsecureConnections)
+    auth = HeaderAuth(.provided(SharedProvider(provider)), for: targets, allowsInsecureConnections, .bearerAuth)
   }
 
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
@@ -60,4 +60,8 @@ public final class BearerAuth: HTTPLayer {
   public func reset(next: any HTTPLoader) -> Future<Void> {
     auth.reset(next: next)
   }
+}
+
+extension FutureName {
+  fileprivate static let bearerAuth = FutureName("BearerAuth")
 }

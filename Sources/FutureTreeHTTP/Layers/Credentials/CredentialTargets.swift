@@ -68,12 +68,14 @@ struct CredentialRules: Sendable {
     return request
   }
 
-  /// Loads the request with its credentials, or fails as `authorized` says.
-  func send(_ request: HTTPRequest, _ authorization: String, _ next: any HTTPLoader) -> Future<HTTPResponse> {
+  /// Loads the request with its credentials, or fails as `authorized` says, with a future of this name.
+  func send(
+    _ request: HTTPRequest, _ authorization: String, _ next: any HTTPLoader, named name: FutureName
+  ) -> Future<HTTPResponse> {
     do {
       return next.load(try authorized(request, authorization))
     } catch {
-      return .failed(error)
+      return .failed(error).named(name)
     }
   }
 }

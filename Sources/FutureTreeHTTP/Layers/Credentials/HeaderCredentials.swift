@@ -14,9 +14,12 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
 
   private let source: Source
   private let rules: CredentialRules
+  /// That of the layer.
+  private let name: FutureName
 
-  init(_ source: Source, for targets: CredentialTargets, _ allowsInsecureConnections: Bool) {
+  init(_ source: Source, for targets: CredentialTargets, _ allowsInsecureConnections: Bool, _ name: FutureName) {
     self.source = source
+    self.name = name
     rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
   }
 
@@ -27,11 +30,11 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
     do {
       try rules.checkIsSecure(request)
     } catch {
-      return .failed(error)
+      return .failed(error).named(name)
     }
     switch source {
     case .fixed(let credentials): return send(request, credentials, next)
-    case .provided(let provider): return provider.value().flatMap { send(request, $0, next) }
+    case .provided(let provider): return provider.value().flatMap { send(request, $0, next) }.named(name)
     }
   }
 
@@ -44,6 +47,6 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
     _ request: HTTPRequest, _ credentials: Credentials?, _ next: any HTTPLoader
   ) -> Future<HTTPResponse> {
     guard let credentials else { return next.load(request) }
-    return rules.send(request, credentials.authorization, next)
+    return rules.send(request, credentials.authorization, next, named: name)
   }
 }

@@ -67,7 +67,7 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     loads = AuthorizedLoads(
       session: OAuth2Session(state, work, date: .system),
       rules: CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections),
-      requiresToken: false)
+      requiresToken: false, name: .refreshOnUnauthorized)
     work.session.value = ObjectIdentifier(loads.session)
   }
 
@@ -143,4 +143,8 @@ public final class RefreshOnUnauthorized: HTTPLayer {
       return credential
     }
   }
+}
+
+extension FutureName {
+  fileprivate static let refreshOnUnauthorized = FutureName("RefreshOnUnauthorized")
 }

@@ -45,7 +45,7 @@ final class SharedProvider<Value: Sendable>: Sendable {
       call.cancel(asked.options, reason: asked.reason)
       return .complete(.cancelled)
     }
-    return promise.future
+    return promise.future.named(.credentials)
   }
 
   /// Lets go of those who wait, whose call is asked to cancel. It is not awaited: what comes of it goes to nobody.
@@ -70,4 +70,8 @@ extension HTTPError {
       .credentialsUnavailable, "The \(source) failed (\(type(of: error))). Look at `underlying`, and load again.",
       underlying: error)
   }
+}
+
+extension FutureName {
+  fileprivate static let credentials = FutureName("credentials")
 }

@@ -50,7 +50,7 @@ public struct RequestMetrics: HTTPLayer {
     guard request[option: RequestMeasurement.self], !Observing.isUnderWay else { return next.load(request) }
     var request = request
     let trace: TraceContext?
-    do { trace = try traced(&request) } catch { return .failed(error) }
+    do { trace = try traced(&request) } catch { return .failed(error).named(.requestMetrics) }
     let measurement = HTTPMeasurement(startOf: request, trace, redaction)
     Observing.call { observe(measurement) }
     let start = clock.now
@@ -85,4 +85,8 @@ public struct RequestMetrics: HTTPLayer {
 public enum RequestMeasurement: HTTPRequestOption {
   /// It does.
   public static var defaultValue: Bool { true }
+}
+
+extension FutureName {
+  fileprivate static let requestMetrics = FutureName("RequestMetrics")
 }

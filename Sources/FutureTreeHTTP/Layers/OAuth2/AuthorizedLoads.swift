@@ -20,17 +20,21 @@ struct AuthorizedLoads: Sendable {
   /// Whether every request has a token. If so, a request that may not have one fails before a token is fetched, and a 401 that
   /// rejects a token has a `Bearer` challenge.
   let requiresToken: Bool
+  /// That of the layer.
+  let name: FutureName
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard rules.covers(request) else { return next.load(request) }
-    return .attempt {
+    do {
       if requiresToken { try rules.checkIsSecure(request) }
-      switch session.ask(.token, over: next) {
-      case .use(let token): return send(request, token, next)
-      case .wait(let token): return token.flatMap { send(request, $0, next) }
-      case .fail(let error): return .failed(error)
-      case .none: return next.load(request)
-      }
+    } catch {
+      return .failed(error).named(name)
+    }
+    switch session.ask(.token, over: next) {
+    case .use(let token): return send(request, token, next).named(name)
+    case .wait(let token): return token.flatMap { send(request, $0, next).named(.attempt) }.named(name)
+    case .fail(let error): return .failed(error).named(name)
+    case .none: return next.load(request)
     }
   }
 
@@ -57,7 +61,7 @@ struct AuthorizedLoads: Sendable {
     }
     switch session.ask(.tokenInsteadOf(token), over: next) {
     case .use(let token): return .completeUsing(repeated(request, token, next))
-    case .wait(let token): return .completeUsing(token.flatMap { repeated(request, $0, next) })
+    case .wait(let token): return .completeUsing(token.flatMap { repeated(request, $0, next) }.named(.repetition))
     case .fail(let error): return .failure(error)
     case .none: return .success(response)
     }
@@ -65,7 +69,7 @@ struct AuthorizedLoads: Sendable {
 
   private func repeated(_ request: HTTPRequest, _ token: OAuth2Token, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     guard let token = token.value else { return next.load(request) }
-    return rules.send(request, token.authorization, next)
+    return rules.send(request, token.authorization, next, named: .repetition)
   }
 
   /// Whether a response says that the token was rejected (RFC 6750, section 3). One of another origin cannot know it.
@@ -81,4 +85,9 @@ struct AuthorizedLoads: Sendable {
         return challenge["error"] != "insufficient_scope" && challenge["error"] != "invalid_request"
       }
   }
+}
+
+extension FutureName {
+  fileprivate static let attempt = FutureName("attempt")
+  fileprivate static let repetition = FutureName("repetition")
 }

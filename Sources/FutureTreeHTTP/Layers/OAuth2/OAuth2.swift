@@ -84,7 +84,7 @@ public final class OAuth2: HTTPLayer {
       OAuth2Work(
         configuration: configuration, endpoint: endpoint, store: store, random: random, onSaveFailure: onSaveFailure),
       date: date)
-    loads = AuthorizedLoads(session: session, rules: rules, requiresToken: true)
+    loads = AuthorizedLoads(session: session, rules: rules, requiresToken: true, name: .oauth2)
   }
 
   /// Loads with a token, when there is one.
@@ -128,4 +128,8 @@ extension OAuth2 {
   public func replaceCredential(with credential: OAuth2Credential) -> Future<Void> {
     session.ask(.replacement(credential)).completion
   }
+}
+
+extension FutureName {
+  fileprivate static let oauth2 = FutureName("OAuth2")
 }

@@ -196,7 +196,7 @@ final class OAuth2Session: Sendable {
     if let begun = asked.begun {
       if case .replacement(let credential) = demand { begin(begun, given: credential) } else { begin(begun) }
     }
-    return .wait(promise.future)
+    return .wait(promise.future.named(.token))
   }
 
   private func leave(_ waiter: Int) {
@@ -264,4 +264,8 @@ extension OAuth2Session {
       self.release(ended.released)
     }
   }
+}
+
+extension FutureName {
+  fileprivate static let token = FutureName("token")
 }

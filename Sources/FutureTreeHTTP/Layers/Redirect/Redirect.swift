@@ -63,8 +63,12 @@ public struct Redirect: HTTPLayer {
     case .off: return next.load(request)
     }
     let promise = Promise<HTTPResponse>()
-    let chase = RedirectChase(over: next, limit: max(0, limit), policy, for: promise.future.named("redirect"))
+    let chase = RedirectChase(over: next, limit: max(0, limit), policy, for: promise.future.named(.redirect))
     promise.seal(onto: chase.begin(request))
     return promise.future
   }
+}
+
+extension FutureName {
+  fileprivate static let redirect = FutureName("Redirect")
 }

@@ -25,6 +25,7 @@ final class RedirectChase: Sendable {
       guard case .success(let response) = outcome else { return Completion(outcome) }
       return try self.goOn(from: request, response)
     }
+    .named(.hop)
   }
 
   private func goOn(from request: HTTPRequest, _ response: HTTPResponse) throws -> Completion<HTTPResponse> {
@@ -111,4 +112,8 @@ extension HTTPProgress {
     progress.received.total = received.total.map { max($0, progress.received.completed) }
     return progress
   }
+}
+
+extension FutureName {
+  fileprivate static let hop = FutureName("hop")
 }

@@ -90,7 +90,7 @@ public final class Retry: HTTPLayer {
       // Nobody asked it where the load was let go of (law 4).
       pause?.cancel()
     }
-    return future.named("retry")
+    return future.named(.retry)
   }
 
   /// Ends the back-offs, fills the budgets, and resets `next`.
@@ -152,7 +152,7 @@ extension Retry {
   /// Nil if a reset came, or nobody waits any more.
   private func pause(for delay: Duration, _ load: RetryState.Load) -> Future<Void>? {
     guard delay > .zero else { return .succeeded(()) }
-    let pause = Future<Void>.after(delay, clock: clock).named("back-off")
+    let pause = Future<Void>.after(delay, clock: clock).named(.backOff)
     if state.withLock({ $0.waits(load, for: pause) }) { return pause }
     pause.cancel()
     return nil
@@ -180,4 +180,9 @@ extension Result<HTTPResponse, any Error> {
     case .cancelled: return nil
     }
   }
+}
+
+extension FutureName {
+  fileprivate static let retry = FutureName("Retry")
+  fileprivate static let backOff = FutureName("back-off")
 }

@@ -63,7 +63,7 @@ public final class Throttle: HTTPLayer {
   /// - Returns: a future with the outcome of `next`, or a failure with the code `queueFull` or `deadlineExceeded`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let patience = request[option: RequestDeadline.self]?.remaining
-    if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)) }
+    if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)).named(.throttle) }
     let (waiter, now) = (ThrottleWaiter(request, before: next), clock.now)
     if request[option: BypassesThrottle.self] {
       state.withLock { $0.scheduler.passed(waiter.host, at: now) }
@@ -76,12 +76,12 @@ public final class Throttle: HTTPLayer {
         return (arrival, state.scheduler.queueLimit)
       }
       switch arrival {
-      case .queueIsFull: return .failed(HTTPError.queueFull(request, limit))
-      case .isTooLate: return .failed(HTTPError.tooLate(request))
+      case .queueIsFull: return .failed(HTTPError.queueFull(request, limit)).named(.throttle)
+      case .isTooLate: return .failed(HTTPError.tooLate(request)).named(.throttle)
       case .waits(let ticket): watch(waiter, ticket)
       }
     }
-    return waiter.promise.future.named("throttle")
+    return waiter.promise.future.named(.throttle)
   }
 
   /// Sends away what waits, fills the bucket, and resets `next`.
@@ -252,4 +252,8 @@ extension HTTPError {
       "\(request) was not sent: the throttle has no place for it before its deadline. Give it more time, or a priority."
     )
   }
+}
+
+extension FutureName {
+  fileprivate static let throttle = FutureName("Throttle")
 }

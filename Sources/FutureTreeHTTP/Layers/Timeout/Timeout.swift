@@ -67,11 +67,13 @@ public struct Timeout: HTTPLayer {
     let deadline = deadline(of: request)
     let times = times(deadline)
     guard !times.isEmpty else { return next.load(request) }
-    if let over = times.first(where: { $0.limit <= .zero }) { return .failed(over.kind.error(request, over.limit)) }
+    if let over = times.first(where: { $0.limit <= .zero }) {
+      return .failed(over.kind.error(request, over.limit)).named(.timeout)
+    }
 
     let watch = TimeoutWatch(request, clock: clock)
     for time in times { watch.set(time.kind, time.limit, clock: time.clock) }
-    return watch.watch(next.load(prepared(request, deadline, watch)))
+    return watch.watch(next.load(prepared(request, deadline, watch))).named(.timeout)
   }
 
   private typealias Time = (kind: TimeoutState.Kind, limit: Duration, clock: any FutureClock)
@@ -112,4 +114,8 @@ public struct Timeout: HTTPLayer {
     }
     return request
   }
+}
+
+extension FutureName {
+  fileprivate static let timeout = FutureName("Timeout")
 }

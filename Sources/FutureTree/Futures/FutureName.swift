@@ -1,0 +1,40 @@
+/// A name that is made once, for any number of futures.
+///
+/// `named(_:)` with a string allocates a `Node.Details` for each future. A `FutureName` has that object already, so the futures
+/// of a layer get their name without an allocation. A future that has details of its own, such as an executor, gets a copy.
+package struct FutureName: Sendable {
+  let text: String
+  /// Immutable, and without a log: each future of a log has details of its own.
+  let details: Node.Details
+
+  /// - Parameters:
+  ///   - text: The name. Snapshots of the tree show it.
+  ///   - fileID: The file that snapshots show for a future that has none.
+  ///   - line: The line in that file.
+  package init(_ text: StaticString, fileID: StaticString = #fileID, line: UInt = #line) {
+    self.text = text.description
+    details = Node.Details(name: self.text, place: CodeLocation(fileID: fileID.description, line: line))
+  }
+}
+
+extension Future {
+  /// Gives this future a name that it shares with others, and returns it.
+  ///
+  /// - Complexity: O(1), without an allocation if the future has no details of its own.
+  @discardableResult
+  package func named(_ name: FutureName) -> Future {
+    node.setName(name)
+    return self
+  }
+}
+
+extension Node {
+  fileprivate func setName(_ name: FutureName) {
+    let isNamed = lock.withLock {
+      guard details == nil else { return false }
+      details = name.details
+      return true
+    }
+    if !isNamed, let place = name.details.place { setName(name.text, at: place) }
+  }
+}
