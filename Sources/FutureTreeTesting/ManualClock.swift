@@ -47,7 +47,7 @@ public final class ManualClock: FutureClock {
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
-    precondition(duration >= .zero, "A clock cannot be moved back by \(duration).")
+    precondition(duration >= .zero, "A clock cannot be moved back by \(duration.rounded).")
     let target = now + duration
     while let body = popDue(at: target) { body() }
     time.withLock { $0.now = max($0.now, target) }

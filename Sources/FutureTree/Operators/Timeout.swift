@@ -27,7 +27,7 @@ extension Future {
     } else if node.ending == nil {
       let timer = clock.schedule(after: duration) {
         let expired = Future(node: node)
-        expired.expire(with: .failure(TimeoutError(duration: duration)), because: "timed out after \(duration)")
+        expired.expire(with: .failure(TimeoutError(duration: duration)), because: "timed out after \(duration.rounded)")
       }
       _ = NodeObserver(of: node) { _ in timer.cancel() }
     }
@@ -46,7 +46,7 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
   }
 
   public var description: String {
-    "No outcome within \(duration). Allow more time, or see `tree()`."
+    "No outcome within \(duration.rounded). Allow more time, or see `tree()`."
   }
 }
 

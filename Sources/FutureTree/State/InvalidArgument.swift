@@ -30,7 +30,8 @@ extension InvalidArgument {
   static func negative(_ duration: Duration, in function: String, fileID: String, line: UInt) -> InvalidArgument? {
     guard duration < .zero else { return nil }
     return InvalidArgument(
-      function, "the duration is \(duration) and cannot be negative. Pass max(duration, .zero) to mean \"at once\".",
+      function,
+      "the duration is \(duration.rounded) and cannot be negative. Pass max(duration, .zero) to mean \"at once\".",
       fileID: fileID, line: line)
   }
 }

@@ -43,7 +43,8 @@ extension Future where Value == HTTPResponse {
   ///   - decoder: how keys, dates and data are read.
   ///   - executor: where it is decoded; by default where the answer arrived.
   /// - Returns: a future that fails with an `HTTPError` of the code `undecodableBody`, which says where in the body and
-  ///   not what is there, and whose `response` is the answer; or `bodyInFile`.
+  ///   not what is there, and whose `response` is the answer; or `bodyInFile`. The error of a body that is no JSON names its
+  ///   content type. If the body is a page of HTML, it shows the first elements of the page, without attributes and text.
   @discardableResult
   public func decoded<Decoded: Decodable & Sendable>(
     as type: Decoded.Type = Decoded.self, using decoder: JSONDecoder = JSONDecoder(),
@@ -63,7 +64,7 @@ extension Future where Value == HTTPResponse {
 extension HTTPError {
   /// Says where a body is not what it was decoded as. What the decoder says itself may hold values.
   fileprivate init(undecodable response: HTTPResponse, with body: Data, as type: Any.Type, _ error: any Error) {
-    let fault = DecodingFault(error, in: body).description
+    let fault = DecodingFault(error, in: body, of: response).description
     self.init(
       .undecodableBody,
       "The body of the answer to \(response.request) is not of the type \(type): \(fault). Compare `response` with it.",
@@ -76,7 +77,7 @@ extension HTTPError {
 private struct DecodingFault: CustomStringConvertible {
   let description: String
 
-  init(_ error: any Error, in body: Data) {
+  init(_ error: any Error, in body: Data, of response: HTTPResponse) {
     description =
       switch error {
       case _ where body.isEmpty:
@@ -88,12 +89,28 @@ private struct DecodingFault: CustomStringConvertible {
       case DecodingError.typeMismatch(let type, let context):
         "\(CodingPath(keys: context.codingPath)) is not of the type \(type)"
       case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
-        JSONSyntax.fault(in: body).map { "byte \($0) is where it stops being JSON" }
+        JSONSyntax.fault(in: body).map { "byte \($0) is where it stops being JSON. \(Self.kind(of: body, response))" }
           ?? "a value in it does not fit, and the decoder does not say which"
       case DecodingError.dataCorrupted(let context):
         "\(CodingPath(keys: context.codingPath)) has a value that does not fit"
       default:
         "its decoding failed (\(Swift.type(of: error)))"
       }
+  }
+
+  /// What the body is instead, in a sentence.
+  private static func kind(of body: Data, _ response: HTTPResponse) -> String {
+    let outline = MarkupOutline(of: body, status: response.status)
+    return response.contentTypeText + (outline.map { ", and it begins with `\($0)`" } ?? "")
+  }
+}
+
+extension HTTPResponse {
+  /// The content type without its parameters, as a sentence without its full stop.
+  fileprivate var contentTypeText: String {
+    guard let value = headers["Content-Type"] else { return "It has no content type" }
+    let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+    let isShown = FieldSyntax.fault(inMediaType: type) == nil && !request.isSensitive(header: "Content-Type")
+    return isShown && type.utf8.count <= 60 ? "Its content type is \(type)" : "Its content type is not shown here"
   }
 }

@@ -9,7 +9,7 @@ import Foundation
 /// }
 /// ```
 ///
-/// What it prints names the part at fault and never its secrets: no header values, no query, no body.
+/// What it prints names the part at fault and never its secrets: no query, no body, and no header values but content types.
 public struct HTTPError: Error, Sendable {
   /// What went wrong, to tell cases apart. Later versions may add codes.
   public struct Code: Sendable, Hashable, CustomStringConvertible {

@@ -106,7 +106,7 @@ extension TransferState {
     guard !hasEnded, let timeout = rules.idleTimeout else { return (.none, nil) }
     let left = lastActivity + timeout - now
     guard left <= .zero else { return (.none, left) }
-    return (timedOut("Nothing was sent or received for \(timeout)"), nil)
+    return (timedOut("Nothing was sent or received for \(timeout.rounded)"), nil)
   }
 
   private mutating func timedOut(_ what: String) -> Action {

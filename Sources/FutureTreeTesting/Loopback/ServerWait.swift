@@ -73,7 +73,7 @@ public struct LoopbackWaitError: Error, CustomStringConvertible {
     let ending =
       switch cause {
       case .stopped: "the server was stopped before it happened"
-      case .timedOut(let limit): "it did not happen within \(limit)"
+      case .timedOut(let limit): "it did not happen within \(limit.rounded)"
       }
     let seen = record.connections.isEmpty ? "No connection arrived." : "The server has seen:\n\(record)"
     return "Waiting for a LoopbackServer at \(place): \(ending). \(seen)"

@@ -104,7 +104,7 @@ extension MockAnswer {
   ///
   /// - Precondition: `duration` is not negative.
   public func delayed(by duration: Duration, clock: any FutureClock) -> MockAnswer {
-    precondition(duration >= .zero, "An answer cannot be given \(duration) before the load.")
+    precondition(duration >= .zero, "An answer cannot be given \(duration.rounded) before the load.")
     var answer = self
     answer.delay = Delay(duration: duration, clock: clock)
     return answer

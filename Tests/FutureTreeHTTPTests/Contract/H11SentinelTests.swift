@@ -50,6 +50,14 @@ struct H11SentinelTests {
       body: Data(#"{"\#(sentinel)": "\#(sentinel)"}"#.utf8))
   }
 
+  /// A page in the place of JSON, of which the error of the decoding shows an outline.
+  private static func page() throws -> HTTPResponse {
+    let page = "<html lang=\(sentinel)><meta content='\(sentinel)'><title>Sign in \(sentinel)</title>\(sentinel)"
+    return HTTPResponse(
+      to: try request(), status: .ok, headers: try HTTPHeaders([("Content-Type", "text/html; a=\(sentinel)")]),
+      body: Data(page.utf8))
+  }
+
   private func expectNoSecret(in values: [Any], sourceLocation: SourceLocation = #_sourceLocation) {
     for value in values {
       #expect(!showsSecret(value), "\(type(of: value))", sourceLocation: sourceLocation)
@@ -137,6 +145,7 @@ struct H11SentinelTests {
       error { _ = try HTTPBody.file(URL(fileURLWithPath: "/\(sentinel)")).makeReader() },
       error { _ = try Future.succeeded(response).decoded(as: [String: Int].self).outcomeIfCompleted?.get() },
       error { _ = try Future.succeeded(response).decoded(as: Value.self).outcomeIfCompleted?.get() },
+      error { _ = try Future.succeeded(H11SentinelTests.page()).decoded(as: Value.self).outcomeIfCompleted?.get() },
       error { _ = try mock.load(H11SentinelTests.request()).outcomeIfCompleted?.get() },
       error { try mock.verify() },
       error { _ = try URLSessionLoader(.patient).load(H11SentinelTests.request()).outcomeIfCompleted?.get() },

@@ -113,11 +113,11 @@ extension TimeoutState.Kind {
   func story(_ request: HTTPRequest, _ limit: Duration) -> String {
     switch self {
     case .deadline where limit > .zero:
-      "\(request) was not answered by its deadline, which was \(limit) after it came."
+      "\(request) was not answered by its deadline, which was \(limit.rounded) after it came."
     case .deadline: "\(request) was not sent: its deadline had passed."
-    case .attempt: "\(request) was not answered within \(limit)."
-    case .firstByte: "The answer to \(request) did not begin within \(limit)."
-    case .idle: "Nothing was sent or received for \(request) within \(limit)."
+    case .attempt: "\(request) was not answered within \(limit.rounded)."
+    case .firstByte: "The answer to \(request) did not begin within \(limit.rounded)."
+    case .idle: "Nothing was sent or received for \(request) within \(limit.rounded)."
     }
   }
 }

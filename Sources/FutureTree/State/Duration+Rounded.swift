@@ -1,0 +1,19 @@
+extension Duration {
+  /// This duration for the text of an error or a reason, such as `0.7 seconds`.
+  ///
+  /// It is rounded to milliseconds or, below a tenth of a second, to three significant digits. `description` converts to
+  /// binary and back, which turns 700 milliseconds into `0.7000000000000001 seconds`.
+  package var rounded: String {
+    let isNegative = self < .zero
+    var seconds = components.seconds.magnitude
+    var nanoseconds = components.attoseconds.magnitude / 1_000_000_000
+    var unit: UInt64 = 1_000_000
+    while seconds == 0, unit > 1, nanoseconds < 100 * unit { unit /= 10 }
+    nanoseconds = (nanoseconds + unit / 2) / unit * unit
+    if nanoseconds == 1_000_000_000 { (seconds, nanoseconds) = (seconds + 1, 0) }
+    // The digit in front keeps the zeros after the point.
+    var digits = String(1_000_000_000 + nanoseconds).dropFirst()
+    while digits.count > 1, digits.last == "0" { digits.removeLast() }
+    return "\(isNegative ? "-" : "")\(seconds).\(digits) seconds"
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Errors of decoding: a body that is no JSON") struct UndecodableBodyTests {
+  /// The message for a response of this type, or of none.
+  private func message(_ body: String, _ type: String?, status: HTTPStatus = .ok, sensitive: String = "X") throws
+    -> String
+  {
+    var request = try HTTPRequest("https://example.com/user")
+    request[option: SensitiveHeaders.self].insert(sensitive)
+    let headers = try HTTPHeaders(type.map { [("Content-Type", $0)] } ?? [])
+    let response = HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))
+    let outcome = Future.succeeded(response).decoded(as: [String: String].self).outcomeIfCompleted
+    guard case .failure(let error as HTTPError)? = outcome else { return "decoded" }
+    return error.message
+  }
+
+  @Test("the error names the content type and the beginning of the page")
+  func page() throws {
+    let page = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>502 Bad Gateway</title></head><body>\(sentinel)"
+
+    let message = try message(page, "text/html; charset=utf-8", status: HTTPStatus(502))
+
+    #expect(
+      message == """
+        The body of the answer to GET https://example.com/user is not of the type Dictionary<String, String>: byte 0 is where \
+        it stops being JSON. Its content type is text/html, and it begins with \
+        `<!DOCTYPE html><html><head><title>502 Bad Gateway…`. Compare `response` with it.
+        """)
+  }
+
+  @Test(
+    "the content type stands there without its parameters",
+    arguments: [
+      ("Text/HTML;charset=utf-8", "Its content type is text/html"),
+      ("text/plain ; a=\(sentinel)", "type is text/plain."),
+      (nil, "It has no content type."), ("no type \(sentinel)", "Its content type is not shown here."),
+      ("text/\(sentinel + String(repeating: "a", count: 60))", "Its content type is not shown here."),
+    ])
+  func contentType(type: String?, text: String) throws {
+    let message = try message("sentinel", type)
+
+    #expect(message.contains(text), "\(message)")
+    #expect(!message.contains(sentinel))
+  }
+
+  @Test("a request can keep the content type out of the error")
+  func sensitive() throws {
+    let message = try message("x", "application/x-\(sentinel)", sensitive: "Content-Type")
+
+    #expect(message.contains("Its content type is not shown here.") && !message.contains(sentinel))
+  }
+
+  @Test(
+    "the beginning of a page has nothing but names of elements and known words of its title",
+    arguments: [
+      ("<html><head><title>Sign in, \(sentinel)</title>", "<html><head><title>Sign In …"),
+      ("<title>Sign in</title><input value=\(sentinel)>", "<title>Sign In…"),
+      ("<title>\(sentinel)</title>", "<title>…"), ("<title>200 4711 OK</title>", "<title>200 …"),
+      ("<title \(sentinel)>Log in</title>", "<title>Log In…"),
+      ("<meta name=\"csrf-token\" content=\"\(sentinel)\"><body>", "<meta><body>…"),
+      ("<meta content='a>\(sentinel)'><p>", "<meta>…<p>…"), ("<\(sentinel)><html>", "…<html>…"),
+      ("<html \(sentinel)", "…"), ("<!-- \(sentinel) --><html>", "…<html>…"),
+      ("<!DOCTYPE \(sentinel)><html>", "…<html>…"),
+      ("<!doctype html \(sentinel)><html>", "…<html>…"), ("<?xml version=\"\(sentinel)\"?><rss>", "<?xml …?><rss>…"),
+      ("<?\(sentinel) ?>", "…"), ("\u{FEFF} \n<html>\(sentinel)<p>", "<html>…<p>…"), ("</\(sentinel)><p>", "<p>…"),
+      ("<p><script>\(sentinel)</script>", "<p><script>…"), ("<title><p>Error</title>", "<title>…"),
+      ("<title>Error\u{202E}\n\u{7}</title>", "<title>…"), ("<", "…"), ("<>", "…"),
+      (String(repeating: "<p>", count: 99), nil),
+      ("<html>" + String(repeating: sentinel, count: 1000), "<html>…"), ("\(sentinel)<html>", nil), ("", nil),
+    ] as [(String, String?)])
+  func outline(body: String, expected: String?) {
+    let outline = MarkupOutline(of: Data(body.utf8), status: .ok)?.description
+
+    if let expected { #expect(outline == expected) }
+    #expect((outline ?? "").count < 60)
+    #expect(outline?.contains(sentinel) != true)
+  }
+
+  @Test("random bytes after a `<` show nothing but constants")
+  func random() {
+    var random = Generator(state: 7)
+    let pieces = [
+      "<", ">", "title", "html", " ", "\"", "'", "/", "!", "!--", "-->", "?", "&", "\u{E9}", "\n", sentinel,
+    ]
+    for _ in 0..<2_000 {
+      let body = "<" + (0..<20).map { _ in pieces.randomElement(using: &random)! }.joined()
+      let outline = MarkupOutline(of: Data(body.utf8), status: .ok)?.description ?? ""
+      let rest = outline.replacing("<title>", with: "").replacing("<html>", with: "").replacing("…", with: "")
+        .replacing(" ", with: "")
+      #expect(rest == "", "\(body)")
+    }
+  }
+
+  private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state
+    }
+  }
+}
