@@ -16,7 +16,7 @@
     /// A publisher of the value.
     ///
     /// ```swift
-    /// let name = api.user(1).publisher.map(\.name).sink { … } receiveValue: { label.text = $0 }
+    /// let name = api.user(1).publisher.map(\.name).sink { print($0) } receiveValue: { label.text = $0 }
     /// ```
     ///
     /// Each subscription is a consumer of this future from when it is made. Cancelling it ends it at once, and withdraws its

@@ -5,7 +5,7 @@ import Synchronization
 /// ```swift
 /// let log = FutureLog()
 /// let page = loadPage().logged(in: log)
-/// …
+/// page.cancel()
 /// print(log.text())
 /// ```
 /// ```

@@ -3,7 +3,7 @@
 /// ```swift
 /// final class Screen {
 ///   private let bag = CancelBag()
-///   func show() { bag.insert(loadFeed().map(on: .main) { … }) }
+///   func show() { bag.insert(loadFeed().map(on: .main) { feed in list.show(feed) }) }
 /// }  // When the screen is deallocated, the feed is asked to cancel, unless another screen waits for it.
 /// ```
 ///

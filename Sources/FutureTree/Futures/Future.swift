@@ -143,7 +143,9 @@ extension Future {
   /// Says what `cancel` would come to if it was called now, and does nothing.
   ///
   /// ```swift
-  /// if case .withheld(by: let others) = download.previewCancel(.doNotForwardIfOthersWaiting).effect { … }
+  /// if case .withheld(by: let others) = download.previewCancel(.doNotForwardIfOthersWaiting).effect {
+  ///   print("\(others) others want it")
+  /// }
   /// ```
   ///
   /// What handlers would do is not known: they are counted, not called. Other threads may change the tree meanwhile.

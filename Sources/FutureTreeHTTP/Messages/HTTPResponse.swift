@@ -5,7 +5,7 @@ import Foundation
 /// ```swift
 /// switch response.content {
 /// case .data(let data): decode(data)
-/// case .file(let url, let size): play(url)  // The request asked for `ResponseDelivery.file`.
+/// case .file(let url, _): play(url)  // The request asked for `ResponseDelivery.file`.
 /// }
 /// ```
 public struct HTTPResponse: Sendable {

@@ -5,7 +5,7 @@ import FutureTreeHTTP
 /// ```swift
 /// let users = mock.on("/users/*", .json("{}").forever())
 /// _ = api.user(7)
-/// #expect(users.requests.map(\.url.path) == ["/users/7"])
+/// #expect(users.requests.map(\.path) == ["/users/7"])
 /// ```
 public struct MockStub: Sendable, CustomStringConvertible {
   let mock: MockLoader

@@ -6,7 +6,7 @@ import FutureTreeHTTP
 /// mock.on("/users/*", .json("{}"))                                     // A text is a path.
 /// mock.on(.method(.post) && "/users" && .header("Accept"), .status(.created))
 /// mock.on(.host("*.example.com") && !.query("page", "1"), .status(.notFound))
-/// mock.on(.matching("a long path") { $0.url.path.count > 100 }, .status(.badRequest))
+/// mock.on(.matching("a long path") { $0.path.count > 100 }, .status(.badRequest))
 /// ```
 ///
 /// Matchers are combined with `&&`, `||` and `!`. A matcher says in words why a request does not match, without query,

@@ -55,7 +55,8 @@ public struct OAuth2Grant: Sendable {
   /// A person logs in on a page of the authorization server (RFC 6749, section 4.1), with PKCE (RFC 7636, S256).
   ///
   /// ```swift
-  /// .authorizationCode(at: try HTTPURL("https://id.example.com/authorize"), redirectURI: "com.example.app:/signed-in") { page in
+  /// let endpoint = try HTTPURL("https://id.example.com/authorize")
+  /// let grant = OAuth2Grant.authorizationCode(at: endpoint, redirectURI: "com.example.app:/signed-in") { page in
   ///   browser.open(page, until: "com.example.app")  // A future of the URL that the page leads to.
   /// }
   /// ```
