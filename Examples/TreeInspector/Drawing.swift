@@ -105,40 +105,4 @@ extension Drawing {
     case .cancelled: #"<circle class="disc" r="7"/><path class="mark" d="M-2.8 -2.8L2.8 2.8M2.8 -2.8L-2.8 2.8"/>"#
     }
   }
-
-  /// For light and for dark surroundings.
-  static let style = """
-    .tree { --paper: #ffffff; --rim: #d0d7de; --text: #1f2328; --dim: #59636e;
-      --pending: #0969da; --pending-fill: #ddf4ff; --succeeded: #1a7f37; --succeeded-fill: #dafbe1;
-      --cancelled: #cf222e; --cancelled-fill: #ffebe9; --failed: #9a6700; --failed-fill: #fff8c5;
-      font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 13px; }
-    @media (prefers-color-scheme: dark) {
-      .tree { --paper: #0d1117; --rim: #3d444d; --text: #f0f6fc; --dim: #9198a1;
-        --pending: #4493f8; --pending-fill: #121d2f; --succeeded: #3fb950; --succeeded-fill: #12261e;
-        --cancelled: #f85149; --cancelled-fill: #25171c; --failed: #d29922; --failed-fill: #272115; }
-    }
-    .tree .paper { fill: var(--paper); stroke: var(--rim); }
-    .tree .pending { --own: var(--pending); --own-fill: var(--pending-fill); }
-    .tree .succeeded { --own: var(--succeeded); --own-fill: var(--succeeded-fill); }
-    .tree .failed { --own: var(--failed); --own-fill: var(--failed-fill); }
-    .tree .cancelled { --own: var(--cancelled); --own-fill: var(--cancelled-fill); }
-    .tree .future rect { fill: var(--own-fill); stroke: var(--own); stroke-width: 1.5; }
-    .tree .cancelled rect { stroke-dasharray: 5 4; }
-    .tree .withheld rect { stroke-width: 3.5; }
-    .tree text { fill: var(--text); }
-    .tree .name { font-weight: 600; }
-    .tree .state { fill: var(--own); font-weight: 600; font-size: 12px; }
-    .tree .detail { fill: var(--dim); font-size: 12px; }
-    .tree .sign path, .tree .ring { fill: none; stroke: var(--own); stroke-width: 1.7; stroke-linecap: round; }
-    .tree .sign .disc { fill: var(--own); stroke: none; }
-    .tree .sign .disc + .mark { stroke: var(--paper); }
-    .tree .edge path { fill: none; stroke: var(--dim); stroke-width: 1.5; }
-    .tree .edge .arrow { fill: var(--dim); stroke: none; }
-    .tree .wanted path { stroke: var(--pending); stroke-width: 2.2; }
-    .tree .wanted .arrow { fill: var(--pending); }
-    .tree .cut path { stroke: var(--cancelled); stroke-dasharray: 3 4; }
-    .tree .cut .arrow { fill: var(--cancelled); }
-    .tree .cut .gap { fill: var(--paper); }
-    .tree .cut .cross { stroke-width: 2.2; stroke-dasharray: none; stroke-linecap: round; }
-    """
 }

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import Testing
 
@@ -30,6 +31,21 @@ import Testing
     for text in ["source", "caption", "answer", "derived", "reason", "error", "title", "text", "page"] {
       #expect(html.contains("&lt;i&gt;\(text)&lt;/i&gt;"), "\(text)")
     }
+  }
+
+  @Test("colors are literal: programs other than browsers know no CSS variables and draw black")
+  func literalColors() throws {
+    let last = try #require(Picture.history(of: Stage.blog().moments).last)
+
+    let svg = Drawing(last, Drawing.layout(of: [last]), title: "blog").svg(isAlone: true)
+
+    #expect(!svg.contains("var("))
+    for color in ["#ffffff", "#ddf4ff", "#dafbe1", "#ffebe9"] { #expect(svg.contains("fill: \(color)"), "\(color)") }
+    // Dark colors come last, and only where the program that draws asks for them.
+    let light = try #require(svg.range(of: "fill: #ffffff"))
+    let dark = try #require(svg.range(of: "fill: #0d1117"))
+    let query = try #require(svg.range(of: "@media (prefers-color-scheme: dark)"))
+    #expect(light.upperBound < query.lowerBound && query.upperBound < dark.lowerBound)
   }
 
   @Test("the stories tell the same in each run")
