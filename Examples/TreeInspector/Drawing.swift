@@ -88,7 +88,7 @@ extension Drawing {
     lines.append("<title>\(escaped(full))</title>")
     lines.append(#"<rect width="\#(box.width)" height="\#(box.height)" rx="8"/>"#)
     lines.append(#"<text class="name" x="12" y="22">\#(escaped(future.name))</text>"#)
-    lines.append(#"<g class="sign" transform="translate(19 38)">\#(sign(of: future.state))</g>"#)
+    lines.append(#"<g class="sign" transform="translate(19 38)">\#(Self.sign(of: future.state))</g>"#)
     lines.append(#"<text class="state" x="32" y="42">\#(escaped(picture.stateText(of: number)))</text>"#)
     if !brief.isEmpty {
       lines.append(#"<text class="detail" x="12" y="61">\#(escaped(Self.shortened(brief)))</text>"#)
@@ -97,7 +97,7 @@ extension Drawing {
   }
 
   /// A sign for each state, drawn: a font may have none.
-  private func sign(of state: Picture.Drawn.State) -> String {
+  static func sign(of state: Picture.Drawn.State) -> String {
     switch state {
     case .pending: #"<circle class="ring" r="6"/><path class="mark" d="M0 -3.5V0.5L2.5 2"/>"#
     case .succeeded: #"<circle class="disc" r="7"/><path class="mark" d="M-3.5 0.5L-1 3L3.5 -2.5"/>"#

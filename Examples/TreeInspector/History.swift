@@ -3,7 +3,7 @@ import FutureTree
 /// A tree at one moment, by what a log has told until then.
 struct Picture {
   struct Drawn {
-    enum State: String {
+    enum State: String, CaseIterable {
       case pending, succeeded, failed, cancelled
     }
 
@@ -15,6 +15,9 @@ struct Picture {
     /// What stopped here, and why.
     var withheld: (others: Int, reason: String)?
     var caption: String?
+
+    /// Whether a request reached the future, and its outcome came from the future that it waited for, with another reason.
+    var endedForAnotherReason: Bool { state == .cancelled && asked != nil && asked != ending }
   }
 
   /// One future wants, or wanted, the value of another.
@@ -123,13 +126,16 @@ extension Picture {
     guard let future = self[number] else { return "" }
     if let (others, _) = future.withheld { return "withheld: \(others) other\(others == 1 ? " wants" : "s want") it" }
     if let caption = future.caption { return caption }
-    if let ending = future.ending { return ending }
-    if future.state == .pending, let asked = future.asked { return "asked: \(asked)" }
-    return ""
+    if future.state == .pending || future.endedForAnotherReason, let asked = future.asked { return "asked: \(asked)" }
+    return future.ending ?? ""
   }
 
-  /// The same with what was withheld.
+  /// The same with what was withheld, and with how the future ended if it ended for the reason of another request.
   func detail(of number: Int) -> String {
-    brief(of: number) + (self[number]?.withheld.map { "; asked: \($0.reason)" } ?? "")
+    guard let future = self[number] else { return "" }
+    var parts = [brief(of: number)]
+    if let withheld = future.withheld { parts.append("asked: \(withheld.reason)") }
+    if future.endedForAnotherReason, let ending = future.ending { parts.append("ended: \(ending)") }
+    return parts.joined(separator: "; ")
   }
 }

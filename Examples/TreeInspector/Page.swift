@@ -38,6 +38,7 @@ struct Page {
     <section id="steps" aria-label="Step by step" hidden>
     <p class="controls"><button id="back">◀ Back</button> <output id="place"></output> <button id="next">Next ▶</button>
     <span class="hint">or the arrow keys</span></p>
+    \(Drawing.legend)
     <div aria-live="polite">
     \(moments.indices.map(step).joined(separator: "\n"))
     </div>
@@ -108,13 +109,18 @@ extension Page {
         picture.wanted(by: number).joined(separator: ", "), picture.detail(of: number),
       ]
       return "<tr class=\"\(future.state)\"><th scope=\"row\">\(escaped(future.name))</th>"
-        + cells.map { "<td>\($0.isEmpty ? "–" : escaped($0))</td>" }.joined() + "</tr>"
+        + zip(Self.columns.dropFirst(), cells).map(cell).joined() + "</tr>"
     }
-    let head = ["future", "state", "wanted by", "wants", "asked, withheld, ended"].map {
-      "<th scope=\"col\">\($0)</th>"
-    }
+    let head = Self.columns.map { "<th scope=\"col\">\($0)</th>" }
     return
       "<table>\n<thead><tr>\(head.joined())</tr></thead>\n<tbody>\n\(rows.joined(separator: "\n"))\n</tbody>\n</table>"
+  }
+
+  private static let columns = ["future", "state", "wanted by", "wants", "asked, withheld, ended"]
+
+  /// A narrow page shows the name of the column in front of the text, and leaves out empty cells.
+  private func cell(_ column: String, _ text: String) -> String {
+    text.isEmpty ? "<td class=\"empty\">–</td>" : "<td data-column=\"\(column)\">\(escaped(text))</td>"
   }
 
   private static func sign(of state: Picture.Drawn.State) -> String {
@@ -145,11 +151,21 @@ extension Page {
     button { font: inherit; padding: 0.3rem 0.9rem; }
     output { display: inline-block; min-width: 7rem; text-align: center; }
     .hint { opacity: 0.7; margin-left: 0.5rem; }
-    .columns { display: flex; flex-wrap: wrap; gap: 2rem; } .columns > div { flex: 1 1 26rem; }
+    .columns { display: flex; flex-wrap: wrap; gap: 2rem; } .columns > div { flex: 1 1 26rem; min-width: 0; }
+    .legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; padding: 0; list-style: none; font-size: 0.85rem; }
+    .legend svg { vertical-align: middle; margin-right: 0.4rem; }
     .events { padding-left: 1.2rem; overflow-wrap: anywhere; }
     td:nth-child(2) { white-space: nowrap; }
     table { border-collapse: collapse; font-size: 0.9rem; }
     th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid var(--line); }
+    @media (max-width: 40rem) {
+      figure svg { max-width: none; }
+      table, tbody, tr, tbody th, td { display: block; border: 0; overflow-wrap: anywhere; }
+      thead, .empty { display: none; }
+      tr { padding: 0.4rem 0; border-bottom: 1px solid var(--line); }
+      tbody th, td { padding: 0; }
+      td::before { content: attr(data-column) ": "; opacity: 0.7; }
+    }
     """
 
   private static let script = """
@@ -168,14 +184,16 @@ extension Page {
         next.disabled = current === steps.length - 1;
       }
       function showFragment() { show((parseInt(location.hash.slice(1), 10) || 1) - 1); }
-      back.addEventListener('click', function () { show(current - 1); });
-      next.addEventListener('click', function () { show(current + 1); });
+      // The fragment decides what is shown, so that a step can be linked to and the browser can go back.
+      function go(index) { location.hash = Math.min(Math.max(index, 0), steps.length - 1) + 1; }
+      back.addEventListener('click', function () { go(current - 1); });
+      next.addEventListener('click', function () { go(current + 1); });
       document.addEventListener('keydown', function (event) {
         if (event.altKey || event.ctrlKey || event.metaKey) { return; }
-        if (event.key === 'ArrowRight') { show(current + 1); }
-        else if (event.key === 'ArrowLeft') { show(current - 1); }
-        else if (event.key === 'Home') { show(0); }
-        else if (event.key === 'End') { show(steps.length - 1); }
+        if (event.key === 'ArrowRight') { go(current + 1); }
+        else if (event.key === 'ArrowLeft') { go(current - 1); }
+        else if (event.key === 'Home') { go(0); }
+        else if (event.key === 'End') { go(steps.length - 1); }
         else { return; }
         event.preventDefault();
       });

@@ -62,7 +62,8 @@ extension Stage {
     }
     stage.moment(
       "The list leaves as well",
-      "Nobody wants the inbox any more: what was withheld is delivered, with its own reason, and the handler completes.",
+      "Nobody wants the inbox any more: what was withheld is delivered, with its own reason, and the handler completes. "
+        + "The list ends as the inbox does, with the reason of the badge.",
       after: .milliseconds(300)
     ) {
       stage.say("receipt: \(list.cancel(.doNotForwardIfOthersWaiting, reason: "the list was closed"))")

@@ -8,9 +8,10 @@
 // the futures. From its events the example works out who wants what after each step, draws that, and writes one file that
 // needs neither a server nor a library.
 //
-// What you should see in the page: eight steps, by the buttons or the arrow keys. A request that stops at a shared future; a
-// second one that is withheld, and delivered when the last who wanted the value has left; a handler that answers
-// `.continue`; force; and futures that bodies return. Without JavaScript the page is a list of the events.
+// What you should see in the page: eight steps, by the buttons, the arrow keys or the fragment of the URL. A request that
+// stops at a shared future; a second one that is withheld, and delivered when the last who wanted the value has left; a
+// handler that answers `.continue`; force; and futures that bodies return. Without JavaScript the page is a list of the
+// events.
 //
 // It waits for nothing, and the files have the same bytes in every run.
 
@@ -18,13 +19,13 @@ import Foundation
 import FutureTree
 
 @main struct TreeInspector {
-  static func main() throws {
+  static func main() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch (arguments.first, arguments.count) {
-    case ("--svg", 2): try write(picture(), to: arguments[1])
-    case (let path?, 1) where !path.hasPrefix("-"): try write(page(), to: path)
+    case ("--svg", 2): write(picture(), to: arguments[1])
+    case (let path?, 1) where !path.hasPrefix("-"): write(page(), to: path)
     case (nil, _):
-      try write(page(), to: FileManager.default.temporaryDirectory.appendingPathComponent("tree.html").path)
+      write(page(), to: FileManager.default.temporaryDirectory.appendingPathComponent("tree.html").path)
     default:
       print("usage: TreeInspector [page.html | --svg picture.svg]")
       exit(64)
@@ -45,8 +46,21 @@ import FutureTree
     return Drawing(last, Drawing.layout(of: [last]), title: title).svg(isAlone: true)
   }
 
-  private static func write(_ text: String, to path: String) throws {
-    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-    print(path)
+  /// Prints the path, or ends the program with what is wrong with it.
+  private static func write(_ text: String, to path: String) {
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+      print(path)
+    } catch {
+      let reason = isDirectory(path) ? "It is a directory." : error.localizedDescription
+      let message = "TreeInspector: \(path) cannot be written. \(reason) Give the path of a file.\n"
+      FileHandle.standardError.write(Data(message.utf8))
+      exit(73)  // EX_CANTCREAT
+    }
+  }
+
+  private static func isDirectory(_ path: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
   }
 }

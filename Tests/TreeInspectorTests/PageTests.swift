@@ -48,6 +48,18 @@ import Testing
     #expect(light.upperBound < query.lowerBound && query.upperBound < dark.lowerBound)
   }
 
+  @Test("the legend has every state and every kind of edge")
+  func legend() {
+    let html = Page(title: "mail", Stage.mail().moments).html
+
+    for style in ["pending", "succeeded", "failed", "cancelled"].map({ "future \($0)" }) + [
+      "edge wanted", "edge delivered", "edge cut", "future pending withheld",
+    ] {
+      #expect(Drawing.legend.contains("class=\"\(style)\""), "\(style)")
+    }
+    #expect(html.contains(Drawing.legend))
+  }
+
   @Test("the stories tell the same in each run")
   func sameInEachRun() {
     let pages = (1...2).map { _ in Page(title: "mail", Stage.mail().moments).html }

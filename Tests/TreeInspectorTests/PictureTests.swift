@@ -15,6 +15,17 @@ import Testing
     #expect(history[4].stateText(of: inbox) == "cancelled")
   }
 
+  @Test("a future that ends for the reason of another request shows its own request as well")
+  func ownRequest() throws {
+    let history = Picture.history(of: Stage.mail().moments)
+
+    let list = try #require(history[0].futures.first { $0.future.name == "list" }?.number)
+    #expect(history[3].brief(of: list) == "")
+    #expect(history[4].stateText(of: list) == "cancelled")
+    #expect(history[4].brief(of: list) == "asked: the list was closed")
+    #expect(history[4].detail(of: list) == "asked: the list was closed; ended: the badge was hidden")
+  }
+
   @Test("an edge is wanted, then its value came, or it was cut")
   func edges() throws {
     let history = Picture.history(of: Stage.blog().moments)
