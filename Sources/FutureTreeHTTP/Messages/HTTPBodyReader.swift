@@ -78,6 +78,20 @@ extension HTTPBody {
       return length.map { HTTPBodyReader(reader, length: $0, name: "The body") } ?? reader
     }
   }
+
+  /// Returns the number of bytes to announce as `Content-Length`.
+  ///
+  /// It is the length of the body, or the size that its file has now. A file can change before it is sent: a transport that
+  /// has fewer or more bytes to send than it announced breaks the connection off.
+  ///
+  /// - Returns: A number of bytes. `nil` if the length of a stream is not known: send the body in chunks.
+  /// - Throws: `HTTPError` with the code `unreadableBody`, if the file is missing or no plain file; `wrongBodyLength`, if the
+  ///   length of a stream is negative.
+  public func announcedLength() throws(HTTPError) -> Int? {
+    if case .file(let url) = content { return try OpenFile(url).size }
+    try checkLength()
+    return contentLength
+  }
 }
 
 extension HTTPBody {

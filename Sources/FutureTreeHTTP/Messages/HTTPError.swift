@@ -16,8 +16,18 @@ public struct HTTPError: Error, Sendable {
     /// The name of the code, such as `timedOut`; it holds no secrets and suits a metric.
     public let description: String
 
-    init(_ description: String) {
-      self.description = description
+    /// Creates a code for what no existing code says.
+    ///
+    /// ```swift
+    /// extension HTTPError.Code {
+    ///   static let recordingMissing = HTTPError.Code("Replay.recordingMissing")
+    /// }
+    /// ```
+    ///
+    /// Codes are equal if their names are. Begin the name with that of your module and a period: later versions may add
+    /// names without one. The name is printed and measured, so it must hold no secret and no part of a message.
+    public init(_ name: String) {
+      description = name
     }
   }
 
@@ -41,8 +51,15 @@ public struct HTTPError: Error, Sendable {
     self.underlying = underlying
   }
 
-  /// The same error, which says of which request it is, if it does not: on one line, with the request cut if it is long.
-  func naming(_ request: HTTPRequest) -> HTTPError {
+  /// Returns this error with the name of a request in front of its message, unless the message has it.
+  ///
+  /// ```swift
+  /// return .failed(HTTPError(.cannotConnect, "All ports are in use. Load again.").naming(request))
+  /// ```
+  ///
+  /// A transport names the request of each error, so that a log of many loads can be read. The name is that of
+  /// `HTTPRequest.description`, without secrets, and is shortened if it is long. The message becomes one line.
+  public func naming(_ request: HTTPRequest) -> HTTPError {
     let name = request.description
     guard !message.contains(name) else { return self }
     return HTTPError(
@@ -143,7 +160,7 @@ extension HTTPError.Code {
   public static let invalidResponse = HTTPError.Code("invalidResponse")
   /// The body ended before the length that was declared, or before its last chunk.
   public static let truncatedBody = HTTPError.Code("truncatedBody")
-  /// The headers do not say plainly where the body ends.
+  /// The headers do not say plainly where the body ends, or the body goes on behind that.
   public static let ambiguousBody = HTTPError.Code("ambiguousBody")
   /// The body is longer than the loader accepts.
   public static let bodyTooLarge = HTTPError.Code("bodyTooLarge")

@@ -84,15 +84,3 @@ final class BodyStream: InputStream {
     }
   #endif
 }
-
-extension HTTPBody {
-  /// How many bytes are announced: the length, or the size that the file has now; nil if nobody knows.
-  ///
-  /// - Throws: `HTTPError` with the code `unreadableBody`, if the file is missing or no plain file, or `wrongBodyLength`, if
-  ///   the length is no number of bytes.
-  func announcedLength() throws(HTTPError) -> Int? {
-    if case .file(let url) = content { return try OpenFile(url).size }
-    try checkLength()
-    return contentLength
-  }
-}
