@@ -3,8 +3,8 @@ import FutureTree
 
 /// A body on its way into a file: under a name of its own beside the final one, until it is whole.
 ///
-/// One thread at a time uses it: its transfer sees to that.
-final class BodyFile: @unchecked Sendable {  // Because: `TransferState` lets one piece of work run at a time.
+/// One thread at a time uses it: it belongs to one `ResponseReceiver`, which cannot be copied.
+final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclusive access.
   private let destination: URL
   private let temporary: String
   private var descriptor: Int32

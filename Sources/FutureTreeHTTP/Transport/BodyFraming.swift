@@ -4,22 +4,23 @@ enum BodyFraming {
   case declared(Int)
   /// The transport knows: the body is chunked, or ends with its connection.
   case undeclared
+  /// The platform knows: it has decoded the body.
+  case decoded
   /// Nobody can say.
   case refused(HTTPError)
 
-  init(_ headers: HTTPHeaders) {
+  init(_ headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding) {
     // Platforms join fields of one name with commas.
     let lengths = headers.values(for: "Content-Length")
       .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(BodyFraming.trimmed) }
     let codings = headers.values(for: "Transfer-Encoding")
-    let encodings = headers.values(for: "Content-Encoding").flatMap { $0.split(separator: ",") }
-      .map(BodyFraming.trimmed).filter { $0.lowercased() != "identity" && !$0.isEmpty }
+    let encodings = BodyFraming.decodedEncodings(of: headers, decoding)
 
-    if let encoding = encodings.first {
+    if let encoding = encodings.first(where: { !$0.isAccepted })?.name {
       self = .refused(
         HTTPError(
           .encodedBody,
-          "The body is encoded (\(FieldSyntax.visible(encoding))) though none was asked for; "
+          "The body is encoded (\(FieldSyntax.visible(encoding))) though that was not asked for; "
             + "the platform decodes it and hides whether it was whole. The server is at fault."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
@@ -27,12 +28,23 @@ enum BodyFraming {
       self = BodyFraming.ambiguous("a Transfer-Encoding other than chunked")
     } else if Set(lengths).count > 1 {
       self = BodyFraming.ambiguous("different values of Content-Length")
+    } else if !encodings.isEmpty {
+      self = .decoded
     } else if let length = lengths.first {
       let digits = length.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(length) : nil
       self = digits.map { .declared($0) } ?? BodyFraming.ambiguous("a Content-Length that is no number of bytes")
     } else {
       self = .undeclared
     }
+  }
+
+  /// The encodings that the platform has undone, or would have.
+  private static func decodedEncodings(
+    of headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding
+  ) -> [(name: String, isAccepted: Bool)] {
+    guard case .platform(let accepted) = decoding else { return [] }
+    return headers.values(for: "Content-Encoding").flatMap { $0.split(separator: ",") }.map(trimmed)
+      .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
   }
 
   /// Whether one of the fields that are read here has a value that is no value of a field, so that it is left out of the

@@ -14,8 +14,9 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   }
 
   let place: Place
-  /// In place of the loader's limit.
-  let maximumSize: Int?
+
+  /// The number of bytes that are accepted. `nil` keeps the loader's limit, and `Int.max` is no limit.
+  public let maximumSize: Int?
 
   /// The largest body that is delivered to a file by default: 1 GiB, in bytes.
   public static let defaultMaximumFileSize = 1 << 30
@@ -42,7 +43,10 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     ResponseDelivery(place: .file(url), maximumSize: maximumSize ?? .max)
   }
 
-  var file: URL? {
+  /// The file for the body of a successful response. `nil` delivers in memory.
+  ///
+  /// A transport that uses a `ResponseReceiver` need not read it.
+  public var file: URL? {
     if case .file(let url) = place { url } else { nil }
   }
 }

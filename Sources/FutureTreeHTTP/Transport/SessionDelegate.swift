@@ -6,34 +6,21 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// The transfers of one loader that have not ended, and the numbers of the tasks of those that have one.
+/// The transfers of one loader by the numbers of their tasks.
 final class TransferTable: Sendable {
-  private struct State {
-    var live: [ObjectIdentifier: Transfer] = [:]
-    var transfers: [Int: Transfer] = [:]
-  }
-
-  private let state = Locked(State())
-
-  var live: [Transfer] { state.withLock { Array($0.live.values) } }
-
-  func insert(_ transfer: Transfer) {
-    state.withLock { $0.live[ObjectIdentifier(transfer)] = transfer }
-  }
+  private let transfers = Locked<[Int: Transfer]>([:])
 
   func assign(_ task: URLSessionTask, to transfer: Transfer) {
-    state.withLock { $0.transfers[task.taskIdentifier] = transfer }
+    transfers.withLock { $0[task.taskIdentifier] = transfer }
   }
 
   func transfer(of task: URLSessionTask) -> Transfer? {
-    state.withLock { $0.transfers[task.taskIdentifier] }
+    transfers.withLock { $0[task.taskIdentifier] }
   }
 
-  func remove(_ transfer: Transfer, _ task: URLSessionTask? = nil) {
-    state.withLock { state in
-      state.live[ObjectIdentifier(transfer)] = nil
-      if let task { state.transfers[task.taskIdentifier] = nil }
-    }
+  func remove(_ task: URLSessionTask) {
+    let removed = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    _ = removed  // Freed here, not under the lock.
   }
 }
 
@@ -97,7 +84,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
   /// In this order: a reset that begins meanwhile waits for it.
   func end(_ transfer: Transfer, of task: URLSessionTask?, _ error: (any Error)?) {
     transfer.ended(error, task?.response)
-    transfers.remove(transfer, task)
+    if let task { transfers.remove(task) }
     transfer.confirm()
   }
 

@@ -11,7 +11,6 @@ final class Transfer: Sendable {
   private let request: HTTPRequest
   private let queues: SessionQueues
   private let task = Locked<URLSessionTask?>(nil)
-  private let destination: URL?
   private let bodyLength: Int?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let idleTimeout: Duration?
@@ -19,26 +18,23 @@ final class Transfer: Sendable {
   private let confirmation = Promise<Void>()
   private let state: Locked<TransferState>
   private let timers: TransferTimers
-  private let file = Locked<BodyFile?>(nil)
+  private let received: ReceivedResponse
   private let openedBodies = Locked(0)
 
   init(
     of request: HTTPRequest, bodyLength: Int?, _ configuration: URLSessionLoader.Configuration,
     clock: any FutureClock, _ queues: SessionQueues
-  ) {
+  ) throws(HTTPError) {
+    received = ReceivedResponse(
+      try ResponseReceiver(
+        for: request, maximumSize: configuration.maximumBodySize, decoding: .platform(accepting: [])))
     self.request = request
     self.queues = queues
     self.bodyLength = bodyLength
-    let delivery = request[option: ResponseDelivery.self]
-    destination = delivery.file
     onProgress = request[option: ProgressHandler.self]
     idleTimeout = request[option: RequestIdleTimeout.self] ?? configuration.idleTimeout
     timers = TransferTimers(clock)
-    let bufferLimit = delivery.file == nil ? delivery.maximumSize : nil
     let rules = TransferState.Rules(
-      expectsBody: request.method.inUpperCase != .head,
-      maximumBodySize: max(0, bufferLimit ?? configuration.maximumBodySize),
-      maximumFileSize: delivery.file == nil ? nil : max(0, delivery.maximumSize ?? .max),
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
     state = Locked(TransferState(rules, now: clock.now))
     promise.future.named(request.description)
@@ -46,12 +42,18 @@ final class Transfer: Sendable {
 
   var future: Future<HTTPResponse> { promise.future }
 
-  /// Completes when the platform has let go of the task, also if the future has ended long before.
+  /// Completes when the platform has let go of the task, also if the future has ended long before. Cancelling it stops the
+  /// transfer, also if the future is marked as shared and others want it.
   var confirmed: Future<Void> { confirmation.future }
 
   func start(timeout: Duration?) -> Future<HTTPResponse> {
     promise.onRequestCancel { [weak self] received in
       self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately)) }
+      return .continue
+    }
+    confirmation.onRequestCancel { [weak self] received in
+      self?.future.cancel(reason: received.reason)
+      self?.act { $0.cancelAsked() }
       return .continue
     }
     if let timeout {
@@ -60,14 +62,6 @@ final class Transfer: Sendable {
     if let idleTimeout { watchIdling(idleTimeout) }
     return promise.future
   }
-
-  /// Stops it, also if its future is marked as shared and others want it.
-  func reset() {
-    future.cancel(reason: Transfer.resetReason)
-    act { $0.cancelAsked() }
-  }
-
-  private static let resetReason: CancellationReason = "the loader was reset"
 
   /// Starts the task that `makeTask` makes, unless nobody wants it any more. Called once, on the queue of commands.
   ///
@@ -97,15 +91,17 @@ final class Transfer: Sendable {
 // MARK: - Doing what the state says
 
 extension Transfer {
+  private typealias Work = (inout ResponseReceiver) throws(HTTPError) -> Void
+
   /// Tells the state what happened, and does what it answers, outside its lock.
-  private func act(_ event: (inout TransferState) -> TransferState.Action) {
-    perform(state.withLock { event(&$0) })
+  private func act(_ work: Work = { _ in }, _ event: (inout TransferState) -> TransferState.Action) {
+    perform(state.withLock { event(&$0) }, work)
   }
 
-  private func perform(_ first: TransferState.Action) {
+  private func perform(_ first: TransferState.Action, _ work: Work = { _ in }) {
     var action = first
-    while case .work(let work) = action {
-      let fault = failure(of: work)
+    if case .work(let sent) = action {
+      let fault = failure(of: work, sent)
       action = state.withLock { $0.worked(fault) }
     }
     switch action {
@@ -119,47 +115,26 @@ extension Transfer {
   }
 
   /// Does the work, and returns why it failed.
-  private func failure(of work: TransferState.Work) -> HTTPError? {
-    do throws(HTTPError) {
-      if work.opensFile, let destination { file.value = try BodyFile(for: destination) }
-      if let data = work.writing { try file.value?.append(data) }
-    } catch {
-      return error
-    }
-    if let progress = work.progress, !promise.future.isCompleted { onProgress?(progress) }
+  private func failure(of work: Work, _ sent: HTTPProgress.Part) -> HTTPError? {
+    let received: HTTPProgress.Part
+    do throws(HTTPError) { received = try self.received.pass(work) } catch { return error }
+    if !promise.future.isCompleted { onProgress?(HTTPProgress(sent: sent, received: received)) }
     return nil
   }
 
   private func complete(_ ending: TransferState.Ending) {
-    let file = file.withLock { $0.take() }
-    if case .file(let head) = ending {
-      do throws(HTTPError) {
-        promise.succeed(try delivered(head, file))
-      } catch {
-        promise.fail(error.naming(request))
+    do throws(HTTPError) {
+      switch ending {
+      case .received: promise.succeed(try received.finish())
+      case .failure(let error): throw error
+      case .cancelled:
+        received.discard()
+        promise.completeCancelled(promise.cancelRequest == nil ? LiveLoads.resetReason : nil)
       }
-      return
+    } catch {
+      received.discard()
+      promise.fail(error.naming(request))
     }
-    file?.discard()
-    switch ending {
-    case .response(let head, let body):
-      promise.succeed(
-        HTTPResponse(
-          to: request, status: head.status, headers: head.headers, content: .data(body),
-          hidesLocation: head.hidesLocation))
-    case .failure(let error): promise.fail(error.naming(request))
-    case .cancelled, .file: promise.completeCancelled(promise.cancelRequest == nil ? Transfer.resetReason : nil)
-    }
-  }
-
-  /// Gives the file its final name.
-  private func delivered(_ head: TransferState.Head, _ file: BodyFile?) throws(HTTPError) -> HTTPResponse {
-    guard let file, let destination else {
-      throw HTTPError(.unwritableBody, "The body's file was never opened. Report this as a bug of the loader.")
-    }
-    try file.commit()
-    return HTTPResponse(
-      to: request, status: head.status, headers: head.headers, content: .file(destination, size: file.size))
   }
 
   private func stop() {
@@ -172,15 +147,21 @@ extension Transfer {
 // MARK: - What the session reports
 
 extension Transfer {
-  func headArrived(_ response: HTTPURLResponse) {
-    let head = TransferState.Head(response)
-    let now = now
-    act { $0.headArrived(head, now: now) }
+  func headArrived(_ response: HTTPURLResponse, isReported: Bool = true) {
+    let (status, now) = (HTTPStatus(response.statusCode), now)
+    let pass: Work = { receiver throws(HTTPError) in
+      let fields = HTTPHeaders.fields(of: response)
+      let headers = HTTPHeaders(joined: fields)
+      guard isReported else { return try receiver.receiveUnreportedHead(status, headers, of: fields) }
+      try receiver.receiveHead(status, headers, of: fields)
+    }
+    act(pass) { $0.headArrived(status, now: now) }
   }
 
   func dataArrived(_ data: Data) {
     let now = now
-    act { $0.dataArrived(data, now: now) }
+    let pass: Work = { receiver throws(HTTPError) in try receiver.receive(data) }
+    act(pass) { $0.dataArrived(now: now) }
   }
 
   func bodySent(_ count: Int64) {
@@ -195,12 +176,10 @@ extension Transfer {
   /// - Parameter response: the answer that the task has. On Linux it has one that was never reported, if the answer
   ///   redirects to nowhere.
   func ended(_ error: (any Error)?, _ response: URLResponse?) {
-    act { state in
-      if error == nil, !state.hasHead, let response = response as? HTTPURLResponse {
-        return state.transportEnded(unreported: TransferState.Head(response))
-      }
-      return state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead))
+    if error == nil, let response = response as? HTTPURLResponse, state.withLock({ !$0.hasHead }) {
+      headArrived(response, isReported: false)
     }
+    act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
   }
 
   /// The platform has let go of it.
@@ -239,11 +218,25 @@ extension Transfer {
   }
 }
 
-extension TransferState.Head {
-  fileprivate init(_ response: HTTPURLResponse) {
-    let fields = HTTPHeaders.fields(of: response)
-    self.init(
-      status: HTTPStatus(response.statusCode), headers: HTTPHeaders(joined: fields),
-      hidesFraming: BodyFraming.isHidden(in: fields), hidesLocation: HTTPHeaders.isHidden("location", in: fields))
+/// The receiver of a transfer.
+private final class ReceivedResponse: @unchecked Sendable {
+  // Because: `TransferState` lets one piece of work run at a time, and ends when none runs.
+  private var receiver: ResponseReceiver?
+
+  init(_ receiver: consuming ResponseReceiver) {
+    self.receiver = consume receiver
+  }
+
+  func pass(_ work: (inout ResponseReceiver) throws(HTTPError) -> Void) throws(HTTPError) -> HTTPProgress.Part {
+    try work(&receiver!)
+    return receiver?.received ?? HTTPProgress.Part()
+  }
+
+  func finish() throws(HTTPError) -> HTTPResponse {
+    try receiver.take()!.finish()
+  }
+
+  func discard() {
+    receiver.take()?.discard()
   }
 }

@@ -71,6 +71,7 @@ public final class URLSessionLoader: HTTPLoader {
   private let delegate: SessionDelegate
   private let session: URLSession
   private let transfers = TransferTable()
+  private let live = LiveLoads()
   private let queues = SessionQueues()
 
   /// Creates a loader with a session of its own.
@@ -97,14 +98,13 @@ public final class URLSessionLoader: HTTPLoader {
     let transfer: Transfer
     let urlRequest: URLRequest
     do throws(HTTPError) {
-      if let destination = request[option: ResponseDelivery.self].file { try BodyFile.check(destination) }
       let bodyLength = try request.body.announcedLength()
+      transfer = try Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
       urlRequest = try URLRequest(request, bodyLength: bodyLength)
-      transfer = Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
     } catch {
       return .failed(error.naming(request))
     }
-    transfers.insert(transfer)
+    _ = live.track(transfer.confirmed)
     let future = transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
     queues.commands.async { [session, transfers, queues, delegate, hasBody = !request.body.isEmpty] in
       let hasBegun = transfer.begin {
@@ -119,15 +119,11 @@ public final class URLSessionLoader: HTTPLoader {
   }
 
   /// How many requests the platform has not let go of.
-  package var liveCount: Int { transfers.live.count }
+  package var liveCount: Int { live.count }
 
   /// Cancels every request that is on its way, and waits until the platform has let go of each, those included whose
   /// futures ended before it did. What arrives late is dropped, and the loader is usable at once.
-  public func reset() -> Future<Void> {
-    let live = transfers.live
-    for transfer in live { transfer.reset() }
-    return Future.all(live.map(\.confirmed)).map { _ in }.shielded()
-  }
+  public func reset() -> Future<Void> { live.reset() }
 }
 
 extension URLSessionLoader: CustomReflectable {

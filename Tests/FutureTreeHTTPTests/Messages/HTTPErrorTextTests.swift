@@ -263,18 +263,14 @@ extension HTTPErrorTextTests {
   }
 
   private static func redirectedToNowhere() throws {
-    var state = TransferState(TransferState.Rules())
-    let head = TransferState.Head(status: HTTPStatus(302), headers: HTTPHeaders())
-    if case .end(.failure(let error), _) = state.transportEnded(unreported: head) { throw error }
+    var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
+    try receiver.receiveUnreportedHead(HTTPStatus(302), HTTPHeaders(), of: [])
   }
 
   private func transfer(_ fields: (String, String)...) throws {
-    var state = TransferState(TransferState.Rules(maximumBodySize: 10))
-    var headers = HTTPHeaders()
-    for (name, value) in fields { try headers.add(name, value) }
-    for action in [state.headArrived(.init(status: .ok, headers: headers)), state.transportEnded(.completed)] {
-      if case .end(.failure(let error), _) = action { throw error }
-    }
+    var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10, decoding: .platform(accepting: []))
+    try receiver.receiveHead(.ok, fields.map { (name: $0, value: $1) })
+    _ = try receiver.finish()
   }
 
   private func timedOut() throws {

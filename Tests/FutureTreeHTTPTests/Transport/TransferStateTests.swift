@@ -1,68 +1,54 @@
-import Foundation
 import Testing
 
 @testable import FutureTreeHTTP
 
 @Suite("TransferState") struct TransferStateTests {
-  private var state = TransferState(TransferState.Rules(maximumBodySize: 10))
-
-  private func head(_ status: Int = 200, _ fields: (String, String)...) throws -> TransferState.Head {
-    var headers = HTTPHeaders()
-    for (name, value) in fields { try headers.add(name, value) }
-    return TransferState.Head(status: HTTPStatus(status), headers: headers)
-  }
+  private var state = TransferState(TransferState.Rules())
 
   private func summary(_ action: TransferState.Action) -> String {
     switch action {
     case .none: "none"
     case .stop: "stop"
-    case .work(let work):
-      [
-        work.opensFile ? "open" : nil, work.writing.map { "write \(String(decoding: $0, as: UTF8.self))" },
-        work.progress.map { "tell \($0.sent.completed) \($0.received.completed)" },
-      ].compactMap { $0 }.joined(separator: ", ")
-    case .end(.file(let head), _): "\(head.status) in a file"
-    case .end(.response(let head, let body), _): "\(head.status) \(String(decoding: body, as: UTF8.self))"
+    case .work(let sent): "work \(sent.completed)"
+    case .end(.received, _): "received"
     case .end(.failure(let error), let stops): "\(error.code)\(stops ? ", stop" : "")"
     case .end(.cancelled, _): "cancelled"
     }
   }
 
-  private func data(_ text: String) -> Data { Data(text.utf8) }
-
-  @Test("head, body and end make a response")
-  mutating func response() throws {
+  @Test("head, body and end are passed on, one after the other")
+  mutating func response() {
     let actions = [
-      state.headArrived(try head(200, ("Content-Length", "4"))), state.dataArrived(data("ab")),
-      state.dataArrived(data("cd")), state.transportEnded(.completed),
+      state.headArrived(.ok), state.worked(), state.dataArrived(), state.worked(), state.transportEnded(.completed),
     ]
 
-    #expect(actions.map(summary) == ["none", "none", "none", "200 abcd"])
+    #expect(actions.map(summary) == ["work 0", "none", "work 0", "none", "received"])
   }
 
   @Test("a cancellation stops the transport, and ends when that confirms")
-  mutating func cancelled() throws {
+  mutating func cancelled() {
     let actions = [state.cancelAsked(), state.cancelAsked(), state.transportEnded(.stopped)]
 
     #expect(actions.map(summary) == ["stop", "none", "cancelled"])
   }
 
   @Test("a success that was faster than the cancellation stays one")
-  mutating func raced() throws {
+  mutating func raced() {
     let actions = [
-      state.headArrived(try head()), state.dataArrived(data("ab")), state.cancelAsked(),
+      state.headArrived(.ok), state.worked(), state.dataArrived(), state.worked(), state.cancelAsked(),
       state.transportEnded(.completed),
     ]
 
-    #expect(actions.map(summary).suffix(2) == ["stop", "200 ab"])
+    #expect(actions.map(summary).suffix(2) == ["stop", "received"])
   }
 
-  @Test("a success that lost bytes after the cancellation is none")
-  mutating func lostBytes() throws {
-    _ = state.headArrived(try head())
+  @Test("a success that lost its head or bytes after the cancellation is none", arguments: [true, false])
+  mutating func lost(head: Bool) {
+    if !head { _ = (state.headArrived(.ok), state.worked()) }
     _ = state.cancelAsked()
-    _ = state.dataArrived(data("ab"))
+    let dropped = head ? state.headArrived(.ok) : state.dataArrived()
 
+    #expect(summary(dropped) == "none")
     #expect(summary(state.transportEnded(.completed)) == "cancelled")
   }
 
@@ -72,89 +58,32 @@ import Testing
   }
 
   @Test("a refused challenge ends with the answer that asked for it")
-  mutating func challenge() throws {
-    _ = state.headArrived(try head(401))
-    _ = state.dataArrived(data("who"))
+  mutating func challenge() {
+    _ = (state.headArrived(.unauthorized), state.worked())
     state.challengeRefused()
 
-    #expect(summary(state.transportEnded(.stopped)) == "401 who")
+    #expect(summary(state.transportEnded(.stopped)) == "received")
   }
 
   @Test("a deadline ends it at once; what is reported later changes nothing")
-  mutating func deadline() throws {
+  mutating func deadline() {
     let actions = [
-      state.deadlinePassed(), state.deadlinePassed(), state.headArrived(try head()), state.dataArrived(data("a")),
+      state.deadlinePassed(), state.deadlinePassed(), state.headArrived(.ok), state.dataArrived(),
       state.cancelAsked(), state.transportEnded(.completed),
     ]
 
     #expect(actions.map(summary) == ["timedOut, stop", "none", "none", "none", "none", "none"])
   }
 
-  @Test("a body over the limit ends it at once, declared or not")
-  mutating func limit() throws {
-    var undeclared = state
-
-    #expect(summary(state.headArrived(try head(200, ("Content-Length", "11")))) == "bodyTooLarge, stop")
-    _ = undeclared.headArrived(try head())
-    #expect(summary(undeclared.dataArrived(data("0123456789"))) == "none")
-    #expect(summary(undeclared.dataArrived(data("A"))) == "bodyTooLarge, stop")
-  }
-
-  @Test("a body that is shorter or longer than declared is an error", arguments: ["abc", "abcde"])
-  mutating func length(body: String) throws {
-    _ = state.headArrived(try head(200, ("Content-Length", "4")))
-    _ = state.dataArrived(data(body))
-
-    #expect(summary(state.transportEnded(.completed)) == "truncatedBody")
-  }
-
-  @Test(
-    "headers that do not say plainly where the body ends are refused",
-    arguments: [
-      ([("Content-Length", "2, 3")], "ambiguousBody"),
-      ([("Content-Length", "2"), ("Content-Length", "3")], "ambiguousBody"),
-      ([("Content-Length", "-2")], "ambiguousBody"), ([("Content-Length", "99999999999999999999")], "ambiguousBody"),
-      ([("Content-Length", "0x2")], "ambiguousBody"), ([("Content-Length", "")], "ambiguousBody"),
-      ([("Content-Length", "2"), ("Transfer-Encoding", "chunked")], "ambiguousBody"),
-      ([("Content-Encoding", "gzip")], "encodedBody"), ([("Content-Encoding", "identity, br")], "encodedBody"),
-    ] as [([(String, String)], String)])
-  func framing(fields: [(String, String)], code: String) throws {
-    var headers = HTTPHeaders()
-    for (name, value) in fields { try headers.add(name, value) }
-    var state = state
-
-    let action = state.headArrived(TransferState.Head(status: .ok, headers: headers))
-
-    #expect(summary(action) == "\(code), stop")
-  }
-
-  @Test("the same length twice is one length, and identity is no encoding")
-  mutating func plainFraming() throws {
-    let head = try head(200, ("Content-Length", "2, 2"), ("Content-Encoding", "identity"))
-
-    #expect(summary(state.headArrived(head)) == "none")
-  }
-
-  @Test("a HEAD request has no body, whatever is declared")
-  func headRequest() throws {
-    var state = TransferState(TransferState.Rules(expectsBody: false, maximumBodySize: 10))
-
-    _ = state.headArrived(try head(200, ("Content-Length", "100")))
-
-    #expect(summary(state.transportEnded(.completed)) == "200 ")
-  }
-
   @Test("informational answers are not the answer", arguments: [100, 102, 103])
-  mutating func informational(status: Int) throws {
-    _ = state.headArrived(try head(status))
-
+  mutating func informational(status: Int) {
+    #expect(summary(state.headArrived(HTTPStatus(status))) == "none")
     #expect(!state.hasHead)
-    #expect(summary(state.transportEnded(.completed)) == "invalidResponse")
   }
 
   @Test("force ends it at once; a success that comes later changes nothing")
-  mutating func forced() throws {
-    _ = state.headArrived(try head())
+  mutating func forced() {
+    _ = (state.headArrived(.ok), state.worked())
 
     #expect(summary(state.cancelAsked(isForced: true)) == "cancelled")
     #expect(summary(state.transportEnded(.completed)) == "none")
@@ -172,129 +101,54 @@ import Testing
     #expect(summary(state.bodyFailed(HTTPError(.wrongBodyLength, "short"))) == "wrongBodyLength, stop")
     #expect(summary(state.bodyFailed(HTTPError(.wrongBodyLength, "short"))) == "none")
   }
-}
 
-@Suite("TransferState, with work") struct TransferStateWorkTests {
-  private static func state(file: Int? = nil, idle: Duration? = nil, reports: Bool = false) -> TransferState {
-    TransferState(
-      TransferState.Rules(
-        maximumBodySize: 4, maximumFileSize: file, idleTimeout: idle, reportsProgress: reports, bodyLength: 10))
-  }
+  @Test("a part that the receiver refuses ends it, and stops the transport")
+  mutating func refused() {
+    _ = state.headArrived(.ok)
 
-  private func head(_ status: Int = 200, length: Int? = nil) throws -> TransferState.Head {
-    var headers = HTTPHeaders()
-    if let length { try headers.add("Content-Length", "\(length)") }
-    return TransferState.Head(status: HTTPStatus(status), headers: headers)
-  }
-
-  private func work(_ action: TransferState.Action) -> TransferState.Work? {
-    if case .work(let work) = action { work } else { nil }
-  }
-
-  private func ending(_ action: TransferState.Action) -> TransferState.Ending? {
-    if case .end(let ending, _) = action { ending } else { nil }
-  }
-
-  private func code(_ action: TransferState.Action) -> HTTPError.Code? {
-    if case .failure(let error) = ending(action) { error.code } else { nil }
-  }
-
-  @Test("the body of a success goes to the file, under the limit of the file")
-  func file() throws {
-    var state = Self.state(file: 6)
-
-    #expect(work(state.headArrived(try head()))?.opensFile == true)
-    _ = state.worked()
-    #expect(work(state.dataArrived(Data("012345".utf8)))?.writing == Data("012345".utf8))
-    _ = state.worked()
-
-    guard case .file = ending(state.transportEnded(.completed)) else {
-      Issue.record("no file")
-      return
-    }
-  }
-
-  @Test("the body of a failure is an explanation, and comes in memory, under the limit of memory")
-  func explanation() throws {
-    var state = Self.state(file: 6)
-
-    #expect(work(state.headArrived(try head(404))) == nil)
-    #expect(work(state.dataArrived(Data("0123".utf8))) == nil)
-    #expect(code(state.dataArrived(Data("4".utf8))) == .bodyTooLarge)
-  }
-
-  @Test("a body over the limit of its file is an error, declared or not")
-  func fileLimit() throws {
-    var (declared, undeclared) = (Self.state(file: 6), Self.state(file: 6))
-
-    #expect(code(declared.headArrived(try head(length: 7))) == .bodyTooLarge)
-    _ = undeclared.headArrived(try head())
-    _ = undeclared.worked()
-    #expect(code(undeclared.dataArrived(Data("0123456".utf8))) == .bodyTooLarge)
-  }
-
-  @Test("a file that cannot be written fails the transfer, and stops the transport")
-  func cannotWrite() throws {
-    var state = Self.state(file: 6)
-    _ = state.headArrived(try head())
-
-    let action = state.worked(HTTPError(.unwritableBody, "full"))
-
-    #expect(code(action) == .unwritableBody)
-    if case .end(_, let stopsTransport) = action { #expect(stopsTransport) }
+    #expect(summary(state.worked(HTTPError(.bodyTooLarge, "large"))) == "bodyTooLarge, stop")
   }
 
   @Test("an ending that comes while work is done waits until it is done, and comes once")
-  func heldEnd() throws {
-    var state = Self.state(file: 6)
-    _ = state.headArrived(try head())
-    _ = state.worked()
-    _ = state.dataArrived(Data("01".utf8))
+  mutating func heldEnd() {
+    _ = (state.headArrived(.ok), state.worked(), state.dataArrived())
 
-    #expect(code(state.deadlinePassed()) == nil)
-    #expect(ending(state.cancelAsked(isForced: true)) == nil)
-    #expect(code(state.worked()) == .timedOut)
-    #expect(ending(state.transportEnded(.completed)) == nil)
+    let actions = [
+      state.deadlinePassed(), state.cancelAsked(isForced: true), state.worked(), state.transportEnded(.completed),
+    ]
+
+    #expect(actions.map(summary) == ["none", "none", "timedOut, stop", "none"])
   }
 
   @Test("progress never goes back and never passes the total, also when a body is sent twice")
-  func progress() throws {
-    var state = Self.state(reports: true)
-    var seen: [Int] = []
+  func progress() {
+    var state = TransferState(TransferState.Rules(reportsProgress: true, bodyLength: 10))
+    var seen: [String] = []
     for count in [4, 3, 10, 14, 20] {
-      guard let progress = work(state.bodySent(count))?.progress else { continue }
-      seen.append(progress.sent.completed)
+      seen.append(summary(state.bodySent(count)))
       _ = state.worked()
     }
 
-    #expect(seen == [4, 10])
-    let head = work(state.headArrived(try head(length: 4)))?.progress
-    #expect(head?.received == HTTPProgress.Part(completed: 0, total: 4))
-    _ = state.worked()
-    #expect(work(state.dataArrived(Data("01".utf8)))?.progress?.received.completed == 2)
+    #expect(seen == ["work 4", "none", "work 10", "none", "none"])
   }
 
   @Test("nobody who wants no progress is told any")
-  func noProgress() throws {
-    var state = Self.state()
-
-    #expect(work(state.bodySent(4)) == nil)
-    #expect(work(state.headArrived(try head())) == nil)
-    #expect(work(state.dataArrived(Data("01".utf8))) == nil)
+  mutating func noProgress() {
+    #expect(summary(state.bodySent(4)) == "none")
   }
 
   @Test("idling is measured from the last byte, either way")
-  func idle() throws {
-    var state = Self.state(idle: .seconds(10))
+  func idle() {
+    var state = TransferState(TransferState.Rules(idleTimeout: .seconds(10)))
 
     _ = state.bodySent(1, now: .seconds(4))
     #expect(state.idleTimerFired(now: .seconds(10)).again == .seconds(4))
-    _ = state.headArrived(try head(), now: .seconds(12))
+    _ = (state.headArrived(.ok, now: .seconds(12)), state.worked())
     #expect(state.idleTimerFired(now: .seconds(14)).again == .seconds(8))
-    _ = state.dataArrived(Data("0".utf8), now: .seconds(20))
+    _ = (state.dataArrived(now: .seconds(20)), state.worked())
     let (action, again) = state.idleTimerFired(now: .seconds(30))
 
-    #expect(code(action) == .timedOut)
+    #expect(summary(action) == "timedOut, stop")
     #expect(again == nil)
   }
 }

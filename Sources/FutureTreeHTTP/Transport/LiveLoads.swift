@@ -1,0 +1,72 @@
+import FutureTree
+
+/// The loads of one transport that have not ended, for its `reset()`.
+///
+/// ```swift
+/// final class Transport: HTTPLoader {
+///   private let live = LiveLoads()
+///
+///   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+///     live.track(Future.task { try await self.exchange(request) })
+///   }
+///
+///   func reset() -> Future<Void> { live.reset() }
+/// }
+/// ```
+///
+/// It can be used from any thread, and keeps a load only until that has ended.
+public final class LiveLoads: Sendable {
+  private struct State {
+    var drains: [Int: @Sendable () -> Future<Void>] = [:]
+    var lastID = 0
+  }
+
+  private let state = Locked(State())
+
+  /// Creates a registry without loads.
+  public init() {}
+
+  /// The number of loads that have not ended, including those whose callers were served before.
+  public var count: Int { state.withLock { $0.drains.count } }
+
+  /// Tracks the work of a load until it ends, and returns a future for the caller of the load.
+  ///
+  /// The returned future has the outcome of `work`, and forwards cancellation to it. With `forceImmediately` only the returned
+  /// future completes at once. `work` receives the request without the force, and stays tracked until it ends, so that a reset
+  /// waits for it (contract rules H5 and H6).
+  ///
+  /// - Parameter work: A future that completes when the transport has confirmed: when nothing of the load is left. Give it
+  ///   to nobody else, because it could be forced.
+  /// - Returns: A derived future.
+  /// - Complexity: O(1).
+  public func track<Value>(_ work: Future<Value>) -> Future<Value> {
+    let forCaller = work.passedOn()
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.drains[state.lastID] = {
+        work.cancel(reason: LiveLoads.resetReason)
+        return work.onComplete { _ in .succeeded(()) }
+      }
+      return state.lastID
+    }
+    // An observer has no interest: it does not withhold a request of the caller.
+    work.observe { [weak self] _ in
+      let ended = self?.state.withLock { $0.drains.removeValue(forKey: id) }
+      _ = ended  // Freed here, not under the lock.
+    }
+    return forCaller
+  }
+
+  static let resetReason: CancellationReason = "the loader was reset"
+
+  /// Cancels all loads and waits until their work has ended, also where callers were served before.
+  ///
+  /// Loads that begin meanwhile are neither cancelled nor awaited. Cancelling the returned future stops only the wait.
+  ///
+  /// - Returns: A future that succeeds, whatever the outcomes of the loads are.
+  /// - Complexity: O(n) in the number of loads.
+  public func reset() -> Future<Void> {
+    let drains = state.withLock { $0.drains.sorted { $0.key < $1.key }.map(\.value) }
+    return Future.all(drains.map { $0() }).map { _ in }.shielded()
+  }
+}

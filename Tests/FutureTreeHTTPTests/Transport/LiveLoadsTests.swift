@@ -1,0 +1,83 @@
+import FutureTree
+import FutureTreeHTTP
+import Testing
+
+@Suite("LiveLoads") struct LiveLoadsTests {
+  private let live = LiveLoads()
+
+  @Test("The caller's future has the outcome of the work, which is tracked until it ends")
+  func tracked() {
+    let work = Promise<Int>()
+    let load = live.track(work.future)
+    #expect(live.count == 1)
+
+    work.succeed(1)
+
+    #expect(load.text == "success" && live.count == 0)
+  }
+
+  @Test("A request to cancel reaches the work, and the caller's future waits for it (H5)")
+  func cancelled() {
+    let work = Promise<Int>()
+    let load = live.track(work.future)
+
+    #expect(load.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
+
+    #expect(work.cancelRequest != nil && load.text == "pending")
+    work.completeCancelled()
+    #expect(load.text == "cancelled" && live.count == 0)
+  }
+
+  @Test("Force ends the caller's future and not the work, for which a reset waits (H6)")
+  func forced() {
+    let work = Promise<Int>()
+    let load = live.track(work.future)
+
+    load.cancel(.forceImmediately)
+    let reset = live.reset()
+
+    #expect(load.text == "cancelled" && work.cancelRequest?.options == [])
+    #expect(reset.text == "pending" && live.count == 1)
+    work.completeCancelled()
+    #expect(reset.text == "success" && live.count == 0)
+  }
+
+  @Test("A reset cancels all work, also if the caller's future is shared, and waits whatever the outcomes are")
+  func reset() {
+    let works = (0..<3).map { _ in Promise<Int>() }
+    let loads = works.map { live.track($0.future).shared() }
+    let waiting = loads.map { $0.map { $0 } }
+
+    let reset = live.reset()
+
+    #expect(works.allSatisfy { $0.cancelRequest?.reason.message == "the loader was reset" })
+    works[0].succeed(1)
+    works[1].fail(Oops())
+    #expect(reset.text == "pending")
+    works[2].completeCancelled()
+    #expect(reset.text == "success" && waiting.map(\.text) == ["success", "oops", "cancelled"])
+    #expect(live.reset().text == "success")
+  }
+
+  @Test("Cancelling a reset stops the wait only")
+  func resetCancelled() {
+    let work = Promise<Int>()
+    _ = live.track(work.future)
+    let reset = live.reset()
+
+    reset.cancel()
+
+    #expect(reset.text == "cancelled" && live.count == 1)
+    work.completeCancelled()
+  }
+
+  @Test("A registry that is dropped lets its loads end")
+  func dropped() {
+    let work = Promise<Int>()
+    let load = LiveLoads().track(work.future)
+
+    work.succeed(1)
+
+    #expect(load.text == "success")
+  }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import FutureTreeHTTP
+import Testing
+
+/// A response as a transport may report it.
+private struct Arrival {
+  var request = anyRequest()
+  var status = HTTPStatus.ok
+  var fields: [(String, String)] = []
+  var chunks: [String] = []
+  var maximumSize = 10
+  var decoding = ResponseReceiver.Decoding.asSent
+
+  func received() throws(HTTPError) -> HTTPResponse {
+    var receiver = try ResponseReceiver(for: request, maximumSize: maximumSize, decoding: decoding)
+    try receiver.receiveHead(status, fields.map { (name: $0, value: $1) })
+    for chunk in chunks { try receiver.receive(Data(chunk.utf8)) }
+    return try receiver.finish()
+  }
+
+  /// The body as text, or the code of the error.
+  var text: String {
+    do throws(HTTPError) {
+      return String(decoding: try received().body, as: UTF8.self)
+    } catch {
+      return "\(error.code)"
+    }
+  }
+}
+
+@Suite("ResponseReceiver") struct ResponseReceiverTests {
+  private func text(_ fields: [(String, String)], _ chunks: String..., status: Int = 200) -> String {
+    Arrival(status: HTTPStatus(status), fields: fields, chunks: chunks).text
+  }
+
+  @Test("Collects head and body")
+  func whole() throws {
+    let arrival = Arrival(status: .created, fields: [("X-A", "\tb "), ("Content-Length", "4")], chunks: ["ab", "cd"])
+
+    let response = try arrival.received()
+
+    #expect(response.status == .created && response.headers["x-a"] == "b")
+    #expect(try response.body == Data("abcd".utf8))
+  }
+
+  @Test("Refuses a body that is shorter or longer than declared (H12)")
+  func declaredLength() {
+    #expect(text([("Content-Length", "4")], "abc") == "truncatedBody")
+    #expect(text([("Content-Length", "4")], "abc", "de") == "ambiguousBody")
+    #expect(text([("Content-Length", "4")]) == "truncatedBody")
+  }
+
+  @Test("Refuses a body over the limit, declared or not")
+  func limit() {
+    #expect(text([("Content-Length", "11")]) == "bodyTooLarge")
+    #expect(text([], "0123456789") == "0123456789")
+    #expect(text([], "0123456789", "A") == "bodyTooLarge")
+    #expect(Arrival(chunks: ["a"], maximumSize: -1).text == "bodyTooLarge")
+  }
+
+  @Test(
+    "Refuses a head that does not say plainly where the body ends",
+    arguments: [
+      [("Content-Length", "2, 3")], [("Content-Length", "2"), ("Content-Length", "3")], [("Content-Length", "-2")],
+      [("Content-Length", "99999999999999999999")], [("Content-Length", "0x2")], [("Content-Length", "")],
+      [("Content-Length", "2"), ("Transfer-Encoding", "chunked")], [("Transfer-Encoding", "gzip, chunked")],
+      [("Content-Length", "2\u{1}")], [("Transfer-Encoding", "chunked\u{b}")],
+    ])
+  func framing(fields: [(String, String)]) {
+    #expect(Arrival(fields: fields, chunks: ["ab"]).text == "ambiguousBody")
+  }
+
+  @Test("Takes the same length twice as one length, and chunks as they come")
+  func plainFraming() {
+    #expect(text([("Content-Length", "2, 2")], "ab") == "ab")
+    #expect(text([("Transfer-Encoding", "Chunked")], "ab", "c") == "abc")
+  }
+
+  @Test("Expects no body after HEAD, 204 and 304, whatever is declared")
+  func noBody() throws {
+    let head = try HTTPRequest(HTTPMethod("head"), "http://example.com/")
+
+    #expect(Arrival(request: head, fields: [("Content-Length", "100")]).text == "")
+    for status in [204, 304] {
+      #expect(text([("Content-Length", "100")], status: status) == "")
+      #expect(text([], "ab", status: status) == "ambiguousBody")
+    }
+  }
+
+  @Test("Ignores informational heads, and refuses a second head and a missing one")
+  func heads() throws {
+    var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
+    try receiver.receiveHead(HTTPStatus(103), [("Content-Length", "x")])
+    try receiver.receiveHead(.ok, [])
+
+    #expect(throws: HTTPError.self) { try receiver.receiveHead(.ok, []) }
+    let code = #expect(throws: HTTPError.self) {
+      _ = try ResponseReceiver(for: anyRequest(), maximumSize: 10).finish()
+    }
+    #expect(code?.code == .invalidResponse)
+    let early = #expect(throws: HTTPError.self) {
+      var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
+      try receiver.receive(Data("a".utf8))
+    }
+    #expect(early?.code == .invalidResponse)
+  }
+
+  @Test("Leaves out fields with invalid values")
+  func invalidFields() throws {
+    let response = try Arrival(fields: [("X-A", "a\u{0}b"), ("X B", "c"), ("X-C", "d")]).received()
+
+    #expect(response.headers.map(\.name) == ["X-C"])
+  }
+
+  @Test("Tells how much has arrived")
+  func received() throws {
+    var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
+    #expect(receiver.received == HTTPProgress.Part())
+    try receiver.receiveHead(.ok, [("Content-Length", "4")])
+    try receiver.receive(Data("ab".utf8))
+
+    #expect(receiver.received == HTTPProgress.Part(completed: 2, total: 4))
+  }
+
+  @Test("Names the request in its errors, without its query (H11)")
+  func names() throws {
+    let request = try HTTPRequest("http://example.com/feed?key=\(sentinel)")
+
+    let error = #expect(throws: HTTPError.self) {
+      _ = try Arrival(request: request, fields: [("Content-Length", "4")]).received()
+    }
+
+    #expect(error?.message.hasPrefix("\(request): ") == true)
+    #expect(!showsSecret(error as Any))
+  }
+}
+
+@Suite("ResponseReceiver, encoded bodies") struct ResponseReceiverEncodingTests {
+  private static let gzip = [("Content-Encoding", "gzip"), ("Content-Length", "2")]
+
+  @Test("Delivers an encoded body as it was sent, if nothing decodes it")
+  func asSent() throws {
+    let response = try Arrival(fields: Self.gzip, chunks: ["ab"]).received()
+
+    #expect(response.headers["Content-Encoding"] == "gzip" && response.bodySize == 2)
+    #expect(Arrival(fields: Self.gzip, chunks: ["a"]).text == "truncatedBody")
+  }
+
+  @Test("Accepts a decoded body without its length and its encoding, under the limit")
+  func decoded() throws {
+    let accepted = ResponseReceiver.Decoding.platform(accepting: ["gzip"])
+
+    let response = try Arrival(fields: Self.gzip, chunks: ["abcd"], decoding: accepted).received()
+
+    #expect(try response.body == Data("abcd".utf8))
+    #expect(response.headers.isEmpty)
+    let bomb = Arrival(fields: Self.gzip, chunks: [String(repeating: "a", count: 11)], decoding: accepted)
+    #expect(bomb.text == "bodyTooLarge")
+  }
+
+  @Test(
+    "Refuses a decoded body with an encoding that was not accepted, and takes identity for none",
+    arguments: [("gzip", "encodedBody"), ("identity, br", "encodedBody"), ("identity", "ab"), ("deflate, GZIP", "ab")])
+  func refused(encoding: String, text: String) {
+    let accepted: Set = encoding.contains("deflate") ? ["gzip", "deflate"] : []
+
+    let arrival = Arrival(
+      fields: [("Content-Encoding", encoding)], chunks: ["ab"], decoding: .platform(accepting: accepted))
+
+    #expect(arrival.text == text)
+  }
+
+  @Test("Refuses two ways to frame a decoded body")
+  func ambiguous() {
+    let arrival = Arrival(
+      fields: Self.gzip + [("Transfer-Encoding", "chunked")], decoding: .platform(accepting: ["gzip"]))
+
+    #expect(arrival.text == "ambiguousBody")
+  }
+}
+
+@Suite("ResponseReceiver, bodies to a file") struct ResponseReceiverFileTests {
+  private let folder: Folder
+  private var arrival = Arrival()
+
+  init() throws {
+    folder = try Folder()
+    arrival.request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: 12)
+  }
+
+  @Test("Writes the body of a success to the file, under the limit of the file")
+  mutating func delivered() throws {
+    arrival.chunks = ["012345", "6789AB"]
+
+    #expect(try arrival.received().content.description == "12 bytes in a file")
+    #expect(folder.text(of: "body") == "0123456789AB" && folder.names == ["body"])
+    arrival.chunks.append("C")
+    #expect(arrival.text == "bodyTooLarge")
+  }
+
+  @Test("Keeps the body of another status in memory, under the limit of memory")
+  mutating func explanation() {
+    arrival.status = .notFound
+    arrival.chunks = ["0123456789"]
+    #expect(arrival.text == "0123456789" && folder.names == [])
+    arrival.chunks = ["0123456789A"]
+    #expect(arrival.text == "bodyTooLarge")
+  }
+
+  @Test("Leaves the old file alone and no other file behind, if the body is cut or the receiver is dropped")
+  mutating func cut() throws {
+    _ = try folder.write("old", to: "body")
+    arrival.fields = [("Content-Length", "4")]
+    arrival.chunks = ["abc"]
+
+    #expect(arrival.text == "truncatedBody")
+    do {
+      var receiver = try ResponseReceiver(for: arrival.request, maximumSize: 10)
+      try receiver.receiveHead(.ok, [])
+      try receiver.receive(Data("ab".utf8))
+      #expect(folder.names.count == 2)
+    }
+
+    #expect(folder.names == ["body"] && folder.text(of: "body") == "old")
+  }
+
+  @Test("Refuses a file that cannot be, before anything is sent")
+  func impossible() throws {
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .file(folder.file("missing/\(sentinel)"))
+
+    let error = #expect(throws: HTTPError.self) { _ = try ResponseReceiver(for: request, maximumSize: 10) }
+
+    #expect(error?.code == .unwritableBody)
+    #expect(!showsSecret(error as Any))
+  }
+
+  @Test("ResponseDelivery tells where a body goes, and its own limit")
+  func fields() {
+    #expect(ResponseDelivery.defaultValue.file == nil && ResponseDelivery.defaultValue.maximumSize == nil)
+    #expect(ResponseDelivery.buffered(maximumSize: 3).maximumSize == 3)
+    let delivery = ResponseDelivery.file(folder.file("a"), maximumSize: nil)
+    #expect(delivery.file == folder.file("a") && delivery.maximumSize == .max)
+  }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+@testable import FutureTreeHTTP
+
+/// Row 37 of the article *URLSession on Linux*.
+@Suite("ResponseReceiver, of a redirect that the platform does not report") struct UnreportedHeadTests {
+  /// The status of the answer with its size, or the code of the error.
+  private func ending(_ status: Int, _ fields: [(String, String)] = [], of method: HTTPMethod = .get) throws -> String {
+    let request = try HTTPRequest(method, "http://example.com/")
+    do throws(HTTPError) {
+      var receiver = try ResponseReceiver(for: request, maximumSize: 10)
+      try receiver.receiveUnreportedHead(HTTPStatus(status), try HTTPHeaders(fields), of: [])
+      let response = try receiver.finish()
+      return "\(response.status) with \(response.bodySize) bytes"
+    } catch {
+      return "\(error.code)"
+    }
+  }
+
+  @Test("An empty body is whole, and one of another or unknown length is lost")
+  func bodies() throws {
+    #expect(try ending(302, [("Content-Length", "0")]) == "302 with 0 bytes")
+    #expect(try ending(302) == "invalidRedirect")
+    #expect(try ending(302, [("Content-Length", "2")]) == "invalidRedirect")
+    #expect(try ending(302, of: .head) == "302 with 0 bytes")
+  }
+}
