@@ -6,7 +6,7 @@ import Testing
 struct HTTPGuideTests {
   static let all = [
     "CancellingALoad", "ComingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies", "Resetting",
-    "WritingALayer",
+    "WritingALayer", "WritingATransport",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
 

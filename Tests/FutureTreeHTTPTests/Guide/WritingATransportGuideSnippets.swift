@@ -1,0 +1,221 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+// guide transport
+/// Answers requests with a function of this process.
+final class InProcessLoader: HTTPLoader {
+  struct Answer: Sendable {
+    var status = HTTPStatus.ok
+    var fields: [(name: String, value: String)] = []
+    var body: AsyncThrowingStream<Data, any Error>
+  }
+
+  private let live = LiveLoads()
+  private let answer: @Sendable (HTTPRequest, Data) async throws -> Answer
+
+  init(_ answer: @escaping @Sendable (HTTPRequest, Data) async throws -> Answer) {
+    self.answer = answer
+  }
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    let exchange = Future.task { try await self.exchange(request) }
+    return live.track(exchange).mapError { error in
+      let known = error as? HTTPError
+      return (known ?? HTTPError(.functionFailed, "The function failed. Look at `underlying`.", underlying: error))
+        .naming(request)
+    }
+    .named(request.description)
+  }
+
+  func reset() -> Future<Void> { live.reset() }
+
+  private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+    try request.body.checkContentType()
+    var receiver = try ResponseReceiver(for: request, maximumSize: 1 << 20)
+    var progress = HTTPProgress(sent: HTTPProgress.Part(total: try request.body.announcedLength()))
+    let report = request[option: ProgressHandler.self]
+
+    var body = Data()
+    for try await chunk in request.body.chunks() {
+      body += chunk
+      progress.sent.completed = body.count
+      report?(progress)
+    }
+    let answer = try await answer(request, body)
+    try Task.checkCancellation()
+    try receiver.receiveHead(answer.status, answer.fields)
+    progress.received = receiver.received
+    report?(progress)
+    for try await chunk in answer.body {
+      try Task.checkCancellation()
+      try receiver.receive(chunk)
+      progress.received = receiver.received
+      report?(progress)
+    }
+    try Task.checkCancellation()  // A stream ends early, without an error, in a cancelled task.
+    return try receiver.finish()
+  }
+}
+
+extension HTTPError.Code {
+  static let functionFailed = HTTPError.Code("InProcess.functionFailed")
+}
+// end
+
+/// A body whose chunks the test sends.
+private struct HeldBody: Sendable {
+  let stream: AsyncThrowingStream<Data, any Error>
+  private let continuation: AsyncThrowingStream<Data, any Error>.Continuation
+
+  init(_ chunks: String...) {
+    (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+    for chunk in chunks { continuation.yield(Data(chunk.utf8)) }
+  }
+
+  func end(_ error: (any Error)? = nil) -> Self {
+    continuation.finish(throwing: error)
+    return self
+  }
+}
+
+/// The code of the article *Writing a transport*, word for word, and what it promises.
+@Suite("Guide: Writing a transport", .timeLimit(.minutes(5)))
+struct WritingATransportGuideSnippets {
+  private let request = anyRequest("/feed")
+
+  private func answering(
+    _ body: HeldBody, length: Int? = nil
+  ) -> InProcessLoader {
+    InProcessLoader { _, _ in
+      let fields = length.map { [(name: "Content-Length", value: "\($0)")] } ?? []
+      return InProcessLoader.Answer(fields: fields, body: body.stream)
+    }
+  }
+
+  @Test("load: both bodies are streamed, and progress is reported")
+  func load() async throws {
+    // guide chain
+    let api =
+      Retry()
+      --> InProcessLoader { request, body in
+        let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+        continuation.yield(Data("\(request.method) \(body.count)".utf8))
+        continuation.finish()
+        return InProcessLoader.Answer(body: stream)
+      }
+    // end
+    var request = try HTTPRequest(.post, "http://example.com/feed")
+    request.body = .stream(length: 3) { HTTPBodyReader(InputStream(data: Data("abc".utf8))) }
+    let seen = Locked<[HTTPProgress]>([])
+    request[option: ProgressHandler.self] = { progress in seen.withLock { $0.append(progress) } }
+
+    let response = try await api.load(request).value
+
+    #expect(try response.body == Data("POST 3".utf8))
+    #expect(seen.value.map(\.sent.completed) == [3, 3, 3] && seen.value.map(\.received.completed) == [0, 0, 6])
+  }
+
+  @Test("cancel: the future ends when the function has ended (H5), and a stream that ends early is no success")
+  func cancel() async throws {
+    let begun = Promise<Void>()
+    let (released, body) = (Promise<Void>(), HeldBody("ab"))
+    let loader = InProcessLoader { _, _ in
+      begun.succeed()
+      _ = await released.future.outcome
+      return InProcessLoader.Answer(body: body.stream)
+    }
+    let load = loader.load(request)
+    try await begun.future.value
+
+    load.cancel(reason: "not needed")
+
+    #expect(load.outcomeIfCompleted == nil)
+    released.succeed()
+    let outcome = await load.outcome
+    #expect(outcome.ending == .cancelled)
+  }
+
+  @Test("cancel: also while the body arrives")
+  func cancelInBody() async throws {
+    let arrived = Promise<Void>()
+    var request = request
+    request[option: ProgressHandler.self] = { if $0.received.completed == 2 { arrived.succeed() } }
+    let loader = answering(HeldBody("ab"))
+    let load = loader.load(request)
+    try await arrived.future.value
+
+    load.cancel()
+
+    #expect(await load.outcome.ending == .cancelled)
+    try await loader.reset().value
+  }
+
+  @Test("forced cancel: the future ends at once, and a reset waits for the function (H6)")
+  func force() async throws {
+    let (begun, released) = (Promise<Void>(), Promise<Void>())
+    let ended = Locked(false)
+    let loader = InProcessLoader { _, _ in
+      begun.succeed()
+      _ = await released.future.outcome
+      ended.value = true
+      throw Oops()
+    }
+    let load = loader.load(request)
+    try await begun.future.value
+
+    load.cancel(.forceImmediately)
+    let reset = loader.reset()
+
+    #expect(load.text == "cancelled" && reset.text == "pending")
+    released.succeed()
+    try await reset.value
+    #expect(ended.value)
+  }
+
+  @Test("cut body: it is an error (H12), also if the stream fails")
+  func cut() async throws {
+    let cut = try #require(await answering(HeldBody("abc").end(), length: 4).load(request).outcome.error)
+    let broken = try #require(await answering(HeldBody("abc").end(Oops()), length: 4).load(request).outcome.error)
+
+    #expect(cut.code == .truncatedBody && cut.message.hasPrefix("\(request): "))
+    #expect(broken.code == .functionFailed && broken.message.hasPrefix("\(request): "))
+  }
+
+  @Test("too large a body: it is an error, in memory and in a file, and nothing is left behind")
+  func tooLarge() async throws {
+    let folder = try Folder()
+    for delivery in [
+      ResponseDelivery.buffered(maximumSize: 3), .file(folder.file("body"), maximumSize: 3),
+    ] {
+      var request = request
+      request[option: ResponseDelivery.self] = delivery
+
+      let outcome = await answering(HeldBody("ab", "cd").end()).load(request).outcome
+
+      #expect(outcome.code == .bodyTooLarge)
+    }
+    #expect(folder.names == [])
+  }
+
+  @Test("reset: live loads are cancelled and awaited, and the transport is usable afterwards (H6)")
+  func reset() async throws {
+    let begun = Promise<Void>()
+    let loader = InProcessLoader { request, _ in
+      if request.path == "/held" {
+        begun.succeed()
+        return InProcessLoader.Answer(body: HeldBody().stream)
+      }
+      return InProcessLoader.Answer(body: HeldBody("ok").end().stream)
+    }
+    let load = loader.load(anyRequest("/held"))
+    try await begun.future.value
+
+    try await loader.reset().value
+
+    #expect(load.text == "cancelled")
+    #expect(try await loader.load(request).value.body == Data("ok".utf8))
+  }
+}
