@@ -113,6 +113,8 @@ extension HTTPError.Code {
   /// The body of the request would have to be sent again, after a closed connection or a redirect, and can be sent only
   /// once.
   public static let bodyNotReplayable = HTTPError.Code("bodyNotReplayable")
+  /// A property of a `URLSessionConfiguration` has a value that a loader cannot apply or must not apply.
+  public static let invalidConfiguration = HTTPError.Code("invalidConfiguration")
   /// The platform reported something else.
   public static let transportFailed = HTTPError.Code("transportFailed")
 }

@@ -45,9 +45,11 @@ struct SessionQueues: Sendable {
 /// Tells each transfer what its task reports. It does not retain the loader.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
   private let transfers: TransferTable
+  private let configuration: URLSessionLoader.Configuration
 
-  init(_ transfers: TransferTable) {
+  init(_ transfers: TransferTable, _ configuration: URLSessionLoader.Configuration) {
     self.transfers = transfers
+    self.configuration = configuration
   }
 
   func urlSession(
@@ -101,9 +103,23 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    #if !canImport(FoundationNetworking)
-      if challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust {
-        return completionHandler(.performDefaultHandling, nil)
+    #if canImport(Darwin)
+      let space = challenge.protectionSpace
+      switch space.authenticationMethod {
+      case NSURLAuthenticationMethodServerTrust:
+        switch space.serverTrust.flatMap({ configuration.serverTrust?($0, space.host) }) ?? .evaluateByPlatform {
+        case .evaluateByPlatform: completionHandler(.performDefaultHandling, nil)
+        case .trust: completionHandler(.useCredential, space.serverTrust.map { URLCredential(trust: $0) })
+        case .refuse:
+          transfers.transfer(of: task)?.trustRefused()
+          completionHandler(.cancelAuthenticationChallenge, nil)
+        }
+        return
+      case NSURLAuthenticationMethodClientCertificate:
+        if let credential = configuration.clientCertificate?(space) {
+          return completionHandler(.useCredential, credential)
+        }
+      default: break
       }
     #endif
     transfers.transfer(of: task)?.challengeRefused()

@@ -27,7 +27,8 @@ final class Transfer: Sendable {
   ) throws(HTTPError) {
     received = ReceivedResponse(
       try ResponseReceiver(
-        for: request, maximumSize: configuration.maximumBodySize, decoding: .platform(accepting: [])))
+        for: request, maximumSize: configuration.maximumBodySize,
+        decoding: .platform(accepting: Set(configuration.acceptedEncodings))))
     self.request = request
     self.queues = queues
     self.bodyLength = bodyLength
@@ -173,6 +174,16 @@ extension Transfer {
     state.withLock { $0.challengeRefused() }
   }
 
+  #if canImport(Darwin)
+    /// The configuration does not trust the server.
+    func trustRefused() {
+      let peer = request.url.map { "\($0.host):\($0.port)" } ?? "the server"
+      let error = HTTPError(
+        .insecureConnection, "The loader's `serverTrust` refused \(peer). Look at its certificate and the pinned keys.")
+      act { $0.requestFailed(error) }
+    }
+  #endif
+
   /// - Parameter response: the answer that the task has. On Linux it has one that was never reported, if the answer
   ///   redirects to nowhere.
   func ended(_ error: (any Error)?, _ response: URLResponse?) {
@@ -195,9 +206,9 @@ extension Transfer {
       return count == 0
     }
     let fault = isFirst ? nil : reasonNotToRepeat
-    if let fault { act { $0.bodyFailed(fault) } }
+    if let fault { act { $0.requestFailed(fault) } }
     return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self, queues] error in
-      queues.reports.addOperation { [weak self] in self?.act { $0.bodyFailed(error) } }
+      queues.reports.addOperation { [weak self] in self?.act { $0.requestFailed(error) } }
     }
   }
 

@@ -100,8 +100,8 @@ extension TransferState {
     hasRefusedChallenge = true
   }
 
-  /// The body of the request cannot be sent.
-  mutating func bodyFailed(_ error: HTTPError) -> Action {
+  /// The request cannot be sent, or only in part.
+  mutating func requestFailed(_ error: HTTPError) -> Action {
     hasEnded ? .none : end(.failure(error), stopsTransport: true)
   }
 

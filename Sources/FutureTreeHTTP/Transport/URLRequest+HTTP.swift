@@ -7,9 +7,13 @@ import Foundation
 extension URLRequest {
   /// The request as the platform wants it. The body is not in it: the session asks its delegate for that.
   ///
-  /// - Parameter bodyLength: How many bytes are announced; nil if nobody knows.
+  /// - Parameters:
+  ///   - bodyLength: How many bytes are announced; nil if nobody knows.
+  ///   - configuration: Has fields that are added, unless the request has them.
   /// - Throws: `HTTPError` where the platform would change what is sent.
-  init(_ request: HTTPRequest, bodyLength: Int?) throws(HTTPError) {
+  init(
+    _ request: HTTPRequest, bodyLength: Int?, _ configuration: URLSessionLoader.Configuration
+  ) throws(HTTPError) {
     let target = try request.requireURL()
     guard let url = URL(string: target.absoluteString), url.absoluteString == target.absoluteString else {
       throw HTTPError(.invalidURL, "The platform would change the URL \(target). Percent-encode what is unusual in it.")
@@ -24,7 +28,9 @@ extension URLRequest {
     timeoutInterval = 7 * 24 * 60 * 60
     httpMethod = request.method.name
     httpShouldHandleCookies = false
-    setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    let encodings = configuration.acceptedEncodings
+    setValue(encodings.isEmpty ? "identity" : encodings.joined(separator: ", "), forHTTPHeaderField: "Accept-Encoding")
+    for field in configuration.additionalHeaders { setValue(field.value, forHTTPHeaderField: field.name) }
     var seen: Set<String> = []
     for field in request.headers {
       if seen.insert(field.name.lowercased()).inserted {

@@ -37,35 +37,9 @@ import FutureTree
 ///   above it can prevent that: where peers are not trusted, load over another transport.
 /// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
 ///   upper case, joins header fields of one name, and loads from no IPv6 address in a URL. A request asks for no content
-///   encoding, because the platform decodes bodies and hides whether they were whole. The article <doc:URLSessionTraps> has
-///   all that was found.
+///   encoding by default, because the platform decodes bodies and hides whether they were whole: see
+///   `Configuration.acceptsEncodedBodies`. The article <doc:URLSessionTraps> has all that was found.
 public final class URLSessionLoader: HTTPLoader {
-  /// What holds for all requests of a loader.
-  public struct Configuration: Sendable {
-    /// How long a request may take in all, from `load` to its outcome; nil for ever. A request can set its own with
-    /// `RequestTimeout`.
-    public var timeout: Duration?
-    /// How long nothing may be sent and nothing received for a request; nil for ever. A request can set its own with
-    /// `RequestIdleTimeout`.
-    public var idleTimeout: Duration?
-    /// How many bytes of a body are accepted in memory; 64 MiB if nothing else is said. A request can set its own with
-    /// `ResponseDelivery`.
-    public var maximumBodySize: Int
-    /// How many connections to one host are open at once. Requests beyond it wait, and their deadline does not.
-    public var maximumConnectionsPerHost: Int
-
-    /// The defaults suit a client of an API.
-    public init(
-      timeout: Duration? = .seconds(60), idleTimeout: Duration? = nil, maximumBodySize: Int = 64 << 20,
-      maximumConnectionsPerHost: Int = 6
-    ) {
-      self.timeout = timeout
-      self.idleTimeout = idleTimeout
-      self.maximumBodySize = maximumBodySize
-      self.maximumConnectionsPerHost = maximumConnectionsPerHost
-    }
-  }
-
   private let configuration: Configuration
   private let clock: any FutureClock
   private let delegate: SessionDelegate
@@ -82,9 +56,30 @@ public final class URLSessionLoader: HTTPLoader {
   public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
     self.configuration = configuration
     self.clock = clock
-    delegate = SessionDelegate(transfers)
+    delegate = SessionDelegate(transfers, configuration)
     session = URLSession(
-      configuration: .plain(configuration), delegate: delegate, delegateQueue: queues.reports)
+      configuration: configuration.session(), delegate: delegate, delegateQueue: queues.reports)
+  }
+
+  /// Creates a loader whose session is configured as one of the platform.
+  ///
+  /// ```swift
+  /// let platform = URLSessionConfiguration.default
+  /// platform.httpAdditionalHeaders = ["User-Agent": "Reader/2"]
+  /// platform.timeoutIntervalForResource = 30
+  /// let loader = try URLSessionLoader(configuration: platform)
+  /// ```
+  ///
+  /// `Configuration.init(_:)` lists which properties apply. To set more, change the value that it returns.
+  ///
+  /// - Parameters:
+  ///   - configuration: The configuration of the platform. It is copied.
+  ///   - clock: Tells when a timeout has passed.
+  /// - Throws: `HTTPError`, if a property has a value that the contract of a loader forbids.
+  public convenience init(
+    configuration: URLSessionConfiguration, clock: any FutureClock = .system
+  ) throws(HTTPError) {
+    self.init(try Configuration(configuration), clock: clock)
   }
 
   deinit {
@@ -100,7 +95,7 @@ public final class URLSessionLoader: HTTPLoader {
     do throws(HTTPError) {
       let bodyLength = try request.body.announcedLength()
       transfer = try Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
-      urlRequest = try URLRequest(request, bodyLength: bodyLength)
+      urlRequest = try URLRequest(request, bodyLength: bodyLength, configuration)
     } catch {
       return .failed(error.naming(request))
     }
@@ -129,22 +124,4 @@ public final class URLSessionLoader: HTTPLoader {
 extension URLSessionLoader: CustomReflectable {
   /// The configuration. What is on its way has secrets, and the session cannot be walked.
   public var customMirror: Mirror { Mirror(self, children: ["configuration": configuration], displayStyle: .class) }
-}
-
-extension URLSessionConfiguration {
-  /// Nothing is kept, and nothing is done behind the loader's back.
-  fileprivate static func plain(_ configuration: URLSessionLoader.Configuration) -> URLSessionConfiguration {
-    let plain = URLSessionConfiguration.ephemeral
-    plain.urlCache = nil  // With a cache, cancelling a task that is just ending kills the process on Linux.
-    plain.requestCachePolicy = .reloadIgnoringLocalCacheData
-    plain.httpCookieStorage = nil
-    plain.httpShouldSetCookies = false
-    plain.httpCookieAcceptPolicy = .never
-    plain.urlCredentialStorage = nil
-    // The deadlines are our own: the platform's count whole seconds, and stop while a body trickles.
-    plain.timeoutIntervalForRequest = 7 * 24 * 60 * 60
-    plain.timeoutIntervalForResource = 7 * 24 * 60 * 60
-    plain.httpMaximumConnectionsPerHost = max(1, configuration.maximumConnectionsPerHost)
-    return plain
-  }
 }

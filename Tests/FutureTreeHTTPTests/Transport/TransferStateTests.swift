@@ -98,8 +98,8 @@ import Testing
 
   @Test("a body that cannot be sent ends it at once")
   mutating func bodyFailed() {
-    #expect(summary(state.bodyFailed(HTTPError(.wrongBodyLength, "short"))) == "wrongBodyLength, stop")
-    #expect(summary(state.bodyFailed(HTTPError(.wrongBodyLength, "short"))) == "none")
+    #expect(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))) == "wrongBodyLength, stop")
+    #expect(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))) == "none")
   }
 
   @Test("a part that the receiver refuses ends it, and stops the transport")

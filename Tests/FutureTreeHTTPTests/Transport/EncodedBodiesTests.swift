@@ -1,0 +1,126 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import Testing
+
+@Suite("URLSessionLoader, encoded bodies", .onSockets) struct EncodedBodiesTests {
+  private let server: LoopbackServer
+  private var configuration = URLSessionLoader.Configuration.patient
+
+  init() throws {
+    server = try Loopback.server()
+    configuration.acceptsEncodedBodies = true
+  }
+
+  /// `hello hello hello hello`, in gzip.
+  private static let gzip: [UInt8] = [
+    31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 87, 200, 64, 39, 1, 227, 81, 61, 141, 23, 0, 0, 0,
+  ]
+  private static let text = "hello hello hello hello"
+
+  private func load(_ path: String, _ change: (inout HTTPRequest) -> Void = { _ in }) throws -> Future<HTTPResponse> {
+    var request = try HTTPRequest(server.url(path))
+    change(&request)
+    return URLSessionLoader(configuration).load(request)
+  }
+
+  /// An answer with these bytes, of which more or fewer are declared.
+  private func answer(_ bytes: [UInt8], declared: Int? = nil, encoding: String = "gzip") -> LoopbackAnswer {
+    let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\n"
+    let length = "Content-Length: \(declared ?? bytes.count)\r\n\r\n"
+    return [.send(head + length), .send(bytes), .close]
+  }
+
+  @Test("Asks for encodings, and delivers the decoded body without the fields that describe the encoded one")
+  func decoded() async throws {
+    server.on("/gzip", answer(Self.gzip))
+
+    let response = try await load("/gzip").value
+
+    #expect(try response.body == Data(Self.text.utf8))
+    #expect(!response.headers.contains("Content-Encoding") && !response.headers.contains("Content-Length"))
+    let asked = try #require(server.requests.first).values(for: "accept-encoding")
+    #expect(asked.count == 1 && asked.first?.hasPrefix("gzip, deflate") == true)
+  }
+
+  @Test("Delivers a body that is not encoded as before, and keeps the Accept-Encoding of a request")
+  func plain() async throws {
+    server.on("/plain", .respond(body: "plain"))
+    var request = try HTTPRequest(server.url("/plain"))
+    try request.setHeader("Accept-Encoding", "identity")
+
+    let response = try await URLSessionLoader(configuration).load(request).value
+
+    #expect(try response.body == Data("plain".utf8) && response.headers["Content-Length"] == "5")
+    #expect(server.requests.first?.values(for: "accept-encoding") == ["identity"])
+  }
+
+  @Test("Limits count decoded bytes, in memory and in a file")
+  func limit() async throws {
+    server.on("/gzip", answer(Self.gzip))
+    let folder = try Folder()
+    for delivery in [
+      ResponseDelivery.buffered(maximumSize: 22), .file(folder.file("body"), maximumSize: 22),
+    ] {
+      let outcome = try await load("/gzip") { $0[option: ResponseDelivery.self] = delivery }.outcome
+      #expect(outcome.code == .bodyTooLarge)
+    }
+    let whole = try await load("/gzip") { $0[option: ResponseDelivery.self] = .file(folder.file("body")) }.value
+
+    #expect(whole.bodySize == 23 && folder.names == ["body"] && folder.text(of: "body") == Self.text)
+  }
+
+  @Test("Progress counts decoded bytes and has no total")
+  func progress() async throws {
+    server.on("/gzip", answer(Self.gzip))
+    let seen = Locked<[HTTPProgress.Part]>([])
+
+    _ = try await load("/gzip") { request in
+      request[option: ProgressHandler.self] = { progress in seen.withLock { $0.append(progress.received) } }
+    }.value
+
+    #expect(seen.value.last == HTTPProgress.Part(completed: 23, total: nil))
+  }
+
+  @Test("A body whose framing is cut, and one that is no encoded data, are errors (H12)")
+  func cut() async throws {
+    server.on("/cut", answer(Array(Self.gzip.prefix(20)), declared: Self.gzip.count))
+    let chunked = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n"
+    server.on("/chunks", [.send(chunked), .send(Array(Self.gzip.prefix(20))), .close])
+    server.on("/garbage", answer(Array("not gzip at all".utf8)))
+    server.on("/ambiguous", .respond(headers: [("Content-Encoding", "gzip"), ("Content-Length", "3, 4")], body: ""))
+
+    #expect(try await load("/cut").outcome.ending == .failed)
+    #expect(try await load("/chunks").outcome.ending == .failed)
+    #expect(try await load("/garbage").outcome.ending == .failed)
+    #expect(try await load("/ambiguous").outcome.ending == .failed)
+  }
+
+  @Test("An encoding that was not asked for is an error, and so is every one by default on Linux")
+  mutating func refused() async throws {
+    server.on("/gzip", answer(Self.gzip))
+    server.on("/other", answer(Self.gzip, encoding: "compress"))
+
+    #expect(try await load("/other").outcome.ending == .failed)
+    configuration.acceptsEncodedBodies = false
+    #expect(try await load("/gzip").outcome.code == .encodedBody)
+    #if canImport(FoundationNetworking)
+      #expect(!URLSessionLoader.Configuration().acceptsEncodedBodies)
+    #else
+      #expect(URLSessionLoader.Configuration().acceptsEncodedBodies)
+    #endif
+  }
+
+  #if canImport(FoundationNetworking)
+    /// When this fails, the platform has been mended, and the warning of `acceptsEncodedBodies` can go.
+    @Test("Encoded data that ends early in a whole frame is a shorter success: the documentation warns of it")
+    func endsEarly() async throws {
+      server.on("/early", answer(Array(Self.gzip.prefix(16))))
+
+      let response = try await load("/early").value
+
+      #expect(response.bodySize < Self.text.utf8.count)
+    }
+  #endif
+}
