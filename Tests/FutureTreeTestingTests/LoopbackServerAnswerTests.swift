@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeTesting
 import Testing
 
-@Suite("What a loopback server answers", .onSockets, .timeLimit(.minutes(10))) struct LoopbackServerAnswerTests {
+@Suite("What a loopback server answers", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerAnswerTests {
   let server: LoopbackServer
   let client: RawClient
 

@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeTesting
 import Testing
 
-@Suite("Noticing that a client closes", .onSockets, .timeLimit(.minutes(10))) struct LoopbackServerCloseTests {
+@Suite("Noticing that a client closes", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerCloseTests {
   let server: LoopbackServer
   let client: RawClient
 

@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeTesting
 import Testing
 
-@Suite("How a loopback server misbehaves", .onSockets, .timeLimit(.minutes(10))) struct LoopbackServerMisbehaviourTests
+@Suite("How a loopback server misbehaves", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerMisbehaviourTests
 {
   let server: LoopbackServer
   let client: RawClient

@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeTesting
 import Testing
 
-@Suite("Waiting for a loopback server", .onSockets, .timeLimit(.minutes(10))) struct LoopbackServerWaitingTests {
+@Suite("Waiting for a loopback server", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerWaitingTests {
   let server: LoopbackServer
   let client: RawClient
 

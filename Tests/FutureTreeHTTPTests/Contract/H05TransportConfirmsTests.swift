@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("H5: the transport confirms", .onSockets, .timeLimit(.minutes(10)))
+@Suite("H5: the transport confirms", .onSockets, .timeLimit(.minutes(60)))
 struct H05TransportConfirmsTests {
   @Test(
     "asked, the future ends when the connection is free",

@@ -110,7 +110,7 @@ struct H06ResetTests {
     #expect(other.resetCount == 0)
   }
 
-  @Test("a load that is admitted while a reset begins is refused or drained, in every order", .timeLimit(.minutes(10)))
+  @Test("a load that is admitted while a reset begins is refused or drained, in every order", .timeLimit(.minutes(60)))
   func everyOrder() async {
     for _ in 0..<300 {
       let mock = MockLoader()

@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("H10: one request a load, and credentials never cross an origin", .onSockets, .timeLimit(.minutes(10)))
+@Suite("H10: one request a load, and credentials never cross an origin", .onSockets, .timeLimit(.minutes(60)))
 struct H10OriginTests {
   @Test("a redirect to another origin is the answer; nothing is sent there", arguments: [301, 302, 303, 307, 308])
   func redirect(status: Int) async throws {

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("H10: a redirect takes no credentials to another origin", .onSockets, .timeLimit(.minutes(10)))
+@Suite("H10: a redirect takes no credentials to another origin", .onSockets, .timeLimit(.minutes(60)))
 struct H10RedirectTests {
   static let statuses = [301, 302, 303, 307, 308]
 

@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("H12: a body is whole, or an error", .onSockets, .timeLimit(.minutes(10)))
+@Suite("H12: a body is whole, or an error", .onSockets, .timeLimit(.minutes(60)))
 struct H12WholeBodiesTests {
   /// What a server sends, and the error that it is.
   struct Answer: Sendable, CustomTestStringConvertible {

@@ -82,7 +82,7 @@ private struct HeldBody: Sendable {
 }
 
 /// The code of the article *Writing a transport*, word for word, and what it promises.
-@Suite("Guide: Writing a transport", .timeLimit(.minutes(5)))
+@Suite("Guide: Writing a transport", .timeLimit(.minutes(60)))
 struct WritingATransportGuideSnippets {
   private let request = anyRequest("/feed")
 

@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Layers: Coalesce, on the wire and from many threads", .onSockets)
 struct CoalesceLoopbackTests {
-  @Test("k of n cancel: the server sees one request and no abort, and the others are answered", .timeLimit(.minutes(5)))
+  @Test(
+    "k of n cancel: the server sees one request and no abort, and the others are answered", .timeLimit(.minutes(60)))
   func someLeave() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
     let api = coalesce --> URLSessionLoader(.patient)
@@ -25,7 +26,7 @@ struct CoalesceLoopbackTests {
     #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0)
   }
 
-  @Test("all n cancel: the server sees one request and one abort", .timeLimit(.minutes(5)))
+  @Test("all n cancel: the server sees one request and one abort", .timeLimit(.minutes(60)))
   func allLeave() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
     let api = coalesce --> URLSessionLoader(.patient)
@@ -41,7 +42,7 @@ struct CoalesceLoopbackTests {
     #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0)
   }
 
-  @Test("four threads join and leave: everybody who stays is answered, and nothing is kept", .timeLimit(.minutes(5)))
+  @Test("four threads join and leave: everybody who stays is answered, and nothing is kept", .timeLimit(.minutes(60)))
   func threads() async {
     let (mock, coalesce) = (MockLoader(), Coalesce())
     let api = coalesce --> ModifyRequest(asking: { Future<Void>(on: .global()) {} }) --> mock

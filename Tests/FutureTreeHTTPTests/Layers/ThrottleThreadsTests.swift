@@ -34,7 +34,7 @@ struct ThrottleThreadsTests {
 
   @Test(
     "four threads load, cancel, pause and change the limit: never more than the limit at once, and all places come back",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(60)))
   func threads() async {
     let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, aging: .milliseconds(1)))
     let api = throttle --> end
@@ -73,7 +73,7 @@ struct ThrottleThreadsTests {
 
   @Test(
     "a cancel races an admission, 5,000 times: each load is sent or not, ends once, and its place comes back",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(60)))
   func races() {
     struct Round {
       let load: Future<HTTPResponse>

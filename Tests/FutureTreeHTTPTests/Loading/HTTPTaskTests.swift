@@ -211,7 +211,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("a start that races a cancellation: both agree", .timeLimit(.minutes(10)))
+  @Test("a start that races a cancellation: both agree", .timeLimit(.minutes(60)))
   func race() async {
     mock.onOthers(.hold(whenCancelled: .complete))
     for round in 0..<2_000 {
@@ -249,7 +249,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("a request that is not forwarded and races the start ends the task", .timeLimit(.minutes(10)))
+  @Test("a request that is not forwarded and races the start ends the task", .timeLimit(.minutes(60)))
   func startAgainstLettingGo() {
     mock.on(.any, .hold().forever())
     var pending = 0

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Testing
 
-@Suite("A whole chain on sockets", .onSockets, .timeLimit(.minutes(10)))
+@Suite("A whole chain on sockets", .onSockets, .timeLimit(.minutes(60)))
 struct WholeChainTests {
   private struct User: Codable, Equatable {
     let name: String

@@ -155,9 +155,10 @@ struct CurlTests {
 
         let (arguments, input) = try shell.run(request.curl(redacting: .nothing))
 
-        #expect(
-          arguments == ["--request", "-X!'`$*~"] + fields.joined().flatMap { ["--header", $0] }
-            + ["--data-binary", "@" + path, "--url", url])
+        var expected = ["--request", "-X!'`$*~"]
+        for field in fields.joined() { expected += ["--header", field] }
+        expected += ["--data-binary", "@" + path, "--url", url]
+        #expect(arguments == expected)
         #expect(path.hasPrefix("/") && input.isEmpty)
       }
     }

@@ -5,7 +5,7 @@ import FutureTreeTesting
 import Testing
 
 /// What `URLSession` on Linux does with redirects by itself (`research`, rows 11 and 12), done right.
-@Suite("Redirect over URLSessionLoader", .onSockets, .timeLimit(.minutes(10)))
+@Suite("Redirect over URLSessionLoader", .onSockets, .timeLimit(.minutes(60)))
 struct RedirectTransportTests {
   private let server: LoopbackServer
   private let api: any HTTPLoader

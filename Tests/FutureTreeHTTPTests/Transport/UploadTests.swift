@@ -191,7 +191,7 @@ import Testing
     #expect(try await inner.value?.value.status == .created)
   }
 
-  @Test("a source that blocks holds up no call of a loader, no deadline and no force", .timeLimit(.minutes(10)))
+  @Test("a source that blocks holds up no call of a loader, no deadline and no force", .timeLimit(.minutes(60)))
   func blocking() async throws {
     let clock = ManualClock()
     let loaders = [URLSessionLoader(clock: clock), URLSessionLoader(clock: clock)]

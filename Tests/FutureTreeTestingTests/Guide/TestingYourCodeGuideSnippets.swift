@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide *Testing your code*, word for word. `TestingGuideTests` compares the two.
-@Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(10)))
+@Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(60)))
 struct TestingYourCodeGuideSnippets {
   private let print = Transcript()
   private let mock = MockLoader()

@@ -140,7 +140,7 @@ import Testing
     #expect(try status("/second") == 201)
   }
 
-  @Test("each answer is given once, whatever threads load", .timeLimit(.minutes(10)))
+  @Test("each answer is given once, whatever threads load", .timeLimit(.minutes(60)))
   func threads() async throws {
     let count = 2_000
     for number in 0..<count { mock.answer(body: "\(number)") }

@@ -159,7 +159,7 @@ struct Law12DiamondTests {
     #expect(log.count == 5)
   }
 
-  @Test("stacked diamonds cost their edges, not their paths: 40 of them", .timeLimit(.minutes(10)))
+  @Test("stacked diamonds cost their edges, not their paths: 40 of them", .timeLimit(.minutes(60)))
   func stacked() {
     let log = Recorder()
     let promise = source(log)

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Model: random programs against the contract")
 struct ContractModelTests {
   /// Both can be set from outside, to run more programs, or others.
-  private static let count = number("FUTURETREE_PROGRAMS") ?? 20_000
+  private static let count = number("FUTURETREE_PROGRAMS") ?? LongTest.count(20_000, small: 5_000)
   private static let firstSeed = number("FUTURETREE_SEED") ?? 0
 
   private static func number(_ name: String) -> Int? {

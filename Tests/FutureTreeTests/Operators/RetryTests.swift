@@ -121,16 +121,17 @@ struct RetryTests {
     #expect(log.count == 1)
   }
 
-  @Test("100,000 attempts hold no more than one")
+  @Test("many attempts hold no more than one")
   func many() {
-    let future = Future<Int>.retry(.constant(attempts: 100_000), clock: clock) { attempt in
-      attempt == 100_000 ? .succeeded(attempt) : .failed(Oops())
+    let count = LongTest.count(100_000, small: 10_000)
+    let future = Future<Int>.retry(.constant(attempts: count), clock: clock) { attempt in
+      attempt == count ? .succeeded(attempt) : .failed(Oops())
     }
 
     clock.advance(by: .zero)
     while clock.advanceToNextTimer() {}
 
-    #expect(future.state == "success(100000)")
+    #expect(future.state == "success(\(count))")
     #expect(future.tree().entries.count == 1)
   }
 

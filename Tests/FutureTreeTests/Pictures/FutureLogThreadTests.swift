@@ -80,7 +80,7 @@ import Testing
     init() { promise.future.logged(in: log) }
   }
 
-  @Test("whatever threads do, each future tells its life once and in order", .timeLimit(.minutes(10)))
+  @Test("whatever threads do, each future tells its life once and in order", .timeLimit(.minutes(60)))
   func order() {
     let wrong = Locked<[String]>([])
     race(

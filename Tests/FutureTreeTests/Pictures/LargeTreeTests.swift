@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 /// Time is not measured here (no wall clock): what is quadratic would need tens of gigabytes and hours.
-@Suite("Pictures of the tree: 100,000 futures on 512 KiB of stack") struct LargeTreeTests {
+@Suite("Pictures of the tree: many futures on 512 KiB of stack") struct LargeTreeTests {
+  private static let size = LongTest.count(100_000, small: 10_000)
+
   enum Shape: CaseIterable {
     case chain, fanOut, fanIn, diamonds
 
@@ -11,21 +13,21 @@ import Testing
     func make(from promise: Promise<Int>) -> Future<Int> {
       switch self {
       case .chain:
-        (0..<99_999).reduce(promise.future) { tail, _ in tail.map { $0 } }
+        (0..<LargeTreeTests.size - 1).reduce(promise.future) { tail, _ in tail.map { $0 } }
       case .fanOut:
-        (0..<99_999).reduce(promise.future) { trunk, _ in
+        (0..<LargeTreeTests.size - 1).reduce(promise.future) { trunk, _ in
           trunk.map { $0 }
           return trunk
         }
       case .fanIn:
-        Future.all((0..<99_998).map { _ in promise.future.map { $0 } }).map { $0.count }
+        Future.all((0..<LargeTreeTests.size - 2).map { _ in promise.future.map { $0 } }).map { $0.count }
       case .diamonds:
-        (0..<33_333).reduce(promise.future) { top, _ in Future.race([top.map { $0 }, top.map { $0 }]) }
+        (0..<LargeTreeTests.size / 3).reduce(promise.future) { top, _ in Future.race([top.map { $0 }, top.map { $0 }]) }
       }
     }
 
     var futures: Int {
-      self == .fanIn ? 100_001 : 100_000
+      self == .fanIn ? LargeTreeTests.size + 1 : LargeTreeTests.size
     }
   }
 

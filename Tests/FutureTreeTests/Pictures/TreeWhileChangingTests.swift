@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("each line is consistent while other threads complete and cancel", .timeLimit(.minutes(10)))
+  @Test("each line is consistent while other threads complete and cancel", .timeLimit(.minutes(60)))
   func consistent() {
     let wrong = Atomic(0)
     race(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Threads over the operators that have state of their own: each round ends with a claim about the whole.
-@Suite("Stress: operators", .timeLimit(.minutes(10)))
+@Suite("Stress: operators", .timeLimit(.minutes(60)))
 struct StressOperatorsTests {
   private static let rounds = 2_000
 

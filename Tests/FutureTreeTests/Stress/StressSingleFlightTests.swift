@@ -46,7 +46,7 @@ struct StressSingleFlightTests {
 
   @Test("a caller joins and leaves while the first one starts the flight: the first one stays")
   func startsAndLeaves() {
-    race(rounds: 20_000) {
+    race(rounds: LongTest.count(20_000, small: 2_000)) {
       Round()
     } _: {
       [{ _ = $0.load() }, { round in for _ in 0..<4 { round.flights.load(0) { round.start() }.cancel() } }]

@@ -234,7 +234,7 @@ struct CancellationTokenTests {
     #expect("\(CancellationToken.never)" == "CancellationToken(never)")
   }
 
-  @Test("1,000,000 registrations that ended leave nothing on a token", .timeLimit(.minutes(10)))
+  @Test("registrations that ended leave nothing on a token", .timeLimit(.minutes(60)))
   func flat() {
     let census = Census()
     let token = source.token
@@ -242,9 +242,10 @@ struct CancellationTokenTests {
     let stays = token.register { [log] _ in log("stays") }
     weak var entry: AnyObject?
 
-    for number in 1...1_000_000 {
+    let count = LongTest.count(1_000_000, small: 100_000)
+    for number in 1...count {
       let registration = register(census.probe())
-      if number == 500_000 { entry = registration.entry }
+      if number == count / 2 { entry = registration.entry }
       registration.remove()
     }
 
@@ -255,7 +256,7 @@ struct CancellationTokenTests {
     withExtendedLifetime(stays) {}
   }
 
-  @Test("100,000 registrations are ended in linear time, in any order", .timeLimit(.minutes(10)))
+  @Test("100,000 registrations are ended in linear time, in any order", .timeLimit(.minutes(60)))
   func endsInAnyOrder() {
     let registrations = (0..<100_000).map { number in source.token.register { [log] _ in log("\(number)") } }
 

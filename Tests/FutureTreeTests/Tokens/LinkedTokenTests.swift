@@ -169,7 +169,7 @@ struct LinkedTokenTests {
   }
 }
 
-@Suite("Linked cancellation tokens, at any depth", .timeLimit(.minutes(10)))
+@Suite("Linked cancellation tokens, at any depth", .timeLimit(.minutes(60)))
 struct LinkedTokenDepthTests {
   /// More than a recursion could bear on 512 KiB.
   static let depth = 100_000

@@ -65,7 +65,7 @@ struct MisuseTests {
     #expect(isCircle(box.value!))
   }
 
-  @Test("two threads that close a circle from both sides: both promises fail", .timeLimit(.minutes(10)))
+  @Test("two threads that close a circle from both sides: both promises fail", .timeLimit(.minutes(60)))
   func racingCircle() {
     race(
       rounds: 2_000, { (Promise<Int>(), Promise<Int>()) },
