@@ -54,7 +54,7 @@ public struct HTTPError: Error, Sendable {
   /// Returns this error with the name of a request in front of its message, unless the message has it.
   ///
   /// ```swift
-  /// return .failed(HTTPError(.cannotConnect, "All ports are in use. Load again.").naming(request))
+  /// throw HTTPError(.cannotConnect, "All ports are in use. Load again.").naming(request)
   /// ```
   ///
   /// A transport names the request of each error, so that a log of many loads can be read. The name is that of

@@ -7,7 +7,7 @@ import FutureTree
 ///   private let live = LiveLoads()
 ///
 ///   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-///     live.track(Future.task { try await self.exchange(request) })
+///     live.track(Future.task { try await exchange(request) })
 ///   }
 ///
 ///   func reset() -> Future<Void> { live.reset() }
