@@ -64,7 +64,9 @@ struct ComingFromFutureKitGuideSnippets {
     }
 
     print(forgotten().outcomeIfCompleted?.ending == .failed)  // true
-    print(untilCancelled().isCompleted)  // false
+    let held = untilCancelled()
+    print(held.isCompleted)  // false
+    held.cancel()  // Ends it, and releases the handler with the promise.
     // end
 
     #expect(print.lines == ["true", "false"])
