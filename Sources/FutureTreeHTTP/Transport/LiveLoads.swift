@@ -41,6 +41,12 @@ public final class LiveLoads: Sendable {
   /// - Complexity: O(1).
   public func track<Value>(_ work: Future<Value>) -> Future<Value> {
     let forCaller = work.passedOn()
+    add(work)
+    return forCaller
+  }
+
+  /// Tracks the work of a load whose caller has a future of its own.
+  func add<Value>(_ work: Future<Value>) {
     let id = state.withLock { state in
       state.lastID += 1
       state.drains[state.lastID] = {
@@ -54,7 +60,6 @@ public final class LiveLoads: Sendable {
       let ended = self?.state.withLock { $0.drains.removeValue(forKey: id) }
       _ = ended  // Freed here, not under the lock.
     }
-    return forCaller
   }
 
   static let resetReason: CancellationReason = "the loader was reset"

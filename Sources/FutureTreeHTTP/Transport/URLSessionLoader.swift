@@ -99,7 +99,7 @@ public final class URLSessionLoader: HTTPLoader {
     } catch {
       return .failed(error.naming(request))
     }
-    _ = live.track(transfer.confirmed)
+    live.add(transfer.confirmed)
     let future = transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
     queues.commands.async { [session, transfers, queues, delegate, hasBody = !request.body.isEmpty] in
       let hasBegun = transfer.begin {
