@@ -114,7 +114,7 @@ extension Node {
     guard let outer = node.onlyTaker, outer.letGo(of: &node) else {
       return node.link(to: inner, as: .work) ? node : nil
     }
-    // Whoever had `node` a moment ago may have left something behind.
+    // Another thread may have added a consumer or a request before it released its reference to `node`.
     guard node.letGo(of: outer) else {
       if outer.waitForInner(node, as: .work, isWanted: true) { preconditionFailure("\(#function): `node` is pending") }
       return node.link(to: inner, as: .work) ? node : nil

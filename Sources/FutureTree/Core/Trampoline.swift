@@ -16,7 +16,7 @@ final class Trampoline {
   private enum Entry {
     /// A future has ended: its waiters take their turns.
     case tell(Node)
-    /// One entry takes its turn, and is let go of.
+    /// One entry takes its turn, and is released.
     case turn(Unmanaged<Waiter>, Node, Waiter.Turn)
     /// A handler is freed. It may hold the promise of the next future, and so on.
     case release(HandlerList.Entry)
@@ -62,7 +62,7 @@ final class Trampoline {
     ofThread.takeUnretainedValue().add(.turn(.passRetained(entry), upstream, turn))
   }
 
-  /// Lets one entry take its turn at once, also inside a callback, and lets go of it. What it completes is told as always.
+  /// Lets one entry take its turn at once, also inside a callback, and releases the entry. Its completions are told as always.
   static func turnNow(of entry: Unmanaged<Waiter>, upstream: Node, _ turn: Waiter.Turn) {
     let trampoline = ofThread.takeUnretainedValue()
     run { trampoline.nested { trampoline.take(turn, of: entry, upstream: upstream) } }

@@ -35,8 +35,8 @@ public final class LiveLoads: Sendable {
   /// future completes at once. `work` receives the request without the force, and stays tracked until it ends, so that a reset
   /// waits for it (contract rules H5 and H6).
   ///
-  /// - Parameter work: A future that completes when the transport has confirmed: when nothing of the load is left. Give it
-  ///   to nobody else, because it could be forced.
+  /// - Parameter work: A future that completes when the transport has confirmed: when nothing of the load is left. Do not
+  ///   pass it to callers: a caller could force it to complete.
   /// - Returns: A derived future.
   /// - Complexity: O(1).
   public func track<Value>(_ work: Future<Value>) -> Future<Value> {

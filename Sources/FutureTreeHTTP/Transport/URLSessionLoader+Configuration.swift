@@ -68,7 +68,7 @@ extension URLSessionLoader {
       /// }
       /// ```
       ///
-      /// It is called on the queue of the session. Check the host: a certificate tells a server who asks. The credential is
+      /// It is called on the queue of the session. Check the host: a certificate identifies the user to the server. The credential is
       /// not stored if its persistence is `none`.
       public var clientCertificate: (@Sendable (URLProtectionSpace) -> URLCredential?)?
     #endif

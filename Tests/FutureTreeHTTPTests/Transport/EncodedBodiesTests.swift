@@ -113,7 +113,7 @@ import Testing
   }
 
   #if canImport(FoundationNetworking)
-    /// When this fails, the platform has been mended, and the warning of `acceptsEncodedBodies` can go.
+    /// When this fails, the platform is fixed, and the warning of `acceptsEncodedBodies` can go.
     @Test("Encoded data that ends early in a whole frame is a shorter success: the documentation warns of it")
     func endsEarly() async throws {
       server.on("/early", answer(Array(Self.gzip.prefix(16))))

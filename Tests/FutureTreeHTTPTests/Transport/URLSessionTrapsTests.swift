@@ -121,7 +121,7 @@ import Testing
       #expect(server.connectionCount == 0)
     }
 
-    /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
+    /// When this fails, the platform is fixed, and the warning of `URLSessionLoader` can go.
     @Test("fields behind the last chunk end the process: the documentation warns of it")
     func trailers() async {
       await #expect(processExitsWith: .failure) {
@@ -132,7 +132,7 @@ import Testing
       }
     }
 
-    /// When this fails, the platform has been mended, and the warning of `URLSessionLoader` can go.
+    /// When this fails, the platform is fixed, and the warning of `URLSessionLoader` can go.
     @Test(
       "a peer that closes inside the head ends the process: the documentation warns of it",
       arguments: ["", "Content-Le", "Content-Length: 2", "X-A: 1\r\n", "Content-Length: 0\r\nX-A: 1\r\n"])

@@ -67,7 +67,7 @@
         trial.thread { outer.cancel(.forceImmediately, reason: "b") }
         trial.claim { withExtendedLifetime(inner) { nil } }
       },
-      Scenario("a future is left out while somebody lets go of it", extras: [.bodyWasRunning]) { trial in
+      Scenario("a future is left out while another thread drops its handle", extras: [.bodyWasRunning]) { trial in
         let (step, body, middle) = (Promise<Int>(), trial.calls("child/body"), Locked<Future<Int>?>(nil))
         let (inner, innermost) = trial.source("innermost")
         let outer = trial.watch(
