@@ -63,8 +63,9 @@ struct Law21NothingGrowsTests {
 
   @Test("a recursion of flatMap holds one link", arguments: Recursion.allCases)
   func recursion(_ recursion: Recursion) {
-    let (step, executor) = (Locked(Promise<Int>()), ManualExecutor())
+    let (step, executor, ends) = (Locked(Promise<Int>()), ManualExecutor(), Locked(false))
     @Sendable func countDown(_ count: Int) -> Future<Int> {
+      if ends.value { return .succeeded(7) }
       if recursion == .halfCompleted, count % 2 == 0 { return Future.succeeded(count - 1).flatMap { countDown($0) } }
       step.value = Promise()
       switch recursion {
@@ -89,7 +90,12 @@ struct Law21NothingGrowsTests {
     #expect(future.tree().entries.count == 3)
     future.cancel()
     #expect(step.value.cancelRequest != nil)
-    step.value = Promise()  // The body of the last turn holds `step`.
+
+    // Each body holds `step`: a recursion that does not end is never freed.
+    ends.value = true
+    step.value.fail(Oops())
+    executor.runAll()
+    #expect(future.isCompleted)
   }
 
   /// How the next turn of a recursion begins.
