@@ -7,8 +7,8 @@ final class ServerProcess: @unchecked Sendable {  // Because: nothing in it chan
   /// Started when it is first needed.
   static let shared = ServerProcess()
 
-  /// A URL that it answers.
-  let url: String
+  /// Its origin.
+  private let origin: String
   private let process = Process()
   /// What the server waits on: it reads the end of it when this process has ended.
   private let input = Pipe()
@@ -22,8 +22,11 @@ final class ServerProcess: @unchecked Sendable {  // Because: nothing in it chan
     process.standardOutput = output
     do { try process.run() } catch { preconditionFailure("the server did not start: \(error)") }
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    url = line.trimmingCharacters(in: .whitespacesAndNewlines)
+    origin = line.trimmingCharacters(in: .whitespacesAndNewlines)
   }
+
+  /// Returns a URL of the server: `/` has five bytes, `/large` has 100,000.
+  func url(_ path: String) -> String { origin + path }
 }
 
 struct Serve: ParsableCommand {
@@ -33,7 +36,8 @@ struct Serve: ParsableCommand {
   func run() throws {
     let server = try LoopbackServer()
     server.on("/", .respond(body: "hello"))
-    FileHandle.standardOutput.write(Data((server.url("/") + "\n").utf8))
+    server.on("/large", .respond(body: String(repeating: "x", count: 100_000)))
+    FileHandle.standardOutput.write(Data((server.url("") + "\n").utf8))
     while readLine() != nil {}
     server.stop()
   }

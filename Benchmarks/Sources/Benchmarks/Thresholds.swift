@@ -31,6 +31,7 @@ extension Row {
     "2 threads on trees of their own / 1 thread, as a spin loop gains": Threshold(atLeast: 1.8, goal: 1.95),
     "a load through ten layers / a bare `dataTask`, processor time": Threshold(atLeast: 0.1, goal: 0.1),
     "`URLSessionLoader` / a bare `dataTask`": Threshold(atLeast: 0.95, goal: 1),
+    "`URLSessionLoader`, 100 KB / a bare `dataTask`": Threshold(atLeast: 0.9, goal: 1),
     "heap blocks of a pending `map` / `EventLoopFuture`": Threshold(atLeast: 1, goal: 1, isOfOurs: true),
     "heap blocks of a pending `map` that captures / `EventLoopFuture`": Threshold(atLeast: 2, goal: 2, isOfOurs: true),
     "heap bytes of a pending `map` / `EventLoopFuture`": Threshold(atLeast: 144, goal: 128, isOfOurs: true),

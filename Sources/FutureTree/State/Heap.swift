@@ -20,7 +20,6 @@ package struct Heap<Element: HeapElement> {
 
   /// - Complexity: O(log n), as all that follow.
   package mutating func insert(_ element: Element) {
-    element.position = elements.count
     elements.append(element)
     rise(from: elements.count - 1)
   }
@@ -28,13 +27,12 @@ package struct Heap<Element: HeapElement> {
   /// Takes an element out, if it is here.
   package mutating func remove(_ element: Element) {
     guard let position = element.position else { return }
-    swap(position, elements.count - 1)
-    elements.removeLast()
     element.position = nil
-    if position < elements.count {
-      rise(from: position)
-      sink(from: position)
-    }
+    let last = elements.removeLast()
+    guard last !== element else { return }
+    place(last, at: position)
+    rise(from: position)
+    sink(from: position)
   }
 
   /// The element comes earlier in the order than before; nothing happens if it is not here.
@@ -58,29 +56,30 @@ package struct Heap<Element: HeapElement> {
   }
 
   private mutating func rise(from start: Int) {
+    let element = elements[start]
     var position = start
-    while position > 0, elements[position].isBefore(elements[(position - 1) / 2]) {
-      swap(position, (position - 1) / 2)
+    while position > 0, element.isBefore(elements[(position - 1) / 2]) {
+      place(elements[(position - 1) / 2], at: position)
       position = (position - 1) / 2
     }
+    place(element, at: position)
   }
 
   private mutating func sink(from start: Int) {
+    let element = elements[start]
     var position = start
-    while true {
-      let children = (2 * position + 1)..<max(2 * position + 1, min(2 * position + 3, elements.count))
-      guard let least = children.min(by: { elements[$0].isBefore(elements[$1]) }),
-        elements[least].isBefore(elements[position])
-      else { return }
-      swap(position, least)
+    while 2 * position + 1 < elements.count {
+      var least = 2 * position + 1
+      if least + 1 < elements.count, elements[least + 1].isBefore(elements[least]) { least += 1 }
+      guard elements[least].isBefore(element) else { break }
+      place(elements[least], at: position)
       position = least
     }
+    place(element, at: position)
   }
 
-  private mutating func swap(_ left: Int, _ right: Int) {
-    guard left != right else { return }
-    elements.swapAt(left, right)
-    elements[left].position = left
-    elements[right].position = right
+  private mutating func place(_ element: Element, at position: Int) {
+    elements[position] = element
+    element.position = position
   }
 }

@@ -3,14 +3,14 @@ enum FieldSyntax {
   /// What is wrong with a method or a field name, as the rest of a sentence; nil if nothing is.
   static func fault(inToken text: String) -> String? {
     guard !text.isEmpty else { return "is empty" }
-    return position(in: text) { !isTokenByte($0) }.map { fault(at: $0, in: text) }
+    return text.utf8.firstIndex { !isTokenByte($0) }.map { fault(at: $0, in: text) }
   }
 
   /// What is wrong with a field value, as the rest of a sentence; nil if nothing is.
   ///
   /// Bytes beyond ASCII are refused with the control bytes: what would stand on the wire depends on the platform.
   static func fault(inValue text: String) -> String? {
-    if let position = position(in: text, where: { !isValueByte($0) }) { return fault(at: position, in: text) }
+    if let index = text.utf8.firstIndex(where: { !isValueByte($0) }) { return fault(at: index, in: text) }
     if let first = text.utf8.first, isBlank(first) { return "begins with a blank, which would be cut off" }
     if let last = text.utf8.last, isBlank(last) { return "ends with a blank, which would be cut off" }
     return nil
@@ -74,12 +74,8 @@ enum FieldSyntax {
     return "\"" + shown.joined() + (text.utf8.count > 60 ? "…" : "") + "\""
   }
 
-  private static func position(in text: String, where isRefused: (UInt8) -> Bool) -> Int? {
-    text.utf8.enumerated().first { isRefused($0.element) }?.offset
-  }
-
-  private static func fault(at position: Int, in text: String) -> String {
-    let byte = text.utf8[text.utf8.index(text.utf8.startIndex, offsetBy: position)]
+  private static func fault(at index: String.Index, in text: String) -> String {
+    let byte = text.utf8[index]
     let name =
       switch byte {
       case 0x00: "NUL"
@@ -89,7 +85,7 @@ enum FieldSyntax {
       case 0x21...0x7E: "\"\(UnicodeScalar(byte))\""
       default: "the byte 0x\(ASCII.hexadecimal(byte))"
       }
-    return "has \(name) at offset \(position)"
+    return "has \(name) at offset \(text.utf8.distance(from: text.startIndex, to: index))"
   }
 
   static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -102,5 +98,5 @@ enum FieldSyntax {
 
   private static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (0x20...0x7E).contains(byte) }
 
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

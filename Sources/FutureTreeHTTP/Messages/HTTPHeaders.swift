@@ -33,7 +33,7 @@ public struct HTTPHeaders: Sendable {
 
     func isNamed(_ name: String) -> Bool {
       self.name.utf8.count == name.utf8.count
-        && zip(self.name.utf8, name.utf8).allSatisfy { ASCII.lowercased($0) == ASCII.lowercased($1) }
+        && self.name.utf8.elementsEqual(name.utf8) { ASCII.lowercased($0) == ASCII.lowercased($1) }
     }
   }
 

@@ -26,7 +26,7 @@ enum BodyFraming {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
     } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0[...]).lowercased() }) != ["chunked"] {
       self = BodyFraming.ambiguous("a Transfer-Encoding other than chunked")
-    } else if Set(lengths).count > 1 {
+    } else if lengths.contains(where: { $0 != lengths[0] }) {
       self = BodyFraming.ambiguous("different values of Content-Length")
     } else if !encodings.isEmpty {
       self = .decoded
@@ -47,11 +47,9 @@ enum BodyFraming {
       .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
   }
 
-  /// Whether one of the fields that are read here has a value that is no value of a field, so that it is left out of the
-  /// headers. The platform may have read it as something else.
-  static func isHidden(in fields: [(name: String, value: String)]) -> Bool {
-    ["content-length", "transfer-encoding", "content-encoding"].contains { HTTPHeaders.isHidden($0, in: fields) }
-  }
+  /// The fields that are read here. If the value of one is not valid, it is left out of the headers, and the platform may
+  /// have read it as something else.
+  static let fields: Set = ["content-length", "transfer-encoding", "content-encoding"]
 
   static let hidden = ambiguous("a field that frames its body, with a byte that no field has")
 
@@ -62,7 +60,10 @@ enum BodyFraming {
   }
 
   static func trimmed(_ text: Substring) -> String {
-    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    let bytes = text.utf8
+    guard let first = bytes.firstIndex(where: { !FieldSyntax.isBlank($0) }),
+      let last = bytes.lastIndex(where: { !FieldSyntax.isBlank($0) })
+    else { return "" }
+    return String(Substring(bytes[first...last]))
   }
 }

@@ -16,15 +16,17 @@ extension HTTPHeaders {
   /// Those that are not valid are left out; `BodyFraming` refuses an answer whose framing is among them.
   init(joined fields: [(name: String, value: String)]) {
     self.init()
-    for (name, value) in fields.sorted(by: { ($0.name.lowercased(), $0.name) < ($1.name.lowercased(), $1.name) }) {
-      let values = name.lowercased() == "set-cookie" ? HTTPHeaders.splitCookies(value) : [value]
+    let sorted = fields.map { (key: $0.name.lowercased(), name: $0.name, value: $0.value) }
+      .sorted { ($0.key, $0.name) < ($1.key, $1.name) }
+    for (key, name, value) in sorted {
+      let values = key == "set-cookie" ? HTTPHeaders.splitCookies(value) : [value]
       for value in values { try? add(name, value) }
     }
   }
 
-  /// Whether a field with this name, in lower case, is left out because its value is not valid.
-  static func isHidden(_ name: String, in fields: [(name: String, value: String)]) -> Bool {
-    fields.contains { $0.name.lowercased() == name && FieldSyntax.fault(inValue: $0.value) != nil }
+  /// The names, in lower case, of fields that are left out because their values are not valid.
+  static func hiddenNames(in fields: [(name: String, value: String)]) -> Set<String> {
+    Set(fields.lazy.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map { $0.name.lowercased() })
   }
 
   /// The cookies that a platform joined with commas: the one field whose values have commas of their own, in `Expires`

@@ -96,13 +96,14 @@ extension ResponseReceiver {
   ) throws(HTTPError) {
     guard !status.isInformational else { return }
     guard head == nil else { throw fault(.invalidResponse, "The response has a second head. Load again.") }
-    head = (status, headers, HTTPHeaders.isHidden("location", in: fields))
+    let hidden = HTTPHeaders.hiddenNames(in: fields)
+    head = (status, headers, hidden.contains("location"))
     guard request.method.inUpperCase != .head, !status.hasNoBody else {
       received.total = 0
       return
     }
     isInFile = destination != nil && status.isSuccess
-    switch BodyFraming.isHidden(in: fields) ? BodyFraming.hidden : BodyFraming(headers, decoding) {
+    switch hidden.isDisjoint(with: BodyFraming.fields) ? BodyFraming(headers, decoding) : BodyFraming.hidden {
     case .refused(let error): throw error.naming(request)
     case .declared(let length): received.total = length
     case .decoded:
@@ -113,7 +114,11 @@ extension ResponseReceiver {
     if let length = received.total, length > maximumSize {
       throw fault(.bodyTooLarge, "The body has \(length) bytes; \(maximumSize) are accepted. \(Self.remedy)")
     }
-    guard isInFile, let destination else { return }
+    guard isInFile, let destination else {
+      // Bounded: a declared length is only a claim.
+      if let length = received.total { body.reserveCapacity(min(length, 1 << 20)) }
+      return
+    }
     do throws(HTTPError) { file = try BodyFile(for: destination) } catch { throw error.naming(request) }
   }
 

@@ -36,11 +36,28 @@ struct SessionQueues: Sendable {
   let reports: OperationQueue
 
   init() {
-    reports = OperationQueue()
-    reports.maxConcurrentOperationCount = 1
-    reports.name = "FutureTree.URLSessionLoader"
+    #if canImport(FoundationNetworking)
+      reports = DirectOperationQueue()
+    #else
+      reports = OperationQueue()
+      reports.maxConcurrentOperationCount = 1
+      reports.name = "FutureTree.URLSessionLoader"
+    #endif
   }
 }
+
+#if canImport(FoundationNetworking)
+  /// A serial operation queue that passes each block to a dispatch queue, without an `Operation`.
+  ///
+  /// A session makes three reports for a small response. On Linux, their operations take a sixth of the time of its load.
+  private final class DirectOperationQueue: OperationQueue, @unchecked Sendable {  // Because: its superclass is.
+    private let queue = DispatchQueue(label: "FutureTree.URLSessionLoader")
+
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+      queue.async(execute: block)
+    }
+  }
+#endif
 
 /// Tells each transfer what its task reports. It does not retain the loader.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
@@ -85,7 +102,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
   /// In this order: a reset that begins meanwhile waits for it.
   func end(_ transfer: Transfer, of task: URLSessionTask?, _ error: (any Error)?) {
-    transfer.ended(error, task?.response)
+    transfer.ended(error, task)
     if let task { transfers.remove(task) }
     transfer.confirm()
   }

@@ -19,7 +19,6 @@ final class Transfer: Sendable {
   private let state: Locked<TransferState>
   private let timers: TransferTimers
   private let received: ReceivedResponse
-  private let openedBodies = Locked(0)
 
   init(
     of request: HTTPRequest, bodyLength: Int?, _ configuration: URLSessionLoader.Configuration,
@@ -184,10 +183,9 @@ extension Transfer {
     }
   #endif
 
-  /// - Parameter response: the answer that the task has. On Linux it has one that was never reported, if the answer
-  ///   redirects to nowhere.
-  func ended(_ error: (any Error)?, _ response: URLResponse?) {
-    if error == nil, let response = response as? HTTPURLResponse, state.withLock({ !$0.hasHead }) {
+  /// - Parameter task: Its task. On Linux, that has an answer that was never reported, if the answer redirects to nowhere.
+  func ended(_ error: (any Error)?, _ task: URLSessionTask?) {
+    if error == nil, state.withLock({ !$0.hasHead }), let response = task?.response as? HTTPURLResponse {
       headArrived(response, isReported: false)
     }
     act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
@@ -201,11 +199,7 @@ extension Transfer {
   /// The body for the platform to send. It asks again where it wants to send the request again, because the peer closed a
   /// connection that had been used before. What must not be sent twice fails instead (RFC 9110, section 9.2.2).
   func openBody() -> InputStream {
-    let isFirst = openedBodies.withLock { count in
-      defer { count += 1 }
-      return count == 0
-    }
-    let fault = isFirst ? nil : reasonNotToRepeat
+    let fault = state.withLock { $0.bodyOpened() } ? nil : reasonNotToRepeat
     if let fault { act { $0.requestFailed(fault) } }
     return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self, queues] error in
       queues.reports.addOperation { [weak self] in self?.act { $0.requestFailed(error) } }

@@ -52,6 +52,7 @@ struct TransferState {
   private var hasDropped = false
   /// The platform asked for credentials and was refused: the answer that it stopped is the answer (a 401).
   private var hasRefusedChallenge = false
+  private var hasOpenedBody = false
   private var isWorking = false
   /// An ending that waits for work.
   private var heldEnd: Action?
@@ -98,6 +99,14 @@ extension TransferState {
 extension TransferState {
   mutating func challengeRefused() {
     hasRefusedChallenge = true
+  }
+
+  /// The platform asks for the body.
+  ///
+  /// - Returns: Whether it does so for the first time.
+  mutating func bodyOpened() -> Bool {
+    defer { hasOpenedBody = true }
+    return !hasOpenedBody
   }
 
   /// The request cannot be sent, or only in part.

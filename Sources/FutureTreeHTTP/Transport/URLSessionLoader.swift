@@ -41,6 +41,7 @@ import FutureTree
 ///   `Configuration.acceptsEncodedBodies`. The article <doc:URLSessionTraps> has all that was found.
 public final class URLSessionLoader: HTTPLoader {
   private let configuration: Configuration
+  private let template: URLRequest
   private let clock: any FutureClock
   private let delegate: SessionDelegate
   private let session: URLSession
@@ -55,6 +56,7 @@ public final class URLSessionLoader: HTTPLoader {
   ///   - clock: Tells when a timeout has passed.
   public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
     self.configuration = configuration
+    template = configuration.template()
     self.clock = clock
     delegate = SessionDelegate(transfers, configuration)
     session = URLSession(
@@ -95,7 +97,7 @@ public final class URLSessionLoader: HTTPLoader {
     do throws(HTTPError) {
       let bodyLength = try request.body.announcedLength()
       transfer = try Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
-      urlRequest = try URLRequest(request, bodyLength: bodyLength, configuration)
+      urlRequest = try URLRequest(request, bodyLength: bodyLength, template)
     } catch {
       return .failed(error.naming(request))
     }

@@ -14,12 +14,17 @@ extension Row {
   /// in a process of its own answers over loopback: both in processor time of this process.
   ///
   /// 300 requests at the same time, over six connections: a `URLSessionLoader` against bare data tasks of a session with the
-  /// same configuration, in time.
+  /// same configuration, in time. The responses have five bytes or 100,000.
+  ///
+  /// A session with a delegate that only counts shows what the platform spends on a delegate's reports.
   static let loading = [
     Row(
       "a load through ten layers", against: "a bare `dataTask`, processor time", .timesTheCost, ours: tenLayers,
       theirs: processorTimeOfDataTasks),
-    Row("`URLSessionLoader`", against: "a bare `dataTask`", ours: loads, theirs: dataTasks),
+    Row("`URLSessionLoader`", against: "a bare `dataTask`", ours: loads("/"), theirs: dataTasks("/")),
+    Row("`URLSession` with a delegate", against: "a bare `dataTask`", ours: delegateTasks, theirs: dataTasks("/")),
+    Row(
+      "`URLSessionLoader`, 100 KB", against: "a bare `dataTask`", ours: loads("/large"), theirs: dataTasks("/large")),
   ]
 
   static let tenLayers = Work("request", operations: 100) { repetitions in
@@ -36,19 +41,29 @@ extension Row {
 
   private static let processorTimeOfDataTasks = Work("request", operations: 100) { repetitions in
     processorTime {
-      for _ in 0..<repetitions { Chains.dataTasks(100) }
+      for _ in 0..<repetitions { Chains.dataTasks(100, "/") }
     }
   }
 
-  private static let loads = Work("request", operations: 300) { repetitions in
-    timed {
-      for _ in 0..<repetitions { Chains.loads(300) }
+  private static func loads(_ path: String) -> Work {
+    Work("request", operations: 300) { repetitions in
+      timed {
+        for _ in 0..<repetitions { Chains.loads(300, path) }
+      }
     }
   }
 
-  private static let dataTasks = Work("request", operations: 300) { repetitions in
+  private static func dataTasks(_ path: String) -> Work {
+    Work("request", operations: 300) { repetitions in
+      timed {
+        for _ in 0..<repetitions { Chains.dataTasks(300, path) }
+      }
+    }
+  }
+
+  private static let delegateTasks = Work("request", operations: 300) { repetitions in
     timed {
-      for _ in 0..<repetitions { Chains.dataTasks(300) }
+      for _ in 0..<repetitions { Chains.delegateTasks(300) }
     }
   }
 
@@ -85,8 +100,8 @@ private enum Chains {
 
   private static let loader = URLSessionLoader()
 
-  static func loads(_ count: Int) {
-    let request = request(ServerProcess.shared.url)
+  static func loads(_ count: Int, _ path: String) {
+    let request = request(ServerProcess.shared.url(path))
     let all = Future.all((0..<count).map { _ in loader.load(request) })
     do {
       guard case .success(let responses)? = try all.wait(for: .seconds(60)) else {
@@ -98,7 +113,7 @@ private enum Chains {
     }
   }
 
-  private static let session = {
+  private static let plain = {
     let plain = URLSessionConfiguration.ephemeral
     plain.urlCache = nil
     plain.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -107,21 +122,53 @@ private enum Chains {
     plain.httpCookieAcceptPolicy = .never
     plain.urlCredentialStorage = nil
     plain.httpMaximumConnectionsPerHost = 6
-    return URLSession(configuration: plain)
+    return plain
   }()
 
-  static func dataTasks(_ count: Int) {
-    guard let url = URL(string: ServerProcess.shared.url) else { preconditionFailure("the server has no URL") }
+  private static let session = URLSession(configuration: plain)
+
+  static func dataTasks(_ count: Int, _ path: String) {
     let group = DispatchGroup()
+    let url = url(path)
     for _ in 0..<count {
       group.enter()
-      var request = URLRequest(url: url)
-      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-      session.dataTask(with: request) { data, _, _ in
+      session.dataTask(with: plainRequest(url)) { data, _, _ in
         consume(data?.count ?? 0)
         group.leave()
       }.resume()
     }
     group.wait()
   }
+
+  private static let delegate = CountingDelegate()
+  private static let sessionWithDelegate = URLSession(configuration: plain, delegate: delegate, delegateQueue: nil)
+
+  static func delegateTasks(_ count: Int) {
+    let url = url("/")
+    for _ in 0..<count {
+      delegate.group.enter()
+      sessionWithDelegate.dataTask(with: plainRequest(url)).resume()
+    }
+    delegate.group.wait()
+  }
+
+  private static func url(_ path: String) -> URL {
+    guard let url = URL(string: ServerProcess.shared.url(path)) else { preconditionFailure("the server has no URL") }
+    return url
+  }
+
+  private static func plainRequest(_ url: URL) -> URLRequest {
+    var request = URLRequest(url: url)
+    request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    return request
+  }
+}
+
+/// Counts bytes, and does nothing else.
+private final class CountingDelegate: NSObject, URLSessionDataDelegate {
+  let group = DispatchGroup()
+
+  func urlSession(_: URLSession, dataTask _: URLSessionDataTask, didReceive data: Data) { consume(data.count) }
+
+  func urlSession(_: URLSession, task _: URLSessionTask, didCompleteWithError _: (any Error)?) { group.leave() }
 }
