@@ -4,6 +4,8 @@ import Dispatch
 ///
 /// On the pool of Swift a test goes on when all that came before have had their turn, and some take seconds. With that in
 /// between, a time limit of the platform that nobody meant to reach passes, or an idle connection is closed.
+///
+/// Exit tests need them as well: Swift Testing polls with a whole processor until the test has reaped its process.
 package final class OwnThreads: TaskExecutor {
   package static let shared = OwnThreads()
 

@@ -281,17 +281,21 @@ private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
 struct LockRuleTests {
   @Test("a thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
   func twoLocks() async {
-    await #expect(processExitsWith: .failure) {
-      let (outer, inner) = (Locked(1), Locked(2))
-      outer.withLock { $0 = inner.value }
+    await withTaskExecutorPreference(OwnThreads.shared) {
+      await #expect(processExitsWith: .failure) {
+        let (outer, inner) = (Locked(1), Locked(2))
+        outer.withLock { $0 = inner.value }
+      }
     }
   }
 
   @Test("code of a user that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
   func userCode() async {
-    await #expect(processExitsWith: .failure) {
-      let lock = Lock()
-      lock.withLock { FutureExecutor.immediate.run {} }
+    await withTaskExecutorPreference(OwnThreads.shared) {
+      await #expect(processExitsWith: .failure) {
+        let lock = Lock()
+        lock.withLock { FutureExecutor.immediate.run {} }
+      }
     }
   }
 }

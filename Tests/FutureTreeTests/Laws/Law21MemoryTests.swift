@@ -8,42 +8,48 @@ import Testing
 struct Law21MemoryTests {
   @Test("tokens taken and dropped in any order on one future that lives long")
   func tokens() async {
-    await #expect(processExitsWith: .success) {
-      let promise = Promise<Int>()
-      let future = promise.future
-      expectFlatMemory(after: LongTest.count(1_000_000, small: 100_000)) { count, random in
-        var held = (0..<100).map { _ in future.cancelToken() }
-        for _ in 0..<count { held[Int.random(in: 0..<100, using: &random)] = future.cancelToken() }
+    await withTaskExecutorPreference(OwnThreads.shared) {
+      await #expect(processExitsWith: .success) {
+        let promise = Promise<Int>()
+        let future = promise.future
+        expectFlatMemory(after: LongTest.count(1_000_000, small: 100_000)) { count, random in
+          var held = (0..<100).map { _ in future.cancelToken() }
+          for _ in 0..<count { held[Int.random(in: 0..<100, using: &random)] = future.cancelToken() }
+        }
+        precondition(future.tree().entries[0].consumers == 0)
       }
-      precondition(future.tree().entries[0].consumers == 0)
     }
   }
 
   @Test("observers, handlers, consumers and timers that came and went")
   func registrations() async {
-    await #expect(processExitsWith: .success) {
-      let (promise, clock) = (Promise<Int>(), ManualClock())
-      let future = promise.future
-      expectFlatMemory(after: LongTest.count(60_000, small: 10_000)) { count, _ in
-        for _ in 0..<count {
-          future.observe { _ in }.remove()
-          promise.onRequestCancel { _ in .continue }.remove()
-          future.timeout(after: .seconds(9), clock: clock).map { $0 }.cancel(.doNotForwardRequest)
-          future.timeout(after: .seconds(9), clock: clock).cancel(.doNotForwardRequest)
-          clock.advance(by: .seconds(1))
+    await withTaskExecutorPreference(OwnThreads.shared) {
+      await #expect(processExitsWith: .success) {
+        let (promise, clock) = (Promise<Int>(), ManualClock())
+        let future = promise.future
+        expectFlatMemory(after: LongTest.count(60_000, small: 10_000)) { count, _ in
+          for _ in 0..<count {
+            future.observe { _ in }.remove()
+            promise.onRequestCancel { _ in .continue }.remove()
+            future.timeout(after: .seconds(9), clock: clock).map { $0 }.cancel(.doNotForwardRequest)
+            future.timeout(after: .seconds(9), clock: clock).cancel(.doNotForwardRequest)
+            clock.advance(by: .seconds(1))
+          }
+          // Of the two timeouts the first was only let go of: it still waits, wanted by nobody.
+          clock.advance(by: .seconds(9))
         }
-        // Of the two timeouts the first was only let go of: it still waits, wanted by nobody.
-        clock.advance(by: .seconds(9))
+        precondition(clock.timerCount == 0)
       }
-      precondition(clock.timerCount == 0)
     }
   }
 
   @Test("timers of the machine's clock that were cancelled long before their time")
   func systemTimers() async {
-    await #expect(processExitsWith: .success) {
-      expectFlatMemory(after: LongTest.count(60_000, small: 10_000)) { count, _ in
-        for _ in 0..<count { Future.after(.seconds(3600)).cancel() }
+    await withTaskExecutorPreference(OwnThreads.shared) {
+      await #expect(processExitsWith: .success) {
+        expectFlatMemory(after: LongTest.count(60_000, small: 10_000)) { count, _ in
+          for _ in 0..<count { Future.after(.seconds(3600)).cancel() }
+        }
       }
     }
   }
