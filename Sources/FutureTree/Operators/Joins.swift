@@ -1,4 +1,4 @@
-// What the operators over several futures share: see `Core/Join.swift`.
+// What the operators over several futures share: see `Core/Graph/Join.swift`.
 
 extension JoinNode {
   /// A future that waits for all of `inputs` at once. One that is there twice has one slot: the join is one consumer of it.

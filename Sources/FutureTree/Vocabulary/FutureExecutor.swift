@@ -76,13 +76,6 @@ public struct FutureExecutor: Sendable {
 
   /// Whether a job cannot run before the caller returns.
   var isBlockedByCaller: Bool { target?.isCurrentSerial?() ?? false }
-
-  /// Runs a closure here; what it completes is told when it is done.
-  @usableFromInline func run(_ body: @escaping Job) {
-    LockRule.assertNoLockIsHeld()
-    guard let target else { return Trampoline.run(body) }
-    target.submit { Trampoline.run(body) }
-  }
 }
 
 /// The error of a future whose executor dropped the body without running it, such as a pool that was shut down.

@@ -25,7 +25,7 @@ import Synchronization
 /// event happened. All methods can be called from any thread.
 ///
 /// - Complexity: O(1) an event; memory for `limit` events.
-public final class FutureLog: Sendable {
+public final class FutureLog: NodeLog {
   private let buffer: Locked<EventBuffer>
   private let now: @Sendable () -> Duration
   private let start: Duration
@@ -50,63 +50,17 @@ public final class FutureLog: Sendable {
     return (buffer.inOrder, buffer.dropped)
   }
 
-  /// Numbers for so many events that happen now. May be called under a lock, so that the numbers tell the order.
-  func takeNumbers(_ count: Int = 1) -> Int {
+  func takeNumbers(_ count: Int) -> Int {
     lastNumber.add(count, ordering: .relaxed).newValue - count + 1
   }
 
-  fileprivate func takeFuture() -> Int { lastFuture.add(1, ordering: .relaxed).newValue }
+  func takeFuture() -> Int { lastFuture.add(1, ordering: .relaxed).newValue }
 
-  fileprivate func record(_ fact: FutureEvent.Fact, of future: Int, named name: String, number: Int) {
+  func record(_ fact: FutureEvent.Fact, of future: Int, named name: String, number: Int) {
     LockRule.assertNoLockIsHeld()
     let event = FutureEvent(
       number: number, nanoseconds: (now() - start).wholeNanoseconds, future: future, name: name, fact: fact)
     buffer.withLock { $0.append(event) }
-  }
-}
-
-/// What a future that is in a log knows of it. It dies with its future.
-final class LogMembership: @unchecked Sendable {  // Because: the lock of the future guards what changes.
-  let log: FutureLog
-  let future: Int
-  var name: String
-  /// The number of the first event, where the operator that made the future records that.
-  var firstNumber = 0
-  /// The number of its end.
-  var endNumber: Int?
-
-  init(_ log: FutureLog, name: String) {
-    self.log = log
-    future = log.takeFuture()
-    self.name = name
-  }
-
-  deinit {
-    log.record(.released, of: future, named: name, number: log.takeNumbers())
-  }
-
-  /// An event that happens now. Called under the lock of the future.
-  func note(_ fact: FutureEvent.Fact) -> LogNote {
-    LogNote(self, name: name, number: log.takeNumbers(), fact)
-  }
-}
-
-/// An event that was numbered under the lock of its future, and is recorded when that was released.
-final class LogNote: Sendable {
-  private let membership: LogMembership
-  private let name: String
-  private let number: Int
-  private let fact: FutureEvent.Fact
-
-  init(_ membership: LogMembership, name: String, number: Int, _ fact: FutureEvent.Fact) {
-    self.membership = membership
-    self.name = name
-    self.number = number
-    self.fact = fact
-  }
-
-  func record() {
-    membership.log.record(fact, of: membership.future, named: name, number: number)
   }
 }
 

@@ -186,3 +186,14 @@ extension Future {
     return self
   }
 }
+
+extension Future {
+  /// Gives this future a name that it shares with others, and returns it.
+  ///
+  /// - Complexity: O(1), without an allocation if the future has no details of its own.
+  @discardableResult
+  package func named(_ name: FutureName) -> Future {
+    node.setName(name)
+    return self
+  }
+}

@@ -33,36 +33,3 @@ public struct FutureTimer: Sendable {
     onCancel()
   }
 }
-
-/// Any clock of Swift as a `FutureClock`. Each timer is a task that sleeps.
-///
-/// ```swift
-/// let answer = load().timeout(after: .seconds(5), clock: ClockAdapter(SuspendingClock()))
-/// ```
-public struct ClockAdapter<Adapted: Clock>: FutureClock where Adapted.Duration == Duration {
-  private let clock: Adapted
-  private let origin: Adapted.Instant
-
-  /// A clock whose time begins now.
-  public init(_ clock: Adapted) {
-    self.clock = clock
-    origin = clock.now
-  }
-
-  public var now: Duration { origin.duration(to: clock.now) }
-
-  public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
-    let body = Locked<(@Sendable () -> Void)?>(body)
-    let deadline = clock.now.advanced(by: duration.withinCentury)
-    let task = Task { [clock] in
-      // A sleep that throws was cancelled, and then the body has been taken.
-      try? await clock.sleep(until: deadline, tolerance: nil)
-      body.withLock { $0.take() }?()
-    }
-    return FutureTimer {
-      let unused = body.withLock { $0.take() }
-      _ = unused  // Freed here, not under the lock.
-      task.cancel()
-    }
-  }
-}

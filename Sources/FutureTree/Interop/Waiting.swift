@@ -24,27 +24,25 @@ extension Future {
     if let error = InvalidArgument.negative(duration, in: "wait(for:)", fileID: fileID, line: line) { throw error }
     Trampoline.runPending()
     if node.ending == nil {
-      try node.checkThatCallerCanWait()
-      guard node.block(for: duration) else { return nil }
+      try checkThatCallerCanWait()
+      guard block(for: duration) else { return nil }
     }
     return node.outcome(as: Value.self)
   }
-}
 
-extension Node {
   /// Waits as a consumer. Returns whether there is an outcome.
-  fileprivate func block(for duration: Duration) -> Bool {
+  private func block(for duration: Duration) -> Bool {
     let gate = Gate()
     let entry = BlockedThread(gate)
-    guard attach(entry, isConsumer: true), !gate.wait(for: duration) else { return true }
-    _ = Wave.run(Wave.Arrival(node: self, asker: entry, departure: .leaves))
-    return ending != nil
+    guard node.attach(entry, isConsumer: true), !gate.wait(for: duration) else { return true }
+    _ = Wave.run(Wave.Arrival(node: node, asker: entry, departure: .leaves))
+    return node.ending != nil
   }
 
   /// Looks at everything that this future waits for.
-  fileprivate func checkThatCallerCanWait() throws {
-    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-    var pending = [self]
+  private func checkThatCallerCanWait() throws {
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(node)]
+    var pending = [node]
     while let node = pending.popLast() {
       let (state, details, links) = node.lock.withLock { (node.state, node.details, node.waitsFor) }
       let name = details?.name ?? state.madeBy.name

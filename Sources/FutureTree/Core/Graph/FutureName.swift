@@ -17,19 +17,8 @@ package struct FutureName: Sendable {
   }
 }
 
-extension Future {
-  /// Gives this future a name that it shares with others, and returns it.
-  ///
-  /// - Complexity: O(1), without an allocation if the future has no details of its own.
-  @discardableResult
-  package func named(_ name: FutureName) -> Future {
-    node.setName(name)
-    return self
-  }
-}
-
 extension Node {
-  fileprivate func setName(_ name: FutureName) {
+  final func setName(_ name: FutureName) {
     let isNamed = lock.withLock {
       guard details == nil else { return false }
       details = name.details

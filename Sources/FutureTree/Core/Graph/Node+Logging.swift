@@ -6,7 +6,7 @@ extension Node {
   private var membership: LogMembership? { lock.withLock { details?.membership } }
 
   /// Called under the lock, or before anybody else knows this future.
-  private func enter(_ log: FutureLog) -> LogMembership {
+  private func enter(_ log: any NodeLog) -> LogMembership {
     let membership = LogMembership(log, name: details?.name ?? state.madeBy.name)
     details = Details(
       name: details?.name, place: details?.place, executor: details?.executor ?? .immediate, membership: membership)
@@ -58,7 +58,7 @@ extension Node {
   private var membershipAndName: (LogMembership, String)? { details?.membership.map { ($0, $0.name) } }
 
   /// Called under the lock. Nil if this future is not in the log.
-  private func note(_ fact: FutureEvent.Fact, in log: FutureLog) -> LogNote? {
+  private func note(_ fact: FutureEvent.Fact, in log: any NodeLog) -> LogNote? {
     guard let membership = details?.membership, membership.log === log else { return nil }
     return membership.note(fact)
   }
@@ -108,7 +108,7 @@ extension Node {
   }
 }
 
-extension FutureLog {
+extension NodeLog {
   /// Takes in a future and all that are connected with it, as far as they are pending and in no log.
   ///
   /// - Complexity: O(futures + edges).
@@ -150,7 +150,7 @@ extension FutureLog {
 extension Node {
   /// Comes into a log. Nil if it has ended or is in one.
   fileprivate func join(
-    _ log: FutureLog, as fact: FutureEvent.Fact
+    _ log: any NodeLog, as fact: FutureEvent.Fact
   ) -> (note: LogNote, waiters: [Node], inputs: [Node])? {
     let joined = lock.withLock { () -> (LogNote, [Waiter], Few<Link>)? in
       guard state.isPending, !state.isLogged else { return nil }
@@ -161,11 +161,11 @@ extension Node {
   }
 
   /// The number of this future in a log, if it is there.
-  fileprivate func number(in log: FutureLog) -> Int? {
+  fileprivate func number(in log: any NodeLog) -> Int? {
     lock.withLock { details?.membership.flatMap { $0.log === log ? $0.future : nil } }
   }
 
-  fileprivate func link(to input: Int, in log: FutureLog) -> LogNote? {
+  fileprivate func link(to input: Int, in log: any NodeLog) -> LogNote? {
     lock.withLock { note(.linked(to: input), in: log) }
   }
 }

@@ -287,3 +287,12 @@ extension Trampoline {
     }
   #endif
 }
+
+extension FutureExecutor {
+  /// Runs a closure here; what it completes is told when it is done.
+  @usableFromInline func run(_ body: @escaping Job) {
+    LockRule.assertNoLockIsHeld()
+    guard let target else { return Trampoline.run(body) }
+    target.submit { Trampoline.run(body) }
+  }
+}

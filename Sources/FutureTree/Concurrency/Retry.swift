@@ -71,7 +71,11 @@ extension Future {
     let rule = JoinNode<Value>.Rule { slot, input in
       let (attempt, isPause) = progress.value
       if isPause {
-        guard input.state.ending == .succeeded else { return .ends(input.outcomeOfPause()) }
+        switch input.outcome(as: Void.self) {
+        case .success: break
+        case .failure(let error): return .ends(.failure(error))
+        case .cancelled(let reason): return .ends(.cancelled(reason))
+        }
         if let asked = slot.join.asked { return .ends(.cancelled(asked.reason)) }
         progress.value = (attempt + 1, false)
         let join = slot.join
@@ -97,13 +101,6 @@ package enum AfterAttempt<Value: Sendable>: Sendable {
   case ends(Outcome<Value>)
   /// Another attempt, when this has succeeded.
   case goesOn(after: Future<Void>)
-}
-
-extension Node {
-  /// The outcome of a pause that did not succeed.
-  fileprivate func outcomeOfPause<Value>() -> Outcome<Value> {
-    state.ending == .failed ? .failure(error) : .cancelled(cancellationReason)
-  }
 }
 
 /// How often something is tried, and how long to wait in between.

@@ -59,7 +59,7 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
-      return resolve(try body(upstream.value(as: Input.self)).completion)
+      return try body(upstream.value(as: Input.self)).completion.resolve(self)
     } catch {
       return fail(throwing: error)
     }
@@ -85,7 +85,7 @@ final class CompletionNode<Input: Sendable, Output: Sendable>: Node, @unchecked 
     let isCleanUp = upstream.state.ending == .cancelled
     do {
       let completion = try body(outcome(given: upstream))
-      return resolve(completion, innerRole: isCleanUp ? .cleanUp : .work)
+      return completion.resolve(self, innerRole: isCleanUp ? .cleanUp : .work)
     } catch {
       return fail(throwing: error)
     }

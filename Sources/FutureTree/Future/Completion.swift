@@ -54,17 +54,18 @@ public enum CancelRequestResponse<Value: Sendable>: Sendable {
   case complete(Completion<Value>)
 }
 
-extension Node {
-  /// Ends with the completion that a body returned, or links the future that it returned.
+extension Completion {
+  /// Ends a future whose body returned this, or links it to the future that the body returned.
   @inlinable @inline(__always)
-  final func resolve<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole = .work) -> Bool {
-    switch completion {
-    case .success(let value): succeed(value)
-    case .failure(let error): fail(error)
-    case .cancelled(let reason): cancel(reason)
+  func resolve(_ node: Node, innerRole: Node.InnerRole = .work) -> Bool {
+    switch self {
+    case .success(let value): node.succeed(value)
+    case .failure(let error): node.fail(error)
+    case .cancelled(let reason): node.cancel(reason)
     case .completeUsing(let future):
       // The usual inner future has ended: its value is copied without a link.
-      future.node.hasSucceeded ? succeed(future.node.value(as: Value.self)) : link(to: future.node, as: innerRole)
+      future.node.hasSucceeded
+        ? node.succeed(future.node.value(as: Value.self)) : node.link(to: future.node, as: innerRole)
     }
   }
 }

@@ -93,35 +93,33 @@ extension TreeSnapshot {
     var entries: [Entry] = []
     while entries.count < nodes.count {
       let node = nodes[entries.count]
-      let (entry, waiters, upstream) = node.snapshot(isMarked: node === marked)
+      let (entry, waiters, upstream) = TreeSnapshot.entry(of: node, isMarked: node === marked)
       entries.append(entry)
       entries[entries.count - 1].waiters = waiters.map(position)
       entries[entries.count - 1].upstream = upstream.map(position)
     }
     self.entries = entries
   }
-}
 
-extension Node {
-  fileprivate func snapshot(isMarked: Bool) -> (TreeSnapshot.Entry, waiters: [Node], upstream: [Node]) {
-    let (state, name, place, waiters, upstream) = lock.withLock {
-      (self.state, details?.name, self.place, self.state.isPending ? self.waiters.entries : [], waitsFor)
+  private static func entry(of node: Node, isMarked: Bool) -> (Entry, waiters: [Node], upstream: [Node]) {
+    let (state, name, place, waiters, upstream) = node.lock.withLock {
+      (node.state, node.details?.name, node.place, node.state.isPending ? node.waiters.entries : [], node.waitsFor)
     }
-    let entry = TreeSnapshot.Entry(
-      name: name ?? state.madeBy.name, state: picture(of: state), consumers: Int(state.consumers),
+    let entry = Entry(
+      name: name ?? state.madeBy.name, state: picture(of: state, node), consumers: Int(state.consumers),
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))
   }
 
-  private func picture(of state: FutureState) -> TreeSnapshot.State {
+  private static func picture(of state: FutureState, _ node: Node) -> State {
     switch state.phase {
     case .waiting, .linked: .pending
     case .queued: .queued
     case .running: .running
     case .succeeded: .succeeded
-    case .failed: .failed("\(error)")
-    case .cancelled: .cancelled(cancellationReason)
+    case .failed: .failed("\(node.error)")
+    case .cancelled: .cancelled(node.cancellationReason)
     }
   }
 }
