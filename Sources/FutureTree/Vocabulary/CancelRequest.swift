@@ -53,7 +53,7 @@ extension CancelRequest {
 
   /// What upstream gets of a request: everything but the force (law 5), and nothing where it is not forwarded (law 4).
   var forwarded: CancelRequest? {
-    if options.reach == 1 { return nil }
+    if options.reach == .thisFuture { return nil }
     return options.isForced ? CancelRequest(options: options.subtracting(.forceImmediately), reason: reason) : self
   }
 }

@@ -28,10 +28,14 @@ public struct CancellationOptions: OptionSet, Sendable, Hashable {
 }
 
 extension CancellationOptions {
-  /// How far the request may travel, without regard to force: 1, this future; 2, while nobody else waits; 3, all.
-  var reach: Int {
-    if contains(.doNotForwardRequest) { return 1 }
-    return contains(.doNotForwardIfOthersWaiting) ? 2 : 3
+  /// How far a request may be forwarded, without regard to force.
+  enum Reach: Comparable {
+    case thisFuture, unlessOthersWait, everything
+  }
+
+  var reach: Reach {
+    if contains(.doNotForwardRequest) { return .thisFuture }
+    return contains(.doNotForwardIfOthersWaiting) ? .unlessOthersWait : .everything
   }
 
   var isForced: Bool { contains(.forceImmediately) }

@@ -119,55 +119,6 @@ extension FutureState {
 // MARK: - Requests
 
 extension FutureState {
-  /// What comes to a future from its consumers, or from nobody.
-  struct Arrival {
-    /// What is asked, if anything is.
-    var request: CancelRequest?
-    /// How many of its consumers it comes from.
-    var askers = 0
-    /// How many of those do not want the value any more.
-    var leavers = 0
-  }
-
-  /// What an arrival met, and how it goes on upstream.
-  struct Landing {
-    /// What the request met; nil where nothing was asked.
-    var reception: Reception?
-    /// No asker counts as a consumer any more, because the request stopped here.
-    var uncountsAll = false
-    /// What this future waits for must hear of it.
-    var goesOn = false
-    /// What they are asked, if anything.
-    var forwarded: CancelRequest?
-    /// What becomes of this future's interest in them.
-    var departure = Wave.Departure.stays
-  }
-
-  /// What a request meets at one future.
-  enum Reception {
-    case tooLate(Ending)
-    /// Nothing new: it was asked at least as strongly before.
-    case duplicate
-    /// The same at a source without a handler so far: the earlier request is stored there.
-    case storedBefore
-    case withheld(others: Int)
-    case applied(CancelRequest, Effect)
-  }
-
-  /// What a future does with a request that was applied to it.
-  enum Effect: Equatable {
-    /// Its handlers get the request, and it goes on waiting.
-    case callsHandlers
-    /// What it waits for gets the request, and it goes on waiting.
-    case forwards
-    /// Nobody can be asked now. An inner future, or the body's end, will find the request.
-    case stores
-    /// It ends `.cancelled` now and lets go of what it waits for, which is asked unless the request is not forwarded.
-    case ends
-    /// It ends now because its body will not run: with the failure that upstream ended with, or `.cancelled`.
-    case skipsBody
-  }
-
   mutating func receive(_ arrival: Arrival) -> Landing {
     var landing = Landing()
     var forwarded: CancelRequest?
@@ -198,7 +149,7 @@ extension FutureState {
       madeBy.forwardsRequests, !request.options.isForced
     else { return false }
     let reach = request.options.reach
-    guard reach == 3 || reach == 2 && Int(consumers) == askers else { return false }
+    guard reach == .everything || reach == .unlessOthersWait && Int(consumers) == askers else { return false }
     requests = .asked(request)
     return true
   }
@@ -246,7 +197,7 @@ extension FutureState {
     if request.options.isForced { return .ends }
     switch phase {
     case .waiting where madeBy.isSource: return .callsHandlers
-    case _ where request.options.reach == 1 || !madeBy.forwardsRequests: return .ends
+    case _ where request.options.reach == .thisFuture || !madeBy.forwardsRequests: return .ends
     case .queued where madeBy.skipsBodyWhenAsked: return .skipsBody
     case .waiting: return .forwards
     case .linked: return isCleaningUp ? .stores : .forwards
@@ -258,20 +209,6 @@ extension FutureState {
 // MARK: - Life
 
 extension FutureState {
-  /// What a derived future does once its upstream has ended.
-  enum Start: Equatable {
-    /// It ended before.
-    case gone
-    /// It takes over the outcome of upstream.
-    case passes
-    /// It ends `.cancelled`: the body would have run, but its future was asked to cancel first.
-    case cancels
-    /// The body runs now.
-    case runs
-    /// The body goes to its executor.
-    case queues
-  }
-
   /// Upstream ended, or the inner future did.
   mutating func upstreamEnded(_ ending: Ending, hasExecutor: Bool) -> Start {
     switch phase {

@@ -147,7 +147,7 @@ private struct Survey {
 
   init(from starts: Few<Wave.Arrival>) {
     // All that arrives in one wave asks the same. Only a request that was withheld and is delivered now may ask more.
-    if starts.contains(where: { $0.request?.options.reach == 3 }) {
+    if starts.contains(where: { $0.request?.options.reach == .everything }) {
       survey(from: starts, stopsForNobody: true)
     } else if survey(from: starts, stopsForNobody: false) {
       self = Survey()
@@ -171,7 +171,7 @@ private struct Survey {
       let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : Few()) }
       // It goes on from here only if all that want this future take part in the wave, or if it stops for nobody.
       guard places[place].edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
-      if state.requests.withheld?.options.reach == 3 { deliversMore = true }
+      if state.requests.withheld?.options.reach == .everything { deliversMore = true }
       let upstream = links.map { ($0.node, find($0.node)) }
       places[place].upstream = upstream.map { $0.1 }
       pending += upstream
