@@ -38,9 +38,9 @@ enum GregorianCalendar {
   }
 }
 
-extension Int {
+extension SignedInteger {
   /// Rounded down, so that the remainder is not negative.
-  func dividedDown(by divisor: Int) -> (quotient: Int, remainder: Int) {
+  func dividedDown(by divisor: Self) -> (quotient: Self, remainder: Self) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }

@@ -12,16 +12,16 @@ import Foundation
 /// day exists and is the day of the week that it says it is. The second 60, a leap second, is the one after 23:59:59.
 public struct HTTPDate: Sendable, Hashable {
   /// Counted from the beginning of 1970, without leap seconds; negative before it.
-  public let secondsSince1970: Int
+  public let secondsSince1970: Int64
 
   /// From the first second of the year 0 to the last of 9999, which is what four digits can write.
-  private static let range = -62_167_219_200...253_402_300_799
+  private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
   /// The second in which a date is; nil before the year 0 and after 9999.
   public init?(_ date: Date) {
     let seconds = date.timeIntervalSince1970.rounded(.down)
     guard seconds >= Double(HTTPDate.range.lowerBound), seconds <= Double(HTTPDate.range.upperBound) else { return nil }
-    self.init(secondsSince1970: Int(seconds))
+    self.init(secondsSince1970: Int64(seconds))
   }
 
   /// Reads a date; nil for everything that is none.
@@ -40,7 +40,7 @@ public struct HTTPDate: Sendable, Hashable {
     self.init(secondsSince1970: seconds)
   }
 
-  private init?(secondsSince1970: Int) {
+  private init?(secondsSince1970: Int64) {
     guard HTTPDate.range.contains(secondsSince1970) else { return nil }
     self.secondsSince1970 = secondsSince1970
   }
@@ -56,7 +56,7 @@ extension HTTPDate: Comparable {
 extension HTTPDate: CustomStringConvertible {
   /// In the format that is to be sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
   public var description: String {
-    let (days, second) = secondsSince1970.dividedDown(by: 86_400)
+    let (days, second) = dayAndSecond
     let (year, month, day) = GregorianCalendar.date(ofDay: days)
     let weekday = GregorianCalendar.weekdays[GregorianCalendar.weekday(ofDay: days)].prefix(3)
     let time = [second / 3600, second / 60 % 60, second % 60].map { HTTPDate.digits($0, 2) }.joined(separator: ":")
@@ -70,5 +70,10 @@ extension HTTPDate: CustomStringConvertible {
   }
 
   /// In which year it is.
-  var year: Int { GregorianCalendar.date(ofDay: secondsSince1970.dividedDown(by: 86_400).quotient).year }
+  var year: Int { GregorianCalendar.date(ofDay: dayAndSecond.day).year }
+
+  private var dayAndSecond: (day: Int, second: Int) {
+    let (days, second) = secondsSince1970.dividedDown(by: 86_400)
+    return (Int(days), Int(second))
+  }
 }

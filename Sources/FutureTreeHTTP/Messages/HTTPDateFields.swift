@@ -45,13 +45,13 @@ struct HTTPDateFields {
   }
 
   /// Nil if there is no such moment, or if it is another day of the week.
-  var secondsSince1970: Int? {
+  var secondsSince1970: Int64? {
     guard let day = GregorianCalendar.day(year, month, day), GregorianCalendar.weekday(ofDay: day) == weekday else {
       return nil
     }
     let isLeapSecond = time == (23, 59, 60)
     guard time.hour < 24, time.minute < 60, time.second < 60 || isLeapSecond else { return nil }
-    return day * 86_400 + time.hour * 3600 + time.minute * 60 + time.second
+    return Int64(day) * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
   }
 }
 

@@ -22,7 +22,7 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
   public func next() -> UInt64 { make() }
 
   /// A part of a whole, from 0 to 1; all are as likely.
-  func fraction() -> Double { Double(next() >> 11) / Double((1 << 53) - 1) }
+  func fraction() -> Double { Double(next() >> 11) / 0x1.fffffffffffffp52 }
 
   /// So many bytes.
   func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(next() >> 56) } }

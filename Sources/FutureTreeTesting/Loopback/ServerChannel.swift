@@ -201,7 +201,7 @@ extension Duration {
   /// The duration in whole nanoseconds, at most some hundred years.
   var dispatchInterval: DispatchTimeInterval {
     let (seconds, attoseconds) = components
-    guard seconds < 3_000_000_000 else { return .seconds(3_000_000_000) }
-    return .nanoseconds(Int(max(0, seconds)) * 1_000_000_000 + Int(max(0, attoseconds / 1_000_000_000)))
+    let nanoseconds = min(max(0, seconds), 3_000_000_000) * 1_000_000_000 + max(0, attoseconds / 1_000_000_000)
+    return Int(exactly: nanoseconds).map { .nanoseconds($0) } ?? .seconds(Int(clamping: seconds))
   }
 }
