@@ -64,7 +64,7 @@ struct ManualClockTests {
 
   @Test("a clock cannot be moved back")
   func back() async {
-    await withTaskExecutorPreference(OwnThreads.shared) {
+    _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) { ManualClock().advance(by: .seconds(-1)) }
     }
   }

@@ -57,7 +57,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
       // Before anybody hears of the outcome the key is free.
       flight.observe { [weak self] _ in self?.end(flight, key) }
       // Before anybody can join it and leave, it is wanted.
-      let caller = flight.passedOn()
+      let caller = flight.forwarded()
       guard begin(flight, key, insteadOf: finished) else {
         promise.complete(.cancelled)
         continue
@@ -71,7 +71,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   private func join(_ flight: Future<Value>) -> Future<Value>? {
     guard !flight.isCompleted else { return nil }
     // First join, then look: who was asked after we joined knows that we wait.
-    let caller = flight.passedOn()
+    let caller = flight.forwarded()
     guard flight.cancelRequest != nil else { return caller }
     caller.cancel(.doNotForwardRequest)
     return nil

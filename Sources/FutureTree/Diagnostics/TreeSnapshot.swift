@@ -106,7 +106,7 @@ extension TreeSnapshot {
       (node.state, node.details?.name, node.place, node.state.isPending ? node.waiters.entries : [], node.waitsFor)
     }
     let entry = Entry(
-      name: name ?? state.madeBy.name, state: picture(of: state, node), consumers: Int(state.consumers),
+      name: name ?? state.createdBy.name, state: picture(of: state, node), consumers: Int(state.consumers),
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))

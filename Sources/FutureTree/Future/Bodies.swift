@@ -6,10 +6,11 @@
 final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: see `FutureState`, 2.
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Output)?
 
-  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output)
-  {
+  @inlinable init(
+    _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output
+  ) {
     self.body = body
-    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
       if turn == .runsBody { return node.run(with: upstream) }
       if turn == .hasPassed { return node.releaseBody() }
@@ -39,9 +40,11 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
 final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Next)?
 
-  @inlinable init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Next) {
+  @inlinable init(
+    _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Next
+  ) {
     self.body = body
-    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: FlatMapNode<Input, Next>.self)
       if turn == .runsBody { return node.run(with: upstream) }
       if turn == .hasPassed { return node.releaseBody() }
@@ -72,9 +75,9 @@ final class CompletionNode<Input: Sendable, Output: Sendable>: Node, @unchecked 
 
   @exclusivity(unchecked) private var body: Body?
 
-  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
+  init(_ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
     self.body = body
-    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: CompletionNode<Input, Output>.self)
       return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
     }
@@ -103,9 +106,9 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
 
   @exclusivity(unchecked) private var body: Body?
 
-  init(_ madeBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
+  init(_ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
     self.body = body
-    super.init(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: PassingNode<Value>.self)
       return node.take(turn, of: upstream, as: Value.self, release: { node.body = nil }) { node.run(with: $0) }
     }
@@ -124,8 +127,8 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
 
 /// A future that takes over the outcome of its upstream, and differs in how it is asked or ended.
 final class PassThroughNode<Value: Sendable>: Node, @unchecked Sendable {  // Because: it has no fields.
-  init(_ madeBy: Operator) {
-    super.init(madeBy: madeBy) { entry, upstream, turn in
+  init(_ createdBy: Operator) {
+    super.init(createdBy: createdBy) { entry, upstream, turn in
       let node = unsafeDowncast(entry, to: PassThroughNode<Value>.self)
       return node.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
     }
@@ -134,27 +137,28 @@ final class PassThroughNode<Value: Sendable>: Node, @unchecked Sendable {  // Be
 
 extension Future {
   @inlinable func mapNode<U>(
-    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> U
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> U
   ) -> Future<U> {
-    derive(MapNode(madeBy, on: executor, body))
+    derive(MapNode(createdBy, on: executor, body))
   }
 
   @inlinable func flatMapNode<Next: FutureConvertible>(
-    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Next
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Next
   ) -> Future<Next.Output> {
-    derive(FlatMapNode(madeBy, on: executor, body))
+    derive(FlatMapNode(createdBy, on: executor, body))
   }
 
   func completionNode<U>(
-    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
+    _ createdBy: Operator, _ executor: FutureExecutor,
+    _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
   ) -> Future<U> {
-    derive(CompletionNode(madeBy, on: executor, body))
+    derive(CompletionNode(createdBy, on: executor, body))
   }
 
   func passingNode(
-    _ madeBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void
   ) -> Future {
-    derive(PassingNode(madeBy, on: executor, body))
+    derive(PassingNode(createdBy, on: executor, body))
   }
 
   @inlinable func derive<U>(_ derived: Node) -> Future<U> {

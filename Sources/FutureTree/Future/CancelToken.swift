@@ -54,7 +54,8 @@ public final class CancelToken: Sendable {
     case .pending(let node):
       let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
       let request = CancelRequest(options: options, reason: reason)
-      return Wave.run(Wave.Arrival(node: node, request: request, asker: interest, departure: .leaves))
+      return CancellationPropagation.run(
+        CancellationPropagation.Arrival(node: node, request: request, asker: interest, departure: .leaves))
     }
   }
 
@@ -65,7 +66,8 @@ public final class CancelToken: Sendable {
       return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0)
     case .pending(let node):
       let request = CancelRequest(options: options, reason: .unspecified)
-      return Wave.preview(Wave.Arrival(node: node, request: request, asker: interest, departure: .leaves))
+      return CancellationPropagation.preview(
+        CancellationPropagation.Arrival(node: node, request: request, asker: interest, departure: .leaves))
     }
   }
 

@@ -73,9 +73,9 @@ extension Future {
   ///
   /// - Parameter executor: where the work behind it runs, if that is known.
   @inlinable static func source(
-    _ madeBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
+    _ createdBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
   ) -> Source {
-    Source(madeBy: madeBy, executor: executor) { entry, upstream, turn in
+    Source(createdBy: createdBy, executor: executor) { entry, upstream, turn in
       let source = unsafeDowncast(entry, to: Source.self)
       if turn == .destroyValue { return source.destroyValue(as: Value.self) }
       return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
@@ -137,7 +137,8 @@ extension Future {
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> CancelReceipt {
     let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
-    return Wave.run(Wave.Arrival(node: node, request: CancelRequest(options: options, reason: reason)))
+    return CancellationPropagation.run(
+      CancellationPropagation.Arrival(node: node, request: CancelRequest(options: options, reason: reason)))
   }
 
   /// Says what `cancel` would come to if it was called now, and does nothing.
@@ -153,7 +154,8 @@ extension Future {
   /// - Returns: the receipt that `cancel` would return (law 17).
   /// - Complexity: O(futures + edges) that the request would reach.
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
-    Wave.preview(Wave.Arrival(node: node, request: CancelRequest(options: options, reason: .unspecified)))
+    CancellationPropagation.preview(
+      CancellationPropagation.Arrival(node: node, request: CancelRequest(options: options, reason: .unspecified)))
   }
 }
 

@@ -36,8 +36,8 @@ public final class Promise<Value: Sendable>: Sendable {
     self.init(.promise, fileID: fileID, line: line)
   }
 
-  init(_ madeBy: Operator, fileID: String, line: UInt) {
-    source = Future<Value>.source(madeBy)
+  init(_ createdBy: Operator, fileID: String, line: UInt) {
+    source = Future<Value>.source(createdBy)
     self.fileID = ""
     self.line = 0
     source.record(CodeLocation(fileID: fileID, line: line))
@@ -45,7 +45,7 @@ public final class Promise<Value: Sendable>: Sendable {
 
   @inlinable deinit {
     Unmanaged.passUnretained(source)._withUnsafeGuaranteedRef { source in
-      if source.isKnownToBeKept || source.isKept { return }
+      if source.isKnownToBeFulfilled || source.isFulfilled { return }
       source.breakPromise(valueType: "\(Value.self)", createdAt: CodeLocation(fileID: fileID.description, line: line))
     }
   }
@@ -65,7 +65,7 @@ extension Promise {
   /// - Returns: `false` if the promise was completed or sealed before. Then nothing changes.
   @discardableResult
   public func complete(_ completion: Completion<Value>) -> Bool {
-    source.keepPromise(completion, innerRole: .work)
+    source.fulfill(completion, innerRole: .work)
   }
 
   /// Completes the future with an outcome.
@@ -135,7 +135,7 @@ extension Promise {
       { source, request in
         let received = ReceivedCancelRequest<Value>(source: source, request: request)
         if case .complete(let completion) = handler(received) {
-          source.keepPromise(completion, innerRole: .answer(to: request))
+          source.fulfill(completion, innerRole: .answer(to: request))
         }
       }, on: executor)
     return CancelHandler(entry: entry)
@@ -167,7 +167,7 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   /// - Returns: `false` if the promise was completed or sealed before.
   @discardableResult
   public func complete(_ completion: Completion<Value>) -> Bool {
-    source.keepPromise(completion, innerRole: .answer(to: request))
+    source.fulfill(completion, innerRole: .answer(to: request))
   }
 }
 
@@ -185,16 +185,16 @@ public struct CancelHandler: Sendable {
 
 extension Source {
   @discardableResult
-  func keepPromise<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole) -> Bool {
-    let isKept: Bool
+  func fulfill<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole) -> Bool {
+    let isFulfilled: Bool
     switch completion {
-    case .success(let value): isKept = succeed(value, byPromise: true)
-    case .failure(let error): isKept = fail(error, byPromise: true)
-    case .cancelled(let reason): isKept = cancel(reason, byPromise: true)
+    case .success(let value): isFulfilled = succeed(value, byPromise: true)
+    case .failure(let error): isFulfilled = fail(error, byPromise: true)
+    case .cancelled(let reason): isFulfilled = cancel(reason, byPromise: true)
     case .completeUsing(let future): return seal(onto: future.node, as: innerRole)
     }
-    if isKept { promiseIsKept() }
-    return isKept
+    if isFulfilled { promiseWasFulfilled() }
+    return isFulfilled
   }
 
   /// The handlers are taken with the seal: a request that comes later is for `inner`.
@@ -206,17 +206,17 @@ extension Source {
     guard let handlers else { return false }
     let hasEnded = Trampoline.run { link(to: inner, as: role) }
     HandlerList.release(handlers)
-    if hasEnded { Trampoline.tell(self) }
+    if hasEnded { Trampoline.notify(self) }
     return true
   }
 
-  @usableFromInline func promiseIsKept() {
+  @usableFromInline func promiseWasFulfilled() {
     releaseHandlers()
-    Trampoline.tell(self)
+    Trampoline.notify(self)
   }
 
   /// Whether its promise was completed or sealed.
-  @usableFromInline var isKept: Bool { lock.withLock { state.phase != .waiting } }
+  @usableFromInline var isFulfilled: Bool { lock.withLock { state.phase != .waiting } }
 
   /// - Parameter createdAt: where, unless this future knows that itself.
   @usableFromInline func breakPromise(valueType: String, createdAt: CodeLocation) {
@@ -226,7 +226,7 @@ extension Source {
       guard state.phase == .waiting else { return false }
       return state.requests.asked == nil ? endLocked(failing: error) : endCancelled(.unspecified)
     }
-    if isBroken { promiseIsKept() }
+    if isBroken { promiseWasFulfilled() }
   }
 }
 

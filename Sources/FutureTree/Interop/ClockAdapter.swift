@@ -17,7 +17,7 @@ public struct ClockAdapter<Adapted: Clock>: FutureClock where Adapted.Duration =
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
     let body = Locked<(@Sendable () -> Void)?>(body)
-    let deadline = clock.now.advanced(by: duration.withinCentury)
+    let deadline = clock.now.advanced(by: duration.clampedToMaximumTimerDuration)
     let task = Task { [clock] in
       // A sleep that throws was cancelled, and then the body has been taken.
       try? await clock.sleep(until: deadline, tolerance: nil)

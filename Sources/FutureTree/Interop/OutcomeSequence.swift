@@ -134,7 +134,10 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
     guard !left.isEmpty else { return }
     let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason)
     let inOrder = left.values.sorted { $0.index < $1.index }
-    Wave.run(Few(inOrder.map { Wave.Arrival(node: $0.node, request: request, asker: $0, departure: .leaves) }))
+    CancellationPropagation.run(
+      TinyArray(
+        inOrder.map { CancellationPropagation.Arrival(node: $0.node, request: request, asker: $0, departure: .leaves) })
+    )
   }
 }
 

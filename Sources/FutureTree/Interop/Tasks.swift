@@ -35,20 +35,20 @@ extension Future {
     let source = Future.source(.task, runningOn: actor ?? executor)
     let run: @Sendable () async -> Void = {
       if let askedFirst, Task.isCancelled {
-        _ = source.keepPromise(askedFirst, innerRole: .work)
+        _ = source.fulfill(askedFirst, innerRole: .work)
         return
       }
       do {
-        source.keepPromise(.success(try await body()), innerRole: .work)
+        source.fulfill(.success(try await body()), innerRole: .work)
       } catch {
-        source.keepPromise(Completion<Value>(throwing: error), innerRole: .work)
+        source.fulfill(Completion<Value>(throwing: error), innerRole: .work)
       }
     }
     let task: Task<Void, Never>
     if executor.isImmediate {
       task = Task(priority: priority, operation: run)
     } else {
-      let onDrop = { @Sendable in _ = source.keepPromise(Completion<Value>.failure(DroppedJob()), innerRole: .work) }
+      let onDrop = { @Sendable in _ = source.fulfill(Completion<Value>.failure(DroppedJob()), innerRole: .work) }
       task = Task(executorPreference: TaskJobs(executor, onDrop: onDrop), priority: priority, operation: run)
     }
     source.install({ _, _ in task.cancel() }, on: .immediate)

@@ -35,7 +35,7 @@ extension Future {
     let gate = Gate()
     let entry = BlockedThread(gate)
     guard node.attach(entry, isConsumer: true), !gate.wait(for: duration) else { return true }
-    _ = Wave.run(Wave.Arrival(node: node, asker: entry, departure: .leaves))
+    _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: node, asker: entry, departure: .leaves))
     return node.ending != nil
   }
 
@@ -45,7 +45,7 @@ extension Future {
     var pending = [node]
     while let node = pending.popLast() {
       let (state, details, links) = node.lock.withLock { (node.state, node.details, node.waitsFor) }
-      let name = details?.name ?? state.madeBy.name
+      let name = details?.name ?? state.createdBy.name
       switch state.phase {
       case .waiting, .queued:
         if details?.executor.isBlockedByCaller == true { throw WaitWouldHang(future: name, place: .executor) }

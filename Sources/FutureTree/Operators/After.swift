@@ -26,7 +26,7 @@ extension Future where Value == Void {
     promise.source.install(
       { source, request in
         timer.cancel()
-        source.keepPromise(Completion<Void>.cancelled, innerRole: .answer(to: request))
+        source.fulfill(Completion<Void>.cancelled, innerRole: .answer(to: request))
       }, on: .immediate)
     return future
   }

@@ -59,7 +59,7 @@ extension Future {
   /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
     Trampoline.run {
-      if node.decide(because: reason(), { node.endLocked(with: outcome) }) { Trampoline.tell(node) }
+      if node.decide(because: reason(), { node.endLocked(with: outcome) }) { Trampoline.notify(node) }
     }
   }
 }

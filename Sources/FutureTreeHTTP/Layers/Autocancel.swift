@@ -59,14 +59,14 @@ public final class Autocancel: HTTPLayer {
     } else {
       promise.complete(.cancelled)
     }
-    return future.passedOn().named(.autocancel)
+    return future.forwarded().named(.autocancel)
   }
 
   /// Cancels what is under way, waits for it, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let live = loads.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
     guard !live.isEmpty else { return next.reset() }
-    // In one wave: each load knows of it before the end of another makes room for it.
+    // In one propagation: each load knows of it before the end of another makes room for it.
     Future.allSettled(live).cancel(reason: "the chain was reset")
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {

@@ -66,7 +66,7 @@ public final class ResetGuard: HTTPLayer {
       ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
     // Not the one that is watched: who lets go of the load, or forces it, ends only what is his.
-    return future.passedOn().named(.resetGuard)
+    return future.forwarded().named(.resetGuard)
   }
 
   /// Refuses loads, resets `next`, and waits for what was let in before.

@@ -40,7 +40,7 @@ public final class LiveLoads: Sendable {
   /// - Returns: A derived future.
   /// - Complexity: O(1).
   public func track<Value>(_ work: Future<Value>) -> Future<Value> {
-    let forCaller = work.passedOn()
+    let forCaller = work.forwarded()
     add(work)
     return forCaller
   }

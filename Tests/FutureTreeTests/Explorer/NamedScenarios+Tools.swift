@@ -129,7 +129,8 @@
 
     func leave(_ node: Node) {
       let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "wait")
-      _ = Wave.run(Wave.Arrival(node: node, request: request, asker: self, departure: .leaves))
+      _ = CancellationPropagation.run(
+        CancellationPropagation.Arrival(node: node, request: request, asker: self, departure: .leaves))
     }
   }
 

@@ -103,7 +103,7 @@
 
   extension Scenario.Extra {
     static let eachFutureForItself = Scenario.Extra(
-      law: "12: a wave comes to one future after the other, and 1: each decides for itself what came first"
+      law: "12: a propagation comes to one future after the other, and 1: each decides for itself what came first"
     ) { outcome, sequential in
       outcome.isSequential(sequential) { name in name.prefix { $0 != "/" } }
     }

@@ -194,10 +194,10 @@
         for entry in entries {
           guard let owner = entry.owner else { continue }
           // Nobody else runs, so that another future may be read under this lock.
-          if !owner.state.isPending { return "law 23: an entry of `\(owner.state.madeBy)`, which has ended" }
+          if !owner.state.isPending { return "law 23: an entry of `\(owner.state.createdBy)`, which has ended" }
           if entry.isCounted == owner.state.isAbandoned {
             return
-              "law 10: `\(owner.state.madeBy)` is \(owner.state.isAbandoned ? "not " : "")wanted, and counted otherwise"
+              "law 10: `\(owner.state.createdBy)` is \(owner.state.isAbandoned ? "not " : "")wanted, and counted otherwise"
           }
         }
         return nil

@@ -49,7 +49,7 @@ struct Law12DiamondTests {
     #expect(all.state == "pending")
   }
 
-  @Test("when a handler is called, the branches that the wave ends have ended, and nobody has been told")
+  @Test("when a handler is called, the branches that the propagation ends have ended, and nobody has been told")
   func handlersComeSecond() {
     let log = Recorder()
     let (asked, shared) = (Promise<Int>(), Promise<Int>())

@@ -106,7 +106,7 @@ struct Law18ProvenanceTests {
   }
 
   @Test("a function that cancels for others can pass their file and line")
-  func passedOn() {
+  func forwarded() {
     let promise = Promise<Int>()
 
     promise.future.cancel(.forceImmediately, reason: "x", fileID: "App/Screen.swift", line: 42)

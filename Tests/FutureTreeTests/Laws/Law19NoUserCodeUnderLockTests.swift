@@ -281,7 +281,7 @@ private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
 struct LockRuleTests {
   @Test("a thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
   func twoLocks() async {
-    await withTaskExecutorPreference(OwnThreads.shared) {
+    _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) {
         let (outer, inner) = (Locked(1), Locked(2))
         outer.withLock { $0 = inner.value }
@@ -291,7 +291,7 @@ struct LockRuleTests {
 
   @Test("code of a user that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
   func userCode() async {
-    await withTaskExecutorPreference(OwnThreads.shared) {
+    _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) {
         let lock = Lock()
         lock.withLock { FutureExecutor.immediate.run {} }

@@ -8,7 +8,7 @@ import Testing
 struct Law21MemoryTests {
   @Test("tokens taken and dropped in any order on one future that lives long")
   func tokens() async {
-    await withTaskExecutorPreference(OwnThreads.shared) {
+    _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
         let promise = Promise<Int>()
         let future = promise.future
@@ -23,7 +23,7 @@ struct Law21MemoryTests {
 
   @Test("observers, handlers, consumers and timers that came and went")
   func registrations() async {
-    await withTaskExecutorPreference(OwnThreads.shared) {
+    _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
         let (promise, clock) = (Promise<Int>(), ManualClock())
         let future = promise.future
@@ -45,7 +45,7 @@ struct Law21MemoryTests {
 
   @Test("timers of the machine's clock that were cancelled long before their time")
   func systemTimers() async {
-    await withTaskExecutorPreference(OwnThreads.shared) {
+    _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
         expectFlatMemory(after: LongTest.count(60_000, small: 10_000)) { count, _ in
           for _ in 0..<count { Future.after(.seconds(3600)).cancel() }

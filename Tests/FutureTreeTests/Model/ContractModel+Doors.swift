@@ -14,7 +14,7 @@ extension ContractModel {
       leaves = tokens[token].wants
       tokens[token].wants = false  // Law 3: a token that asked wants no longer.
     }
-    return wave([Start(node: future, request: request, leaves: leaves)])
+    return propagation([Start(node: future, request: request, leaves: leaves)])
   }
 
   mutating func takeToken(_ future: Int) {
@@ -33,7 +33,7 @@ extension ContractModel {
     tokens[token].wants = false
     tally[.tokens] += 1
     if mistake == .keepsInterestOfDroppedTokens { return }
-    _ = wave([Start(node: tokens[token].future, request: nil, leaves: true)])
+    _ = propagation([Start(node: tokens[token].future, request: nil, leaves: true)])
   }
 
   // MARK: - Handlers

@@ -104,7 +104,7 @@ extension ContractModel {
   mutating func letGo(of inputs: [Int], isCounted: Bool = true) {
     tally[.decided] += 1
     let request = ModelRequest(options: .polite, reason: ModelReason.decided)
-    _ = wave(inputs.map { Start(node: $0, request: request, leaves: isCounted) })
+    _ = propagation(inputs.map { Start(node: $0, request: request, leaves: isCounted) })
   }
 }
 

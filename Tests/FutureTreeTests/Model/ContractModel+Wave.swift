@@ -2,59 +2,59 @@
 
 extension ContractModel {
   /// Law 12: interest first, then handlers, those furthest upstream first, then completions.
-  mutating func wave(_ starts: [Start]) -> ModelReceipt {
-    var wave = Wave(arrivals: [Arrival](repeating: Arrival(), count: nodes.count))
+  mutating func propagation(_ starts: [Start]) -> ModelReceipt {
+    var propagation = CancellationPropagation(arrivals: [Arrival](repeating: Arrival(), count: nodes.count))
     let order = order(from: starts)
-    for start in starts { begin(start, &wave) }
-    for future in order { visit(future, &wave) }
-    endBranches(stoppedAt: order.filter { wave.arrivals[$0].fate == .withheld }, &wave)
-    if !wave.left.isEmpty { _ = self.wave(wave.left) }
-    for call in wave.calls.reversed() { callHandlers(call, &wave) }
+    for start in starts { begin(start, &propagation) }
+    for future in order { visit(future, &propagation) }
+    endBranches(stoppedAt: order.filter { propagation.arrivals[$0].fate == .withheld }, &propagation)
+    if !propagation.left.isEmpty { _ = self.propagation(propagation.left) }
+    for call in propagation.calls.reversed() { callHandlers(call, &propagation) }
     // The laws are silent on the order: what handlers completed is delivered before what the request itself ended.
-    for future in order.reversed() { turns += wave.ended.filter { $0.future == future } }
-    return receipt(of: wave)
+    for future in order.reversed() { turns += propagation.ended.filter { $0.future == future } }
+    return receipt(of: propagation)
   }
 
   /// Law 9: last installed first, all of them.
-  private mutating func callHandlers(_ call: Call, _ wave: inout Wave) {
+  private mutating func callHandlers(_ call: Call, _ propagation: inout CancellationPropagation) {
     let called = nodes[call.future].handlers
     nodes[call.future].handlers = []
     if called.count > 1 { tally[.handlersRun] += 1 }
     if !called.isEmpty { nodes[call.future].isHeard = true }
-    wave.receipt.handlers += called.count
+    propagation.receipt.handlers += called.count
     let isReversed = mistake != .callsHandlersFirstInstalledFirst
     for handler in isReversed ? called.reversed() : called { start(handler, call.request) }
   }
 
-  private mutating func begin(_ start: Start, _ wave: inout Wave) {
+  private mutating func begin(_ start: Start, _ propagation: inout CancellationPropagation) {
     if start.isForwarding {
-      wave.arrivals[start.node].fate = .forwards
-      return forward(start.node, start.request!, isForced: start.request!.options.contains(.force), &wave)
+      propagation.arrivals[start.node].fate = .forwards
+      return forward(start.node, start.request!, isForced: start.request!.options.contains(.force), &propagation)
     }
-    wave.arrivals[start.node].request = start.request
-    wave.arrivals[start.node].edges = 1
-    if start.leaves { lose(start.node, &wave) }
+    propagation.arrivals[start.node].request = start.request
+    propagation.arrivals[start.node].edges = 1
+    if start.leaves { lose(start.node, &propagation) }
   }
 
-  private mutating func lose(_ future: Int, _ wave: inout Wave) {
+  private mutating func lose(_ future: Int, _ propagation: inout CancellationPropagation) {
     nodes[future].interest -= 1
-    wave.arrivals[future].hasLost = true
+    propagation.arrivals[future].hasLost = true
   }
 
-  private mutating func visit(_ future: Int, _ wave: inout Wave) {
-    let arrival = wave.arrivals[future]
+  private mutating func visit(_ future: Int, _ propagation: inout CancellationPropagation) {
+    let arrival = propagation.arrivals[future]
     guard nodes[future].outcome == nil, arrival.fate != .forwards, arrival.request != nil || arrival.hasLost else {
       return
     }
     if arrival.edges > 1 { tally[.diamonds] += 1 }
-    if arrival.request != nil { wave.receipt.reached += 1 }
+    if arrival.request != nil { propagation.receipt.reached += 1 }
     let others = nodes[future].interest - arrival.askers
     let isStronger = arrival.request.map { $0.options.contains(.force) || $0.isStronger(than: nodes[future].asked) }
     // Law 9: "duplicate" is about what handlers hear. A consumer that asks withdraws all the same (law 3).
     let withdraws = isStronger == true || arrival.askers > 0 || arrival.hasLost
     if withdraws, let request = arrival.request, isWithheld(request, at: future, by: others) {
-      wave.arrivals[future].fate = .withheld
-      wave.withheldBy += others
+      propagation.arrivals[future].fate = .withheld
+      propagation.withheldBy += others
       if isStronger == true, request.isStronger(than: nodes[future].withheld) { nodes[future].withheld = request }
       return
     }
@@ -63,18 +63,18 @@ extension ContractModel {
       if arrival.request != nil {
         tally[.handlersRun] += 1  // Law 9: a duplicate changes nothing.
         // The laws are silent: a future for which the request is a duplicate counts as reached if it is the target.
-        if wave.receipt.reached == 1 { wave.isDuplicate = true } else { wave.receipt.reached -= 1 }
-        if isHeardOrDerived(future) { wave.metDuplicate = true }
+        if propagation.receipt.reached == 1 { propagation.isDuplicate = true } else { propagation.receipt.reached -= 1 }
+        if isHeardOrDerived(future) { propagation.metDuplicate = true }
       }
-      if arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
+      if arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &propagation) }
       return
     }
-    // The laws are silent: a receipt counts what a withheld request reached that the wave delivered.
-    if arrival.request == nil { wave.receipt.reached += 1 }
+    // The laws are silent: a receipt counts what a withheld request reached that the propagation delivered.
+    if arrival.request == nil { propagation.receipt.reached += 1 }
     nodes[future].asked = asked.applied
     nodes[future].furthest = asked.forwarded.orFurther(nodes[future].furthest)
-    if nodes[future].upstream.isEmpty, arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &wave) }
-    ask(future, asked.applied, forwarding: asked.forwarded, &wave)
+    if nodes[future].upstream.isEmpty, arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &propagation) }
+    ask(future, asked.applied, forwarding: asked.forwarded, &propagation)
   }
 
   /// Whether the receipt of a duplicate says so: a source without a handler stores the earlier request.
@@ -110,118 +110,123 @@ extension ContractModel {
   }
 
   private mutating func ask(
-    _ future: Int, _ request: ModelRequest, forwarding forwarded: ModelRequest, _ wave: inout Wave
+    _ future: Int, _ request: ModelRequest, forwarding forwarded: ModelRequest,
+    _ propagation: inout CancellationPropagation
   ) {
     let isForced = request.options.contains(.force)
     let isAlone = forwarded.options.contains(.alone)
     if let outcome = nodes[future].queued {
       if isForced || isAlone {
-        end(future, .cancelled(reason: request.reason), &wave)
+        end(future, .cancelled(reason: request.reason), &propagation)
       } else if nodes[future].row.isSkippedWhenAsked {
         tally[.notBegun] += 1
-        end(future, skipped(request, outcome), &wave)
+        end(future, skipped(request, outcome), &propagation)
       }
     } else if nodes[future].isRunning {
       // A body that has begun runs to its end; what its future waits for next is asked then.
-      if isForced || isAlone { end(future, .cancelled(reason: request.reason), &wave) }
+      if isForced || isAlone { end(future, .cancelled(reason: request.reason), &propagation) }
     } else if nodes[future].upstream.isEmpty {
-      wave.calls.append(Call(future: future, request: request))
-      if isForced { end(future, .cancelled(reason: request.reason), &wave) }
+      propagation.calls.append(Call(future: future, request: request))
+      if isForced { end(future, .cancelled(reason: request.reason), &propagation) }
     } else if isAlone || nodes[future].operation.isShield {
       tally[.alone] += 1
-      withdraw(future, &wave)
-      endEarly(future, request, &wave)
+      withdraw(future, &propagation)
+      endEarly(future, request, &propagation)
     } else {
       tally[.forwarding] += 1
-      forward(future, forwarded, isForced: isForced, &wave)
-      wave.arrivals[future].fate = .forwards
-      if isForced { endEarly(future, request, &wave) }
+      forward(future, forwarded, isForced: isForced, &propagation)
+      propagation.arrivals[future].fate = .forwards
+      if isForced { endEarly(future, request, &propagation) }
     }
     if isForced { tally[.force] += 1 }
   }
 
   /// Gives a request to what a future waits for. Law 5: without the force.
-  private mutating func forward(_ future: Int, _ request: ModelRequest, isForced: Bool, _ wave: inout Wave) {
+  private mutating func forward(
+    _ future: Int, _ request: ModelRequest, isForced: Bool, _ propagation: inout CancellationPropagation
+  ) {
     // Law 10: it counts until it completes or lets go, or has lost the last who wanted it.
-    let isWanted = !wave.arrivals[future].hasLost || nodes[future].interest > 0
+    let isWanted = !propagation.arrivals[future].hasLost || nodes[future].interest > 0
     let leaves = nodes[future].isCounted && (isForced || !isWanted)
     let passed = ModelRequest(options: request.options.subtracting(.force), reason: request.reason)
     for upstream in nodes[future].upstream {
       if !nodes[future].isCleaningUp {
-        if passed.isStronger(than: wave.arrivals[upstream].request) { wave.arrivals[upstream].request = passed }
+        if passed.isStronger(than: propagation.arrivals[upstream].request) {
+          propagation.arrivals[upstream].request = passed
+        }
       }
-      wave.arrivals[upstream].edges += 1
+      propagation.arrivals[upstream].edges += 1
       if leaves {
-        lose(upstream, &wave)
+        lose(upstream, &propagation)
       } else if nodes[future].isCounted, !nodes[future].isCleaningUp {
-        wave.arrivals[upstream].askers += 1
+        propagation.arrivals[upstream].askers += 1
       }
     }
     if leaves { nodes[future].isCounted = false }
   }
 
   /// Law 10: one that lost its last consumer wants no more itself. Nobody is asked for that.
-  private mutating func withdraw(_ future: Int, _ wave: inout Wave) {
+  private mutating func withdraw(_ future: Int, _ propagation: inout CancellationPropagation) {
     guard nodes[future].isCounted else { return }
     tally[.oneConsumer] += 1
     nodes[future].isCounted = false
     for upstream in nodes[future].upstream {
-      wave.arrivals[upstream].edges += 1
-      lose(upstream, &wave)
+      propagation.arrivals[upstream].edges += 1
+      lose(upstream, &propagation)
     }
   }
 
   // MARK: - Ends
 
-  private mutating func end(_ future: Int, _ outcome: ModelOutcome, _ wave: inout Wave) {
-    if wave.receipt.reached == 1 { wave.hasCompleted = true }
-    finish(future, outcome, tellingIn: &wave.ended)
+  private mutating func end(_ future: Int, _ outcome: ModelOutcome, _ propagation: inout CancellationPropagation) {
+    if propagation.receipt.reached == 1 { propagation.hasCompleted = true }
+    finish(future, outcome, tellingIn: &propagation.ended)
   }
 
   /// Law 11: bodies that always run do so at once.
-  private mutating func endEarly(_ future: Int, _ request: ModelRequest, _ wave: inout Wave) {
-    if nodes[future].row.alwaysRuns, !nodes[future].isLinked { wave.ended.append(.endedEarly(future)) }
-    end(future, .cancelled(reason: request.reason), &wave)
+  private mutating func endEarly(_ future: Int, _ request: ModelRequest, _ propagation: inout CancellationPropagation) {
+    if nodes[future].row.alwaysRuns, !nodes[future].isLinked { propagation.ended.append(.endedEarly(future)) }
+    end(future, .cancelled(reason: request.reason), &propagation)
   }
 
   /// Law 3: the branches that only the asker wanted end at once, from where the request stopped downwards.
-  private mutating func endBranches(stoppedAt stops: [Int], _ wave: inout Wave) {
+  private mutating func endBranches(stoppedAt stops: [Int], _ propagation: inout CancellationPropagation) {
     var stops = stops
     while let stop = stops.first {
       stops.removeFirst()
-      for case .future(let future) in nodes[stop].listeners where wave.arrivals[future].fate == .forwards {
-        endBranch(future, &wave)
-        if wave.arrivals[future].fate == .endedEarly { stops.append(future) }
+      for case .future(let future) in nodes[stop].listeners where propagation.arrivals[future].fate == .forwards {
+        endBranch(future, &propagation)
+        if propagation.arrivals[future].fate == .endedEarly { stops.append(future) }
       }
     }
   }
 
-  private mutating func endBranch(_ future: Int, _ wave: inout Wave) {
+  private mutating func endBranch(_ future: Int, _ propagation: inout CancellationPropagation) {
     guard nodes[future].outcome == nil, !nodes[future].isCleaningUp, let asked = nodes[future].asked else { return }
     tally[.others] += 1
-    wave.arrivals[future].fate = .endedEarly
+    propagation.arrivals[future].fate = .endedEarly
     if nodes[future].isCounted {
-      wave.left += nodes[future].upstream.map { Start(node: $0, request: nil, leaves: true) }
+      propagation.left += nodes[future].upstream.map { Start(node: $0, request: nil, leaves: true) }
     }
-    let hasCompleted = wave.hasCompleted
-    endEarly(future, asked, &wave)
-    wave.hasCompleted = hasCompleted
+    let hasCompleted = propagation.hasCompleted
+    endEarly(future, asked, &propagation)
+    propagation.hasCompleted = hasCompleted
   }
 
   /// Law 17: of several answers the first in this order.
-  private mutating func receipt(of wave: Wave) -> ModelReceipt {
-    var receipt = wave.receipt
+  private mutating func receipt(of propagation: CancellationPropagation) -> ModelReceipt {
+    var receipt = propagation.receipt
     tally[.receipt] += 1
-    if wave.isDuplicate {
+    if propagation.isDuplicate {
       // The laws are silent: a receipt says no more than that, though the withdrawal may have delivered another's.
       receipt = ModelReceipt(effect: .duplicate, reached: 1, handlers: receipt.handlers)
-    } else if wave.hasCompleted {
+    } else if propagation.hasCompleted {
       receipt.effect = .completed
     } else if receipt.handlers > 0 {
       receipt.effect = .delivered
-    } else if wave.withheldBy > 0 {
-      receipt.effect = .withheld(by: wave.withheldBy)
-    } else if wave.metDuplicate {
+    } else if propagation.withheldBy > 0 {
+      receipt.effect = .withheld(by: propagation.withheldBy)
+    } else if propagation.metDuplicate {
       receipt.effect = .duplicate
     }
     return receipt

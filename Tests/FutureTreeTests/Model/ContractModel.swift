@@ -1,7 +1,7 @@
 /// The cancellation contract as a pure value: what DESIGN.md section 1 says, read without a look at the core.
 ///
 /// Sequential: each operation is a mutating function that leaves nothing under way. Futures, handlers, tokens and
-/// observations are numbered in the order in which they were made. `ContractModel+Wave.swift` has the requests.
+/// observations are numbered in the order in which they were made. `ContractModel+CancellationPropagation.swift` has the requests.
 struct ContractModel {
   /// One future.
   struct Node {
@@ -211,7 +211,7 @@ extension ContractModel {
     tally[.nothingLost] += 1
     let unanswered = stored.first { $0.isStronger(than: nodes[future].answered) }
     if !isCleanUp, let unanswered, !unanswered.options.contains(.alone) {
-      _ = wave([Start(node: future, request: unanswered, leaves: false, isForwarding: true)])
+      _ = propagation([Start(node: future, request: unanswered, leaves: false, isForwarding: true)])
     }
   }
 
@@ -230,7 +230,7 @@ extension ContractModel {
     turns += turn
   }
 
-  /// Law 9: but not those that a wave is on its way to: all of them run.
+  /// Law 9: but not those that a propagation is on its way to: all of them run.
   private mutating func releaseHandlers(of future: Int) {
     if nodes[future].asked == nil { nodes[future].handlers = [] }
   }

@@ -76,7 +76,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     return .nothing
   }
 
-  /// Law 17: a preview says what the receipt then says, unless a handler changes the tree in the middle of the wave.
+  /// Law 17: a preview says what the receipt then says, unless a handler changes the tree in the middle of the propagation.
   private func cancel(_ future: Int, _ request: ModelRequest) -> ModelResult {
     let preview = futures[future].previewCancel(request)
     let receipt = futures[future].cancel(request)

@@ -1,7 +1,7 @@
-// What a wave knows while it runs.
+// What a propagation knows while it runs.
 
 extension ContractModel {
-  /// Where a wave begins.
+  /// Where a propagation begins.
   struct Start {
     let node: Int
     let request: ModelRequest?
@@ -11,7 +11,7 @@ extension ContractModel {
     var isForwarding = false
   }
 
-  /// What reached one future in a wave, and what it made of it.
+  /// What reached one future in a propagation, and what it made of it.
   struct Arrival {
     enum Fate {
       /// It waits for what comes back from upstream.
@@ -38,7 +38,7 @@ extension ContractModel {
     let request: ModelRequest
   }
 
-  struct Wave {
+  struct CancellationPropagation {
     var arrivals: [Arrival]
     var calls: [Call] = []
     var receipt = ModelReceipt()

@@ -148,7 +148,9 @@ struct RegressionTests {
     #expect(receipt.reached == 3)
   }
 
-  @Test("law 12: a withheld request that the wave delivers reaches further than the wave's own, and still in one wave")
+  @Test(
+    "law 12: a withheld request that the propagation delivers reaches further than the propagation's own, and still in one propagation"
+  )
   func withheldGoesFurther() {
     let log = Recorder()
     let promise = source(log, "source")

@@ -7,15 +7,15 @@ import Testing
     CancelRequest(options: options, reason: CancellationReason(message))
   }
 
-  private func wanted(by consumers: Int, madeBy: FutureTree.Operator = .promise) -> FutureState {
-    var state = FutureState(madeBy: madeBy)
+  private func wanted(by consumers: Int, createdBy: FutureTree.Operator = .promise) -> FutureState {
+    var state = FutureState(createdBy: createdBy)
     for _ in 0..<consumers { _ = state.consumerCame() }
     return state
   }
 
   @Test("it ends once")
   func endsOnce() {
-    var state = FutureState(madeBy: .promise)
+    var state = FutureState(createdBy: .promise)
 
     let ends = [state.end(.failed), state.end(.succeeded), state.end(.cancelled)]
 
@@ -25,7 +25,7 @@ import Testing
 
   @Test("a sealed promise cannot be completed, but its inner future can end it")
   func sealed() {
-    var state = FutureState(madeBy: .promise)
+    var state = FutureState(createdBy: .promise)
     let seals = [state.seal(), state.seal()]
     _ = state.link(isCleanUp: false)
 
@@ -47,7 +47,7 @@ import Testing
       (plain, weak, true), (plain, polite, true), (plain, plain, true),
       (plain, request(.forceImmediately), false),
     ] {
-      var state = FutureState(madeBy: .promise)
+      var state = FutureState(createdBy: .promise)
       _ = state.receive(FutureState.Arrival(request: earlier)).reception
 
       let reception = state.receive(FutureState.Arrival(request: later)).reception
@@ -104,8 +104,8 @@ import Testing
       (.ensure, .failed, .runs), (.mapError, .failed, .runs), (.delayed, .succeeded, .cancels),
       (.map, .failed, .passes), (.recover, .succeeded, .passes),
     ])
-  func askedBefore(madeBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
-    var state = FutureState(madeBy: madeBy)
+  func askedBefore(createdBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
+    var state = FutureState(createdBy: createdBy)
     _ = state.receive(FutureState.Arrival(request: request())).reception
 
     let started = state.upstreamEnded(ending, hasExecutor: false)
@@ -117,7 +117,7 @@ import Testing
   func shielded() {
     for options in [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions]
     {
-      var state = FutureState(madeBy: .shielded)
+      var state = FutureState(createdBy: .shielded)
 
       let landing = state.receive(FutureState.Arrival(request: request(options)))
 
@@ -128,7 +128,7 @@ import Testing
 
   @Test("a body on its way through an executor is skipped when it is asked, and begins otherwise")
   func queued() {
-    var asked = FutureState(madeBy: .map)
+    var asked = FutureState(createdBy: .map)
     _ = asked.upstreamEnded(.succeeded, hasExecutor: true)
     var begun = asked
 

@@ -49,7 +49,7 @@ struct LinkedTokenTests {
   }
 
   @Test("all sources know before the first body runs; a source's bodies run before those of its children")
-  func wave() {
+  func propagation() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     let grandchild = CancellationTokenSource(linkedTo: [child.token])
     grandchild.token.register { [log] _ in log("grandchild") }

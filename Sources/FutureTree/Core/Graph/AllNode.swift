@@ -8,7 +8,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarde
 
   @usableFromInline init(of inputs: [Node], step: @escaping Step) {
     self.inputs = inputs
-    super.init(madeBy: .all, step: step)
+    super.init(createdBy: .all, step: step)
     let unique = inputs.withoutRepeated()
     let slots = makeSlots(unique.count) { entry, input, _ in
       let slot = unsafeDowncast(entry, to: Slot.self)

@@ -22,7 +22,7 @@ extension FutureState {
     /// What they are asked, if anything.
     var forwarded: CancelRequest?
     /// What becomes of this future's interest in them.
-    var departure = Wave.Departure.stays
+    var departure = CancellationPropagation.Departure.stays
   }
 
   /// What a request meets at one future.

@@ -19,17 +19,17 @@ struct FutureState {
 
   private(set) var requests: RequestHistory = .none
   private(set) var consumers: Int32 = 0
-  let madeBy: Operator
+  let createdBy: Operator
   private(set) var phase: Phase = .waiting
   private var marks: Marks = []
 
-  init(madeBy: Operator) {
-    self.madeBy = madeBy
+  init(createdBy: Operator) {
+    self.createdBy = createdBy
   }
 
   /// That of a future that has a value from the start.
   static let succeeded: FutureState = {
-    var state = FutureState(madeBy: .promise)
+    var state = FutureState(createdBy: .promise)
     state.phase = .succeeded
     return state
   }()
@@ -145,8 +145,8 @@ extension FutureState {
   /// `receive` in the common case that a first request goes on upstream. Returns false, and does nothing, in any other.
   mutating func forwardsAtOnce(_ request: CancelRequest, askers: Int) -> Bool {
     guard case .none = requests, marks.subtracting(.isInner).isEmpty, phase == .waiting || phase == .linked,
-      !madeBy.isSource || phase == .linked,
-      madeBy.forwardsRequests, !request.options.isForced
+      !createdBy.isSource || phase == .linked,
+      createdBy.forwardsRequests, !request.options.isForced
     else { return false }
     let reach = request.options.reach
     guard reach == .everything || reach == .unlessOthersWait && Int(consumers) == askers else { return false }
@@ -163,7 +163,7 @@ extension FutureState {
       landing.forwarded = request
     case .ends:
       landing.goesOn = true
-      landing.forwarded = madeBy.forwardsRequests && !isCleaningUp ? request : nil
+      landing.forwarded = createdBy.forwardsRequests && !isCleaningUp ? request : nil
       landing.departure = .leaves
     case .skipsBody:
       landing.goesOn = false
@@ -187,7 +187,7 @@ extension FutureState {
       return (.withheld(others: others), nil)
     }
     guard let asked = requests.ask(isDuplicate ? nil : request, deliversWithheld: others == 0) else {
-      let isStored = madeBy.isSource && phase == .waiting && !isHeard
+      let isStored = createdBy.isSource && phase == .waiting && !isHeard
       return (isStored ? .storedBefore : .duplicate, nil)
     }
     return (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
@@ -196,9 +196,9 @@ extension FutureState {
   private func effect(of request: CancelRequest) -> Effect {
     if request.options.isForced { return .ends }
     switch phase {
-    case .waiting where madeBy.isSource: return .callsHandlers
-    case _ where request.options.reach == .thisFuture || !madeBy.forwardsRequests: return .ends
-    case .queued where madeBy.skipsBodyWhenAsked: return .skipsBody
+    case .waiting where createdBy.isSource: return .callsHandlers
+    case _ where request.options.reach == .thisFuture || !createdBy.forwardsRequests: return .ends
+    case .queued where createdBy.skipsBodyWhenAsked: return .skipsBody
     case .waiting: return .forwards
     case .linked: return isCleaningUp ? .stores : .forwards
     default: return .stores
@@ -213,8 +213,8 @@ extension FutureState {
   mutating func upstreamEnded(_ ending: Ending, hasExecutor: Bool) -> Start {
     switch phase {
     case .waiting:
-      guard madeBy.runsBody(on: ending) else { return start(.passes) }
-      if requests.asked != nil, madeBy.skipsBodyWhenAsked {
+      guard createdBy.runsBody(on: ending) else { return start(.passes) }
+      if requests.asked != nil, createdBy.skipsBodyWhenAsked {
         return start(ending == .succeeded ? .cancels : .passes)
       }
       phase = hasExecutor ? .queued : .running
@@ -229,14 +229,15 @@ extension FutureState {
   /// `upstreamEnded` in the common case: it succeeded, nothing was asked, and the body runs at once. Returns false, and does
   /// nothing, in any other.
   mutating func beginsAtOnce() -> Bool {
-    guard phase == .waiting, case .none = requests, madeBy.runsBody(on: .succeeded) else { return false }
+    guard phase == .waiting, case .none = requests, createdBy.runsBody(on: .succeeded) else { return false }
     phase = .running
     return true
   }
 
   /// Whether `upstreamEnded` would say that an outcome passes that is not a success, and the body is released.
   func passesAtOnce(_ ending: Ending) -> Bool {
-    (phase == .waiting || phase == .linked) && !madeBy.isSource && !madeBy.isJoin && !madeBy.runsBody(on: ending)
+    (phase == .waiting || phase == .linked) && !createdBy.isSource && !createdBy.isJoin
+      && !createdBy.runsBody(on: ending)
   }
 
   private mutating func start(_ start: Start) -> Start {

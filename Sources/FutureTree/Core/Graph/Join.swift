@@ -26,8 +26,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     override var owner: Node? { join }
   }
 
-  override final var waitsFor: Few<Link> {
-    Few(slots.compactMap { slot in slot.input.map { Link(node: $0.takeUnretainedValue(), entry: slot) } })
+  override final var waitsFor: TinyArray<Link> {
+    TinyArray(slots.compactMap { slot in slot.input.map { Link(node: $0.takeUnretainedValue(), entry: slot) } })
   }
 
   override final var hasManyInputs: Bool { slots.count > 16 }
@@ -55,19 +55,19 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     var isLogged = false
-    let arrival: Wave.Arrival? = lock.withLock {
+    let arrival: CancellationPropagation.Arrival? = lock.withLock {
       isLogged = state.isLogged
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
-        let request = state.requests.furthest.map(\.forwarded) ?? Join.leaving(madeBy: state.madeBy)
-        return Wave.Arrival(node: input, request: request, asker: slot, departure: .leaves)
+        let request = state.requests.furthest.map(\.forwarded) ?? Join.leaving(createdBy: state.createdBy)
+        return CancellationPropagation.Arrival(node: input, request: request, asker: slot, departure: .leaves)
       }
       if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
       return arrivalOfNews(at: input, from: slot, request: state.requests.furthest?.forwarded)
     }
     if isLogged { shareLog(withInput: input) }
-    if let arrival { _ = Wave.run(arrival) }
-    if !isWanted { tellInterest() }
+    if let arrival { _ = CancellationPropagation.run(arrival) }
+    if !isWanted { notifyOfInterest() }
   }
 
   /// A slot was told: its input is not waited for any more. Returns false if the join has ended.
@@ -102,12 +102,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
   final var asked: CancelRequest? { lock.withLock { state.requests.asked } }
 
   /// Why those that are left are let go of when a join is decided.
-  private static func leaving(madeBy: Operator) -> CancelRequest {
-    CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason(madeBy))
+  private static func leaving(createdBy: Operator) -> CancelRequest {
+    CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason(createdBy))
   }
 
-  static func decidedReason(_ madeBy: Operator) -> CancellationReason {
-    "`\(madeBy.name)` was decided without this one"
+  static func decidedReason(_ createdBy: Operator) -> CancellationReason {
+    "`\(createdBy.name)` was decided without this one"
   }
 
   /// Frees the slots of a join that has ended.
@@ -132,9 +132,9 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
 
   @exclusivity(unchecked) private var rule: Rule?
 
-  init(_ madeBy: Operator, rule: Rule) {
+  init(_ createdBy: Operator, rule: Rule) {
     self.rule = rule
-    super.init(madeBy: madeBy) { entry, _, turn in
+    super.init(createdBy: createdBy) { entry, _, turn in
       let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
       switch turn {
       case .destroyValue: _ = node.destroyValue(as: Output.self)
@@ -174,7 +174,7 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
   }
 
   private func decide(_ outcome: Outcome<Output>) -> Bool {
-    decide(because: Join.decidedReason(state.madeBy)) { endLocked(with: outcome) }
+    decide(because: Join.decidedReason(state.createdBy)) { endLocked(with: outcome) }
   }
 
   private func release() {

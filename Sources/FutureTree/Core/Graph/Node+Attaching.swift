@@ -40,7 +40,7 @@ extension Node {
   }
 
   private func tell(_ news: News, of entry: Waiter, _ role: Role) {
-    if news.contains(.isWantedAgain) { tellInterest() }
+    if news.contains(.isWantedAgain) { notifyOfInterest() }
     if news.contains(.isLogged) { recordLink(from: entry, isNew: role == .newConsumer) }
   }
 

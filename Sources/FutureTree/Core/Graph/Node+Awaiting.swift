@@ -11,7 +11,8 @@ extension Node {
     }
     if !hasOutcome {
       let request = CancelRequest(options: options, reason: "the awaiting task was cancelled")
-      _ = Wave.run(Wave.Arrival(node: self, request: request, asker: entry, departure: .leaves))
+      _ = CancellationPropagation.run(
+        CancellationPropagation.Arrival(node: self, request: request, asker: entry, departure: .leaves))
     }
     return hasOutcome
   }

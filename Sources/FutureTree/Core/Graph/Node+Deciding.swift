@@ -6,7 +6,7 @@ extension Node {
   ///   - reason: what those that are left are told.
   ///   - end: ends this future, under its lock. Returns false if it had ended.
   final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
-    let left: Few<Link>? = lock.withLock {
+    let left: TinyArray<Link>? = lock.withLock {
       guard state.isPending else { return nil }
       let links = waitsFor
       return end() ? links : nil
@@ -17,9 +17,12 @@ extension Node {
   }
 
   /// Withdraws the interest of entries whose futures have ended, with a request that stops where others wait.
-  static func leave(_ links: Few<Link>, because reason: @autoclosure () -> CancellationReason) {
+  static func leave(_ links: TinyArray<Link>, because reason: @autoclosure () -> CancellationReason) {
     guard !links.isEmpty else { return }
     let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason())
-    Wave.run(links.mapped { Wave.Arrival(node: $0.node, request: request, asker: $0.entry, departure: .leaves) })
+    CancellationPropagation.run(
+      links.mapped {
+        CancellationPropagation.Arrival(node: $0.node, request: request, asker: $0.entry, departure: .leaves)
+      })
   }
 }

@@ -6,11 +6,13 @@ extension Node {
       interest.isCounted = true
       return state.consumerCame()
     }
-    if isWantedAgain { tellInterest() }
+    if isWantedAgain { notifyOfInterest() }
   }
 
   final func endInterest(_ interest: Waiter) {
     let isCounted = lock.withLock { state.isPending && interest.isCounted }
-    if isCounted { _ = Wave.run(Wave.Arrival(node: self, asker: interest, departure: .leaves)) }
+    if isCounted {
+      _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: self, asker: interest, departure: .leaves))
+    }
   }
 }

@@ -21,7 +21,7 @@ extension Node {
     let (isPending, isWanted, mayBeLeftOut) = lock.withLock { (state.isPending, !state.isAbandoned, onlyPasses) }
     guard isPending else {
       let request = lock.withLock { requestForInner(as: role) }
-      if let request { _ = Wave.run(Wave.Arrival(node: inner, request: request)) }
+      if let request { _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: inner, request: request)) }
       return false
     }
     if mayBeLeftOut, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
@@ -34,12 +34,12 @@ extension Node {
 
   /// The second part of linking: this future is in the list of `inner`. Returns whether it has ended.
   private func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
-    var arrival: Wave.Arrival?
+    var arrival: CancellationPropagation.Arrival?
     var isLogged = false
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
-        arrival = Wave.Arrival(
+        arrival = CancellationPropagation.Arrival(
           node: inner, request: requestForInner(as: role), asker: self, departure: .leaves)
         return false
       }
@@ -51,18 +51,20 @@ extension Node {
     if isLogged { shareLog(withInput: inner) }
     // Each of two threads that close a circle has set its `upstream` before it looks, so one of them sees it.
     if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
-      _ = Wave.run(Wave.Arrival(node: inner, asker: self, departure: .leaves))
+      _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: inner, asker: self, departure: .leaves))
       return true
     }
-    if let arrival { _ = Wave.run(arrival) }
-    if !isWanted { tellInterest() }
+    if let arrival { _ = CancellationPropagation.run(arrival) }
+    if !isWanted { notifyOfInterest() }
     return false
   }
 
   /// What a future must be told for which this one has just begun to wait. Called under the lock.
-  final func arrivalOfNews(at input: Node, from entry: Waiter, request: CancelRequest?) -> Wave.Arrival? {
+  final func arrivalOfNews(at input: Node, from entry: Waiter, request: CancelRequest?) -> CancellationPropagation
+    .Arrival?
+  {
     guard request != nil || state.isAbandoned else { return nil }
-    return Wave.Arrival(
+    return CancellationPropagation.Arrival(
       node: input, request: request, asker: entry, departure: state.isAbandoned ? .losesInterest : .stays)
   }
 
@@ -76,7 +78,7 @@ extension Node {
   private func waits(for other: Node, within length: Int, lookingAt left: inout Int) -> Bool {
     var node = self
     for length in (0..<length).reversed() {
-      let links = node.lock.withLock { node.hasManyInputs ? Few() : node.waitsFor }
+      let links = node.lock.withLock { node.hasManyInputs ? TinyArray() : node.waitsFor }
       guard let first = links.first else { return false }
       for link in links.others {
         left -= 1

@@ -7,7 +7,7 @@ extension Node {
 
   /// Called under the lock, or before anybody else knows this future.
   private func enter(_ log: any NodeLog) -> LogMembership {
-    let membership = LogMembership(log, name: details?.name ?? state.madeBy.name)
+    let membership = LogMembership(log, name: details?.name ?? state.createdBy.name)
     details = Details(
       name: details?.name, place: details?.place, executor: details?.executor ?? .immediate, membership: membership)
     state.isLogged = true
@@ -152,7 +152,7 @@ extension Node {
   fileprivate func join(
     _ log: any NodeLog, as fact: FutureEvent.Fact
   ) -> (note: LogNote, waiters: [Node], inputs: [Node])? {
-    let joined = lock.withLock { () -> (LogNote, [Waiter], Few<Link>)? in
+    let joined = lock.withLock { () -> (LogNote, [Waiter], TinyArray<Link>)? in
       guard state.isPending, !state.isLogged else { return nil }
       return (enter(log).note(fact), waiters.entries, waitsFor)
     }

@@ -129,7 +129,7 @@ extension Node {
     guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
     lock.pointInside()
     store(&storage)
-    if state.madeBy.isJoin || state.isLogged { endRare() }
+    if state.createdBy.isJoin || state.isLogged { endRare() }
     return true
   }
 

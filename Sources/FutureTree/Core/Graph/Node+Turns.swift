@@ -119,20 +119,20 @@ extension Node {
       return true
     }
     if begins { return .runBody }
-    return state.madeBy.runsBodyWhenEndedEarly ? .runBodyWithOwnOutcome : .nothing
+    return state.createdBy.runsBodyWhenEndedEarly ? .runBodyWithOwnOutcome : .nothing
   }
 
   /// Invariant 2 of `FutureState`: of a future that ended before, the body is here only if it was still to run.
   private func dropBody() -> Duty {
     if fail(DroppedJob()) { return .releaseBody(hasEnded: true) }
-    return state.madeBy.runsBodyWhenEndedEarly ? .releaseBody(hasEnded: false) : .nothing
+    return state.createdBy.runsBodyWhenEndedEarly ? .releaseBody(hasEnded: false) : .nothing
   }
 
   /// Called under the lock.
   private var hasExecutor: Bool { details?.executor.isImmediate == false }
 
   private func endBody() -> Duty {
-    guard state.madeBy.runsBodyWhenEndedEarly else { return .releaseBody(hasEnded: false) }
+    guard state.createdBy.runsBodyWhenEndedEarly else { return .releaseBody(hasEnded: false) }
     guard lock.withLock({ hasExecutor }) else { return .runBodyWithOwnOutcome }
     QueuedBody.submit(self, upstream: self)
     return .nothing

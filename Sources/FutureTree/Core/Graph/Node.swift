@@ -40,8 +40,8 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     }
   }
 
-  @usableFromInline init(madeBy: Operator, executor: FutureExecutor = .immediate, step: @escaping Step) {
-    state = FutureState(madeBy: madeBy)
+  @usableFromInline init(createdBy: Operator, executor: FutureExecutor = .immediate, step: @escaping Step) {
+    state = FutureState(createdBy: createdBy)
     if !executor.isImmediate { details = Details(executor: executor) }
     super.init(isFuture: true, step: step)
     SchedulingPoint.countNodes(1)
@@ -77,8 +77,8 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   }
 
   /// What this future waits for now, each with the entry that stands in its list. Called under the lock.
-  var waitsFor: Few<Link> {
-    Few(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
+  var waitsFor: TinyArray<Link> {
+    TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
   }
 
   /// Whether it waits for so many that nobody looks at all of them to find a circle. Called under the lock.

@@ -3,13 +3,13 @@
 final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guarded as `waiters` is.
   @exclusivity(unchecked) private var handlers = HandlerList()
 
-  @usableFromInline override init(madeBy: Operator, executor: FutureExecutor, step: @escaping Step) {
-    super.init(madeBy: madeBy, executor: executor, step: step)
+  @usableFromInline override init(createdBy: Operator, executor: FutureExecutor, step: @escaping Step) {
+    super.init(createdBy: createdBy, executor: executor, step: step)
   }
 
   /// Whether its promise was kept, as far as the thread knows that drops the promise: false says nothing. It is written by
   /// whoever keeps the promise, and so before the promise is dropped, and read by its `deinit`; hence without the lock.
-  @exclusivity(unchecked) @usableFromInline var isKnownToBeKept = false
+  @exclusivity(unchecked) @usableFromInline var isKnownToBeFulfilled = false
 
   /// Keeps where its promise was made. Called before anybody else knows this future, and so without the lock: a promise may
   /// be made where another is held.
@@ -65,21 +65,21 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
   @inlinable func keep<Value: Sendable>(_ value: Value) -> Bool {
     if let bits = ValueStorage(bitsOf: value) { return keep(with: bits) }
     guard succeed(value, byPromise: true) else { return false }
-    promiseIsKept()
+    promiseWasFulfilled()
     return true
   }
 
   /// The same with a value that is plain bits.
   @usableFromInline func keep(with bits: ValueStorage) -> Bool {
     var hasHandlers = false
-    let isKept = lock.withLock {
+    let isFulfilled = lock.withLock {
       hasHandlers = !handlers.isEmpty
       return end(.succeeded, byPromise: true) { $0 = bits }
     }
-    guard isKept else { return false }
-    isKnownToBeKept = true
+    guard isFulfilled else { return false }
+    isKnownToBeFulfilled = true
     if hasHandlers { releaseHandlers() }
-    Trampoline.tell(self)
+    Trampoline.notify(self)
     return true
   }
 
@@ -89,7 +89,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guard
     if !released.isEmpty { HandlerList.release(released) }
   }
 
-  /// The handlers, but for those that a wave is on its way to: it calls them. Called under the lock.
+  /// The handlers, but for those that a propagation is on its way to: it calls them. Called under the lock.
   func takeUnaskedHandlers() -> [HandlerList.Entry] {
     handlers.isEmpty || state.requests.asked != nil ? [] : handlers.removeAll()
   }

@@ -1,11 +1,11 @@
-/// What a wave does to one future, under that future's lock.
+/// What a propagation does to one future, under that future's lock.
 extension Node {
-  /// What a wave found at one future, and where it goes on.
+  /// What a propagation found at one future, and where it goes on.
   struct Landing {
     /// What the request met; nil where nothing was asked.
     var reception: FutureState.Reception?
-    /// Where the wave goes on.
-    var next = Few<Wave.Arrival>()
+    /// Where the propagation goes on.
+    var next = TinyArray<CancellationPropagation.Arrival>()
     /// The request ended this future.
     var hasEnded = false
     /// The body has not been given to anybody: whoever ended this future runs or releases it.
@@ -14,15 +14,15 @@ extension Node {
     var logNumber = 0
   }
 
-  /// - Parameter index: the position of this future among those that the wave has reached, if the request is applied.
-  func receive(_ arrivals: Wave.Arrivals, reachedAs index: Int) -> Landing {
+  /// - Parameter index: the position of this future among those that the propagation has reached, if the request is applied.
+  func receive(_ arrivals: CancellationPropagation.Arrivals, reachedAs index: Int) -> Landing {
     lock.withLock {
       guard let ending = state.ending else { return receivePending(arrivals, reachedAs: index) }
       return Landing(reception: arrivals.request.map { _ in .tooLate(ending) })
     }
   }
 
-  private func receivePending(_ arrivals: Wave.Arrivals, reachedAs index: Int) -> Landing {
+  private func receivePending(_ arrivals: CancellationPropagation.Arrivals, reachedAs index: Int) -> Landing {
     let decision = state.receive(arrivals.event)
     for arrival in arrivals {
       guard let asker = arrival.asker else { continue }
@@ -48,15 +48,17 @@ extension Node {
     return landing
   }
 
-  /// Where a wave goes on from here. Called under the lock.
-  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> Few<Wave.Arrival> {
-    var next = Few<Wave.Arrival>()
+  /// Where a propagation goes on from here. Called under the lock.
+  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> TinyArray<
+    CancellationPropagation.Arrival
+  > {
+    var next = TinyArray<CancellationPropagation.Arrival>()
     guard decision.goesOn else { return next }
     for link in waitsFor {
       next.append(
-        Wave.Arrival(
+        CancellationPropagation.Arrival(
           node: link.node, request: decision.forwarded, asker: link.entry, departure: decision.departure,
-          via: decision.forwarded == nil ? -1 : index))
+          predecessor: decision.forwarded == nil ? -1 : index))
     }
     return next
   }
@@ -65,18 +67,20 @@ extension Node {
   /// waits for, which is returned. Returns nil, and does nothing, in any other case.
   func forwardAtOnce(_ request: CancelRequest, askedBy asker: Waiter?) -> Node? {
     lock.withLock {
-      guard let upstream, !state.madeBy.isJoin,
+      guard let upstream, !state.createdBy.isJoin,
         state.forwardsAtOnce(request, askers: asker?.isCounted == true ? 1 : 0)
       else { return nil }
       return upstream.takeUnretainedValue()
     }
   }
 
-  /// Whether a wave that comes here goes no further, and no second path of it ends here.
+  /// Whether a propagation that comes here goes no further, and no second path of it ends here.
   var isEndOfOnePath: Bool { lock.withLock { !state.isPending || state.consumers <= 1 && waitsFor.isEmpty } }
 
   /// What `receive` would find, if the future were in the state that the imagination has of it.
-  func imagine(_ arrivals: Wave.Arrivals, reachedAs index: Int, in imagination: inout Imagination) -> Landing {
+  func imagine(_ arrivals: CancellationPropagation.Arrivals, reachedAs index: Int, in imagination: inout PreviewStates)
+    -> Landing
+  {
     lock.withLock {
       var imagined = imagination.states[ObjectIdentifier(self)] ?? state
       if let ending = imagined.ending { return Landing(reception: arrivals.request.map { _ in .tooLate(ending) }) }
@@ -94,7 +98,7 @@ extension Node {
   private var ownsBody: Bool {
     switch state.phase {
     case .waiting: true
-    case .queued: !state.madeBy.runsBodyWhenEndedEarly
+    case .queued: !state.createdBy.runsBodyWhenEndedEarly
     case .running, .linked, .succeeded, .failed, .cancelled: false
     }
   }
@@ -114,7 +118,7 @@ extension Node {
   }
 }
 
-extension Wave.Arrivals {
+extension CancellationPropagation.Arrivals {
   /// What has come, as the state needs to know it. Called under the lock of the future.
   fileprivate var event: FutureState.Arrival {
     var event = FutureState.Arrival(request: request)
@@ -147,13 +151,14 @@ extension Node {
   ///
   /// Threads that change the interest of one future may tell its upstream in another order. Each looks again after it
   /// has told, so the last to tell has told the truth.
-  func tellInterest() {
+  func notifyOfInterest() {
     var pending = [self]
     while let node = pending.popLast() {
       guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
       for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
       if node.lock.withLock({ node.state.isAbandoned }) {
-        Wave.run(links.mapped { Wave.Arrival(node: $0.node, asker: $0.entry, departure: .losesInterest) })
+        CancellationPropagation.run(
+          links.mapped { CancellationPropagation.Arrival(node: $0.node, asker: $0.entry, departure: .losesInterest) })
       }
     }
   }

@@ -114,7 +114,7 @@ public struct SystemClock: FutureClock {
   public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
-    let entry = SystemTimers.shared.insert(at: now + duration.withinCentury, body)
+    let entry = SystemTimers.shared.insert(at: now + duration.clampedToMaximumTimerDuration, body)
     return FutureTimer { [weak entry] in
       if let entry { SystemTimers.shared.remove(entry) }
     }

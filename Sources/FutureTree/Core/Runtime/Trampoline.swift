@@ -15,7 +15,7 @@
 final class Trampoline {
   private enum Entry {
     /// A future has ended: its waiters take their turns.
-    case tell(Node)
+    case notify(Node)
     /// One entry takes its turn, and is released.
     case turn(Unmanaged<Waiter>, Node, Waiter.Turn)
     /// A handler is freed. It may hold the promise of the next future, and so on.
@@ -44,14 +44,14 @@ final class Trampoline {
   @exclusivity(unchecked) private var unlinked: Unlinked?
 
   /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
-  static func tell(_ node: Node) {
+  static func notify(_ node: Node) {
     if node.state.isLogged { node.recordEnd() }
     guard node.hasWaiters else { return }
     LockRule.assertNoLockIsHeld()
     ofThread._withUnsafeGuaranteedRef { trampoline in
       guard !trampoline.isActive else { return trampoline.add(node) }
       trampoline.isActive = true
-      trampoline.tellWaiters(of: node)
+      trampoline.notifyWaiters(of: node)
       trampoline.drain()
       trampoline.isActive = false
     }
@@ -96,7 +96,7 @@ final class Trampoline {
     if first == nil, head == entries.count {
       first = node
     } else {
-      entries.append(.tell(node))
+      entries.append(.notify(node))
     }
   }
 
@@ -110,7 +110,7 @@ final class Trampoline {
 
   private func drain() {
     while true {
-      tellChain()
+      notifyChain()
       guard head < entries.count else { break }
       let entry = entries[head]
       entries[head] = .taken
@@ -128,8 +128,8 @@ final class Trampoline {
 
   private func take(_ entry: Entry) {
     switch entry {
-    case .tell(let node):
-      tellWaiters(of: node)
+    case .notify(let node):
+      notifyWaiters(of: node)
     case .turn(let waiter, let upstream, let turn):
       take(turn, of: waiter, upstream: upstream)
     case .release(let handler):
@@ -140,12 +140,12 @@ final class Trampoline {
   }
 
   /// A loop of its own, because most often what comes next is the waiter that was told.
-  private func tellChain() {
-    while let node = first.take() { tellWaiters(of: node) }
+  private func notifyChain() {
+    while let node = first.take() { notifyWaiters(of: node) }
   }
 
   @inline(__always)
-  private func tellWaiters(of node: Node) {
+  private func notifyWaiters(of node: Node) {
     let outer = telling
     telling = Unmanaged.passUnretained(node)
     guard let ending = node.state.ending else { preconditionFailure("only futures that have ended are told of") }
@@ -183,7 +183,7 @@ final class Trampoline {
       if ended.state.isLogged { ended.recordEnd() }
       guard ended.hasWaiters else { return false }
       if first == nil, head == entries.count { return true }
-      entries.append(.tell(ended))
+      entries.append(.notify(ended))
     } else if let ended = waiter.owner {
       hasEnded(ended)
     }
@@ -235,7 +235,7 @@ extension Trampoline {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.isActive else { return }
     trampoline.nested {
-      if let node = trampoline.telling { trampoline.tellWaiters(of: node.takeUnretainedValue()) }
+      if let node = trampoline.telling { trampoline.notifyWaiters(of: node.takeUnretainedValue()) }
       trampoline.drain()
     }
   }

@@ -52,7 +52,7 @@ public final class Retry: HTTPLayer {
     random: RandomSource = .system
   ) {
     self.strategy = strategy
-    self.longestRetryAfter = longestRetryAfter.withinCentury
+    self.longestRetryAfter = longestRetryAfter.clampedToMaximumTimerDuration
     self.clock = clock
     self.date = date
     self.random = random
@@ -146,7 +146,7 @@ extension Retry {
       return nil
     }
     let floor = context.response?.retryAfter(now: date) ?? .zero
-    return floor > longestRetryAfter ? nil : max(delay.withinCentury, floor)
+    return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
   }
 
   /// Nil if a reset came, or nobody waits any more.

@@ -42,10 +42,10 @@ enum RetryAfter {
   /// `delay-seconds`: digits, and nothing else. However many there are, there is no overflow.
   fileprivate static func seconds(_ value: String) -> Duration? {
     guard !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    return Int64(value).map { .seconds($0).withinCentury } ?? .century
+    return Int64(value).map { .seconds($0).clampedToMaximumTimerDuration } ?? .century
   }
 
   fileprivate static func wait(until date: HTTPDate, from now: HTTPDate?) -> Duration? {
-    now.map { .seconds(date.secondsSince1970 - $0.secondsSince1970).withinCentury }
+    now.map { .seconds(date.secondsSince1970 - $0.secondsSince1970).clampedToMaximumTimerDuration }
   }
 }

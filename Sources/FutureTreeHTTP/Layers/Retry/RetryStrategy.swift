@@ -60,10 +60,10 @@ public struct RetryStrategy: Sendable {
     attempts: Int = 3, first: Duration = .milliseconds(250), limit: Duration = .seconds(20),
     when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
   ) -> RetryStrategy {
-    let limit = limit.withinCentury
+    let limit = limit.clampedToMaximumTimerDuration
     return RetryStrategy { context in
       guard context.attempt < attempts, isRetryable(context) else { return nil }
-      let longest = first.withinCentury.doubled(after: context.attempt, limit: limit)
+      let longest = first.clampedToMaximumTimerDuration.doubled(after: context.attempt, limit: limit)
       // A product with a fraction is rounded.
       return min(longest, longest * context.random.fraction())
     }

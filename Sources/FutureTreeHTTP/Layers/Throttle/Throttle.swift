@@ -32,7 +32,7 @@ import FutureTree
 public final class Throttle: HTTPLayer {
   private struct State {
     var scheduler: ThrottleState<ThrottleWaiter>
-    var alarm = ThrottleAlarm()
+    var alarm = RefillTimer()
   }
 
   private let state: Locked<State>
@@ -50,7 +50,7 @@ public final class Throttle: HTTPLayer {
     _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, aging: Duration? = .seconds(10),
     clock: any FutureClock = .system
   ) {
-    let aging = aging.map(\.withinCentury)
+    let aging = aging.map(\.clampedToMaximumTimerDuration)
     let scheduler = ThrottleState<ThrottleWaiter>(
       limit: max(0, limit), perHost: perHost.map { max(1, $0) }, rate: rate, queueLimit: max(0, queueLimit),
       aging: aging)
@@ -184,7 +184,7 @@ extension Throttle {
   private func setAlarm(_ number: Int?, after duration: Duration) {
     guard let number else { return }
     let timer = clock.schedule(after: duration) {
-      let rung = self.state.withLock { $0.alarm.rang(number) }
+      let rung = self.state.withLock { $0.alarm.fired(number) }
       _ = rung  // Freed here, not under the lock.
       self.advance()
     }

@@ -55,10 +55,10 @@ public struct Timeout: HTTPLayer {
     total: Duration? = nil, attempt: Duration? = nil, firstByte: Duration? = nil, idle: Duration? = nil,
     clock: any FutureClock = .system
   ) {
-    self.total = total?.withinCentury
-    self.attempt = attempt?.withinCentury
-    self.firstByte = firstByte?.withinCentury
-    self.idle = idle?.withinCentury
+    self.total = total?.clampedToMaximumTimerDuration
+    self.attempt = attempt?.clampedToMaximumTimerDuration
+    self.firstByte = firstByte?.clampedToMaximumTimerDuration
+    self.idle = idle?.clampedToMaximumTimerDuration
     self.clock = clock
   }
 
@@ -81,7 +81,8 @@ public struct Timeout: HTTPLayer {
   /// The deadline first: of times that are over at one moment it is the one that is told.
   private func times(_ deadline: HTTPDeadline?) -> [Time] {
     let times: [(TimeoutState.Kind, Duration?, any FutureClock)] = [
-      (.deadline, deadline?.remaining.withinCentury, deadline?.clock ?? clock), (.attempt, attempt, clock),
+      (.deadline, deadline?.remaining.clampedToMaximumTimerDuration, deadline?.clock ?? clock),
+      (.attempt, attempt, clock),
       (.firstByte, firstByte, clock), (.idle, idle, clock),
     ]
     return times.compactMap { kind, limit, clock in limit.map { (kind, $0, clock) } }

@@ -4,7 +4,7 @@ extension Duration {
   package static let century = Duration.seconds(100 * 365 * 86_400)
 
   /// The same, but neither negative nor more than a century.
-  package var withinCentury: Duration { min(max(self, .zero), .century) }
+  package var clampedToMaximumTimerDuration: Duration { min(max(self, .zero), .century) }
 
   /// Twice as long after each attempt as after the one before it, which are counted from 1, but no longer than a limit, or a
   /// century.

@@ -1,5 +1,5 @@
 /// Elements that are most often one or none: only a second costs an allocation.
-struct Few<Element>: Sequence {
+struct TinyArray<Element>: Sequence {
   private(set) var first: Element?
   private(set) var others: [Element] = []
 
@@ -21,8 +21,8 @@ struct Few<Element>: Sequence {
     if first == nil { first = element } else { others.append(element) }
   }
 
-  func mapped<Other>(_ transform: (Element) -> Other) -> Few<Other> {
-    var result = Few<Other>()
+  func mapped<Other>(_ transform: (Element) -> Other) -> TinyArray<Other> {
+    var result = TinyArray<Other>()
     for element in self { result.append(transform(element)) }
     return result
   }
@@ -32,10 +32,10 @@ struct Few<Element>: Sequence {
   }
 
   struct Iterator: IteratorProtocol {
-    fileprivate let elements: Few
+    fileprivate let elements: TinyArray
     private var position = -1
 
-    fileprivate init(elements: Few) {
+    fileprivate init(elements: TinyArray) {
       self.elements = elements
     }
 

@@ -1,14 +1,14 @@
-/// The first part of a wave: interest is withdrawn, and every future that is reached learns of the request.
+/// The first part of a propagation: interest is withdrawn, and every future that is reached learns of the request.
 ///
-/// A future decides once, when everything that waits for it and that the wave can reach has decided: only then is it known
-/// who its *other* consumers are. In a chain that is so by itself. Where paths part, the wave surveys what it can reach.
-extension Wave {
-  mutating func walk(from starts: Few<Arrival>) {
+/// A future decides once, when everything that waits for it and that the propagation can reach has decided: only then is it known
+/// who its *other* consumers are. In a chain that is so by itself. Where paths part, the propagation surveys what it can reach.
+extension CancellationPropagation {
+  mutating func walk(from starts: TinyArray<Arrival>) {
     var arrivals = starts
     var isTarget = true
     while let arrival = arrivals.first, arrivals.others.isEmpty {
       let last = walkChain(from: arrival)
-      if last.via != arrival.via { isTarget = false }
+      if last.predecessor != arrival.predecessor { isTarget = false }
       arrivals = land(Arrivals(first: last), isTarget: isTarget)
       isTarget = false
     }
@@ -17,9 +17,9 @@ extension Wave {
   }
 
   /// Lands on futures that wait for nothing and are wanted by one, as the inputs of a join often are: no paths meet there,
-  /// so that nothing has to be put in order. Returns where the wave goes on from those that were linked meanwhile.
-  private mutating func landAll(_ arrivals: Few<Arrival>) -> Few<Arrival> {
-    var next = Few<Arrival>()
+  /// so that nothing has to be put in order. Returns where the propagation goes on from those that were linked meanwhile.
+  private mutating func landAll(_ arrivals: TinyArray<Arrival>) -> TinyArray<Arrival> {
+    var next = TinyArray<Arrival>()
     for arrival in arrivals {
       for further in land(Arrivals(first: arrival)) { next.append(further) }
     }
@@ -31,15 +31,16 @@ extension Wave {
   private mutating func walkChain(from start: Arrival) -> Arrival {
     guard let request = start.request, start.departure == .stays, imagination == nil else { return start }
     var node = start.node
-    var via = Int32(start.via)
+    var predecessor = Int32(start.predecessor)
     guard var next = node.forwardAtOnce(request, askedBy: start.asker) else { return start }
     let kept = reachedRequest(request)
     while true {
       let further = next.forwardAtOnce(request, askedBy: node)
-      reached.append(Reached(node: consume node, request: kept, effect: .forwards, via: via))
-      via = Int32(reached.count - 1)
+      reached.append(Reached(node: consume node, request: kept, effect: .forwards, predecessor: predecessor))
+      predecessor = Int32(reached.count - 1)
       guard let further else {
-        return Arrival(node: next, request: request, asker: reached[Int(via)].node, via: Int(via))
+        return Arrival(
+          node: next, request: request, asker: reached[Int(predecessor)].node, predecessor: Int(predecessor))
       }
       node = next
       next = further
@@ -48,17 +49,17 @@ extension Wave {
 
   /// What `Reached` keeps of a request.
   private func reachedRequest(_ request: CancelRequest) -> CancelRequest? {
-    starter?.request.map { $0.isSame(as: request) } == true ? nil : request
+    origin?.request.map { $0.isSame(as: request) } == true ? nil : request
   }
 
-  /// Returns where the wave goes on.
-  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> Few<Arrival> {
+  /// Returns where the propagation goes on.
+  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> TinyArray<Arrival> {
     let landing: Node.Landing
     if imagination != nil {
       landing = arrivals.node.imagine(arrivals, reachedAs: reached.count, in: &imagination!)
     } else {
       landing = arrivals.node.receive(arrivals, reachedAs: reached.count)
-      for arrival in arrivals where arrival.departure == .losesInterest { arrival.asker?.owner?.tellInterest() }
+      for arrival in arrivals where arrival.departure == .losesInterest { arrival.asker?.owner?.notifyOfInterest() }
     }
     record(landing, of: arrivals, isTarget: isTarget)
     return landing.next
@@ -80,22 +81,22 @@ extension Wave {
       othersWaiting += others
       for arrival in arrivals {
         guard let request = arrival.request, let asker = arrival.asker, arrival.departure != .leaves else { continue }
-        stops.append(Stop(node: node, request: request, asker: asker, via: arrival.via))
+        withheldAt.append(Stop(node: node, request: request, asker: asker, predecessor: arrival.predecessor))
       }
     case .applied(let request, let effect):
-      let (via, others) = arrivals.vias
-      if node.state.madeBy.isSource { sources.append((unsafeDowncast(node, to: Source.self), request)) }
+      let (predecessor, others) = arrivals.predecessors
+      if node.state.createdBy.isSource { sources.append((unsafeDowncast(node, to: Source.self), request)) }
       if landing.hasEnded { ended.append(Ended(node: node, ownsBody: landing.ownsBody, index: reached.count)) }
-      if !others.isEmpty { otherVias[reached.count] = others }
-      reached.append(Reached(node: node, request: reachedRequest(request), effect: effect, via: via))
+      if !others.isEmpty { otherPredecessors[reached.count] = others }
+      reached.append(Reached(node: node, request: reachedRequest(request), effect: effect, predecessor: predecessor))
     case nil:
       break
     }
   }
 }
 
-extension Wave {
-  /// What the log of a future is told once the wave has walked.
+extension CancellationPropagation {
+  /// What the log of a future is told once the propagation has walked.
   private mutating func note(_ landing: Node.Landing, of arrivals: Arrivals) {
     let fact: FutureEvent.Fact
     switch landing.reception {
@@ -111,9 +112,9 @@ extension Wave {
 
 // MARK: - Where paths part
 
-extension Wave {
-  private mutating func walkInOrder(from starts: Few<Arrival>) {
-    var survey = Survey(from: starts)
+extension CancellationPropagation {
+  private mutating func walkInOrder(from starts: TinyArray<Arrival>) {
+    var survey = TopologicalOrder(from: starts)
     var first: [Int] = []
     for start in starts { first.append(survey.arrive(start)) }
     survey.edgesAreDone(to: first)
@@ -124,17 +125,17 @@ extension Wave {
   }
 }
 
-/// What a wave can reach, and in which order: each future after all that wait for it.
+/// What a propagation can reach, and in which order: each future after all that wait for it.
 ///
 /// Other threads may change the tree between the survey and the walk. Then a future decides with what has come to it by
 /// then; what comes later comes to it as another arrival.
-private struct Survey {
+private struct TopologicalOrder {
   private struct Place {
     /// How many edges lead here on which something may still come.
     var edges = 0
-    /// Where the wave may go on from here, as positions; nil while it is expected to stop here.
+    /// Where the propagation may go on from here, as positions; nil while it is expected to stop here.
     var upstream: [Int]?
-    var arrivals: Wave.Arrivals?
+    var arrivals: CancellationPropagation.Arrivals?
     var isQueued = false
     var isDecided = false
   }
@@ -145,21 +146,21 @@ private struct Survey {
   private var ready: [Int] = []
   private var nextReady = 0
 
-  init(from starts: Few<Wave.Arrival>) {
-    // All that arrives in one wave asks the same. Only a request that was withheld and is delivered now may ask more.
+  init(from starts: TinyArray<CancellationPropagation.Arrival>) {
+    // All that arrives in one propagation asks the same. Only a request that was withheld and is delivered now may ask more.
     if starts.contains(where: { $0.request?.options.reach == .everything }) {
       survey(from: starts, stopsForNobody: true)
     } else if survey(from: starts, stopsForNobody: false) {
-      self = Survey()
+      self = TopologicalOrder()
       survey(from: starts, stopsForNobody: true)
     }
   }
 
   private init() {}
 
-  /// Returns whether it came upon a withheld request that the wave may deliver, and that stops for nobody.
+  /// Returns whether it came upon a withheld request that the propagation may deliver, and that stops for nobody.
   @discardableResult
-  private mutating func survey(from starts: Few<Wave.Arrival>, stopsForNobody: Bool) -> Bool {
+  private mutating func survey(from starts: TinyArray<CancellationPropagation.Arrival>, stopsForNobody: Bool) -> Bool {
     var deliversMore = false
     var pending = starts.map { ($0.node, find($0.node)) }
     var index = 0
@@ -168,8 +169,8 @@ private struct Survey {
       index += 1
       places[place].edges += 1
       guard places[place].upstream == nil else { continue }
-      let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : Few()) }
-      // It goes on from here only if all that want this future take part in the wave, or if it stops for nobody.
+      let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : TinyArray()) }
+      // It goes on from here only if all that want this future take part in the propagation, or if it stops for nobody.
       guard places[place].edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
       if state.requests.withheld?.options.reach == .everything { deliversMore = true }
       let upstream = links.map { ($0.node, find($0.node)) }
@@ -188,10 +189,10 @@ private struct Survey {
 
   /// Something has come to a future. Returns its position.
   @discardableResult
-  mutating func arrive(_ arrival: Wave.Arrival) -> Int {
+  mutating func arrive(_ arrival: CancellationPropagation.Arrival) -> Int {
     let place = find(arrival.node)
     if places[place].arrivals == nil {
-      places[place].arrivals = Wave.Arrivals(first: arrival)
+      places[place].arrivals = CancellationPropagation.Arrivals(first: arrival)
     } else {
       places[place].arrivals!.append(arrival)
     }
@@ -214,7 +215,7 @@ private struct Survey {
   }
 
   /// The future whose turn it is, with all that has come to it.
-  mutating func next() -> (place: Int, arrivals: Wave.Arrivals)? {
+  mutating func next() -> (place: Int, arrivals: CancellationPropagation.Arrivals)? {
     while nextReady < ready.count || queueLate() {
       let place = ready[nextReady]
       nextReady += 1

@@ -5,7 +5,7 @@ import FutureTree
 /// # Invariants
 /// 1. At most one timer is set or about to be; `number` is its number.
 /// 2. A timer of another number is not needed: it is returned to be cancelled, and what it does is nothing.
-struct ThrottleAlarm {
+struct RefillTimer {
   private var number = 0
   private var isSet = false
   private var timer: FutureTimer?
@@ -32,7 +32,7 @@ struct ThrottleAlarm {
   }
 
   /// The time of the timer with this number has come. Returns what is to be freed.
-  mutating func rang(_ number: Int) -> FutureTimer? {
+  mutating func fired(_ number: Int) -> FutureTimer? {
     guard isSet, number == self.number else { return nil }
     isSet = false
     return timer.take()

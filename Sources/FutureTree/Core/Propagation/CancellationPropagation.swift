@@ -1,9 +1,9 @@
 /// One request to cancel on its way through the tree, or an interest that is withdrawn along it.
 ///
-/// A wave has three parts (law 12): it walks upstream until every future it reaches knows that it was asked; then
+/// A propagation has three parts (law 12): it walks upstream until every future it reaches knows that it was asked; then
 /// handlers run, those furthest upstream first; then completions are delivered. It visits each future once, after all that
 /// wait for it, and calls no code of a user in its first part. Chains are walked by loops.
-struct Wave {
+struct CancellationPropagation {
   /// What comes to a future from one of its consumers, or from nobody.
   struct Arrival {
     let node: Node
@@ -14,7 +14,7 @@ struct Wave {
     /// What becomes of the asker's interest.
     var departure = Departure.stays
     /// Which of the futures that were asked passes the request on; -1 where it starts.
-    var via = -1
+    var predecessor = -1
   }
 
   /// What becomes of the interest of one consumer.
@@ -30,35 +30,35 @@ struct Wave {
   /// Everything that comes to one future.
   struct Arrivals: Sequence {
     let node: Node
-    private(set) var all: Few<Arrival>
+    private(set) var all: TinyArray<Arrival>
 
     init(first: Arrival) {
       node = first.node
-      all = Few(first)
+      all = TinyArray(first)
     }
 
     mutating func append(_ arrival: Arrival) {
       all.append(arrival)
     }
 
-    func makeIterator() -> Few<Arrival>.Iterator { all.makeIterator() }
+    func makeIterator() -> TinyArray<Arrival>.Iterator { all.makeIterator() }
 
     /// Which of the futures that were asked have passed the request on to this one: the last of them, or -1, and the others.
-    var vias: (last: Int32, others: [Int]) {
-      if all.others.isEmpty { return (Int32(all.first?.via ?? -1), []) }
-      var vias = compactMap { $0.via >= 0 ? $0.via : nil }
-      return (Int32(vias.popLast() ?? -1), vias)
+    var predecessors: (last: Int32, others: [Int]) {
+      if all.others.isEmpty { return (Int32(all.first?.predecessor ?? -1), []) }
+      var predecessors = compactMap { $0.predecessor >= 0 ? $0.predecessor : nil }
+      return (Int32(predecessors.popLast() ?? -1), predecessors)
     }
   }
 
   /// A future that the request was applied to.
   struct Reached {
     let node: Node
-    /// Nil if it is the one that the wave began with.
+    /// Nil if it is the one that the propagation began with.
     let request: CancelRequest?
     let effect: FutureState.Effect
-    /// A future that passed the request on to it, or -1; where several did, `otherVias` has the others.
-    let via: Int32
+    /// A future that passed the request on to it, or -1; where several did, `otherPredecessors` has the others.
+    let predecessor: Int32
   }
 
   /// An entry that waits for nothing now, because the request stopped at the future it waited for.
@@ -66,10 +66,10 @@ struct Wave {
     let node: Node
     let request: CancelRequest
     let asker: Waiter
-    let via: Int
+    let predecessor: Int
   }
 
-  /// A future that the wave has ended.
+  /// A future that the propagation has ended.
   struct Ended {
     let node: Node
     let ownsBody: Bool
@@ -78,18 +78,18 @@ struct Wave {
   }
 
   var reached: [Reached] = []
-  /// Those that passed the request on to one that was reached, but for `via`: by its position.
-  var otherVias: [Int: [Int]] = [:]
+  /// Those that passed the request on to one that was reached, but for `predecessor`: by its position.
+  var otherPredecessors: [Int: [Int]] = [:]
   /// Those of them that have handlers of their own.
   var sources: [(source: Source, request: CancelRequest)] = []
-  var stops: [Stop] = []
+  var withheldAt: [Stop] = []
   var ended: [Ended] = []
   /// What futures waited for that have ended early, and wait for nothing now.
   var left: [Node.Link] = []
   /// What logs are told when the walk is done: their clocks are code of a user.
   var notes: [LogNote] = []
   /// Set in a preview, which changes this in place of the futures.
-  var imagination: Imagination?
+  var imagination: PreviewStates?
 
   /// How many futures the request stopped at, and how many others want those.
   var stopCount = 0
@@ -98,86 +98,87 @@ struct Wave {
   var metDuplicate = false
   private var handlers = 0
   /// What came to the first future: from one that linked it and passes on what it was asked before, if it has an owner.
-  private(set) var starter: Arrival?
+  private(set) var origin: Arrival?
   /// What the request met where it started, unless it was applied there.
   var first: CancelReceipt.Effect?
 
-  /// Runs a wave from one future, and says what became of it.
+  /// Runs a propagation from one future, and says what became of it.
   ///
   /// - Complexity: O(futures + edges) that the request reaches.
   static func run(_ arrival: Arrival) -> CancelReceipt {
-    run(Few(arrival))
+    run(TinyArray(arrival))
   }
 
   @discardableResult
-  static func run(_ arrivals: Few<Arrival>) -> CancelReceipt {
-    var wave = Wave()
-    wave.starter = arrivals.count == 1 ? arrivals.first : nil
+  static func run(_ arrivals: TinyArray<Arrival>) -> CancelReceipt {
+    var propagation = CancellationPropagation()
+    propagation.origin = arrivals.count == 1 ? arrivals.first : nil
     return Trampoline.run {
-      wave.walk(from: arrivals)
-      wave.prune()
-      wave.leave()
-      for note in wave.notes { note.record() }
-      wave.callHandlers()
-      wave.deliver()
-      return wave.receipt
+      propagation.walk(from: arrivals)
+      propagation.prune()
+      propagation.leave()
+      for note in propagation.notes { note.record() }
+      propagation.callHandlers()
+      propagation.deliver()
+      return propagation.receipt
     }
   }
 
-  /// Says what a wave would come to, and changes nothing.
+  /// Says what a propagation would come to, and changes nothing.
   ///
-  /// - Complexity: as a wave.
+  /// - Complexity: as a propagation.
   static func preview(_ arrival: Arrival) -> CancelReceipt {
-    var wave = Wave()
-    wave.imagination = Imagination()
-    wave.walk(from: Few(arrival))
-    for source in wave.sources { wave.handlers += source.source.handlerCount }
-    return wave.receipt
+    var propagation = CancellationPropagation()
+    propagation.imagination = PreviewStates()
+    propagation.walk(from: TinyArray(arrival))
+    for source in propagation.sources { propagation.handlers += source.source.handlerCount }
+    return propagation.receipt
   }
 }
 
 /// The states of futures as they would be.
-struct Imagination {
+struct PreviewStates {
   var states: [ObjectIdentifier: FutureState] = [:]
 }
 
 // MARK: - Branches that end early
 
-extension Wave {
+extension CancellationPropagation {
   /// Law 3: the branches that only the asker wanted, from where the request stopped down to where it was asked.
   private mutating func prune() {
-    for stop in stops {
+    for stop in withheldAt {
       left.append(Node.Link(node: stop.node, entry: stop.asker))
       guard let consumer = stop.asker.owner,
-        end(consumer, waitingFor: stop.node, reason: stop.request.reason, index: stop.via), stop.via >= 0
+        end(consumer, waitingFor: stop.node, reason: stop.request.reason, index: stop.predecessor),
+        stop.predecessor >= 0
       else { continue }
-      endConsumers(of: stop.via)
+      endConsumers(of: stop.predecessor)
     }
   }
 
   /// From where the request came to one that was reached, as positions.
-  private func vias(of index: Int) -> [Int] {
-    let via = Int(reached[index].via)
-    return via < 0 ? [] : [via] + otherVias[index, default: []]
+  private func predecessors(of index: Int) -> [Int] {
+    let predecessor = Int(reached[index].predecessor)
+    return predecessor < 0 ? [] : [predecessor] + otherPredecessors[index, default: []]
   }
 
   /// The futures through which the request came to one that has ended early end as well, down to the target.
   private mutating func endConsumers(of index: Int) {
     var pending = [index]
     while let index = pending.popLast() {
-      for via in vias(of: index) {
-        let consumer = reached[via]
+      for predecessor in predecessors(of: index) {
+        let consumer = reached[predecessor]
         let hasEnded = end(
-          consumer.node, waitingFor: reached[index].node, reason: reason(of: consumer), index: via)
-        if hasEnded { pending.append(via) }
+          consumer.node, waitingFor: reached[index].node, reason: reason(of: consumer), index: predecessor)
+        if hasEnded { pending.append(predecessor) }
       }
-      guard index == 0, let starter, let request = starter.request, let owner = starter.asker?.owner else { continue }
-      end(owner, waitingFor: starter.node, reason: request.reason, index: -1)
+      guard index == 0, let origin, let request = origin.request, let owner = origin.asker?.owner else { continue }
+      end(owner, waitingFor: origin.node, reason: request.reason, index: -1)
     }
   }
 
   private func reason(of reached: Reached) -> CancellationReason {
-    (reached.request ?? starter?.request)?.reason ?? .unspecified
+    (reached.request ?? origin?.request)?.reason ?? .unspecified
   }
 
   @discardableResult
@@ -194,13 +195,13 @@ extension Wave {
   /// counts, and what was withheld may be delivered.
   private func leave() {
     guard !left.isEmpty else { return }
-    Wave.run(Few(left.map { Arrival(node: $0.node, asker: $0.entry, departure: .leaves) }))
+    CancellationPropagation.run(TinyArray(left.map { Arrival(node: $0.node, asker: $0.entry, departure: .leaves) }))
   }
 }
 
 // MARK: - Handlers and completions
 
-extension Wave {
+extension CancellationPropagation {
   private mutating func callHandlers() {
     for (source, request) in sources.reversed() { handlers += source.callHandlers(request) }
   }
@@ -210,7 +211,7 @@ extension Wave {
     if ended.count > 1 { ended.sort { $0.index > $1.index } }
     for ended in ended {
       if ended.ownsBody { Trampoline.turn(of: ended.node, upstream: ended.node, .endedEarly) }
-      Trampoline.tell(ended.node)
+      Trampoline.notify(ended.node)
     }
   }
 
