@@ -47,6 +47,11 @@ enum BodyFraming {
       .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
   }
 
+  /// The names, in lower case, of fields that are left out because their values are not valid.
+  static func hiddenNames(in fields: [(name: String, value: String)]) -> Set<String> {
+    Set(fields.lazy.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map { $0.name.lowercased() })
+  }
+
   /// The fields that are read here. If the value of one is not valid, it is left out of the headers, and the platform may
   /// have read it as something else.
   static let fields: Set = ["content-length", "transfer-encoding", "content-encoding"]

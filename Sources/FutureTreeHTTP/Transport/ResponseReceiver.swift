@@ -96,7 +96,7 @@ extension ResponseReceiver {
   ) throws(HTTPError) {
     guard !status.isInformational else { return }
     guard head == nil else { throw fault(.invalidResponse, "The response has a second head. Load again.") }
-    let hidden = HTTPHeaders.hiddenNames(in: fields)
+    let hidden = BodyFraming.hiddenNames(in: fields)
     head = (status, headers, hidden.contains("location"))
     guard request.method.inUpperCase != .head, !status.hasNoBody else {
       received.total = 0

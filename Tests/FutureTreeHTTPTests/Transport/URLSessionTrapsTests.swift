@@ -217,7 +217,7 @@ import Testing
 
   @Test("nothing in the transport suspends a task, awaits the session, or puts a protocol under it")
   func sources() throws {
-    let folder = Repository.root.appendingPathComponent("Sources/FutureTreeHTTP/Transport")
+    let folder = Repository.root.appendingPathComponent("Sources/FutureTreeHTTP/URLSession")
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
     let sources = try files.filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }
     let forbidden = [

@@ -1,15 +1,53 @@
-/// A future without its type: its lock, its life, what waits for it, and what came of it.
+/// A future without its type: a node of the graph. This header explains the core.
+///
+/// # Model
+/// A node has a state (`FutureState`), a list of *waiters*, and room for one outcome. A waiter is a derived future, a slot of a
+/// join, an observer, or an awaiting task. A waiter with interest in the value counts as a *consumer*. A derived future is its
+/// own entry in the list of its upstream, so that a link of a chain is one object.
+///
+///     promise ── fulfills ──▶ Source                       let source = promise.future
+///                             │ waiters  ▲ upstream
+///                             ▼          │
+///                             MapNode ───┘                 let mapped = source.map { … }
+///                             │ waiters  ▲ upstream
+///              ┌──────────────┼──────────┼─────┐
+///              ▼              ▼          │     ▼
+///              observer       FlatMapNode      Join.Slot   mapped.observe { … }, mapped.flatMap { … }, all(mapped, other)
+///
+/// Lists retain their entries. `upstream` is not retained. `FlatMapNode` changes its upstream once, to the inner future that its
+/// body returned. A `Join` has one slot for each input, and each slot is an entry in the list of its input.
 ///
 /// # Invariants
-/// 1. `state`, `waiters`, `details` and the `upstream` in `storage` are guarded by `lock` while the future is pending. Once
-///    it has ended, `state` and `storage` are read without it, so nobody begins to change them (not even in vain: look at
-///    `isPending` first), and `waiters` belongs to the thread that ended it.
-/// 2. A pending future is held by whoever will complete it: its promise, the list of its upstream, an executor's job.
-///    So a future does not retain its upstream: while `upstream` is set, the upstream is alive, because it takes this
-///    entry out of its list, and clears `upstream` under this lock, before it can be freed. Nothing is a cycle, and
-///    releasing a chain is the loop that tells it.
-/// 3. Whoever sets `upstream` to nil takes this entry out of that upstream's list, unless the upstream has ended.
-/// 4. Nobody holds two locks. What can have a `deinit` of a user's leaves a locked section alive.
+/// 1. While a future is pending, `lock` guards `state`, `waiters`, `details` and the `upstream` in `storage`. Once it has ended,
+///    `state` and `storage` never change and are read without the lock. `waiters` then belongs to the thread that ended it.
+///    Code that changes the state therefore checks `isPending` first.
+/// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, or the job of
+///    an executor. A future does not retain its upstream. While `upstream` is set, the upstream is alive, because it removes
+///    this entry from its list, and clears `upstream` under this lock, before it can be deallocated. So there is no reference
+///    cycle, and the loop that notifies a chain releases it link by link.
+/// 3. Code that sets `upstream` to `nil` removes this entry from the list of that upstream, unless the upstream has ended.
+/// 4. A thread holds one lock at most. No user code runs under a lock: neither a body, a handler, a clock or an executor nor a
+///    `deinit`. Objects whose release can run a `deinit` leave a locked section alive.
+///
+/// # Why locks cannot deadlock
+/// By invariant 4 no thread waits for a lock while it holds one. A step that concerns two nodes locks the first, unlocks it, and
+/// then locks the second. Another thread may run in between, so that each step checks the state again. Linking enters the list of
+/// the inner future first and sets `upstream` second: a thread that sees `upstream` can rely on the entry in the list. Debug
+/// builds assert the rule (`LockRule`), and the explorer of the tests runs all schedules of a few threads.
+///
+/// # The path of a value
+/// 1. `Promise.succeed` ends its `Source` under the lock: `FutureState.end` decides, `ValueStorage` has the value.
+/// 2. `Trampoline.notify` takes the waiters out of the list, one after the other, and calls the `step` of each.
+/// 3. The step is a closure without captures, made where the types are known. It runs the body, ends the derived future with the
+///    result, and returns whether that has ended. Then its waiters are next. The loop replaces recursion (law 20, any depth).
+///
+/// # The path of a request
+/// 1. `Future.cancel` calls `CancellationPropagation.run`. It visits futures upstream, each once and after all futures that wait
+///    for it (`TopologicalOrder`). At each, `Node.receive` asks `FutureState.receive` under the lock: does the request stop here
+///    because of other consumers, is it a duplicate, does it end the future, or is it forwarded?
+/// 2. Branches that only the requester had interest in end.
+/// 3. Handlers of sources are called, those furthest upstream first. Then the waiters of all futures that have ended are
+///    notified, and the receipt is returned.
 @usableFromInline
 class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether `storage` has a value that must be destroyed: not one that is plain bits, as an `Int` is.

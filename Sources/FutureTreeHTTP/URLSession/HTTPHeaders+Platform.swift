@@ -24,11 +24,6 @@ extension HTTPHeaders {
     }
   }
 
-  /// The names, in lower case, of fields that are left out because their values are not valid.
-  static func hiddenNames(in fields: [(name: String, value: String)]) -> Set<String> {
-    Set(fields.lazy.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map { $0.name.lowercased() })
-  }
-
   /// The cookies that a platform joined with commas: the one field whose values have commas of their own, in `Expires`
   /// (RFC 6265, section 3).
   ///
