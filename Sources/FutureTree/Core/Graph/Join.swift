@@ -122,7 +122,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
 
 /// A join with the types of what it makes. What tells one operator from another is its rule.
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
-  /// What tells one operator from another. Runs no code of a user, under no lock.
+  /// What tells one operator from another. Its closures are called under no lock.
   struct Rule: Sendable {
     /// What the join does when the input of a slot has ended.
     let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>

@@ -1,53 +1,72 @@
-/// A future without its type: a node of the graph. This header explains the core.
+/// The non-generic base class of all futures. This header explains the core.
 ///
 /// # Model
-/// A node has a state (`FutureState`), a list of *waiters*, and room for one outcome. A waiter is a derived future, a slot of a
-/// join, an observer, or an awaiting task. A waiter with interest in the value counts as a *consumer*. A derived future is its
-/// own entry in the list of its upstream, so that a link of a chain is one object.
+/// `Future<Value>` is a typed handle to a node. Below, *future* means a node. A future is *pending* until it has an outcome. It has
+/// a state (`FutureState`), a list of waiters, and storage for its outcome. A *source* is a future that a promise completes.
 ///
-///     promise ── fulfills ──▶ Source                       let source = promise.future
-///                             │ waiters  ▲ upstream
-///                             ▼          │
-///                             MapNode ───┘                 let mapped = source.map { … }
-///                             │ waiters  ▲ upstream
-///              ┌──────────────┼──────────┼─────┐
-///              ▼              ▼          │     ▼
-///              observer       FlatMapNode      Join.Slot   mapped.observe { … }, mapped.flatMap { … }, all(mapped, other)
+/// A *waiter* is an entry in the list of a future: a derived future, a slot of a join, an observer, an awaiting task, or a blocked
+/// thread. A derived future is itself the entry, so that an operator allocates one object. A *consumer* is a waiter, or a cancel
+/// token, that `FutureState.consumers` counts. Observers do not count. An *inner future* is the future that a body returned, or
+/// that a promise was sealed onto.
 ///
-/// Lists retain their entries. `upstream` is not retained. `FlatMapNode` changes its upstream once, to the inner future that its
-/// body returned. A `Join` has one slot for each input, and each slot is an entry in the list of its input.
+///     Promise ─────▶ Source                    let future = promise.future
+///                    │ waiters
+///                    ▼
+///                    MapNode                   let mapped = future.map { … }
+///                    │ waiters
+///         ┌──────────┼───────────┐
+///         ▼          ▼           ▼
+///         Observer   FlatMapNode Join.Slot     mapped.observe { … }, mapped.flatMap { … }, Future.all([mapped, other])
+///                                │ join
+///                                ▼
+///                                AllNode
+///
+/// Each arrow retains its target. Each entry has an unretained reference back to the future that it waits for: `upstream`, or
+/// `input` of a slot.
+///
+/// Laws are the numbered sections of the guide *Cancellation*.
 ///
 /// # Invariants
-/// 1. While a future is pending, `lock` guards `state`, `waiters`, `details` and the `upstream` in `storage`. Once it has ended,
-///    `state` and `storage` never change and are read without the lock. `waiters` then belongs to the thread that ended it.
-///    Code that changes the state therefore checks `isPending` first.
-/// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, or the job of
-///    an executor. A future does not retain its upstream. While `upstream` is set, the upstream is alive, because it removes
-///    this entry from its list, and clears `upstream` under this lock, before it can be deallocated. So there is no reference
-///    cycle, and the loop that notifies a chain releases it link by link.
-/// 3. Code that sets `upstream` to `nil` removes this entry from the list of that upstream, unless the upstream has ended.
-/// 4. A thread holds one lock at most. No user code runs under a lock: neither a body, a handler, a clock or an executor nor a
-///    `deinit`. Objects whose release can run a `deinit` leave a locked section alive.
+/// 1. While a future is pending, `lock` guards its `state`, its `waiters`, the `upstream` in `storage`, and the fields of
+///    subclasses. The lock of the future that an entry waits for guards the entry's own fields (`Waiter`). When a future has ended,
+///    its `state` and `storage` do not change any more: code that learned of the end reads them without the lock. `waiters` then
+///    belongs to the thread that notifies them. So code checks `isPending` before it changes the state. `details` is always guarded.
+/// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, its slots, or the
+///    job of an executor. `upstream` does not retain. While it is set, the upstream is alive, because the thread that notifies the
+///    upstream's waiters retains it until this entry had its turn. In that turn, or when the future ends, `upstream` is replaced.
+/// 3. When a future stops waiting for a pending upstream, the same thread then removes the entry from the list of that upstream.
+///    In between, the entry is still listed.
+/// 4. A thread holds one lock at most. Under a lock the library calls no body, handler, clock or executor, and releases no object
+///    whose `deinit` can run user code. Such an object is returned from the locked section and released after it.
+/// 5. Links of derived futures form no reference cycle. A join and its slots, a join and its inputs, and a source and its handlers
+///    do. The end of the join, of the input or of the source breaks these.
 ///
 /// # Why locks cannot deadlock
-/// By invariant 4 no thread waits for a lock while it holds one. A step that concerns two nodes locks the first, unlocks it, and
-/// then locks the second. Another thread may run in between, so that each step checks the state again. Linking enters the list of
-/// the inner future first and sets `upstream` second: a thread that sees `upstream` can rely on the entry in the list. Debug
-/// builds assert the rule (`LockRule`), and the explorer of the tests runs all schedules of a few threads.
+/// By invariant 4 no thread waits for a lock while it holds one. An operation on two futures locks the first, unlocks it, and then
+/// locks the second. Other threads may run in between, so that each part checks the state again. `Node.link` first adds this
+/// future to the list of the inner future and then sets `upstream`, so that a thread that sees `upstream` can rely on the entry.
+/// Debug builds assert that a thread takes no second lock (`LockRule`). With `FUTURETREE_EXPLORER`, tests run every interleaving of
+/// small programs (`Tests/FutureTreeTests/Explorer`).
 ///
 /// # The path of a value
-/// 1. `Promise.succeed` ends its `Source` under the lock: `FutureState.end` decides, `ValueStorage` has the value.
-/// 2. `Trampoline.notify` takes the waiters out of the list, one after the other, and calls the `step` of each.
-/// 3. The step is a closure without captures, made where the types are known. It runs the body, ends the derived future with the
-///    result, and returns whether that has ended. Then its waiters are next. The loop replaces recursion (law 20, any depth).
+/// 1. `Promise.succeed` stores the value in its source under the lock. `FutureState.end` rejects a second completion. The handlers
+///    are released.
+/// 2. `Trampoline.notify` runs the waiters. If this thread is notifying already, it only adds the source to the thread's queue.
+/// 3. Each waiter leaves the list and takes its turn: its `step` runs the body, passes the outcome on, submits the body to an
+///    executor, or links to an inner future. A step is a closure without captures, made where the types are known, so that it is
+///    specialized.
+/// 4. If the step ended its future, that future is queued. The loop goes on with the other waiters, and then with the queue. No
+///    chain recurses, however long it is (law 20).
 ///
 /// # The path of a request
-/// 1. `Future.cancel` calls `CancellationPropagation.run`. It visits futures upstream, each once and after all futures that wait
-///    for it (`TopologicalOrder`). At each, `Node.receive` asks `FutureState.receive` under the lock: does the request stop here
-///    because of other consumers, is it a duplicate, does it end the future, or is it forwarded?
-/// 2. Branches that only the requester had interest in end.
-/// 3. Handlers of sources are called, those furthest upstream first. Then the waiters of all futures that have ended are
-///    notified, and the receipt is returned.
+/// 1. `Future.cancel` runs a `CancellationPropagation`, which goes upstream. It visits a future after all futures that wait for it
+///    and that it can reach (`TopologicalOrder`, where paths part). Under the future's lock, `FutureState.receive` decides: too
+///    late, duplicate, withheld because other consumers remain, or applied. Applied means: call the handlers of a source, forward,
+///    store the request while a body runs, end, or skip the body.
+/// 2. Where the request was withheld, the futures between there and the requester end `.cancelled`.
+/// 3. Futures that have ended leave the lists of the futures that they waited for.
+/// 4. Handlers are called, in the reverse order of the visit.
+/// 5. The waiters of ended futures are notified. A future that only forwarded the request stays pending until its upstream ends.
 @usableFromInline
 class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether `storage` has a value that must be destroyed: not one that is plain bits, as an `Int` is.

@@ -1,6 +1,6 @@
 /// A future that a promise completes, with the handlers that its owner installed.
 @usableFromInline
-final class Source: Node, @unchecked Sendable {  // Because: `handlers` is guarded as `waiters` is.
+final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `handlers`.
   @exclusivity(unchecked) private var handlers = HandlerList()
 
   @usableFromInline override init(createdBy: Operator, executor: FutureExecutor, step: @escaping Step) {
