@@ -1,1 +1,1 @@
-../../../Sources/FutureTree/Bridges/Combine.swift
+../../../Sources/FutureTree/Interop/Combine.swift
