@@ -137,8 +137,7 @@ extension Future {
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> CancelReceipt {
     let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
-    return CancellationPropagation.run(
-      CancellationPropagation.Arrival(node: node, request: CancelRequest(options: options, reason: reason)))
+    return CancellationPropagation.run(Signal(node: node, request: CancelRequest(options: options, reason: reason)))
   }
 
   /// Says what `cancel` would come to if it was called now, and does nothing.
@@ -155,7 +154,7 @@ extension Future {
   /// - Complexity: O(futures + edges) that the request would reach.
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
     CancellationPropagation.preview(
-      CancellationPropagation.Arrival(node: node, request: CancelRequest(options: options, reason: .unspecified)))
+      Signal(node: node, request: CancelRequest(options: options, reason: .unspecified)))
   }
 }
 

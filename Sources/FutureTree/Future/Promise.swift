@@ -77,7 +77,7 @@ extension Promise {
   /// Completes the future with a value.
   @inlinable @discardableResult
   public func succeed(_ value: Value) -> Bool {
-    source.keep(value)
+    source.fulfill(value: value)
   }
 
   /// Completes the future with an error.

@@ -21,10 +21,14 @@ extension Row {
     Row(
       "a load through ten layers", against: "a bare `dataTask`, processor time", .timesTheCost, ours: tenLayers,
       theirs: processorTimeOfDataTasks),
-    Row("`URLSessionLoader`", against: "a bare `dataTask`", ours: loads("/"), theirs: dataTasks("/")),
-    Row("`URLSession` with a delegate", against: "a bare `dataTask`", ours: delegateTasks, theirs: dataTasks("/")),
+    Row("`URLSessionLoader`", against: "a bare `dataTask`", ours: loads { Chains.loads($0, "/") }, theirs: dataTasks),
     Row(
-      "`URLSessionLoader`, 100 KB", against: "a bare `dataTask`", ours: loads("/large"), theirs: dataTasks("/large")),
+      "`URLSession` with a delegate", against: "a bare `dataTask`", ours: loads { Chains.delegateTasks($0) },
+      theirs: dataTasks
+    ),
+    Row(
+      "`URLSessionLoader`, 100 KB", against: "a bare `dataTask`", ours: loads { Chains.loads($0, "/large") },
+      theirs: loads { Chains.dataTasks($0, "/large") }),
   ]
 
   static let tenLayers = Work("request", operations: 100) { repetitions in
@@ -45,25 +49,14 @@ extension Row {
     }
   }
 
-  private static func loads(_ path: String) -> Work {
+  private static let dataTasks = loads { Chains.dataTasks($0, "/") }
+
+  /// 300 loads at the same time.
+  private static func loads(_ load: @escaping @Sendable (_ count: Int) -> Void) -> Work {
     Work("request", operations: 300) { repetitions in
       timed {
-        for _ in 0..<repetitions { Chains.loads(300, path) }
+        for _ in 0..<repetitions { load(300) }
       }
-    }
-  }
-
-  private static func dataTasks(_ path: String) -> Work {
-    Work("request", operations: 300) { repetitions in
-      timed {
-        for _ in 0..<repetitions { Chains.dataTasks(300, path) }
-      }
-    }
-  }
-
-  private static let delegateTasks = Work("request", operations: 300) { repetitions in
-    timed {
-      for _ in 0..<repetitions { Chains.delegateTasks(300) }
     }
   }
 

@@ -1,62 +1,63 @@
-// What a `FutureState` is told, and what it answers.
+// The events of a `FutureState`, and its answers.
 
 extension FutureState {
-  /// What comes to a future from its consumers, or from nobody.
+  /// The signals that reach a future at one moment, from its consumers or from no consumer.
   struct Arrival {
-    /// What is asked, if anything is.
+    /// The strongest request, if there is one.
     var request: CancelRequest?
-    /// How many of its consumers it comes from.
+    /// The number of consumers that send a signal.
     var askers = 0
-    /// How many of those do not want the value any more.
+    /// The number of those whose interest ends.
     var leavers = 0
   }
 
-  /// What an arrival met, and how it goes on upstream.
+  /// The result of an arrival, and what is forwarded upstream.
   struct Landing {
-    /// What the request met; nil where nothing was asked.
+    /// What became of the request; `nil` if there was none.
     var reception: Reception?
-    /// No asker counts as a consumer any more, because the request stopped here.
+    /// The request stopped here, so that the requesters no longer count as consumers.
     var uncountsAll = false
-    /// What this future waits for must hear of it.
+    /// Whether the futures that this one waits for receive a signal.
     var goesOn = false
-    /// What they are asked, if anything.
+    /// The request that they receive, if there is one.
     var forwarded: CancelRequest?
     /// What becomes of this future's interest in them.
     var departure = CancellationPropagation.Departure.stays
   }
 
-  /// What a request meets at one future.
+  /// What becomes of a request at one future.
   enum Reception {
     case tooLate(Ending)
-    /// Nothing new: it was asked at least as strongly before.
+    /// The future received a request that was at least as strong before.
     case duplicate
-    /// The same at a source without a handler so far: the earlier request is stored there.
+    /// The same, at a source without a handler: the earlier request is stored there.
     case storedBefore
     case withheld(others: Int)
     case applied(CancelRequest, Effect)
   }
 
-  /// What a future does with a request that was applied to it.
+  /// What a future does with a request that is applied to it.
   enum Effect: Equatable {
-    /// Its handlers get the request, and it goes on waiting.
+    /// The handlers of the source receive the request. The future stays pending.
     case callsHandlers
-    /// What it waits for gets the request, and it goes on waiting.
+    /// The futures that it waits for receive the request. The future stays pending.
     case forwards
-    /// Nobody can be asked now. An inner future, or the body's end, will find the request.
+    /// No other future can receive the request now. It is delivered to the inner future, or read when the body ends.
     case stores
-    /// It ends `.cancelled` now and lets go of what it waits for, which is asked unless the request is not forwarded.
+    /// The future ends `.cancelled` now and detaches from the futures that it waits for. They receive the request, unless it is
+    /// not forwarded.
     case ends
-    /// It ends now because its body will not run: with the failure that upstream ended with, or `.cancelled`.
+    /// The future ends now because its body will not run: with the failure of its upstream, or `.cancelled`.
     case skipsBody
   }
 
   /// What a derived future does once its upstream has ended.
   enum Start: Equatable {
-    /// It ended before.
+    /// Nothing: the future ended before.
     case gone
-    /// It takes over the outcome of upstream.
+    /// It ends with the outcome of its upstream.
     case passes
-    /// It ends `.cancelled`: the body would have run, but its future was asked to cancel first.
+    /// It ends `.cancelled`, because it received a request before its body would have run.
     case cancels
     /// The body runs now.
     case runs

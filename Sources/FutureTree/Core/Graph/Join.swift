@@ -55,12 +55,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     var isLogged = false
-    let arrival: CancellationPropagation.Arrival? = lock.withLock {
+    let arrival: Signal? = lock.withLock {
       isLogged = state.isLogged
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
         let request = state.requests.furthest.map(\.forwarded) ?? Join.leaving(createdBy: state.createdBy)
-        return CancellationPropagation.Arrival(node: input, request: request, asker: slot, departure: .leaves)
+        return Signal(node: input, request: request, asker: slot, departure: .leaves)
       }
       if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
       return arrivalOfNews(at: input, from: slot, request: state.requests.furthest?.forwarded)

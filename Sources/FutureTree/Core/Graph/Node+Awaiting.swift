@@ -11,8 +11,7 @@ extension Node {
     }
     if !hasOutcome {
       let request = CancelRequest(options: options, reason: "the awaiting task was cancelled")
-      _ = CancellationPropagation.run(
-        CancellationPropagation.Arrival(node: self, request: request, asker: entry, departure: .leaves))
+      _ = CancellationPropagation.run(Signal(node: self, request: request, asker: entry, departure: .leaves))
     }
     return hasOutcome
   }

@@ -12,7 +12,7 @@ extension Node {
   final func endInterest(_ interest: Waiter) {
     let isCounted = lock.withLock { state.isPending && interest.isCounted }
     if isCounted {
-      _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: self, asker: interest, departure: .leaves))
+      _ = CancellationPropagation.run(Signal(node: self, asker: interest, departure: .leaves))
     }
   }
 }

@@ -21,7 +21,7 @@ extension Node {
     let (isPending, isWanted, mayBeLeftOut) = lock.withLock { (state.isPending, !state.isAbandoned, onlyPasses) }
     guard isPending else {
       let request = lock.withLock { requestForInner(as: role) }
-      if let request { _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: inner, request: request)) }
+      if let request { _ = CancellationPropagation.run(Signal(node: inner, request: request)) }
       return false
     }
     if mayBeLeftOut, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
@@ -34,12 +34,12 @@ extension Node {
 
   /// The second part of linking: this future is in the list of `inner`. Returns whether it has ended.
   private func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
-    var arrival: CancellationPropagation.Arrival?
+    var arrival: Signal?
     var isLogged = false
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
-        arrival = CancellationPropagation.Arrival(
+        arrival = Signal(
           node: inner, request: requestForInner(as: role), asker: self, departure: .leaves)
         return false
       }
@@ -51,7 +51,7 @@ extension Node {
     if isLogged { shareLog(withInput: inner) }
     // Each of two threads that close a circle has set its `upstream` before it looks, so one of them sees it.
     if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
-      _ = CancellationPropagation.run(CancellationPropagation.Arrival(node: inner, asker: self, departure: .leaves))
+      _ = CancellationPropagation.run(Signal(node: inner, asker: self, departure: .leaves))
       return true
     }
     if let arrival { _ = CancellationPropagation.run(arrival) }
@@ -60,11 +60,9 @@ extension Node {
   }
 
   /// What a future must be told for which this one has just begun to wait. Called under the lock.
-  final func arrivalOfNews(at input: Node, from entry: Waiter, request: CancelRequest?) -> CancellationPropagation
-    .Arrival?
-  {
+  final func arrivalOfNews(at input: Node, from entry: Waiter, request: CancelRequest?) -> Signal? {
     guard request != nil || state.isAbandoned else { return nil }
-    return CancellationPropagation.Arrival(
+    return Signal(
       node: input, request: request, asker: entry, departure: state.isAbandoned ? .losesInterest : .stays)
   }
 

@@ -62,15 +62,15 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
   }
 
   /// Keeps its promise with a value, and tells of it. Returns false if the promise was kept before.
-  @inlinable func keep<Value: Sendable>(_ value: Value) -> Bool {
-    if let bits = ValueStorage(bitsOf: value) { return keep(with: bits) }
+  @inlinable func fulfill<Value: Sendable>(value: Value) -> Bool {
+    if let bits = ValueStorage(bitsOf: value) { return fulfill(bits: bits) }
     guard succeed(value, byPromise: true) else { return false }
     promiseWasFulfilled()
     return true
   }
 
   /// The same with a value that is plain bits.
-  @usableFromInline func keep(with bits: ValueStorage) -> Bool {
+  @usableFromInline func fulfill(bits: ValueStorage) -> Bool {
     var hasHandlers = false
     let isFulfilled = lock.withLock {
       hasHandlers = !handlers.isEmpty

@@ -3,7 +3,7 @@
 /// A future decides once, when everything that waits for it and that the propagation can reach has decided: only then is it known
 /// who its *other* consumers are. In a chain that is so by itself. Where paths part, the propagation surveys what it can reach.
 extension CancellationPropagation {
-  mutating func walk(from starts: TinyArray<Arrival>) {
+  mutating func walk(from starts: TinyArray<Signal>) {
     var arrivals = starts
     var isTarget = true
     while let arrival = arrivals.first, arrivals.others.isEmpty {
@@ -18,8 +18,8 @@ extension CancellationPropagation {
 
   /// Lands on futures that wait for nothing and are wanted by one, as the inputs of a join often are: no paths meet there,
   /// so that nothing has to be put in order. Returns where the propagation goes on from those that were linked meanwhile.
-  private mutating func landAll(_ arrivals: TinyArray<Arrival>) -> TinyArray<Arrival> {
-    var next = TinyArray<Arrival>()
+  private mutating func landAll(_ arrivals: TinyArray<Signal>) -> TinyArray<Signal> {
+    var next = TinyArray<Signal>()
     for arrival in arrivals {
       for further in land(Arrivals(first: arrival)) { next.append(further) }
     }
@@ -28,7 +28,7 @@ extension CancellationPropagation {
 
   /// Walks where each future passes the request on to the one that it waits for. Returns what comes to the first that does
   /// not.
-  private mutating func walkChain(from start: Arrival) -> Arrival {
+  private mutating func walkChain(from start: Signal) -> Signal {
     guard let request = start.request, start.departure == .stays, imagination == nil else { return start }
     var node = start.node
     var predecessor = Int32(start.predecessor)
@@ -39,7 +39,7 @@ extension CancellationPropagation {
       reached.append(Reached(node: consume node, request: kept, effect: .forwards, predecessor: predecessor))
       predecessor = Int32(reached.count - 1)
       guard let further else {
-        return Arrival(
+        return Signal(
           node: next, request: request, asker: reached[Int(predecessor)].node, predecessor: Int(predecessor))
       }
       node = next
@@ -53,7 +53,7 @@ extension CancellationPropagation {
   }
 
   /// Returns where the propagation goes on.
-  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> TinyArray<Arrival> {
+  private mutating func land(_ arrivals: Arrivals, isTarget: Bool = false) -> TinyArray<Signal> {
     let landing: Node.Landing
     if imagination != nil {
       landing = arrivals.node.imagine(arrivals, reachedAs: reached.count, in: &imagination!)
@@ -113,14 +113,14 @@ extension CancellationPropagation {
 // MARK: - Where paths part
 
 extension CancellationPropagation {
-  private mutating func walkInOrder(from starts: TinyArray<Arrival>) {
-    var survey = TopologicalOrder(from: starts)
+  private mutating func walkInOrder(from starts: TinyArray<Signal>) {
+    var order = TopologicalOrder(from: starts)
     var first: [Int] = []
-    for start in starts { first.append(survey.arrive(start)) }
-    survey.edgesAreDone(to: first)
-    while let (place, arrivals) = survey.next() {
-      for arrival in land(arrivals) { survey.arrive(arrival) }
-      survey.hasDecided(place)
+    for start in starts { first.append(order.arrive(start)) }
+    order.edgesAreDone(to: first)
+    while let (vertex, arrivals) = order.next() {
+      for arrival in land(arrivals) { order.arrive(arrival) }
+      order.hasDecided(vertex)
     }
   }
 }
@@ -130,7 +130,7 @@ extension CancellationPropagation {
 /// Other threads may change the tree between the survey and the walk. Then a future decides with what has come to it by
 /// then; what comes later comes to it as another arrival.
 private struct TopologicalOrder {
-  private struct Place {
+  private struct Vertex {
     /// How many edges lead here on which something may still come.
     var edges = 0
     /// Where the propagation may go on from here, as positions; nil while it is expected to stop here.
@@ -141,12 +141,12 @@ private struct TopologicalOrder {
   }
 
   /// The futures in the order in which the survey came upon them, and where each is.
-  private var places: [Place] = []
+  private var vertices: [Vertex] = []
   private var positions: [ObjectIdentifier: Int] = [:]
   private var ready: [Int] = []
   private var nextReady = 0
 
-  init(from starts: TinyArray<CancellationPropagation.Arrival>) {
+  init(from starts: TinyArray<Signal>) {
     // All that arrives in one propagation asks the same. Only a request that was withheld and is delivered now may ask more.
     if starts.contains(where: { $0.request?.options.reach == .everything }) {
       survey(from: starts, stopsForNobody: true)
@@ -160,21 +160,21 @@ private struct TopologicalOrder {
 
   /// Returns whether it came upon a withheld request that the propagation may deliver, and that stops for nobody.
   @discardableResult
-  private mutating func survey(from starts: TinyArray<CancellationPropagation.Arrival>, stopsForNobody: Bool) -> Bool {
+  private mutating func survey(from starts: TinyArray<Signal>, stopsForNobody: Bool) -> Bool {
     var deliversMore = false
     var pending = starts.map { ($0.node, find($0.node)) }
     var index = 0
     while index < pending.count {
-      let (node, place) = pending[index]
+      let (node, vertex) = pending[index]
       index += 1
-      places[place].edges += 1
-      guard places[place].upstream == nil else { continue }
+      vertices[vertex].edges += 1
+      guard vertices[vertex].upstream == nil else { continue }
       let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : TinyArray()) }
       // It goes on from here only if all that want this future take part in the propagation, or if it stops for nobody.
-      guard places[place].edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
+      guard vertices[vertex].edges >= state.consumers || stopsForNobody && !state.isShared else { continue }
       if state.requests.withheld?.options.reach == .everything { deliversMore = true }
       let upstream = links.map { ($0.node, find($0.node)) }
-      places[place].upstream = upstream.map { $0.1 }
+      vertices[vertex].upstream = upstream.map { $0.1 }
       pending += upstream
     }
     return deliversMore
@@ -182,22 +182,22 @@ private struct TopologicalOrder {
 
   private mutating func find(_ node: Node) -> Int {
     if let position = positions[ObjectIdentifier(node)] { return position }
-    positions[ObjectIdentifier(node)] = places.count
-    places.append(Place())
-    return places.count - 1
+    positions[ObjectIdentifier(node)] = vertices.count
+    vertices.append(Vertex())
+    return vertices.count - 1
   }
 
   /// Something has come to a future. Returns its position.
   @discardableResult
-  mutating func arrive(_ arrival: CancellationPropagation.Arrival) -> Int {
-    let place = find(arrival.node)
-    if places[place].arrivals == nil {
-      places[place].arrivals = CancellationPropagation.Arrivals(first: arrival)
+  mutating func arrive(_ arrival: Signal) -> Int {
+    let vertex = find(arrival.node)
+    if vertices[vertex].arrivals == nil {
+      vertices[vertex].arrivals = CancellationPropagation.Arrivals(first: arrival)
     } else {
-      places[place].arrivals!.append(arrival)
+      vertices[vertex].arrivals!.append(arrival)
     }
-    queueIfReady(place)
-    return place
+    queueIfReady(vertex)
+    return vertex
   }
 
   /// Nothing more comes on one edge to each of these futures, nor from those to which nothing has come at all.
@@ -205,42 +205,42 @@ private struct TopologicalOrder {
     var pending = futures
     var index = 0
     while index < pending.count {
-      let place = pending[index]
+      let vertex = pending[index]
       index += 1
-      places[place].edges -= 1
-      queueIfReady(place)
-      guard places[place].edges == 0, places[place].arrivals == nil, !places[place].isDecided else { continue }
-      pending += places[place].upstream ?? []
+      vertices[vertex].edges -= 1
+      queueIfReady(vertex)
+      guard vertices[vertex].edges == 0, vertices[vertex].arrivals == nil, !vertices[vertex].isDecided else { continue }
+      pending += vertices[vertex].upstream ?? []
     }
   }
 
   /// The future whose turn it is, with all that has come to it.
-  mutating func next() -> (place: Int, arrivals: CancellationPropagation.Arrivals)? {
+  mutating func next() -> (vertex: Int, arrivals: CancellationPropagation.Arrivals)? {
     while nextReady < ready.count || queueLate() {
-      let place = ready[nextReady]
+      let vertex = ready[nextReady]
       nextReady += 1
-      places[place].isQueued = false
-      places[place].isDecided = true
-      if let arrivals = places[place].arrivals.take() { return (place, arrivals) }
+      vertices[vertex].isQueued = false
+      vertices[vertex].isDecided = true
+      if let arrivals = vertices[vertex].arrivals.take() { return (vertex, arrivals) }
     }
     return nil
   }
 
   /// A future has decided, and what it passes on has arrived.
-  mutating func hasDecided(_ place: Int) {
-    edgesAreDone(to: places[place].upstream.take() ?? [])
+  mutating func hasDecided(_ vertex: Int) {
+    edgesAreDone(to: vertices[vertex].upstream.take() ?? [])
   }
 
   /// Something has come to a future, but not all that the survey expected: the tree has changed, or is a circle.
   private mutating func queueLate() -> Bool {
-    guard let late = places.firstIndex(where: { $0.arrivals != nil }) else { return false }
+    guard let late = vertices.firstIndex(where: { $0.arrivals != nil }) else { return false }
     ready.append(late)
     return true
   }
 
-  private mutating func queueIfReady(_ place: Int) {
-    guard places[place].edges <= 0, places[place].arrivals != nil, !places[place].isQueued else { return }
-    places[place].isQueued = true
-    ready.append(place)
+  private mutating func queueIfReady(_ vertex: Int) {
+    guard vertices[vertex].edges <= 0, vertices[vertex].arrivals != nil, !vertices[vertex].isQueued else { return }
+    vertices[vertex].isQueued = true
+    ready.append(vertex)
   }
 }

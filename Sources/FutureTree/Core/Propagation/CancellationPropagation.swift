@@ -4,19 +4,6 @@
 /// handlers run, those furthest upstream first; then completions are delivered. It visits each future once, after all that
 /// wait for it, and calls no code of a user in its first part. Chains are walked by loops.
 struct CancellationPropagation {
-  /// What comes to a future from one of its consumers, or from nobody.
-  struct Arrival {
-    let node: Node
-    /// What is asked, if anything is.
-    var request: CancelRequest?
-    /// The entry that stands in the list of `node`, or a token.
-    var asker: Waiter?
-    /// What becomes of the asker's interest.
-    var departure = Departure.stays
-    /// Which of the futures that were asked passes the request on; -1 where it starts.
-    var predecessor = -1
-  }
-
   /// What becomes of the interest of one consumer.
   enum Departure {
     /// It waits for what comes back, and wants it.
@@ -30,18 +17,18 @@ struct CancellationPropagation {
   /// Everything that comes to one future.
   struct Arrivals: Sequence {
     let node: Node
-    private(set) var all: TinyArray<Arrival>
+    private(set) var all: TinyArray<Signal>
 
-    init(first: Arrival) {
+    init(first: Signal) {
       node = first.node
       all = TinyArray(first)
     }
 
-    mutating func append(_ arrival: Arrival) {
+    mutating func append(_ arrival: Signal) {
       all.append(arrival)
     }
 
-    func makeIterator() -> TinyArray<Arrival>.Iterator { all.makeIterator() }
+    func makeIterator() -> TinyArray<Signal>.Iterator { all.makeIterator() }
 
     /// Which of the futures that were asked have passed the request on to this one: the last of them, or -1, and the others.
     var predecessors: (last: Int32, others: [Int]) {
@@ -98,19 +85,19 @@ struct CancellationPropagation {
   var metDuplicate = false
   private var handlers = 0
   /// What came to the first future: from one that linked it and passes on what it was asked before, if it has an owner.
-  private(set) var origin: Arrival?
+  private(set) var origin: Signal?
   /// What the request met where it started, unless it was applied there.
   var first: CancelReceipt.Effect?
 
   /// Runs a propagation from one future, and says what became of it.
   ///
   /// - Complexity: O(futures + edges) that the request reaches.
-  static func run(_ arrival: Arrival) -> CancelReceipt {
+  static func run(_ arrival: Signal) -> CancelReceipt {
     run(TinyArray(arrival))
   }
 
   @discardableResult
-  static func run(_ arrivals: TinyArray<Arrival>) -> CancelReceipt {
+  static func run(_ arrivals: TinyArray<Signal>) -> CancelReceipt {
     var propagation = CancellationPropagation()
     propagation.origin = arrivals.count == 1 ? arrivals.first : nil
     return Trampoline.run {
@@ -127,13 +114,26 @@ struct CancellationPropagation {
   /// Says what a propagation would come to, and changes nothing.
   ///
   /// - Complexity: as a propagation.
-  static func preview(_ arrival: Arrival) -> CancelReceipt {
+  static func preview(_ arrival: Signal) -> CancelReceipt {
     var propagation = CancellationPropagation()
     propagation.imagination = PreviewStates()
     propagation.walk(from: TinyArray(arrival))
     for source in propagation.sources { propagation.handlers += source.source.handlerCount }
     return propagation.receipt
   }
+}
+
+/// A request to cancel, or the end of an interest, that reaches one future from one of its consumers, or from no consumer.
+struct Signal {
+  let node: Node
+  /// What is asked, if anything is.
+  var request: CancelRequest?
+  /// The entry that stands in the list of `node`, or a token.
+  var asker: Waiter?
+  /// What becomes of the asker's interest.
+  var departure = CancellationPropagation.Departure.stays
+  /// Which of the futures that were asked passes the request on; -1 where it starts.
+  var predecessor = -1
 }
 
 /// The states of futures as they would be.
@@ -195,7 +195,7 @@ extension CancellationPropagation {
   /// counts, and what was withheld may be delivered.
   private func leave() {
     guard !left.isEmpty else { return }
-    CancellationPropagation.run(TinyArray(left.map { Arrival(node: $0.node, asker: $0.entry, departure: .leaves) }))
+    CancellationPropagation.run(TinyArray(left.map { Signal(node: $0.node, asker: $0.entry, departure: .leaves) }))
   }
 }
 

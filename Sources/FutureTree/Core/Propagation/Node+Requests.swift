@@ -5,7 +5,7 @@ extension Node {
     /// What the request met; nil where nothing was asked.
     var reception: FutureState.Reception?
     /// Where the propagation goes on.
-    var next = TinyArray<CancellationPropagation.Arrival>()
+    var next = TinyArray<Signal>()
     /// The request ended this future.
     var hasEnded = false
     /// The body has not been given to anybody: whoever ended this future runs or releases it.
@@ -49,14 +49,12 @@ extension Node {
   }
 
   /// Where a propagation goes on from here. Called under the lock.
-  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> TinyArray<
-    CancellationPropagation.Arrival
-  > {
-    var next = TinyArray<CancellationPropagation.Arrival>()
+  private func goingOn(after decision: FutureState.Landing, reachedAs index: Int) -> TinyArray<Signal> {
+    var next = TinyArray<Signal>()
     guard decision.goesOn else { return next }
     for link in waitsFor {
       next.append(
-        CancellationPropagation.Arrival(
+        Signal(
           node: link.node, request: decision.forwarded, asker: link.entry, departure: decision.departure,
           predecessor: decision.forwarded == nil ? -1 : index))
     }
@@ -78,9 +76,9 @@ extension Node {
   var isEndOfOnePath: Bool { lock.withLock { !state.isPending || state.consumers <= 1 && waitsFor.isEmpty } }
 
   /// What `receive` would find, if the future were in the state that the imagination has of it.
-  func imagine(_ arrivals: CancellationPropagation.Arrivals, reachedAs index: Int, in imagination: inout PreviewStates)
-    -> Landing
-  {
+  func imagine(
+    _ arrivals: CancellationPropagation.Arrivals, reachedAs index: Int, in imagination: inout PreviewStates
+  ) -> Landing {
     lock.withLock {
       var imagined = imagination.states[ObjectIdentifier(self)] ?? state
       if let ending = imagined.ending { return Landing(reception: arrivals.request.map { _ in .tooLate(ending) }) }
@@ -157,8 +155,7 @@ extension Node {
       guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
       for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
       if node.lock.withLock({ node.state.isAbandoned }) {
-        CancellationPropagation.run(
-          links.mapped { CancellationPropagation.Arrival(node: $0.node, asker: $0.entry, departure: .losesInterest) })
+        CancellationPropagation.run(links.mapped { Signal(node: $0.node, asker: $0.entry, departure: .losesInterest) })
       }
     }
   }

@@ -10,7 +10,7 @@
 
 /// What a thread still has to tell, in the order in which it happened.
 ///
-/// Whoever completes a future on a thread that is telling already only adds to the list. So a chain of any length is
+/// Whoever completes a future on a thread that is notifying already only adds to the list. So a chain of any length is
 /// told by one loop (law 20), and a completion inside a callback returns before its consumers hear of it (law 19).
 final class Trampoline {
   private enum Entry {
@@ -36,7 +36,7 @@ final class Trampoline {
   @exclusivity(unchecked) private var head = 0
   @exclusivity(unchecked) private var isActive = false
   /// The future whose waiters are being told. Held by the loop that tells them, as is `current`.
-  @exclusivity(unchecked) private var telling: Unmanaged<Node>?
+  @exclusivity(unchecked) private var notifying: Unmanaged<Node>?
   /// The entry whose turn it is, and those in whose turns that one is.
   @exclusivity(unchecked) private var current: Unmanaged<Waiter>?
   @exclusivity(unchecked) private var outer: [Unmanaged<Waiter>] = []
@@ -146,8 +146,8 @@ final class Trampoline {
 
   @inline(__always)
   private func notifyWaiters(of node: Node) {
-    let outer = telling
-    telling = Unmanaged.passUnretained(node)
+    let outer = notifying
+    notifying = Unmanaged.passUnretained(node)
     guard let ending = node.state.ending else { preconditionFailure("only futures that have ended are told of") }
     while let entry = node.takeWaiter() {
       current = entry
@@ -162,7 +162,7 @@ final class Trampoline {
         if unlinked != nil { linkInner() }
       }
     }
-    telling = outer
+    notifying = outer
   }
 
   /// What an entry does when its upstream has ended: most often that is decided in one step.
@@ -235,7 +235,7 @@ extension Trampoline {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.isActive else { return }
     trampoline.nested {
-      if let node = trampoline.telling { trampoline.notifyWaiters(of: node.takeUnretainedValue()) }
+      if let node = trampoline.notifying { trampoline.notifyWaiters(of: node.takeUnretainedValue()) }
       trampoline.drain()
     }
   }

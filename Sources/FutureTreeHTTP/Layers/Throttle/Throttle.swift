@@ -32,7 +32,7 @@ import FutureTree
 public final class Throttle: HTTPLayer {
   private struct State {
     var scheduler: ThrottleState<ThrottleWaiter>
-    var alarm = RefillTimer()
+    var refillTimer = RefillTimer()
   }
 
   private let state: Locked<State>
@@ -87,7 +87,7 @@ public final class Throttle: HTTPLayer {
   /// Sends away what waits, fills the bucket, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     // What was the time of the next token is not, in a full bucket.
-    let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.alarm.isNotNeeded()) }
+    let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.refillTimer.isNotNeeded()) }
     timer?.cancel()
     for waiter in waiting {
       waiter.hasGone()
@@ -159,7 +159,7 @@ extension Throttle {
     return waiter
   }
 
-  /// Lets begin what may, one after the other, and sets the alarm if the next waits for a token.
+  /// Lets begin what may, one after the other, and sets the timer if the next waits for a token.
   ///
   /// It is called after each change. Loads that end at once do not nest, however many wait: each is counted out before the
   /// next begins, and one that ends later calls this in a turn of its own. A loader behind the throttle that itself loads
@@ -169,26 +169,26 @@ extension Throttle {
       let now = clock.now
       let (step, timer, number) = state.withLock { state in
         let step = state.scheduler.next(at: now)
-        if case .waitForToken = step { return (step, nil as FutureTimer?, state.alarm.isNeeded()) }
-        return (step, state.alarm.isNotNeeded(), nil)
+        if case .waitForToken = step { return (step, nil as FutureTimer?, state.refillTimer.isNeeded()) }
+        return (step, state.refillTimer.isNotNeeded(), nil)
       }
       timer?.cancel()
       switch step {
       case .begin(let waiter): begin(waiter)
-      case .waitForToken(let duration): return setAlarm(number, after: duration)
+      case .waitForToken(let duration): return setRefillTimer(number, after: duration)
       case .wait: return
       }
     }
   }
 
-  private func setAlarm(_ number: Int?, after duration: Duration) {
+  private func setRefillTimer(_ number: Int?, after duration: Duration) {
     guard let number else { return }
     let timer = clock.schedule(after: duration) {
-      let rung = self.state.withLock { $0.alarm.fired(number) }
-      _ = rung  // Freed here, not under the lock.
+      let fired = self.state.withLock { $0.refillTimer.fired(number) }
+      _ = fired  // Freed here, not under the lock.
       self.advance()
     }
-    state.withLock { $0.alarm.didSet(timer, number) }?.cancel()
+    state.withLock { $0.refillTimer.didSet(timer, number) }?.cancel()
   }
 }
 
@@ -201,10 +201,10 @@ extension Throttle {
     let promise = waiter.promise
     let isAsked = promise.cancelRequest != nil
     if isAsked || waiter.deadline?.isExceeded() == true {
-      // The token that comes back may be there before the alarm: it is set anew.
+      // The token that comes back may be there before the timer fires: the timer is set again.
       let timer = state.withLock { state in
         state.scheduler.withdrew(waiter.host)
-        return state.alarm.isNotNeeded()
+        return state.refillTimer.isNotNeeded()
       }
       timer?.cancel()
       promise.complete(isAsked ? .cancelled : .failure(HTTPError.tooLate(waiter.request)))
