@@ -71,7 +71,11 @@ public final class LiveLoads: Sendable {
   /// - Returns: A future that succeeds, whatever the outcomes of the loads are.
   /// - Complexity: O(n) in the number of loads.
   public func reset() -> Future<Void> {
-    let drains = state.withLock { $0.drains.sorted { $0.key < $1.key }.map(\.value) }
-    return Future.all(drains.map { $0() }).map { _ in }.shielded()
+    let drains = state.withLock { $0.drains.sorted { $0.key < $1.key } }
+    return Future.all(drains.map { $0.value() }).map { [state] _ in
+      // A load that is just ending on another thread may not have removed itself yet.
+      let ended = state.withLock { state in drains.map { state.drains.removeValue(forKey: $0.key) } }
+      _ = ended  // Freed here, not under the lock.
+    }.shielded()
   }
 }

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 @Suite("LiveLoads") struct LiveLoadsTests {
@@ -69,6 +70,23 @@ import Testing
 
     #expect(reset.text == "cancelled" && live.count == 1)
     work.completeCancelled()
+  }
+
+  @Test("A reset that begins on another thread while a load ends leaves no load behind")
+  func resetWhileEnding() {
+    let work = Promise<Int>()
+    let seen = Locked<Int?>(nil)
+    // It is notified before the registry is.
+    work.future.observe { [live] _ in
+      onAnotherThread {
+        if live.reset().isCompleted { seen.value = live.count }
+      }
+    }
+    _ = live.track(work.future)
+
+    work.succeed(1)
+
+    #expect(seen.value == 0 && live.count == 0)
   }
 
   @Test("A registry that is dropped lets its loads end")
