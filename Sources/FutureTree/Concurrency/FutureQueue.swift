@@ -19,7 +19,7 @@ public final class FutureQueue: Sendable {
   private let state = Locked(State())
 
   private struct State {
-    var places = WaiterList()
+    var places = LinkedList<Place>()
     var waiting = 0
     var isRunning = false
   }
@@ -72,7 +72,7 @@ extension FutureQueue {
   /// Begins with what has waited longest.
   fileprivate func advance() {
     let next = state.withLock { state in
-      guard let place = state.places.popFirst() as? Place else {
+      guard let place = state.places.popFirst() else {
         state.isRunning = false
         return nil as (place: Place, begin: Place.Begin?)?
       }
@@ -95,7 +95,7 @@ extension FutureQueue {
 }
 
 /// Where one body stands: first in the queue, and then, as an observer, with the future that the body returned.
-private final class Place: Waiter, @unchecked Sendable {  // Because: the queue's lock guards `begin`.
+private final class Place: Waiter, Deferred, @unchecked Sendable {  // Because: the queue's lock guards `begin`.
   typealias Begin = @Sendable (Place) -> Void
 
   /// Runs the body; nil once it was called or taken out.
@@ -105,9 +105,9 @@ private final class Place: Waiter, @unchecked Sendable {  // Because: the queue'
   init(in queue: FutureQueue, _ begin: @escaping Begin) {
     self.queue = queue
     self.begin = begin
-    super.init { entry, work, turn in
-      let place = unsafeDowncast(entry, to: Place.self)
-      if turn == .upstreamEnded { place.giveWay(after: work) } else { place.queue.advance() }
+    super.init { entry, _, _ in
+      // The next begins after those who wait for the future of this place have been notified.
+      Trampoline.call(unsafeDowncast(entry, to: Place.self))
       return false
     }
   }
@@ -118,14 +118,14 @@ private final class Place: Waiter, @unchecked Sendable {  // Because: the queue'
       work = try Trampoline.run(body)
     } catch {
       promise.complete { throw error }
-      return giveWay(after: promise.future.node)
+      return Trampoline.call(self)
     }
     promise.seal(onto: work)
-    if !work.node.attach(self, isConsumer: false) { giveWay(after: work.node) }
+    if !work.node.attach(self, isConsumer: false) { Trampoline.call(self) }
   }
 
-  /// Lets the next begin, after those who wait for `work` have heard of it.
-  private func giveWay(after work: Node) {
-    Trampoline.turn(of: self, upstream: work, .bodyBegins)
+  /// Lets the next begin.
+  func runDeferred() {
+    queue.advance()
   }
 }

@@ -10,19 +10,11 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
     _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output
   ) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
       let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
-      if turn == .runsBody { return node.run(with: upstream) }
-      if turn == .hasPassed { return node.releaseBody() }
-      if turn == .destroyValue { return node.destroyValue(as: Output.self) }
-      return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
+      if action == .run { return node.run(with: upstream) }
+      return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
     }
-  }
-
-  /// Returns true, as a step does that ended its future.
-  @inlinable @inline(__always) func releaseBody() -> Bool {
-    body = nil
-    return true
   }
 
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
@@ -44,19 +36,11 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
     _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Next
   ) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
       let node = unsafeDowncast(entry, to: FlatMapNode<Input, Next>.self)
-      if turn == .runsBody { return node.run(with: upstream) }
-      if turn == .hasPassed { return node.releaseBody() }
-      if turn == .destroyValue { return node.destroyValue(as: Next.Output.self) }
-      return node.take(turn, of: upstream, as: Next.Output.self, release: { node.body = nil }) { node.run(with: $0) }
+      if action == .run { return node.run(with: upstream) }
+      return node.perform(action, with: upstream, as: Next.Output.self) { node.body = nil }
     }
-  }
-
-  /// Returns true, as a step does that ended its future.
-  @inlinable @inline(__always) func releaseBody() -> Bool {
-    body = nil
-    return true
   }
 
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
@@ -77,9 +61,10 @@ final class CompletionNode<Input: Sendable, Output: Sendable>: Node, @unchecked 
 
   init(_ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
       let node = unsafeDowncast(entry, to: CompletionNode<Input, Output>.self)
-      return node.take(turn, of: upstream, as: Output.self, release: { node.body = nil }) { node.run(with: $0) }
+      if action == .run { return node.run(with: upstream) }
+      return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
     }
   }
 
@@ -108,9 +93,10 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
 
   init(_ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, turn in
+    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
       let node = unsafeDowncast(entry, to: PassingNode<Value>.self)
-      return node.take(turn, of: upstream, as: Value.self, release: { node.body = nil }) { node.run(with: $0) }
+      if action == .run { return node.run(with: upstream) }
+      return node.perform(action, with: upstream, as: Value.self) { node.body = nil }
     }
   }
 
@@ -128,9 +114,9 @@ final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Becaus
 /// A future that takes over the outcome of its upstream, and differs in how it is asked or ended.
 final class PassThroughNode<Value: Sendable>: Node, @unchecked Sendable {  // Because: it has no fields.
   init(_ createdBy: Operator) {
-    super.init(createdBy: createdBy) { entry, upstream, turn in
-      let node = unsafeDowncast(entry, to: PassThroughNode<Value>.self)
-      return node.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
+    super.init(createdBy: createdBy) { entry, upstream, action in
+      unsafeDowncast(entry, to: PassThroughNode<Value>.self)
+        .perform(action, with: upstream, as: Value.self)
     }
   }
 }

@@ -11,8 +11,8 @@
 final class CancellationTokenState: @unchecked Sendable {  // Because: see invariant 1.
   private let lock = Lock()
   @exclusivity(unchecked) private var reason: CancellationReason?
-  @exclusivity(unchecked) private var registrations = WaiterList()
-  @exclusivity(unchecked) private var children = WaiterList()
+  @exclusivity(unchecked) private var registrations = LinkedList<CancellationEntry>()
+  @exclusivity(unchecked) private var children = LinkedList<Link>()
   /// How many entries are in both lists.
   @exclusivity(unchecked) private var listed = 0
   /// Whether the source is left, which its tokens hold: with them somebody can register.
@@ -23,14 +23,13 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
   @exclusivity(unchecked) private var lostParents = 0
 
   /// An entry for one linked source in the list of one parent.
-  private final class Link: Waiter, @unchecked Sendable {  // Because: the parent's lock guards `child`.
+  private final class Link: ListEntry, @unchecked Sendable {  // Because: the parent's lock guards `child`.
     weak let parent: CancellationTokenState?
     @exclusivity(unchecked) var child: CancellationTokenState?
 
     init(parent: CancellationTokenState, child: CancellationTokenState) {
       self.parent = parent
       self.child = child
-      super.init { _, _, _ in false }
     }
   }
 
@@ -107,21 +106,20 @@ extension CancellationTokenState {
   private func takeBody() -> CancellationEntry.Body? {
     guard let entry = registrations.popLast() else { return nil }
     listed -= 1
-    return unsafeDowncast(entry, to: CancellationEntry.self).body.take()
+    return entry.body.take()
   }
 }
 
 // MARK: - Registering
 
 /// One body that is registered with a token.
-final class CancellationEntry: Waiter, @unchecked Sendable {  // Because: the state's lock guards `body`.
+final class CancellationEntry: ListEntry, @unchecked Sendable {  // Because: the state's lock guards `body`.
   typealias Body = @Sendable (CancellationReason) -> Void
 
   @exclusivity(unchecked) fileprivate var body: Body?
 
   fileprivate init(_ body: @escaping Body) {
     self.body = body
-    super.init { _, _, _ in false }
   }
 }
 
@@ -232,7 +230,7 @@ extension CancellationTokenState {
     var taken: [CancellationTokenState] = []
     while let link = children.popFirst() {
       listed -= 1
-      if let child = unsafeDowncast(link, to: Link.self).child.take() { taken.append(child) }
+      if let child = link.child.take() { taken.append(child) }
     }
     return taken
   }

@@ -25,8 +25,9 @@ public struct Future<Value: Sendable>: Sendable {
 extension Future {
   /// A future that succeeded.
   @inlinable public static func succeeded(_ value: Value) -> Future {
-    let node = Node(succeededOwning: !_isPOD(Value.self)) { entry, _, turn in
-      turn == .destroyValue && unsafeDowncast(entry, to: Node.self).destroyValue(as: Value.self)
+    let node = Node(succeededOwning: !_isPOD(Value.self)) { entry, upstream, action in
+      unsafeDowncast(entry, to: Node.self)
+        .perform(action, with: upstream, as: Value.self)
     }
     node.storage.initialize(to: value, as: Value.self)
     return Future(node: node)
@@ -75,10 +76,9 @@ extension Future {
   @inlinable static func source(
     _ createdBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
   ) -> Source {
-    Source(createdBy: createdBy, executor: executor) { entry, upstream, turn in
-      let source = unsafeDowncast(entry, to: Source.self)
-      if turn == .destroyValue { return source.destroyValue(as: Value.self) }
-      return source.take(turn, of: upstream, as: Value.self, release: {}, run: { _ in false })
+    Source(createdBy: createdBy, executor: executor) { entry, upstream, action in
+      unsafeDowncast(entry, to: Source.self)
+        .perform(action, with: upstream, as: Value.self)
     }
   }
 }

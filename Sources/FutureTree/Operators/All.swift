@@ -12,8 +12,8 @@ extension Future {
   /// - Complexity: O(n).
   @inlinable public static func all(_ futures: [Future]) -> Future<[Value]> {
     guard !futures.isEmpty else { return .succeeded([]) }
-    let join = AllNode(of: futures.map { $0.node }) { entry, _, turn in
-      unsafeDowncast(entry, to: AllNode.self).take(turn, Value.self)
+    let join = AllNode(of: futures.map { $0.node }) { entry, _, action in
+      unsafeDowncast(entry, to: AllNode.self).perform(action, Value.self)
     }
     return Future<[Value]>(node: join)
   }

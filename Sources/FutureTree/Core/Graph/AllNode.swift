@@ -1,6 +1,6 @@
 /// A join that has all values, or ends as the first input that did not succeed.
 ///
-/// It needs no types but to gather the values: the step of the join, in the turn `runsBody`, ends it with those of `inputs`.
+/// It needs no types but to gather the values: the step of the join, for the action `run`, ends it with those of `inputs`.
 @usableFromInline
 final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarded by the lock until it has ended.
   /// The futures whose values are gathered; empty once it has ended.
@@ -17,25 +17,16 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarde
     for (slot, input) in zip(slots, unique) { wait(in: slot, for: input) }
   }
 
-  /// What the typed step does in every turn.
+  /// The step of the join.
   @inlinable @inline(__always)
-  func take<Value: Sendable>(_ turn: Turn, _ type: Value.Type) -> Bool {
-    switch turn {
-    case .runsBody:
-      return succeed(takeInputs().map { $0.value(as: Value.self) })
-    case .destroyValue:
-      return destroyValue(as: [Value].self)
-    case .endedEarly:
-      release()
-      return false
-    case .hasPassed, .upstreamEnded, .bodyBegins, .bodyDropped:
-      return false
-    }
+  func perform<Value: Sendable>(_ action: Action, _ type: Value.Type) -> Bool {
+    if action == .run { return succeed(takeInputs().map { $0.value(as: Value.self) }) }
+    return perform(action, with: self, as: [Value].self) { release() }
   }
 
   private func advance(_ slot: Slot, _ input: Node) -> Bool {
     if input.state.phase == .succeeded {
-      guard isLast(slot), step(self, self, .runsBody) else { return false }
+      guard isLast(slot), step(self, self, .run) else { return false }
     } else {
       guard told(slot), decide(because: Join.decidedReason(.all), { endLocked(as: input) }) else { return false }
     }

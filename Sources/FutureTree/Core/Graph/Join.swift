@@ -134,14 +134,9 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
 
   init(_ createdBy: Operator, rule: Rule) {
     self.rule = rule
-    super.init(createdBy: createdBy) { entry, _, turn in
+    super.init(createdBy: createdBy) { entry, upstream, action in
       let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
-      switch turn {
-      case .destroyValue: _ = node.destroyValue(as: Output.self)
-      case .endedEarly: node.release()
-      case .runsBody, .hasPassed, .upstreamEnded, .bodyBegins, .bodyDropped: break
-      }
-      return false
+      return node.perform(action, with: upstream, as: Output.self) { node.release() }
     }
   }
 

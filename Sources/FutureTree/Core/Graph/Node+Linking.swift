@@ -27,7 +27,7 @@ extension Node {
     if mayBeLeftOut, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
     // First the list of `inner`, then our own state: whoever sees `upstream` may rely on the entry in the list.
     guard inner.attach(self, isConsumer: isWanted) else {
-      return step(self, inner, .upstreamEnded)
+      return take(.upstreamEnded, of: inner)
     }
     return waitForInner(inner, as: role, isWanted: isWanted)
   }

@@ -21,14 +21,6 @@ extension Node {
     withExtendedLifetime(self) { storage.load(as: type) }
   }
 
-  /// Returns false, as a step does that ends nothing.
-  ///
-  /// - Precondition: it succeeded, and it is being freed.
-  @inlinable final func destroyValue<Value>(as type: Value.Type) -> Bool {
-    storage.destroy(as: type)
-    return false
-  }
-
   /// - Precondition: it has ended, and `type` is its type.
   @inlinable final func outcome<Value: Sendable>(as type: Value.Type) -> Outcome<Value> {
     switch endingOnceEnded {
@@ -143,8 +135,13 @@ extension Node {
     reason.isUnspecified ? state.requests.asked?.reason ?? reason : reason
   }
 
-  /// Whether anybody waits for a future that has ended. Only the thread that ended it asks.
-  var hasWaiters: Bool { !waiters.isEmpty }
+  /// Records the end in the log, where there is one. Returns whether there are waiters to notify. Only the thread that ended this
+  /// future calls it.
+  @inline(__always)
+  func finishEnd() -> Bool {
+    if state.isLogged { recordEnd() }
+    return !waiters.isEmpty
+  }
 
   /// Takes the next waiter of a future that has ended, with the list's reference to it. Only the trampoline that tells them
   /// calls it.

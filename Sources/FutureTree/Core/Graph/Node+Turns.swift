@@ -1,97 +1,60 @@
-/// The part of a turn that every operator shares.
+/// How a derived future takes its turn. `FutureState` decides what happens, and the step does what needs the types.
 extension Node {
-  /// What is left for the typed code of an operator to do in its turn.
-  @usableFromInline
-  enum Duty {
-    case nothing
-    /// The body is not needed any more; whether this future has ended just now.
-    case releaseBody(hasEnded: Bool)
-    /// This future succeeds with the value of upstream.
-    case passValue
-    /// The body gets the outcome of upstream.
-    case runBody
-    /// The body gets this future's own outcome, `.cancelled`, and what it returns is ignored.
-    case runBodyWithOwnOutcome
-    case destroyValue
+  /// Why a future takes a turn that the notification of its upstream did not settle at once.
+  enum Turn {
+    /// The future that it waits for has ended.
+    case upstreamEnded
+    /// An executor has begun the job of its body.
+    case bodyBegins
+    /// An executor has dropped that job.
+    case bodyDropped
+    /// It ended early, and still has its body.
+    case endedEarly
   }
 
-  /// Takes a turn: the typed code passes what only it can do.
-  ///
-  /// - Parameters:
-  ///   - release: lets go of the body.
-  ///   - run: runs the body with the outcome of a future, and returns whether this future has ended by that.
-  @usableFromInline
-  final func take<Output: Sendable>(
-    _ turn: Turn, of upstream: Node, as type: Output.Type, release: () -> Void, run: (_ outcomeOf: Node) -> Bool
-  ) -> Bool {
-    switch duty(in: turn, of: upstream) {
-    case .nothing:
+  /// Returns whether this future has ended in the turn.
+  final func take(_ turn: Turn, of upstream: Node) -> Bool {
+    switch turn {
+    case .upstreamEnded: return upstreamEnded(upstream)
+    case .bodyBegins: return beginBody(upstream)
+    case .bodyDropped: return dropBody()
+    case .endedEarly:
+      endBody()
       return false
-    case .releaseBody(let hasEnded):
-      release()
-      return hasEnded
-    case .passValue:
-      if succeed(upstream.value(as: type)) {
-        release()
-        return true
-      }
-      return take(.endedEarly, of: upstream, release: release, run: run)
-    case .runBody:
-      return run(upstream)
-    case .runBodyWithOwnOutcome:
-      _ = run(self)
-      return false
-    case .destroyValue:
-      return destroyValue(as: type)
     }
   }
 
-  /// It ended early while it was about to pass on a value.
-  @usableFromInline
-  final func take(_ turn: Turn, of upstream: Node, release: () -> Void, run: (_ outcomeOf: Node) -> Bool) -> Bool {
-    switch duty(in: turn, of: upstream) {
-    case .runBodyWithOwnOutcome: _ = run(self)
-    case .releaseBody: release()
-    case .nothing, .passValue, .runBody, .destroyValue: break
+  /// The future that this one waits for has ended: what most often happens then, and else `upstreamEnded(_:)`.
+  @inline(__always) final func upstreamEnded(_ upstream: Node, _ ending: Ending) -> Bool {
+    if ending == .succeeded {
+      if beginsAtOnce() { return step(self, upstream, .run) }
+    } else if passesAtOnce(upstream, ending) {
+      _ = step(self, upstream, .releaseBody)
+      return true
     }
-    return false
+    return upstreamEnded(upstream)
   }
 
-  /// Upstream succeeded: whether the body runs now, in the common case that nothing was asked and there is no executor. In
-  /// any other, nothing has happened yet, and `duty` decides.
-  @inline(__always) final func beginsAtOnce() -> Bool {
+  /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case.
+  @inline(__always) private func beginsAtOnce() -> Bool {
     lock.withLock {
       guard state.isPending, details == nil, state.beginsAtOnce() else { return false }
-      self.upstream = nil
+      upstream = nil
       return true
     }
   }
 
-  /// Upstream did not succeed: whether this ends as it did, in the common case that its body has nothing to say about that. In
-  /// any other, nothing has happened yet, and `duty` decides.
-  @inline(__always) final func passesAtOnce(_ upstream: Node, _ ending: Ending) -> Bool {
+  /// This future ends as `upstream` did, because the operator does not run its body then. Returns false, and does nothing, in
+  /// any other case.
+  @inline(__always) private func passesAtOnce(_ upstream: Node, _ ending: Ending) -> Bool {
     lock.withLock {
       guard state.passesAtOnce(ending) else { return false }
       return endLocked(as: upstream)
     }
   }
 
-  @usableFromInline final func duty(in turn: Turn, of upstream: Node) -> Duty {
-    switch turn {
-    case .runsBody: return .runBody
-    case .hasPassed: return .releaseBody(hasEnded: true)
-    case .upstreamEnded: return start(after: upstream)
-    case .bodyBegins: return begin()
-    case .endedEarly: return endBody()
-    case .bodyDropped: return dropBody()
-    case .destroyValue: return .destroyValue
-    }
-  }
-
-  private func start(after upstream: Node) -> Duty {
-    guard let ending = upstream.state.ending else {
-      preconditionFailure("\(#function): told by a future that has not ended")
-    }
+  @inline(never) private func upstreamEnded(_ upstream: Node) -> Bool {
+    let ending = upstream.endingOnceEnded
     let start = lock.withLock {
       guard state.isPending else { return FutureState.Start.gone }
       let start = state.upstreamEnded(ending, hasExecutor: hasExecutor)
@@ -100,42 +63,77 @@ extension Node {
       return start
     }
     switch start {
-    case .gone: return .nothing
-    case .cancels: return .releaseBody(hasEnded: cancel(.unspecified))
-    case .passes:
-      if ending == .succeeded { return .passValue }
-      return pass(upstream) ? .releaseBody(hasEnded: true) : endBody()
-    case .runs: return .runBody
+    case .gone:
+      return false
+    case .runs:
+      return step(self, upstream, .run)
     case .queues:
       QueuedBody.submit(self, upstream: upstream)
-      return .nothing
+      return false
+    case .cancels:
+      let hasEnded = cancel(.unspecified)
+      _ = step(self, upstream, .releaseBody)
+      return hasEnded
+    case .passes:
+      let hasPassed = ending == .succeeded ? step(self, upstream, .passValue) : pass(upstream)
+      if !hasPassed {
+        endBody()  // It ended early meanwhile.
+      } else if ending != .succeeded {
+        _ = step(self, upstream, .releaseBody)
+      }
+      return hasPassed
     }
   }
 
-  private func begin() -> Duty {
+  private func beginBody(_ upstream: Node) -> Bool {
     let begins = lock.withLock {
       guard state.isPending, state.bodyBegins() else { return false }
-      upstream = nil
+      self.upstream = nil
       return true
     }
-    if begins { return .runBody }
-    return state.createdBy.runsBodyWhenEndedEarly ? .runBodyWithOwnOutcome : .nothing
+    if begins { return step(self, upstream, .run) }
+    if state.createdBy.runsBodyWhenEndedEarly { _ = step(self, self, .run) }
+    return false
   }
 
   /// Invariant 2 of `FutureState`: of a future that ended before, the body is here only if it was still to run.
-  private func dropBody() -> Duty {
-    if fail(DroppedJob()) { return .releaseBody(hasEnded: true) }
-    return state.createdBy.runsBodyWhenEndedEarly ? .releaseBody(hasEnded: false) : .nothing
+  private func dropBody() -> Bool {
+    let hasEnded = fail(DroppedJob())
+    if hasEnded || state.createdBy.runsBodyWhenEndedEarly { _ = step(self, self, .releaseBody) }
+    return hasEnded
+  }
+
+  /// This future has ended early, and has its body.
+  private func endBody() {
+    if !state.createdBy.runsBodyWhenEndedEarly {
+      _ = step(self, self, .releaseBody)
+    } else if lock.withLock({ hasExecutor }) {
+      QueuedBody.submit(self, upstream: self)
+    } else {
+      _ = step(self, self, .run)
+    }
   }
 
   /// Called under the lock.
   private var hasExecutor: Bool { details?.executor.isImmediate == false }
 
-  private func endBody() -> Duty {
-    guard state.createdBy.runsBodyWhenEndedEarly else { return .releaseBody(hasEnded: false) }
-    guard lock.withLock({ hasExecutor }) else { return .runBodyWithOwnOutcome }
-    QueuedBody.submit(self, upstream: self)
-    return .nothing
+  /// The step of a future whose value has the type `Output`, but for `run`.
+  @inlinable @inline(__always) final func perform<Output: Sendable>(
+    _ action: Action, with upstream: Node, as type: Output.Type, releaseBody: () -> Void = {}
+  ) -> Bool {
+    switch action {
+    case .run:
+      break
+    case .passValue:
+      guard succeed(upstream.value(as: type)) else { return false }
+      releaseBody()
+      return true
+    case .releaseBody:
+      releaseBody()
+    case .destroyValue:
+      storage.destroy(as: type)
+    }
+    return false
   }
 }
 
@@ -157,6 +155,7 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `node` belong
   }
 
   private func run() {
+    // No variable retains the node, so that its turn can leave it out (`Node.link`).
     guard let entry = node.take().map({ Unmanaged.passRetained($0 as Waiter) }) else { return }
     // Now, also inside a callback: a body must run inside the job that its executor gave it.
     Trampoline.turnNow(of: entry, upstream: upstream, .bodyBegins)

@@ -73,7 +73,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   @exclusivity(unchecked) final var ownsValue = false
   final let lock = Lock()
   @exclusivity(unchecked) final var state: FutureState
-  @exclusivity(unchecked) final var waiters = WaiterList()
+  @exclusivity(unchecked) final var waiters = LinkedList<Waiter>()
   /// What it waits for while it is pending; then the value, the error or the reason, by the phase of `state`.
   @exclusivity(unchecked) @usableFromInline final var storage = ValueStorage()
   @exclusivity(unchecked) final var details: Details?

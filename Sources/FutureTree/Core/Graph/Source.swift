@@ -35,7 +35,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
       handlers.insert(entry)
       return (true, nil)
     }
-    if !isNeeded { entry.release() }
+    if !isNeeded { entry.runDeferred() }
     if let request { entry.call(request) }
     return entry
   }
@@ -106,7 +106,7 @@ struct HandlerList {
 
   /// A handler, and the future it belongs to until it was called or taken out, whichever is first: a handle of it keeps
   /// nothing alive after that.
-  final class Entry: @unchecked Sendable {  // Because: the links are guarded by the source, `installed` by `lock`.
+  final class Entry: Deferred, @unchecked Sendable {  // Because: the source guards the links, `lock` the rest.
     fileprivate var next: Entry?
     fileprivate unowned(unsafe) var previous: Entry?
     fileprivate var isListed = false
@@ -132,7 +132,7 @@ struct HandlerList {
     }
 
     /// Frees the handler.
-    func release() {
+    func runDeferred() {
       _ = take()
     }
 
@@ -143,7 +143,7 @@ struct HandlerList {
 
   /// A handler may hold the promise of the next future, and so on, so that they are freed by a loop.
   static func release(_ entries: [Entry]) {
-    for entry in entries { Trampoline.release(entry) }
+    for entry in entries { Trampoline.call(entry) }
   }
 
   mutating func insert(_ entry: Entry) {

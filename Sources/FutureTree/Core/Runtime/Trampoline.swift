@@ -1,55 +1,23 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
-/// What a thread still has to tell, in the order in which it happened.
+/// What a thread still has to do for futures that have ended, in the order in which they ended.
 ///
-/// Whoever completes a future on a thread that is notifying already only adds to the list. So a chain of any length is
-/// told by one loop (law 20), and a completion inside a callback returns before its consumers hear of it (law 19).
+/// Code that ends a future on a thread whose trampoline is active only adds to the queue. So one loop notifies a chain of any
+/// length (law 20), and a completion inside a callback returns before its consumers are notified (law 19).
 final class Trampoline {
-  private enum Entry {
-    /// A future has ended: its waiters take their turns.
-    case notify(Node)
-    /// One entry takes its turn, and is released.
-    case turn(Unmanaged<Waiter>, Node, Waiter.Turn)
-    /// A handler is freed. It may hold the promise of the next future, and so on.
-    case release(HandlerList.Entry)
-    /// It was taken out. Nothing is freed while `entries` changes: a `deinit` of a user may come back here.
-    case taken
-  }
-
-  /// A future, and the one that its body returned.
-  private struct Unlinked {
-    var node: Node
-    let inner: Node
-  }
-
-  /// What comes first, where that is a future: a chain never needs the list.
-  @exclusivity(unchecked) private var first: Node?
-  @exclusivity(unchecked) private var entries: [Entry] = []
-  @exclusivity(unchecked) private var head = 0
+  @exclusivity(unchecked) private var queue = WorkQueue()
+  /// Whether a loop on this thread takes from the queue.
   @exclusivity(unchecked) private var isActive = false
-  /// The future whose waiters are being told. Held by the loop that tells them, as is `current`.
+  /// The future whose waiters are being notified. The loop that does it retains it.
   @exclusivity(unchecked) private var notifying: Unmanaged<Node>?
-  /// The entry whose turn it is, and those in whose turns that one is.
-  @exclusivity(unchecked) private var current: Unmanaged<Waiter>?
-  @exclusivity(unchecked) private var outer: [Unmanaged<Waiter>] = []
-  /// What is linked when the current turn is over.
-  @exclusivity(unchecked) private var unlinked: Unlinked?
+  @exclusivity(unchecked) private var turns = TurnStack()
 
-  /// Tells the waiters of a future that has ended: now, or when the callback that this thread is in is done.
+  // MARK: - Adding
+
+  /// Notifies the waiters of a future that has ended: now, or when the callback that this thread is in has returned.
   static func notify(_ node: Node) {
-    if node.state.isLogged { node.recordEnd() }
-    guard node.hasWaiters else { return }
+    guard node.finishEnd() else { return }
     LockRule.assertNoLockIsHeld()
     ofThread._withUnsafeGuaranteedRef { trampoline in
-      guard !trampoline.isActive else { return trampoline.add(node) }
+      guard !trampoline.isActive else { return trampoline.queue.append(node) }
       trampoline.isActive = true
       trampoline.notifyWaiters(of: node)
       trampoline.drain()
@@ -57,23 +25,24 @@ final class Trampoline {
     }
   }
 
-  /// Lets one entry take its turn: now, or when the callback that this thread is in is done.
-  static func turn(of entry: Waiter, upstream: Node, _ turn: Waiter.Turn) {
-    ofThread.takeUnretainedValue().add(.turn(.passRetained(entry), upstream, turn))
+  /// Lets an entry take its turn: now, or when the callback that this thread is in has returned.
+  static func turn(of entry: Waiter, upstream: Node, _ turn: Node.Turn) {
+    add(.turn(.passRetained(entry), upstream, turn))
   }
 
-  /// Lets one entry take its turn at once, also inside a callback, and releases the entry. Its completions are told as always.
-  static func turnNow(of entry: Unmanaged<Waiter>, upstream: Node, _ turn: Waiter.Turn) {
+  /// Lets an entry take its turn at once, also inside a callback, and releases it. Completions of that turn are notified as
+  /// always.
+  static func turnNow(of entry: Unmanaged<Waiter>, upstream: Node, _ turn: Node.Turn) {
     let trampoline = ofThread.takeUnretainedValue()
     run { trampoline.nested { trampoline.take(turn, of: entry, upstream: upstream) } }
   }
 
-  /// Frees a handler: now, or when the callback that this thread is in is done.
-  static func release(_ handler: HandlerList.Entry) {
-    ofThread.takeUnretainedValue().add(.release(handler))
+  /// Calls an object: now, or when the callback that this thread is in has returned.
+  static func call(_ deferred: any Deferred) {
+    add(.call(deferred))
   }
 
-  /// Runs code of a user, and then tells what it completed.
+  /// Runs code of a user, and then notifies the waiters of what it completed.
   static func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     LockRule.assertNoLockIsHeld()
     let trampoline = ofThread.takeUnretainedValue()
@@ -86,125 +55,76 @@ final class Trampoline {
     return try body()
   }
 
-  private func add(_ entry: Entry) {
-    entries.append(entry)
-    drainUnlessActive()
-  }
-
-  @inline(__always)
-  private func add(_ node: Node) {
-    if first == nil, head == entries.count {
-      first = node
-    } else {
-      entries.append(.notify(node))
-    }
-  }
-
-  private func drainUnlessActive() {
+  private static func add(_ work: WorkQueue.Work) {
     LockRule.assertNoLockIsHeld()
-    guard !isActive else { return }
-    isActive = true
-    drain()
-    isActive = false
+    let trampoline = ofThread.takeUnretainedValue()
+    trampoline.queue.append(work)
+    guard !trampoline.isActive else { return }
+    trampoline.isActive = true
+    trampoline.drain()
+    trampoline.isActive = false
   }
+
+  // MARK: - The loop
 
   private func drain() {
     while true {
-      notifyChain()
-      guard head < entries.count else { break }
-      let entry = entries[head]
-      entries[head] = .taken
-      head += 1
-      if head > 1_000, head * 2 > entries.count {
-        entries.removeSubrange(..<head)
-        head = 0
+      while let node = queue.takeChained() { notifyWaiters(of: node) }
+      guard let work = queue.popFirst() else { break }
+      switch work {
+      case .notify(let node): notifyWaiters(of: node)
+      case .turn(let entry, let upstream, let turn): take(turn, of: entry, upstream: upstream)
+      case .call(let deferred): deferred.runDeferred()
       }
-      take(entry)
     }
-    guard head > 0 else { return }
-    entries.removeAll(keepingCapacity: entries.capacity <= 1_000)
-    head = 0
-  }
-
-  private func take(_ entry: Entry) {
-    switch entry {
-    case .notify(let node):
-      notifyWaiters(of: node)
-    case .turn(let waiter, let upstream, let turn):
-      take(turn, of: waiter, upstream: upstream)
-    case .release(let handler):
-      handler.release()
-    case .taken:
-      break
-    }
-  }
-
-  /// A loop of its own, because most often what comes next is the waiter that was told.
-  private func notifyChain() {
-    while let node = first.take() { notifyWaiters(of: node) }
+    queue.trim()
   }
 
   @inline(__always)
   private func notifyWaiters(of node: Node) {
     let outer = notifying
     notifying = Unmanaged.passUnretained(node)
-    guard let ending = node.state.ending else { preconditionFailure("only futures that have ended are told of") }
+    let ending = node.endingOnceEnded
     while let entry = node.takeWaiter() {
-      current = entry
-      let next = entry._withUnsafeGuaranteedRef { waiter -> Bool in
-        waiter.step(waiter, node, Trampoline.turn(of: waiter, upstream: node, ending)) && hasMore(waiter)
+      turns.current = entry
+      let isNext = entry._withUnsafeGuaranteedRef { waiter -> Bool in
+        guard waiter.isFuture else {
+          if waiter.step(waiter, node, .run), let ended = waiter.owner { hasEnded(ended) }
+          return false
+        }
+        let waiter = unsafeDowncast(waiter, to: Node.self)
+        guard waiter.upstreamEnded(node, ending), waiter.finishEnd() else { return false }
+        if queue.isEmpty { return true }
+        queue.append(.notify(waiter))
+        return false
       }
-      current = nil
-      if next {
-        first = unsafeDowncast(entry.takeRetainedValue(), to: Node.self)
+      turns.current = nil
+      if isNext {
+        queue.chain(unsafeDowncast(entry.takeRetainedValue(), to: Node.self))
       } else {
         entry.release()
-        if unlinked != nil { linkInner() }
+        if turns.unlinked != nil { linkInner() }
       }
     }
     notifying = outer
   }
 
-  /// What an entry does when its upstream has ended: most often that is decided in one step.
-  @inline(__always)
-  private static func turn(of waiter: Waiter, upstream: Node, _ ending: Ending) -> Waiter.Turn {
-    guard waiter.isFuture else { return .upstreamEnded }
-    let node = unsafeDowncast(waiter, to: Node.self)
-    if ending == .succeeded { return node.beginsAtOnce() ? .runsBody : .upstreamEnded }
-    return node.passesAtOnce(upstream, ending) ? .hasPassed : .upstreamEnded
-  }
-
-  /// The owner of an entry has ended in the entry's turn. Returns whether the entry itself is what comes `first` now: then the
-  /// caller gives its reference.
-  @inline(__always)
-  private func hasMore(_ waiter: Waiter) -> Bool {
-    if waiter.isFuture {
-      let ended = unsafeDowncast(waiter, to: Node.self)
-      if ended.state.isLogged { ended.recordEnd() }
-      guard ended.hasWaiters else { return false }
-      if first == nil, head == entries.count { return true }
-      entries.append(.notify(ended))
-    } else if let ended = waiter.owner {
-      hasEnded(ended)
-    }
-    return false
-  }
-
-  /// A future has ended in a turn: it is told of when that is done.
-  @inline(__always)
+  /// A future has ended in a turn: its waiters are notified when that is done.
   private func hasEnded(_ node: Node) {
-    if node.state.isLogged { node.recordEnd() }
-    if node.hasWaiters { add(node) }
+    if node.finishEnd() { queue.append(node) }
   }
 
-  private func take(_ turn: Waiter.Turn, of entry: Unmanaged<Waiter>, upstream: Node) {
-    current = entry
+  private func take(_ turn: Node.Turn, of entry: Unmanaged<Waiter>, upstream: Node) {
+    turns.current = entry
     entry._withUnsafeGuaranteedRef { waiter in
-      if waiter.step(waiter, upstream, turn), let ended = waiter.owner { hasEnded(ended) }
+      let hasOwnerEnded =
+        waiter.isFuture
+        ? unsafeDowncast(waiter, to: Node.self).take(turn, of: upstream) : waiter.step(waiter, upstream, .run)
+      if hasOwnerEnded, let ended = waiter.owner { hasEnded(ended) }
     }
-    current = nil
+    turns.current = nil
     entry.release()
-    if unlinked != nil { linkInner() }
+    if turns.unlinked != nil { linkInner() }
   }
 
   // MARK: - Linking after a turn
@@ -213,24 +133,20 @@ final class Trampoline {
   /// Returns false if this is not its turn.
   static func linkAfterTurn(of node: Node, to inner: Node) -> Bool {
     let trampoline = ofThread.takeUnretainedValue()
-    guard trampoline.unlinked == nil, let current = trampoline.current,
-      current.toOpaque() == Unmanaged.passUnretained(node as Waiter).toOpaque()
-    else { return false }
-    trampoline.unlinked = Unlinked(node: node, inner: inner)
+    guard trampoline.turns.unlinked == nil, trampoline.turns.isCurrent(node) else { return false }
+    trampoline.turns.unlinked = TurnStack.Unlinked(node: node, inner: inner)
     return true
   }
 
   @inline(never)
   private func linkInner() {
-    guard var unlinked = unlinked.take() else { return }
+    guard var unlinked = turns.unlinked.take() else { return }
     if let ended = Node.link(&unlinked.node, to: unlinked.inner) { hasEnded(ended) }
   }
-}
 
-// MARK: - Blocking
+  // MARK: - Blocking
 
-extension Trampoline {
-  /// Runs what this thread has to tell before it blocks inside a callback (law 19).
+  /// Runs what this thread has to do before it blocks inside a callback (law 19).
   static func runPending() {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.isActive else { return }
@@ -242,54 +158,19 @@ extension Trampoline {
 
   /// Takes turns inside the turn of the current entry.
   private func nested(_ body: () -> Void) {
-    let entry = current
-    if let entry { outer.append(entry) }
+    let entry = turns.beginNested()
     body()
-    if entry != nil { outer.removeLast() }
-    current = entry
+    turns.endNested(in: entry)
   }
 
   /// Whether this thread is in the body of a future, so that the future cannot complete while the thread blocks.
   static func isInBody(of node: Node) -> Bool {
-    let trampoline = ofThread.takeUnretainedValue()
-    let entry = Unmanaged.passUnretained(node as Waiter).toOpaque()
-    return trampoline.current?.toOpaque() == entry || trampoline.outer.contains { $0.toOpaque() == entry }
+    ofThread.takeUnretainedValue().turns.contains(node)
   }
-}
-
-extension Trampoline {
-  /// One trampoline a thread, made when the thread first needs it and freed when the thread ends.
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    let status = pthread_key_create(&key) { pointer in
-      #if canImport(Darwin)
-        Unmanaged<Trampoline>.fromOpaque(pointer).release()
-      #else
-        if let pointer { Unmanaged<Trampoline>.fromOpaque(pointer).release() }
-      #endif
-    }
-    precondition(status == 0, "pthread_key_create failed with \(status)")
-    return key
-  }()
-
-  private static var ofThread: Unmanaged<Trampoline> {
-    if let pointer = pthread_getspecific(key) { return Unmanaged.fromOpaque(pointer) }
-    let trampoline = Unmanaged.passRetained(Trampoline())
-    pthread_setspecific(key, trampoline.toOpaque())
-    return trampoline
-  }
-
-  #if FUTURETREE_EXPLORER
-    /// Puts the trampoline of another thread in the place of this one's, and returns that.
-    static func exchange(with other: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-      defer { pthread_setspecific(key, other) }
-      return pthread_getspecific(key)
-    }
-  #endif
 }
 
 extension FutureExecutor {
-  /// Runs a closure here; what it completes is told when it is done.
+  /// Runs a closure here, and then notifies the waiters of what it completed.
   @usableFromInline func run(_ body: @escaping Job) {
     LockRule.assertNoLockIsHeld()
     guard let target else { return Trampoline.run(body) }

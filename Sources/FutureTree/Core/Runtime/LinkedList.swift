@@ -1,0 +1,95 @@
+/// An object that is in at most one `LinkedList`. The list allocates nothing for it.
+@usableFromInline
+class ListEntry: @unchecked Sendable {  // Because: the owner of the list guards both.
+  @exclusivity(unchecked) fileprivate final var next: Unmanaged<ListEntry>?
+  /// The entry before; in the first entry of a list, the last one; nil outside a list.
+  @exclusivity(unchecked) fileprivate final var previous: Unmanaged<ListEntry>?
+
+  @usableFromInline init() {}
+
+  /// Whether the entry is in a list. Guarded like the list.
+  final var isListed: Bool { previous != nil }
+}
+
+/// Objects in the order in which they came. The list retains each once. Appending and removing are O(1).
+struct LinkedList<Element: ListEntry> {
+  private var first: Unmanaged<ListEntry>?
+
+  @inline(__always)
+  mutating func append(_ entry: Element) {
+    let new = Unmanaged.passRetained(entry as ListEntry)
+    guard let first else {
+      entry.previous = new
+      self.first = new
+      return
+    }
+    let last = first._withUnsafeGuaranteedRef { $0.previous }
+    entry.previous = last
+    last?._withUnsafeGuaranteedRef { $0.next = new }
+    first._withUnsafeGuaranteedRef { $0.previous = new }
+  }
+
+  /// Takes the entry out, if it is here. The caller has a reference of its own, so nothing is freed.
+  ///
+  /// - Precondition: the entry is in this list or in none.
+  mutating func remove(_ entry: Element) {
+    guard let previous = entry.previous, let first else { return }
+    let next = entry.next
+    if first.toOpaque() == Unmanaged.passUnretained(entry as ListEntry).toOpaque() {
+      self.first = next
+      next?._withUnsafeGuaranteedRef { $0.previous = previous }
+    } else {
+      previous._withUnsafeGuaranteedRef { $0.next = next }
+      (next ?? first)._withUnsafeGuaranteedRef { $0.previous = previous }
+    }
+    entry.next = nil
+    entry.previous = nil
+    Unmanaged.passUnretained(entry).release()
+  }
+
+  /// Takes out the first entry, with the reference that the list had.
+  mutating func popFirst() -> Element? {
+    let last = first?._withUnsafeGuaranteedRef { $0.previous }
+    first?._withUnsafeGuaranteedRef { $0.next }?._withUnsafeGuaranteedRef { $0.previous = last }
+    return takeFirst()?.takeRetainedValue()
+  }
+
+  /// Takes out the last entry, with a reference of the caller's.
+  mutating func popLast() -> Element? {
+    guard let last = first?._withUnsafeGuaranteedRef({ $0.previous })?.takeUnretainedValue() else { return nil }
+    let entry = unsafeDowncast(last, to: Element.self)
+    remove(entry)
+    return entry
+  }
+
+  /// Takes out the first entry, with the reference that the list had, and does not repair the list behind it: from now on
+  /// entries are only taken by this.
+  @inline(__always)
+  mutating func takeFirst() -> Unmanaged<Element>? {
+    guard let entry = first else { return nil }
+    first = entry._withUnsafeGuaranteedRef { entry in
+      entry.previous = nil
+      return entry.next.take()
+    }
+    return Unmanaged.fromOpaque(entry.toOpaque())
+  }
+
+  var isEmpty: Bool { first == nil }
+
+  /// The entry, if there is no other.
+  var only: Element? {
+    guard let entry = first?.takeUnretainedValue(), entry.next == nil else { return nil }
+    return unsafeDowncast(entry, to: Element.self)
+  }
+
+  /// The entries, retained.
+  var entries: [Element] {
+    var entries: [Element] = []
+    var cursor = first
+    while let entry = cursor?.takeUnretainedValue() {
+      entries.append(unsafeDowncast(entry, to: Element.self))
+      cursor = entry.next
+    }
+    return entries
+  }
+}

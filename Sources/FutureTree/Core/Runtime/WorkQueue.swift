@@ -1,0 +1,93 @@
+/// What a trampoline has to do, first in, first out.
+struct WorkQueue {
+  enum Work {
+    /// A future has ended: its waiters take their turns.
+    case notify(Node)
+    /// One entry takes its turn, and is released.
+    case turn(Unmanaged<Waiter>, Node, Node.Turn)
+    case call(any Deferred)
+  }
+
+  /// What comes first, where that is a future: a chain never needs the array.
+  private var chained: Node?
+  /// Nil where it was taken out: nothing is freed while the array changes, because a `deinit` of a user may come back here.
+  private var others: [Work?] = []
+  private var taken = 0
+
+  var isEmpty: Bool { chained == nil && taken == others.count }
+
+  mutating func append(_ work: Work) {
+    others.append(work)
+  }
+
+  @inline(__always)
+  mutating func append(_ node: Node) {
+    if isEmpty { chain(node) } else { append(.notify(node)) }
+  }
+
+  /// Adds a future that has ended to an empty queue.
+  @inline(__always)
+  mutating func chain(_ node: Node) {
+    chained = node
+  }
+
+  @inline(__always)
+  mutating func takeChained() -> Node? { chained.take() }
+
+  /// What comes next, if no future is chained.
+  mutating func popFirst() -> Work? {
+    guard taken < others.count else { return nil }
+    let work = others[taken].take()
+    taken += 1
+    if taken > 1_000, taken * 2 > others.count {
+      others.removeSubrange(..<taken)
+      taken = 0
+    }
+    return work
+  }
+
+  /// Releases the memory of a queue that is empty, unless it is little.
+  mutating func trim() {
+    guard taken > 0 else { return }
+    others.removeAll(keepingCapacity: others.capacity <= 1_000)
+    taken = 0
+  }
+}
+
+/// An object that a trampoline calls.
+protocol Deferred: AnyObject {
+  func runDeferred()
+}
+
+/// The turns that a thread is in: more than one where a callback blocks, or an executor runs a job at once.
+struct TurnStack {
+  /// A future, and the one that its body returned.
+  struct Unlinked {
+    var node: Node
+    let inner: Node
+  }
+
+  /// The entry whose turn it is. Like `outer`, retained by the loop that lets it take its turn.
+  var current: Unmanaged<Waiter>?
+  private var outer: [Unmanaged<Waiter>] = []
+  /// What is linked when the current turn is over.
+  var unlinked: Unlinked?
+
+  func isCurrent(_ node: Node) -> Bool {
+    current?.toOpaque() == Unmanaged.passUnretained(node as Waiter).toOpaque()
+  }
+
+  func contains(_ node: Node) -> Bool {
+    isCurrent(node) || outer.contains { $0.toOpaque() == Unmanaged.passUnretained(node as Waiter).toOpaque() }
+  }
+
+  mutating func beginNested() -> Unmanaged<Waiter>? {
+    if let current { outer.append(current) }
+    return current
+  }
+
+  mutating func endNested(in entry: Unmanaged<Waiter>?) {
+    if entry != nil { outer.removeLast() }
+    current = entry
+  }
+}
