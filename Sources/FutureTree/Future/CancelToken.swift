@@ -54,7 +54,7 @@ public final class CancelToken: Sendable {
     case .pending(let node):
       let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
       let request = CancelRequest(options: options, reason: reason)
-      return CancellationPropagation.run(Signal(node: node, request: request, asker: interest, departure: .leaves))
+      return CancellationPropagation.run(Signal(node: node, request: request, sender: interest, departure: .leaves))
     }
   }
 
@@ -66,7 +66,7 @@ public final class CancelToken: Sendable {
     case .pending(let node):
       let request = CancelRequest(options: options, reason: .unspecified)
       return CancellationPropagation.preview(
-        Signal(node: node, request: request, asker: interest, departure: .leaves))
+        Signal(node: node, request: request, sender: interest, departure: .leaves))
     }
   }
 

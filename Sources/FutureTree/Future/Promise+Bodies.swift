@@ -5,7 +5,7 @@ extension Promise {
   package func seal(onto future: Future<Value>) -> Bool {
     if complete(.completeUsing(future)) { return true }
     if let request = source.lock.withLock({ source.state.requests.furthest?.forwarded }) {
-      _ = CancellationPropagation.run(Signal(node: future.node, request: request))
+      CancellationPropagation.run(Signal(node: future.node, request: request))
     }
     return false
   }

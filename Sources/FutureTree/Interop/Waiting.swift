@@ -35,7 +35,7 @@ extension Future {
     let gate = Gate()
     let entry = BlockedThread(gate)
     guard node.attach(entry, isConsumer: true), !gate.wait(for: duration) else { return true }
-    _ = CancellationPropagation.run(Signal(node: node, asker: entry, departure: .leaves))
+    CancellationPropagation.run(Signal(node: node, sender: entry, departure: .leaves))
     return node.ending != nil
   }
 

@@ -18,7 +18,7 @@ public struct CancelReceipt: Sendable, Hashable {
     case completed
     /// At least one handler received it.
     case delivered
-    /// It stopped at a future that so many other consumers still want; the branch that only the asker wanted ended.
+    /// It stopped at a future that so many other consumers still want; the branch that only the requester wanted ended.
     case withheld(by: Int)
     /// No handler was there to receive it. It waits for one, or for an inner future.
     case stored

@@ -20,7 +20,7 @@ public struct CancellationOptions: OptionSet, Sendable, Hashable {
   /// This future only: a derived future lets go of its upstream, which is not asked (law 4).
   public static let doNotForwardRequest = CancellationOptions(rawValue: 1 << 0)
 
-  /// The request stops at the first future that somebody other than the asker wants, the target included (law 3).
+  /// The request stops at the first future that somebody other than the requester wants, the target included (law 3).
   public static let doNotForwardIfOthersWaiting = CancellationOptions(rawValue: 1 << 1)
 
   /// The target completes `.cancelled` now, whatever its handlers answer (law 5).

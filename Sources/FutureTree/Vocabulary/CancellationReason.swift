@@ -14,7 +14,7 @@ public struct CancellationReason: Sendable {
     storage = Storage(message: message, fileID: fileID, line: line)
   }
 
-  /// What the asker said.
+  /// What the requester said.
   public var message: String { storage.message }
 
   /// The file that asked, as `Module/File.swift`; empty where the reason is a literal that no request stamped.

@@ -48,11 +48,11 @@ import Testing
       (plain, request(.forceImmediately), false),
     ] {
       var state = FutureState(createdBy: .promise)
-      _ = state.receive(FutureState.Arrival(request: earlier)).reception
+      _ = state.receive(earlier).disposition
 
-      let reception = state.receive(FutureState.Arrival(request: later)).reception
+      let disposition = state.receive(later).disposition
 
-      #expect(reception?.isDuplicate == isDuplicate, "\(earlier.options) then \(later.options)")
+      #expect(disposition?.isDuplicate == isDuplicate, "\(earlier.options) then \(later.options)")
     }
   }
 
@@ -63,21 +63,21 @@ import Testing
     for (options, message) in [
       (CancellationOptions.doNotForwardIfOthersWaiting, "first"), ([], "second"), ([], "third"),
     ] {
-      _ = state.receive(FutureState.Arrival(request: request(options, message))).reception
+      _ = state.receive(request(options, message)).disposition
     }
 
-    let landing = state.receive(FutureState.Arrival(askers: 1, leavers: 1))
+    let transition = state.receive(nil, from: (all: 1, departing: 1))
 
-    #expect(landing.reception?.appliedMessage == "second")
+    #expect(transition.disposition?.appliedMessage == "second")
     #expect(state.requests.withheld == nil)
   }
 
   @Test("a request that may not be forwarded does not use up one that is withheld")
   func weakKeepsWithheld() {
     var state = wanted(by: 1)
-    _ = state.receive(FutureState.Arrival(request: request(.doNotForwardIfOthersWaiting, "polite"))).reception
+    _ = state.receive(request(.doNotForwardIfOthersWaiting, "polite")).disposition
 
-    _ = state.receive(FutureState.Arrival(request: request(.doNotForwardRequest, "weak"))).reception
+    _ = state.receive(request(.doNotForwardRequest, "weak")).disposition
 
     #expect(state.requests.asked?.reason.message == "weak")
     #expect(state.requests.withheld?.reason.message == "polite")
@@ -87,8 +87,7 @@ import Testing
   func abandoned() {
     var state = wanted(by: 2)
 
-    let leaving = FutureState.Arrival(askers: 1, leavers: 1)
-    let lostLast = [state.receive(leaving).goesOn, state.receive(leaving).goesOn]
+    let lostLast = (1...2).map { _ in state.receive(nil, from: (all: 1, departing: 1)).onward != nil }
     let wantedAgain = [state.consumerCame(), state.consumerCame()]
 
     #expect(lostLast == [false, true])
@@ -106,7 +105,7 @@ import Testing
     ])
   func askedBefore(createdBy: FutureTree.Operator, ending: Ending, start: FutureState.Start) {
     var state = FutureState(createdBy: createdBy)
-    _ = state.receive(FutureState.Arrival(request: request())).reception
+    _ = state.receive(request()).disposition
 
     let started = state.upstreamEnded(ending, hasExecutor: false)
 
@@ -119,10 +118,10 @@ import Testing
     {
       var state = FutureState(createdBy: .shielded)
 
-      let landing = state.receive(FutureState.Arrival(request: request(options)))
+      let transition = state.receive(request(options))
 
-      #expect(landing.reception?.effect == .ends)
-      #expect(landing.goesOn && landing.forwarded == nil)
+      #expect(transition.disposition?.effect == .ends)
+      #expect(transition.onward?.departure == .leaves && transition.onward?.request == nil)
     }
   }
 
@@ -132,16 +131,16 @@ import Testing
     _ = asked.upstreamEnded(.succeeded, hasExecutor: true)
     var begun = asked
 
-    let reception = asked.receive(FutureState.Arrival(request: request())).reception
+    let disposition = asked.receive(request()).disposition
     let begins = begun.bodyBegins()
 
-    #expect(reception?.effect == .skipsBody)
+    #expect(disposition?.effect == .skipsBody)
     #expect(begins)
-    #expect(begun.receive(FutureState.Arrival(request: request())).reception?.effect == .stores)
+    #expect(begun.receive(request()).disposition?.effect == .stores)
   }
 }
 
-extension FutureState.Reception {
+extension FutureState.Disposition {
   fileprivate var isDuplicate: Bool {
     switch self {
     case .duplicate, .storedBefore: true

@@ -1,32 +1,24 @@
-// The events of a `FutureState`, and its answers.
+// What a `FutureState` answers.
 
 extension FutureState {
-  /// The signals that reach a future at one moment, from its consumers or from no consumer.
-  struct Arrival {
-    /// The strongest request, if there is one.
-    var request: CancelRequest?
-    /// The number of consumers that send a signal.
-    var askers = 0
-    /// The number of those whose interest ends.
-    var leavers = 0
-  }
-
-  /// The result of an arrival, and what is forwarded upstream.
-  struct Landing {
+  /// What signals have changed.
+  struct Transition {
     /// What became of the request; `nil` if there was none.
-    var reception: Reception?
-    /// The request stopped here, so that the requesters no longer count as consumers.
+    var disposition: Disposition?
+    /// The request stopped here, so that its senders no longer count as consumers.
     var uncountsAll = false
-    /// Whether the futures that this one waits for receive a signal.
-    var goesOn = false
-    /// The request that they receive, if there is one.
-    var forwarded: CancelRequest?
-    /// What becomes of this future's interest in them.
-    var departure = CancellationPropagation.Departure.stays
+    /// What the futures that this one waits for receive; `nil` if nothing.
+    var onward: Onward?
+
+    struct Onward {
+      var request: CancelRequest?
+      /// What becomes of this future's interest in them.
+      var departure: Signal.Departure
+    }
   }
 
   /// What becomes of a request at one future.
-  enum Reception {
+  enum Disposition {
     case tooLate(Ending)
     /// The future received a request that was at least as strong before.
     case duplicate

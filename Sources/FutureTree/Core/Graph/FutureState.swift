@@ -119,70 +119,69 @@ extension FutureState {
 // MARK: - Requests
 
 extension FutureState {
-  mutating func receive(_ arrival: Arrival) -> Landing {
-    var landing = Landing()
+  /// Receives the signals of one propagation.
+  ///
+  /// - Parameters:
+  ///   - request: The strongest request, if there is one.
+  ///   - senders: How many consumers send a signal, and how many of them depart.
+  mutating func receive(_ request: CancelRequest?, from senders: (all: Int, departing: Int) = (0, 0)) -> Transition {
+    var transition = Transition()
     var forwarded: CancelRequest?
-    if let request = arrival.request {
-      (landing.reception, forwarded) = receive(request, from: arrival.askers, others: Int(consumers) - arrival.askers)
+    if let request {
+      (transition.disposition, forwarded) = decide(on: request, from: senders.all, others: Int(consumers) - senders.all)
     }
-    guard isPending else { return landing }
-    if case .withheld? = landing.reception { landing.uncountsAll = true }
-    let uncounted = landing.uncountsAll ? arrival.askers : arrival.leavers
+    guard isPending else { return transition }
+    if case .withheld? = transition.disposition { transition.uncountsAll = true }
+    let uncounted = transition.uncountsAll ? senders.all : senders.departing
     consumers -= Int32(uncounted)
     if uncounted > 0, consumers == 0 {
       marks[.isAbandoned] = true
-      landing.goesOn = true
-      landing.departure = .losesInterest
+      transition.onward = Transition.Onward(departure: .losesInterest)
       // The last consumer left: what was withheld is delivered, if it still is news.
       if let asked = requests.ask(nil, deliversWithheld: true) {
-        (landing.reception, forwarded) = (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
+        (transition.disposition, forwarded) = (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
       }
     }
-    if case .applied(_, let effect)? = landing.reception { go(on: effect, forwarding: forwarded?.forwarded, &landing) }
-    return landing
+    guard case .applied(_, let effect)? = transition.disposition else { return transition }
+    switch effect {
+    case .callsHandlers, .stores:
+      break
+    case .forwards:
+      transition.onward = Transition.Onward(
+        request: forwarded?.forwarded, departure: transition.onward?.departure ?? .stays)
+    case .ends:
+      let request = createdBy.forwardsRequests && !isCleaningUp ? forwarded?.forwarded : nil
+      transition.onward = Transition.Onward(request: request, departure: .leaves)
+    case .skipsBody:
+      transition.onward = nil
+    }
+    return transition
   }
 
   /// `receive` in the common case that a first request goes on upstream. Returns false, and does nothing, in any other.
-  mutating func forwardsAtOnce(_ request: CancelRequest, askers: Int) -> Bool {
+  mutating func forwardsAtOnce(_ request: CancelRequest, senders: Int) -> Bool {
     guard case .none = requests, marks.subtracting(.isInner).isEmpty, phase == .waiting || phase == .linked,
       !createdBy.isSource || phase == .linked,
       createdBy.forwardsRequests, !request.options.isForced
     else { return false }
     let reach = request.options.reach
-    guard reach == .everything || reach == .unlessOthersWait && Int(consumers) == askers else { return false }
+    guard reach == .everything || reach == .unlessOthersWait && Int(consumers) == senders else { return false }
     requests = .asked(request)
     return true
   }
 
-  private func go(on effect: Effect, forwarding request: CancelRequest?, _ landing: inout Landing) {
-    switch effect {
-    case .callsHandlers, .stores:
-      break
-    case .forwards:
-      landing.goesOn = true
-      landing.forwarded = request
-    case .ends:
-      landing.goesOn = true
-      landing.forwarded = createdBy.forwardsRequests && !isCleaningUp ? request : nil
-      landing.departure = .leaves
-    case .skipsBody:
-      landing.goesOn = false
-    }
-  }
-
-  /// A request arrives that `others` consumers, without the askers, might object to.
+  /// A duplicate is news for no handler. The interest of those who ask is withdrawn all the same (law 3), and if they were the
+  /// last, what was withheld is delivered.
   ///
-  /// A duplicate is news for no handler. The interest of those who ask is withdrawn all the same (law 3), and if they were
-  /// the last, what was withheld is delivered.
-  ///
-  /// - Returns: What the request met, and what goes upstream if it was applied.
-  private mutating func receive(
-    _ request: CancelRequest, from askers: Int, others: Int
-  ) -> (reception: Reception, forwarded: CancelRequest?) {
+  /// - Parameter others: How many consumers there are besides the senders.
+  /// - Returns: What becomes of the request, and what goes upstream if it is applied.
+  private mutating func decide(
+    on request: CancelRequest, from senders: Int, others: Int
+  ) -> (disposition: Disposition, forwarded: CancelRequest?) {
     if let ending { return (.tooLate(ending), nil) }
     let isDuplicate = !requests.isNews(request)
     let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
-    if stopsForOthers, others > 0, !isDuplicate || askers > 0 {
+    if stopsForOthers, others > 0, !isDuplicate || senders > 0 {
       if !isDuplicate { requests.withhold(request) }
       return (.withheld(others: others), nil)
     }

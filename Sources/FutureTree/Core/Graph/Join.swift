@@ -55,18 +55,18 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     var isLogged = false
-    let arrival: Signal? = lock.withLock {
+    let signal: Signal? = lock.withLock {
       isLogged = state.isLogged
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
         let request = state.requests.furthest.map(\.forwarded) ?? Join.leaving(createdBy: state.createdBy)
-        return Signal(node: input, request: request, asker: slot, departure: .leaves)
+        return Signal(node: input, request: request, sender: slot, departure: .leaves)
       }
       if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
-      return arrivalOfNews(at: input, from: slot, request: state.requests.furthest?.forwarded)
+      return firstSignal(at: input, from: slot, request: state.requests.furthest?.forwarded)
     }
     if isLogged { shareLog(withInput: input) }
-    if let arrival { _ = CancellationPropagation.run(arrival) }
+    if let signal { CancellationPropagation.run(signal) }
     if !isWanted { notifyOfInterest() }
   }
 

@@ -11,7 +11,7 @@ extension Node {
     }
     if !hasOutcome {
       let request = CancelRequest(options: options, reason: "the awaiting task was cancelled")
-      _ = CancellationPropagation.run(Signal(node: self, request: request, asker: entry, departure: .leaves))
+      CancellationPropagation.run(Signal(node: self, request: request, sender: entry, departure: .leaves))
     }
     return hasOutcome
   }

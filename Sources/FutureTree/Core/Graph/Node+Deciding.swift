@@ -21,6 +21,6 @@ extension Node {
     guard !links.isEmpty else { return }
     let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason())
     CancellationPropagation.run(
-      links.mapped { Signal(node: $0.node, request: request, asker: $0.entry, departure: .leaves) })
+      links.mapped { Signal(node: $0.node, request: request, sender: $0.entry, departure: .leaves) })
   }
 }

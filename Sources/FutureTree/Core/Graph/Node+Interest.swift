@@ -1,4 +1,8 @@
+/// How many consumers want the value of a future, and what it waits for hears of that (law 10).
 extension Node {
+  /// How many want its value now.
+  var consumers: Int { lock.withLock { Int(state.consumers) } }
+
   /// Counts an entry that is in no list as a consumer.
   final func beginInterest(_ interest: Waiter) {
     let isWantedAgain = lock.withLock {
@@ -11,8 +15,30 @@ extension Node {
 
   final func endInterest(_ interest: Waiter) {
     let isCounted = lock.withLock { state.isPending && interest.isCounted }
-    if isCounted {
-      _ = CancellationPropagation.run(Signal(node: self, asker: interest, departure: .leaves))
+    if isCounted { CancellationPropagation.run(Signal(node: self, sender: interest, departure: .leaves)) }
+  }
+
+  /// Tells what this future waits for whether it is wanted, and so on up to the sources.
+  ///
+  /// Threads that change the interest of one future may tell its upstream in another order. Each looks again afterwards, so that
+  /// the last to tell has told the truth.
+  func notifyOfInterest() {
+    var pending = [self]
+    while let node = pending.popLast() {
+      guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
+      for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
+      if node.lock.withLock({ node.state.isAbandoned }) {
+        CancellationPropagation.run(links.mapped { Signal(node: $0.node, sender: $0.entry, departure: .losesInterest) })
+      }
+    }
+  }
+
+  /// An entry in the list wants the value. Returns whether that makes this future wanted again.
+  private func isWanted(by entry: Waiter) -> Bool {
+    lock.withLock {
+      guard state.isPending, entry.isListed, !entry.isCounted else { return false }
+      entry.isCounted = true
+      return state.consumerCame()
     }
   }
 }

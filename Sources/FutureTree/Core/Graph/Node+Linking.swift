@@ -21,7 +21,7 @@ extension Node {
     let (isPending, isWanted, mayBeLeftOut) = lock.withLock { (state.isPending, !state.isAbandoned, onlyPasses) }
     guard isPending else {
       let request = lock.withLock { requestForInner(as: role) }
-      if let request { _ = CancellationPropagation.run(Signal(node: inner, request: request)) }
+      if let request { CancellationPropagation.run(Signal(node: inner, request: request)) }
       return false
     }
     if mayBeLeftOut, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
@@ -34,36 +34,36 @@ extension Node {
 
   /// The second part of linking: this future is in the list of `inner`. Returns whether it has ended.
   private func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
-    var arrival: Signal?
+    var signal: Signal?
     var isLogged = false
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
-        arrival = Signal(
-          node: inner, request: requestForInner(as: role), asker: self, departure: .leaves)
+        signal = Signal(
+          node: inner, request: requestForInner(as: role), sender: self, departure: .leaves)
         return false
       }
       upstream = Unmanaged.passUnretained(inner)
-      arrival = arrivalOfNews(at: inner, from: self, request: requestForInner(as: role))
+      signal = firstSignal(at: inner, from: self, request: requestForInner(as: role))
       isLogged = state.isLogged
       return true
     }
     if isLogged { shareLog(withInput: inner) }
     // Each of two threads that close a circle has set its `upstream` before it looks, so one of them sees it.
     if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
-      _ = CancellationPropagation.run(Signal(node: inner, asker: self, departure: .leaves))
+      CancellationPropagation.run(Signal(node: inner, sender: self, departure: .leaves))
       return true
     }
-    if let arrival { _ = CancellationPropagation.run(arrival) }
+    if let signal { CancellationPropagation.run(signal) }
     if !isWanted { notifyOfInterest() }
     return false
   }
 
   /// What a future must be told for which this one has just begun to wait. Called under the lock.
-  final func arrivalOfNews(at input: Node, from entry: Waiter, request: CancelRequest?) -> Signal? {
+  final func firstSignal(at input: Node, from entry: Waiter, request: CancelRequest?) -> Signal? {
     guard request != nil || state.isAbandoned else { return nil }
     return Signal(
-      node: input, request: request, asker: entry, departure: state.isAbandoned ? .losesInterest : .stays)
+      node: input, request: request, sender: entry, departure: state.isAbandoned ? .losesInterest : .stays)
   }
 
   /// Whether this future waits for another, with at most seven in between. To follow any length would cost a walk each time.

@@ -1,0 +1,114 @@
+/// What a propagation does to one future, under that future's lock.
+extension Node {
+  /// How a future has reacted to signals, and where the propagation goes on.
+  struct Reaction {
+    /// Nil where there was no request.
+    var disposition: FutureState.Disposition?
+    /// The signals to the futures that this one waits for.
+    var next = TinyArray<Signal>()
+    /// This future has ended.
+    var hasEnded = false
+    /// This future has ended and still has its body: the propagation runs or releases it.
+    var ownsBody = false
+    /// The number of this moment in the log of the future; 0 if it is in none.
+    var logNumber = 0
+  }
+
+  /// - Parameter position: The position of this future among those that the propagation has reached, if the request is applied.
+  func receive(_ signals: Signals, reachedAs position: Int) -> Reaction {
+    lock.withLock {
+      guard let ending = state.ending else { return receivePending(signals, reachedAs: position) }
+      return Reaction(disposition: signals.request.map { _ in .tooLate(ending) })
+    }
+  }
+
+  /// `receive` in the common case: one consumer asks, or nobody, and the request goes on to the one future that this one waits
+  /// for, which is returned. Returns nil, and does nothing, in any other case.
+  func forwardAtOnce(_ request: CancelRequest, from sender: Waiter?) -> Node? {
+    lock.withLock {
+      guard let upstream, !state.createdBy.isJoin,
+        state.forwardsAtOnce(request, senders: sender?.isCounted == true ? 1 : 0)
+      else { return nil }
+      return upstream.takeUnretainedValue()
+    }
+  }
+
+  /// What `receive` would return if the future were in the state that the preview has of it, which it changes instead.
+  func preview(
+    _ signals: Signals, reachedAs position: Int, in states: inout [ObjectIdentifier: FutureState]
+  ) -> Reaction {
+    lock.withLock {
+      var imagined = states[ObjectIdentifier(self)] ?? state
+      if let ending = imagined.ending { return Reaction(disposition: signals.request.map { _ in .tooLate(ending) }) }
+      let transition = imagined.receive(signals.request, from: signals.countedSenders)
+      let next = next(after: transition, reachedAs: position)
+      if case .applied(_, let effect)? = transition.disposition, effect == .ends || effect == .skipsBody {
+        _ = imagined.end(.cancelled)
+      }
+      states[ObjectIdentifier(self)] = imagined
+      return Reaction(disposition: transition.disposition, next: next)
+    }
+  }
+
+  private func receivePending(_ signals: Signals, reachedAs position: Int) -> Reaction {
+    let transition = state.receive(signals.request, from: signals.countedSenders)
+    for signal in signals.all {
+      guard let sender = signal.sender else { continue }
+      if signal.departure == .leaves { waiters.remove(sender) }
+      if transition.uncountsAll || signal.departure != .stays { sender.isCounted = false }
+    }
+    var reaction = Reaction(disposition: transition.disposition, next: next(after: transition, reachedAs: position))
+    if state.isLogged { reaction.logNumber = numberRequest() }
+    switch transition.disposition {
+    case .applied(let request, .ends):
+      reaction.ownsBody = ownsBody
+      reaction.hasEnded = endCancelled(request.reason)
+    case .applied(let request, .skipsBody):
+      reaction.ownsBody = true
+      if let upstream = upstream?.takeUnretainedValue(), upstream.state.ending == .failed {
+        reaction.hasEnded = endLocked(as: upstream)
+      } else {
+        reaction.hasEnded = endCancelled(request.reason)
+      }
+    case .tooLate, .duplicate, .storedBefore, .withheld, .applied, nil:
+      break
+    }
+    return reaction
+  }
+
+  /// Called under the lock.
+  private func next(after transition: FutureState.Transition, reachedAs position: Int) -> TinyArray<Signal> {
+    guard let onward = transition.onward else { return TinyArray() }
+    return waitsFor.mapped { link in
+      Signal(
+        node: link.node, request: onward.request, sender: link.entry, departure: onward.departure,
+        predecessor: onward.request.map { _ in position })
+    }
+  }
+
+  /// Whether a propagation that comes here goes no further, and no second path of it ends here.
+  var isEndOfOnePath: Bool { lock.withLock { !state.isPending || state.consumers <= 1 && waitsFor.isEmpty } }
+
+  /// Invariant 2 of `FutureState`: whether nobody was given the body yet. Called under the lock.
+  private var ownsBody: Bool {
+    switch state.phase {
+    case .waiting: true
+    case .queued: !state.createdBy.runsBodyWhenEndedEarly
+    case .running, .linked, .succeeded, .failed, .cancelled: false
+    }
+  }
+
+  /// Ends `.cancelled` now, if it still waits for `upstream`.
+  ///
+  /// - Returns: Whether the caller has the body, and what else it waited for; nil if it did not wait for `upstream`.
+  func endEarly(waitingFor upstream: Node, reason: CancellationReason) -> (ownsBody: Bool, left: [Link])? {
+    lock.withLock {
+      guard state.isPending else { return nil }
+      let links = waitsFor
+      let left = links.filter { $0.node !== upstream }
+      guard left.count < links.count else { return nil }
+      let ownsBody = ownsBody
+      return endCancelled(reason) ? (ownsBody, left) : nil
+    }
+  }
+}
