@@ -173,7 +173,7 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
 
 /// A handler that was installed with `onRequestCancel`.
 public struct CancelHandler: Sendable {
-  let entry: HandlerList.Entry
+  let entry: HandlerEntry
 
   /// Takes the handler out, if it has not been called. O(1).
   public func remove() {
@@ -199,13 +199,13 @@ extension Source {
 
   /// The handlers are taken with the seal: a request that comes later is for `inner`.
   private func seal(onto inner: Node, as role: InnerRole) -> Bool {
-    let handlers: [HandlerList.Entry]? = lock.withLock {
+    let handlers: [HandlerEntry]? = lock.withLock {
       guard state.isPending, state.seal() else { return nil }
       return takeUnaskedHandlers()
     }
     guard let handlers else { return false }
     let hasEnded = Trampoline.run { link(to: inner, as: role) }
-    HandlerList.release(handlers)
+    HandlerEntry.release(handlers)
     if hasEnded { Trampoline.notify(self) }
     return true
   }

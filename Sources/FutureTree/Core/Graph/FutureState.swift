@@ -73,8 +73,8 @@ struct FutureState {
     set { marks[.isInner] = newValue }
   }
 
-  /// Whether this future only passes an outcome on to its one consumer: nothing was asked of it, and it has no mark.
-  var onlyPasses: Bool {
+  /// Whether this future only forwards an outcome to its one consumer: it has received no request, and has no mark.
+  var canBeBypassed: Bool {
     guard phase == .running, marks == .isInner, consumers == 1, case .none = requests else { return false }
     return true
   }

@@ -1,7 +1,7 @@
 /// A future that waits for several others at once, or for one after another.
 ///
 /// It has slots, each in the list of the input that it waits for now. A slot holds its join, so a join lives as long as one
-/// input is pending; the join holds its slots until it has ended, which breaks the circle.
+/// input is pending; the join holds its slots until it has ended, which breaks the cycle.
 @usableFromInline
 class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are guarded as `upstream` is.
   @exclusivity(unchecked) private final var slots: [Slot] = []
@@ -32,7 +32,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
 
   override final var hasManyInputs: Bool { slots.count > 16 }
 
-  override final func letGo() {
+  override final func forgetInputs() {
     for slot in slots { slot.input = nil }
   }
 

@@ -127,7 +127,7 @@ extension Node {
 
   @inline(never)
   private func endRare() {
-    letGo()
+    forgetInputs()
     if state.isLogged { numberEnd() }
   }
 

@@ -138,7 +138,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
   }
 
-  /// Whether it waits for so many that nobody looks at all of them to find a circle. Called under the lock.
+  /// Whether it waits for so many that nobody looks at all of them to find a cycle. Called under the lock.
   var hasManyInputs: Bool { false }
 
   /// Gives this future a name, or with nil only the place.
@@ -154,9 +154,8 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     note?.record()
   }
 
-  /// Stops waiting for anything, as it has ended; by invariant 3 the caller leaves the lists. Called under the lock. What it
-  /// waited for was written over by the outcome.
-  func letGo() {}
+  /// Forgets the inputs of a join that has ended; by invariant 3 the caller leaves their lists. Called under the lock.
+  func forgetInputs() {}
 
   /// One edge of the tree.
   struct Link {

@@ -103,7 +103,7 @@ final class Trampoline {
         queue.chain(unsafeDowncast(entry.takeRetainedValue(), to: Node.self))
       } else {
         entry.release()
-        if turns.unlinked != nil { linkInner() }
+        if turns.link != nil { linkInner() }
       }
     }
     notifying = outer
@@ -124,7 +124,7 @@ final class Trampoline {
     }
     turns.current = nil
     entry.release()
-    if turns.unlinked != nil { linkInner() }
+    if turns.link != nil { linkInner() }
   }
 
   // MARK: - Linking after a turn
@@ -133,15 +133,15 @@ final class Trampoline {
   /// Returns false if this is not its turn.
   static func linkAfterTurn(of node: Node, to inner: Node) -> Bool {
     let trampoline = ofThread.takeUnretainedValue()
-    guard trampoline.turns.unlinked == nil, trampoline.turns.isCurrent(node) else { return false }
-    trampoline.turns.unlinked = TurnStack.Unlinked(node: node, inner: inner)
+    guard trampoline.turns.link == nil, trampoline.turns.isCurrent(node) else { return false }
+    trampoline.turns.link = TurnStack.Link(node: node, inner: inner)
     return true
   }
 
   @inline(never)
   private func linkInner() {
-    guard var unlinked = turns.unlinked.take() else { return }
-    if let ended = Node.link(&unlinked.node, to: unlinked.inner) { hasEnded(ended) }
+    guard var link = turns.link.take() else { return }
+    if let ended = Node.linkOrBypass(&link.node, to: link.inner) { hasEnded(ended) }
   }
 
   // MARK: - Blocking

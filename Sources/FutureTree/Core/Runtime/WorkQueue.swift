@@ -62,7 +62,7 @@ protocol Deferred: AnyObject {
 /// The turns that a thread is in: more than one where a callback blocks, or an executor runs a job at once.
 struct TurnStack {
   /// A future, and the one that its body returned.
-  struct Unlinked {
+  struct Link {
     var node: Node
     let inner: Node
   }
@@ -71,7 +71,7 @@ struct TurnStack {
   var current: Unmanaged<Waiter>?
   private var outer: [Unmanaged<Waiter>] = []
   /// What is linked when the current turn is over.
-  var unlinked: Unlinked?
+  var link: Link?
 
   func isCurrent(_ node: Node) -> Bool {
     current?.toOpaque() == Unmanaged.passUnretained(node as Waiter).toOpaque()

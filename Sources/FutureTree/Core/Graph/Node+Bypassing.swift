@@ -1,0 +1,52 @@
+/// How a future is bypassed that only forwards an outcome: a recursion of `flatMap` holds one link, not one a turn (law 21).
+///
+/// Before, `outer` waits for `node`, whose body has just returned `inner`. Afterwards `outer` waits for `inner`, and `node` is
+/// freed. No other code can observe that: the thread that ends the turn of `node` has the only reference to it, and only
+/// `outer.upstream` leads there.
+extension Node {
+  /// Links a future to the one that its body returned, or bypasses it. Called when the turn of `node` is over, so that no frame of
+  /// the turn retains it. Returns the future that has ended by that, if one has.
+  static func linkOrBypass(_ node: inout Node, to inner: Node) -> Node? {
+    guard let outer = node.onlyWaiter, outer.unlink(fromUnique: &node) else {
+      return node.link(to: inner, as: .work) ? node : nil
+    }
+    // Another thread may have added a consumer or a request before it released its reference to `node`.
+    guard node.removeOnlyWaiter(outer) else {
+      if outer.waitForInner(node, as: .work, isWanted: true) { preconditionFailure("\(#function): `node` is pending") }
+      return node.link(to: inner, as: .work) ? node : nil
+    }
+    return outer.link(to: inner, as: .work) ? outer : nil
+  }
+
+  /// Whether this future only forwards an outcome, and has nothing that a drawing of the tree shows. Called under the lock.
+  var canBeBypassed: Bool {
+    state.canBeBypassed && details.map { $0.name == nil && $0.place == nil && $0.membership == nil } ?? true
+  }
+
+  /// The future that waits for this one, if it is the only waiter and this one can be bypassed.
+  private var onlyWaiter: Node? {
+    lock.withLock {
+      guard canBeBypassed, let entry = waiters.only, entry.isFuture else { return nil }
+      return unsafeDowncast(entry, to: Node.self)
+    }
+  }
+
+  /// Stops waiting for `inner`, if the caller has the only reference to it. Nobody gets another through this future meanwhile.
+  private func unlink(fromUnique inner: inout Node) -> Bool {
+    lock.withLock {
+      guard let upstream, upstream.toOpaque() == Unmanaged.passUnretained(inner).toOpaque(),
+        isKnownUniquelyReferenced(&inner), state.unlink()
+      else { return false }
+      self.upstream = nil
+      return true
+    }
+  }
+
+  /// Takes `outer` out of the list, if this future can still be bypassed.
+  private func removeOnlyWaiter(_ outer: Node) -> Bool {
+    guard onlyWaiter === outer else { return false }
+    lock.withLock { waiters.remove(outer) }
+    outer.isCounted = false
+    return true
+  }
+}
