@@ -76,13 +76,13 @@ extension Future {
         case .failure(let error): return .ends(.failure(error))
         case .cancelled(let reason): return .ends(.cancelled(reason))
         }
-        if let asked = slot.join.asked { return .ends(.cancelled(asked.reason)) }
+        if let asked = slot.join.request { return .ends(.cancelled(asked.reason)) }
         progress.value = (attempt + 1, false)
         let join = slot.join
         return .waitsFor(begin(attempt + 1) { join.ending != nil }.node)
       }
       let outcome = input.outcome(as: Value.self)
-      guard slot.join.asked == nil else { return .ends(outcome) }
+      guard slot.join.request == nil else { return .ends(outcome) }
       switch next(attempt, outcome) {
       case .ends(let outcome): return .ends(outcome)
       case .goesOn(let pause):

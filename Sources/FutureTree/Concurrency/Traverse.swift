@@ -38,7 +38,7 @@ extension Future {
     }
     let rule = JoinNode<[Value]>.Rule { slot, input in
       let outcome = input.outcome(as: Value.self)
-      let asked = slot.join.asked
+      let asked = slot.join.request
       switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, asked: asked) }) {
       case .begins(let index): return .waitsFor(begin(index, slot.join))
       case .waits: return .waits

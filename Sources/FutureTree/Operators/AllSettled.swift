@@ -16,7 +16,7 @@ extension Future {
     return JoinNode.future(.allSettled, of: futures.map { $0.node }) { _ in
       .waits
     } whenNoneDecided: { join in
-      if let asked = join.asked { return .cancelled(asked.reason) }
+      if let asked = join.request { return .cancelled(asked.reason) }
       return .success(futures.map { $0.node.outcome(as: Value.self) })
     }
   }

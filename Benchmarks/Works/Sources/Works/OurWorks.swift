@@ -11,9 +11,8 @@ public enum OurWorks {
   public static let all: [(name: String, work: Work)] =
     guarded + [
       ("escaping-promise", escapingPromise), ("short-chain", chain(of: 10)), ("capturing-chain", capturingChain),
-      ("flatMap", flatMap(of: 1000)), ("all", all1000), ("complete", completeChain), ("cancel-tree", cancelTree),
-      ("cancel-all", cancelAll),
-      ("token", token),
+      ("flatMap", flatMap(of: 1000)), ("all", all1000), ("short-all", shortAll),
+      ("complete", completeChain), ("cancel-tree", cancelTree), ("cancel-all", cancelAll), ("token", token),
     ]
 }
 
@@ -129,6 +128,18 @@ extension OurWorks {
       if case .success(let values) = outcome { consume(values[999]) }
     }
     for (number, promise) in promises.enumerated() { promise.succeed(number) }
+  }
+
+  /// 500 times two promises are made, joined by `all`, and completed.
+  public static let shortAll = Work("input", operations: 1000) {
+    for number in 0..<500 {
+      let promises = (0..<2).map { _ in Promise<Int>() }
+      let joined = Future.all(promises.map { $0.future })
+      joined.observe { outcome in
+        if case .success(let values) = outcome { consume(values[1]) }
+      }
+      for promise in promises { promise.succeed(number) }
+    }
   }
 
   /// Asks the root of a tree to cancel, made before: 1,000 pending leaves want its value. The handler of its promise answers,

@@ -1,6 +1,7 @@
-/// A join that has all values, or ends as the first input that did not succeed.
+/// A join that has all values, or ends as the first input that does not succeed.
 ///
-/// It needs no types but to gather the values: the step of the join, for the action `run`, ends it with those of `inputs`.
+/// `JoinNode` could do the same, but `all` is the join that is used most, and costs less here: it needs types only to gather the
+/// values, in the step for the action `run`, and takes one lock for each input.
 @usableFromInline
 final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarded by the lock until it has ended.
   /// The futures whose values are gathered; empty once it has ended.
@@ -12,7 +13,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarde
     let unique = inputs.withoutRepeated()
     let slots = makeSlots(unique.count) { entry, input, _ in
       let slot = unsafeDowncast(entry, to: Slot.self)
-      return unsafeDowncast(slot.join, to: AllNode.self).advance(slot, input)
+      return unsafeDowncast(slot.join, to: AllNode.self).inputEnded(of: slot, input)
     }
     for (slot, input) in zip(slots, unique) { wait(in: slot, for: input) }
   }
@@ -24,11 +25,14 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarde
     return perform(action, with: self, as: [Value].self) { release() }
   }
 
-  private func advance(_ slot: Slot, _ input: Node) -> Bool {
-    if input.state.phase == .succeeded {
-      guard isLast(slot), step(self, self, .run) else { return false }
+  private func inputEnded(of slot: Slot, _ input: Node) -> Bool {
+    let hasSucceeded = input.state.phase == .succeeded
+    let (isPending, allClosed) = inputEnded(of: slot, closes: hasSucceeded)
+    guard isPending else { return false }
+    if hasSucceeded {
+      guard allClosed, step(self, self, .run) else { return false }
     } else {
-      guard told(slot), decide(because: Join.decidedReason(.all), { endLocked(as: input) }) else { return false }
+      guard decide(because: decidedReason, { endLocked(as: input) }) else { return false }
     }
     release()
     return true

@@ -1,12 +1,12 @@
 /// A future that waits for several others at once, or for one after another.
 ///
-/// It has slots, each in the list of the input that it waits for now. A slot holds its join, so a join lives as long as one
-/// input is pending; the join holds its slots until it has ended, which breaks the cycle.
+/// It has slots, each in the list of the input that it waits for now. A slot retains its join, so that a join lives as long as one
+/// input is pending. The join retains its slots until it has ended, which breaks the cycle.
 @usableFromInline
-class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are guarded as `upstream` is.
+class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are guarded as `upstream` is.
   @exclusivity(unchecked) private final var slots: [Slot] = []
-  /// How many slots wait for an input, or have been told by one that decides.
-  @exclusivity(unchecked) private final var waiting = 0
+  /// How many slots wait for an input, or have one that has ended and is about to decide.
+  @exclusivity(unchecked) private final var openSlots = 0
 
   /// The entry of a join in the list of one input.
   final class Slot: Waiter, @unchecked Sendable {  // Because: `input` is guarded by the join's lock.
@@ -14,8 +14,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     let index: Int
     /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
-    /// How many inputs have told this slot: one that tells before `input` is set must not be remembered.
-    @exclusivity(unchecked) fileprivate var told = 0
+    /// How many inputs of this slot have ended. One that ends while `wait` runs on another thread must not be set afterwards.
+    @exclusivity(unchecked) fileprivate var endedInputs = 0
 
     fileprivate init(join: Join, index: Int, step: @escaping Step) {
       self.join = join
@@ -36,20 +36,23 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     for slot in slots { slot.input = nil }
   }
 
-  /// Makes the slots. Call it once, before the join is given to anybody.
+  /// The strongest request that this future has received: after it, work that has not begun does not begin (law 11).
+  final var request: CancelRequest? { lock.withLock { state.requests.asked } }
+
+  /// Makes the slots. Call it once, before other code knows the join.
   final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
     let slots = (0..<count).map { Slot(join: self, index: $0, step: step) }
     lock.withLock {
       self.slots = slots
-      waiting = count
+      openSlots = count
     }
     return slots
   }
 
-  /// A slot begins to wait for an input. The slot is in no list.
+  /// A slot, which is in no list, begins to wait for an input.
   final func wait(in slot: Slot, for input: Node) {
-    let (told, isWanted) = lock.withLock { (slot.told, !state.isAbandoned) }
-    // First the list of the input, then `input`: whoever sees it may rely on the entry in the list.
+    let (endedInputs, isWanted) = lock.withLock { (slot.endedInputs, !state.isAbandoned) }
+    // First the list of the input, then `slot.input`: code that sees it relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
       if input.state.isLogged { input.recordLink(from: slot, isNew: false) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
@@ -59,10 +62,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
       isLogged = state.isLogged
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
-        let request = state.requests.furthest.map(\.forwarded) ?? Join.leaving(createdBy: state.createdBy)
+        let request =
+          state.requests.furthest.map(\.forwarded)
+          ?? CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason)
         return Signal(node: input, request: request, sender: slot, departure: .leaves)
       }
-      if slot.told == told { slot.input = Unmanaged.passUnretained(input) }
+      if slot.endedInputs == endedInputs { slot.input = Unmanaged.passUnretained(input) }
       return firstSignal(at: input, from: slot, request: state.requests.furthest?.forwarded)
     }
     if isLogged { shareLog(withInput: input) }
@@ -70,44 +75,31 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
     if !isWanted { notifyOfInterest() }
   }
 
-  /// A slot was told: its input is not waited for any more. Returns false if the join has ended.
-  final func told(_ slot: Slot) -> Bool {
+  /// The input of a slot has ended.
+  ///
+  /// - Parameter closes: Whether the slot waits for nothing more, and decides nothing.
+  /// - Returns: Whether the join is pending, and whether no slot is open.
+  final func inputEnded(of slot: Slot, closes: Bool) -> (isPending: Bool, allClosed: Bool) {
     lock.withLock {
       slot.input = nil
-      slot.told += 1
-      return state.isPending
+      slot.endedInputs += 1
+      if closes { openSlots -= 1 }
+      return (state.isPending, openSlots == 0)
     }
   }
 
-  /// A slot that was told waits for nothing more, and decides nothing. Returns whether all slots have come to that: then every
-  /// input has told its slot, and none is about to decide on another thread.
-  final func slotIsDone() -> Bool {
+  /// A slot whose input has ended waits for nothing more, and decides nothing. Returns whether no slot is open: then every input
+  /// has ended, and none is about to decide on another thread.
+  final func closeSlot() -> Bool {
     lock.withLock {
-      waiting -= 1
-      return waiting == 0
+      openSlots -= 1
+      return openSlots == 0
     }
   }
 
-  /// Both at once, for a slot whose input decides nothing. Returns whether it was the last of a join that is pending.
-  final func isLast(_ slot: Slot) -> Bool {
-    lock.withLock {
-      slot.input = nil
-      slot.told += 1
-      waiting -= 1
-      return waiting == 0 && state.isPending
-    }
-  }
-
-  /// What was asked of this future: then what has not begun does not begin (law 11).
-  final var asked: CancelRequest? { lock.withLock { state.requests.asked } }
-
-  /// Why those that are left are let go of when a join is decided.
-  private static func leaving(createdBy: Operator) -> CancelRequest {
-    CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason(createdBy))
-  }
-
-  static func decidedReason(_ createdBy: Operator) -> CancellationReason {
-    "`\(createdBy.name)` was decided without this one"
+  /// The reason in the request to the inputs that are left when a join is decided.
+  final var decidedReason: CancellationReason {
+    "`\(state.createdBy.name)` was decided without this one"
   }
 
   /// Frees the slots of a join that has ended.
@@ -120,7 +112,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `waiting` are g
   }
 }
 
-/// A join with the types of what it makes. What tells one operator from another is its rule.
+/// A join with the types of what it makes. Its rule tells one operator from another.
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
   /// What tells one operator from another. Its closures are called under no lock.
   struct Rule: Sendable {
@@ -140,19 +132,19 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
     }
   }
 
-  /// Makes the slots, which begin to wait when they are told to.
+  /// Makes the slots, which begin to wait by `wait(in:for:)`.
   func makeSlots(_ count: Int) -> [Slot] {
     makeSlots(count) { entry, input, _ in
       let slot = unsafeDowncast(entry, to: Slot.self)
-      return unsafeDowncast(slot.join, to: JoinNode<Output>.self).advance(slot, input)
+      return unsafeDowncast(slot.join, to: JoinNode<Output>.self).inputEnded(of: slot, input)
     }
   }
 
-  private func advance(_ slot: Slot, _ input: Node) -> Bool {
-    guard told(slot), let rule = lock.withLock({ rule }) else { return false }
+  private func inputEnded(of slot: Slot, _ input: Node) -> Bool {
+    guard inputEnded(of: slot, closes: false).isPending, let rule = lock.withLock({ rule }) else { return false }
     switch rule.whenEnded(slot, input) {
     case .waits:
-      guard slotIsDone(), let whenNoneDecided = rule.whenNoneDecided else { return false }
+      guard closeSlot(), let whenNoneDecided = rule.whenNoneDecided else { return false }
       return end(with: whenNoneDecided(self))
     case .waitsFor(let next):
       wait(in: slot, for: next)
@@ -163,13 +155,9 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
   }
 
   private func end(with outcome: Outcome<Output>) -> Bool {
-    guard decide(outcome) else { return false }
+    guard decide(because: decidedReason, { endLocked(with: outcome) }) else { return false }
     release()
     return true
-  }
-
-  private func decide(_ outcome: Outcome<Output>) -> Bool {
-    decide(because: Join.decidedReason(state.createdBy)) { endLocked(with: outcome) }
   }
 
   private func release() {

@@ -18,7 +18,9 @@ extension Node {
   /// - Precondition: the caller has moved the phase to `running`.
   @usableFromInline final func link(to inner: Node, as role: InnerRole) -> Bool {
     guard inner !== self else { return fail(CompletedWithItself()) }
-    let (isPending, isWanted, canBeBypassed) = lock.withLock { (state.isPending, !state.isAbandoned, self.canBeBypassed) }
+    let (isPending, isWanted, canBeBypassed) = lock.withLock {
+      (state.isPending, !state.isAbandoned, self.canBeBypassed)
+    }
     guard isPending else {
       let request = lock.withLock { requestForInner(as: role) }
       if let request { CancellationPropagation.run(Signal(node: inner, request: request)) }

@@ -19,7 +19,7 @@ extension CancellationPropagation {
   private mutating func visitEach(_ signals: TinyArray<Signal>) -> TinyArray<Signal> {
     var next = TinyArray<Signal>()
     for signal in signals {
-      for further in visit(Signals(signal)) { next.append(further) }
+      visit(Signals(signal)).each { next.append($0) }
     }
     return next
   }
@@ -34,7 +34,7 @@ extension CancellationPropagation {
     let kept = reachedRequest(request)
     while true {
       let further = next.forwardAtOnce(request, from: node)
-      reached.append(Reached(node: consume node, request: kept, effect: .forwards, predecessor: predecessor))
+      reached.append(Reached(node: consume node, request: kept, predecessor: predecessor, effect: .forwards))
       let position = reached.count - 1
       predecessor = Int32(position)
       guard let further else {
@@ -57,7 +57,7 @@ extension CancellationPropagation {
       reaction = signals.node.preview(signals, reachedAs: reached.count, in: &preview!)
     } else {
       reaction = signals.node.receive(signals, reachedAs: reached.count)
-      for signal in signals.all where signal.departure == .losesInterest { signal.sender?.owner?.notifyOfInterest() }
+      signals.all.each { if $0.departure == .losesInterest { $0.sender?.owner?.notifyOfInterest() } }
     }
     if reaction.logNumber > 0 { note(reaction, to: signals) }
     record(reaction, to: signals)
@@ -99,7 +99,7 @@ extension CancellationPropagation {
     if !predecessors.others.isEmpty { otherPredecessors[reached.count] = predecessors.others }
     reached.append(
       Reached(
-        node: node, request: reachedRequest(request), effect: effect, predecessor: predecessors.first.map { Int32($0) })
+        node: node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) }, effect: effect)
     )
   }
 

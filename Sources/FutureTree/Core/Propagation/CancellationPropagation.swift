@@ -9,9 +9,9 @@ struct CancellationPropagation {
     let node: Node
     /// Nil if it is the request of `origin`.
     let request: CancelRequest?
-    let effect: FutureState.Effect
     /// A future that forwarded the request to it; where several did, `otherPredecessors` has the others.
     let predecessor: Int32?
+    let effect: FutureState.Effect
   }
 
   /// An entry that does not wait any more, because the request stopped at the future for which it waited.

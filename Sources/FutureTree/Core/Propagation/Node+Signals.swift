@@ -52,8 +52,8 @@ extension Node {
 
   private func receivePending(_ signals: Signals, reachedAs position: Int) -> Reaction {
     let transition = state.receive(signals.request, from: signals.countedSenders)
-    for signal in signals.all {
-      guard let sender = signal.sender else { continue }
+    signals.all.each { signal in
+      guard let sender = signal.sender else { return }
       if signal.departure == .leaves { waiters.remove(sender) }
       if transition.uncountsAll || signal.departure != .stays { sender.isCounted = false }
     }

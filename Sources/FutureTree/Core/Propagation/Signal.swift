@@ -54,7 +54,8 @@ struct Signals {
   /// How many of their senders are counted as consumers now, and how many of these depart. Called under the lock of `node`.
   var countedSenders: (all: Int, departing: Int) {
     var counted = (all: 0, departing: 0)
-    for signal in all where signal.sender?.isCounted == true {
+    all.each { signal in
+      guard signal.sender?.isCounted == true else { return }
       counted.all += 1
       if signal.departure != .stays { counted.departing += 1 }
     }

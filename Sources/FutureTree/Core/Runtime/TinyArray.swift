@@ -23,8 +23,15 @@ struct TinyArray<Element>: Sequence {
 
   func mapped<Other>(_ transform: (Element) -> Other) -> TinyArray<Other> {
     var result = TinyArray<Other>()
-    for element in self { result.append(transform(element)) }
+    each { result.append(transform($0)) }
     return result
+  }
+
+  /// Unlike a `for` loop, it copies nothing.
+  @inline(__always)
+  func each(_ body: (Element) -> Void) {
+    if let first { body(first) }
+    for element in others { body(element) }
   }
 
   func makeIterator() -> Iterator {
