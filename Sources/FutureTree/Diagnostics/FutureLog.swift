@@ -25,7 +25,7 @@ import Synchronization
 /// event happened. All methods can be called from any thread.
 ///
 /// - Complexity: O(1) an event; memory for `limit` events.
-public final class FutureLog: NodeLog {
+public final class FutureLog: Sendable {
   private let buffer: Locked<EventBuffer>
   private let now: @Sendable () -> Duration
   private let start: Duration
@@ -50,12 +50,14 @@ public final class FutureLog: NodeLog {
     return (buffer.inOrder, buffer.dropped)
   }
 
-  func takeNumbers(_ count: Int) -> Int {
-    lastNumber.add(count, ordering: .relaxed).newValue - count + 1
-  }
+  /// Returns a number for an event that happens now. It may be called under a lock, so that the order of the numbers is the order
+  /// of the events.
+  func takeNumber() -> Int { lastNumber.add(1, ordering: .relaxed).newValue }
 
+  /// Returns a number for a future that is new here.
   func takeFuture() -> Int { lastFuture.add(1, ordering: .relaxed).newValue }
 
+  /// Keeps an event. Called under no lock.
   func record(_ fact: FutureEvent.Fact, of future: Int, named name: String, number: Int) {
     LockRule.assertNoLockIsHeld()
     let event = FutureEvent(

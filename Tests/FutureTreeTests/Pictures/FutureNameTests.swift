@@ -32,6 +32,6 @@ import Testing
     #expect(executor.runAll() == 1 && queued.outcomeIfCompleted?.ending == .succeeded)
     #expect(log.events.contains { $0.name == "page" && $0.fact == .named })
     #expect([queued, logged, renamed].map { $0.tree().entries[0].name } == ["page", "page", "later"])
-    #expect(Self.page.details.membership == nil)
+    #expect(Self.page.details.monitor == nil)
   }
 }

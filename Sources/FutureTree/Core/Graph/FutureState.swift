@@ -37,7 +37,7 @@ struct FutureState {
   private struct Marks: OptionSet {
     let rawValue: UInt8
     static let isShared = Marks(rawValue: 1 << 0)
-    static let isLogged = Marks(rawValue: 1 << 1)
+    static let isMonitored = Marks(rawValue: 1 << 1)
     static let innerIsCleanUp = Marks(rawValue: 1 << 2)
     static let isAbandoned = Marks(rawValue: 1 << 3)
     static let isHeard = Marks(rawValue: 1 << 4)
@@ -55,10 +55,10 @@ struct FutureState {
     set { marks[.isShared] = newValue }
   }
 
-  /// Whether it is in a log. Nobody changes it once the future has ended.
-  var isLogged: Bool {
-    get { marks[.isLogged] }
-    set { marks[.isLogged] = newValue }
+  /// Whether a monitor observes it. That does not change once the future has ended.
+  var isMonitored: Bool {
+    get { marks[.isMonitored] }
+    set { marks[.isMonitored] = newValue }
   }
 
   /// Whether a handler of this source has received a request.
@@ -103,7 +103,7 @@ extension FutureState {
   /// `consumerCame` in the common case that nobody must hear of it. Returns false, and does nothing, in any other.
   @inline(__always)
   mutating func oneMoreConsumer() -> Bool {
-    guard marks.isDisjoint(with: [.isAbandoned, .isLogged]) else { return false }
+    guard marks.isDisjoint(with: [.isAbandoned, .isMonitored]) else { return false }
     consumers += 1
     return true
   }
@@ -268,7 +268,7 @@ extension FutureState {
 
   /// The outcome will be that of another inner future. Returns false if this future is not linked, or must stay as it is.
   mutating func unlink() -> Bool {
-    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isLogged]), case .none = requests else {
+    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isMonitored]), case .none = requests else {
       return false
     }
     phase = .running

@@ -54,12 +54,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     let (endedInputs, isWanted) = lock.withLock { (slot.endedInputs, !state.isAbandoned) }
     // First the list of the input, then `slot.input`: code that sees it relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
-      if input.state.isLogged { input.recordLink(from: slot, isNew: false) }
+      input.reportAfterEnd(.hasWaiter(slot, isNew: false))
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
-    var isLogged = false
+    var report: NodeMonitor.Report?
     let signal: Signal? = lock.withLock {
-      isLogged = state.isLogged
+      report = self.report(.waits(for: input))
       guard state.isPending else {
         // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
         let request =
@@ -70,7 +70,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
       if slot.endedInputs == endedInputs { slot.input = Unmanaged.passUnretained(input) }
       return firstSignal(at: input, from: slot, request: state.requests.furthest?.forwarded)
     }
-    if isLogged { shareLog(withInput: input) }
+    report?()
     if let signal { CancellationPropagation.run(signal) }
     if !isWanted { notifyOfInterest() }
   }

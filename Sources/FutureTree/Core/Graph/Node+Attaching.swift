@@ -12,36 +12,23 @@ extension Node {
     case newConsumer
   }
 
-  /// What the others must hear, after the lock was released.
-  private struct News: OptionSet {
-    let rawValue: UInt8
-    static let isWantedAgain = News(rawValue: 1)
-    static let isLogged = News(rawValue: 2)
-  }
-
   @inline(__always)
   private func attach(_ entry: Waiter, as role: Role) -> Bool {
-    var news: News = []
+    var isWantedAgain = false
+    var report: NodeMonitor.Report?
     let isPending = lock.withLock {
       guard state.isPending else { return false }
       lock.pointInside()
       waiters.append(entry)
       entry.isCounted = role != .observer
-      if role != .observer, state.consumerCame() { news = .isWantedAgain }
+      if role != .observer { isWantedAgain = state.consumerCame() }
       if entry.isFuture, role != .newConsumer { state.isInner = true }
-      if state.isLogged {
-        news.insert(.isLogged)
-        if role == .newConsumer { shareLog(withNew: entry) }
-      }
+      report = self.report(.hasWaiter(entry, isNew: role == .newConsumer))
       return true
     }
-    if !news.isEmpty { tell(news, of: entry, role) }
+    if isWantedAgain { notifyOfInterest() }
+    report?()
     return isPending
-  }
-
-  private func tell(_ news: News, of entry: Waiter, _ role: Role) {
-    if news.contains(.isWantedAgain) { notifyOfInterest() }
-    if news.contains(.isLogged) { recordLink(from: entry, isNew: role == .newConsumer) }
   }
 
   /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
@@ -60,7 +47,7 @@ extension Node {
   private func attachDerivedWithNews(_ derived: Node) {
     if !attach(derived, as: .newConsumer) {
       derived.upstream = nil
-      if state.isLogged { shareLogAfterEnd(withNew: derived) }
+      reportAfterEnd(.hasWaiter(derived, isNew: true))
       Trampoline.turn(of: derived, upstream: self, .upstreamEnded)
     }
   }

@@ -20,7 +20,7 @@ extension Node {
 
   /// Whether this future only forwards an outcome, and has nothing that a drawing of the tree shows. Called under the lock.
   var canBeBypassed: Bool {
-    state.canBeBypassed && details.map { $0.name == nil && $0.place == nil && $0.membership == nil } ?? true
+    state.canBeBypassed && details.map { $0.name == nil && $0.place == nil } ?? true
   }
 
   /// The future that waits for this one, if it is the only waiter and this one can be bypassed.

@@ -35,7 +35,7 @@ extension Node {
   /// The second part of linking: this future is in the list of `inner`. Returns whether it has ended.
   func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
     var signal: Signal?
-    var isLogged = false
+    var report: NodeMonitor.Report?
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
@@ -45,10 +45,10 @@ extension Node {
       }
       upstream = Unmanaged.passUnretained(inner)
       signal = firstSignal(at: inner, from: self, request: requestForInner(as: role))
-      isLogged = state.isLogged
+      report = self.report(.waits(for: inner))
       return true
     }
-    if isLogged { shareLog(withInput: inner) }
+    report?()
     // Each of two threads that close a cycle has set its `upstream` before it looks, so one of them sees it.
     if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
       CancellationPropagation.run(Signal(node: inner, sender: self, departure: .leaves))

@@ -121,25 +121,25 @@ extension Node {
     guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
     lock.pointInside()
     store(&storage)
-    if state.createdBy.isJoin || state.isLogged { endRare() }
+    if state.createdBy.isJoin || state.isMonitored { endRare() }
     return true
   }
 
   @inline(never)
   private func endRare() {
     forgetInputs()
-    if state.isLogged { numberEnd() }
+    _ = report(.ends)
   }
 
   private func actualReason(_ reason: CancellationReason) -> CancellationReason {
     reason.isUnspecified ? state.requests.asked?.reason ?? reason : reason
   }
 
-  /// Records the end in the log, where there is one. Returns whether there are waiters to notify. Only the thread that ended this
+  /// Lets the monitor report the end, where there is one. Returns whether there are waiters to notify. Only the thread that ended this
   /// future calls it.
   @inline(__always)
   func finishEnd() -> Bool {
-    if state.isLogged { recordEnd() }
+    if state.isMonitored { lock.withLock { details?.monitor }?.finishEnd(of: self) }
     return !waiters.isEmpty
   }
 

@@ -84,15 +84,15 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     /// The line that made it, or first gave it a name.
     let place: CodeLocation?
     let executor: FutureExecutor
-    let membership: LogMembership?
+    let monitor: NodeMonitor?
 
     init(
       name: String? = nil, place: CodeLocation? = nil, executor: FutureExecutor = .immediate,
-      membership: LogMembership? = nil
+      monitor: NodeMonitor? = nil
     ) {
       self.name = name
       self.place = place
-      self.membership = membership
+      self.monitor = monitor
       self.executor = executor
     }
   }
@@ -143,15 +143,15 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
 
   /// Gives this future a name, or with nil only the place.
   final func setName(_ name: String?, at place: CodeLocation) {
-    let (previous, note) = lock.withLock { () -> (Details?, LogNote?) in
+    let (previous, report) = lock.withLock { () -> (Details?, NodeMonitor.Report?) in
       let previous = details
       details = Details(
         name: name ?? previous?.name, place: previous?.place ?? place, executor: previous?.executor ?? .immediate,
-        membership: previous?.membership)
-      return (previous, name.flatMap { self.note(ofName: $0) })
+        monitor: previous?.monitor)
+      return (previous, name.flatMap { self.report(.named($0)) })
     }
     _ = previous  // Freed here, not under the lock.
-    note?.record()
+    report?()
   }
 
   /// Forgets the inputs of a join that has ended; by invariant 3 the caller leaves their lists. Called under the lock.

@@ -59,7 +59,7 @@ extension CancellationPropagation {
       reaction = signals.node.receive(signals, reachedAs: reached.count)
       signals.all.each { if $0.departure == .losesInterest { $0.sender?.owner?.notifyOfInterest() } }
     }
-    if reaction.logNumber > 0 { note(reaction, to: signals) }
+    if let report = reaction.report { reports.append(report) }
     record(reaction, to: signals)
     return reaction.next
   }
@@ -101,18 +101,5 @@ extension CancellationPropagation {
       Reached(
         node: node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) }, effect: effect)
     )
-  }
-
-  /// What the log of a future is told once the propagation has walked.
-  private mutating func note(_ reaction: Node.Reaction, to signals: Signals) {
-    let fact: FutureEvent.Fact
-    switch reaction.disposition {
-    case .applied(let request, _): fact = .cancelRequested(request)
-    case .withheld(let others):
-      guard let request = signals.request else { return }
-      fact = .withheld(request, by: others)
-    case .tooLate, .duplicate, .storedBefore, nil: return
-    }
-    if let note = signals.node.note(fact, number: reaction.logNumber) { notes.append(note) }
   }
 }

@@ -38,8 +38,8 @@ struct CancellationPropagation {
   var ended: [Ended] = []
   /// What futures that have ended early waited for.
   private var left: [Node.Link] = []
-  /// What logs are told after the first phase: their clocks are code of a user.
-  var notes: [LogNote] = []
+  /// Called after the first phase: the clock of a log is code of a user.
+  var reports: [NodeMonitor.Report] = []
   /// In a preview, the states of futures as they would be: it changes these in place of the futures.
   var preview: [ObjectIdentifier: FutureState]?
 
@@ -70,7 +70,7 @@ struct CancellationPropagation {
       propagation.walk(from: signals)
       propagation.prune()
       propagation.leave()
-      for note in propagation.notes { note.record() }
+      for report in propagation.reports { report() }
       propagation.callHandlers()
       propagation.notify()
       return propagation.receipt

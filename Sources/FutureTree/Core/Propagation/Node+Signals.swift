@@ -10,8 +10,8 @@ extension Node {
     var hasEnded = false
     /// This future has ended and still has its body: the propagation runs or releases it.
     var ownsBody = false
-    /// The number of this moment in the log of the future; 0 if it is in none.
-    var logNumber = 0
+    /// What the propagation calls after the first phase.
+    var report: NodeMonitor.Report?
   }
 
   /// - Parameter position: The position of this future among those that the propagation has reached, if the request is applied.
@@ -58,7 +58,7 @@ extension Node {
       if transition.uncountsAll || signal.departure != .stays { sender.isCounted = false }
     }
     var reaction = Reaction(disposition: transition.disposition, next: next(after: transition, reachedAs: position))
-    if state.isLogged { reaction.logNumber = numberRequest() }
+    reaction.report = report(.received(signals.request, transition.disposition))
     switch transition.disposition {
     case .applied(let request, .ends):
       reaction.ownsBody = ownsBody

@@ -1,0 +1,36 @@
+/// Observes one future. It is all that the core knows of logs.
+class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future guards what changes in a subclass.
+  enum Event {
+    case named(String)
+    /// The strongest of the requests that came, and what became of it.
+    case received(CancelRequest?, FutureState.Disposition?)
+    /// An entry begins to wait for the future. If it is new, no other code knows it yet.
+    case hasWaiter(Waiter, isNew: Bool)
+    /// The future begins to wait for another.
+    case waits(for: Node)
+    case ends
+  }
+
+  typealias Report = () -> Void
+
+  /// Receives an event under the lock of the future, so that the order of the calls is the order of the events.
+  ///
+  /// - Returns: What the caller calls when it has released the lock.
+  func observe(_ event: Event, of node: Node) -> Report? { nil }
+
+  /// Called under no lock after the event `ends`, by the thread that notifies the waiters.
+  func finishEnd(of node: Node) {}
+}
+
+extension Node {
+  /// Reports an event to the monitor, if there is one. Called under the lock. The caller calls the result when it has released it.
+  @inline(__always)
+  final func report(_ event: @autoclosure () -> NodeMonitor.Event) -> NodeMonitor.Report? {
+    state.isMonitored ? details?.monitor?.observe(event(), of: self) : nil
+  }
+
+  /// The same after this future has ended, and not under the lock.
+  final func reportAfterEnd(_ event: NodeMonitor.Event) {
+    if state.isMonitored { lock.withLock { report(event) }?() }
+  }
+}

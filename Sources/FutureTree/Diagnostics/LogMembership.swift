@@ -1,0 +1,134 @@
+/// What a future that is in a log knows of it. It dies with its future.
+final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the lock of the future guards what changes.
+  let log: FutureLog
+  /// The number of the future in the log.
+  let future: Int
+  private var name: String
+  /// The number of the end, until that is recorded.
+  private var endNumber: Int?
+
+  private init(_ log: FutureLog, name: String) {
+    self.log = log
+    future = log.takeFuture()
+    self.name = name
+  }
+
+  deinit {
+    log.record(.released, of: future, named: name, number: log.takeNumber())
+  }
+
+  /// Adds a future. Called under its lock, or before other code knows it.
+  static func add(_ node: Node, to log: FutureLog) -> LogMembership {
+    let details = node.details
+    let membership = LogMembership(log, name: details?.name ?? node.state.createdBy.name)
+    node.details = Node.Details(
+      name: details?.name, place: details?.place, executor: details?.executor ?? .immediate, monitor: membership)
+    node.state.isMonitored = true
+    return membership
+  }
+
+  /// That of a future, if it is in the log. Called under the lock.
+  static func of(_ node: Node, in log: FutureLog) -> LogMembership? {
+    guard let membership = node.details?.monitor as? LogMembership, membership.log === log else { return nil }
+    return membership
+  }
+
+  /// Numbers a fact that happens now. Called under the lock. The result records it.
+  func note(_ fact: FutureEvent.Fact) -> Report {
+    let (number, name) = (log.takeNumber(), name)
+    return { self.log.record(fact, of: self.future, named: name, number: number) }
+  }
+
+  override func observe(_ event: Event, of node: Node) -> Report? {
+    switch event {
+    case .named(let name):
+      self.name = name
+      return note(.named)
+    case .received(_, .applied(let request, _)):
+      return note(.cancelRequested(request))
+    case .received(let request?, .withheld(let others)):
+      return note(.withheld(request, by: others))
+    case .received:
+      return nil
+    case .hasWaiter(let entry, let isNew):
+      guard let waiting = entry.owner else { return nil }
+      return isNew ? addNew(waiting) : { self.addKnown(waiting) }
+    case .waits(let input):
+      return { self.log.add(treeOf: input) }
+    case .ends:
+      endNumber = log.takeNumber()
+      return nil
+    }
+  }
+
+  override func finishEnd(of node: Node) {
+    guard let (number, name) = node.lock.withLock({ endNumber.take().map { ($0, name) } }) else { return }
+    let fact: FutureEvent.Fact =
+      switch node.endingOnceEnded {
+      case .succeeded: .succeeded
+      case .failed: .failed("\(node.error)")
+      case .cancelled: .cancelled(node.cancellationReason)
+      }
+    log.record(fact, of: future, named: name, number: number)
+  }
+
+  /// A future that was made from this one comes into the same log.
+  private func addNew(_ derived: Node) -> Report? {
+    guard !derived.state.isMonitored else { return nil }
+    let membership = LogMembership.add(derived, to: log)
+    let reports = [membership.note(.created), membership.note(.linked(to: future))]
+    return { for report in reports { report() } }
+  }
+
+  /// So does a future that has begun to wait for this one, with all that are connected with it.
+  private func addKnown(_ waiting: Node) {
+    log.add(treeOf: waiting, as: waiting is Join ? .created : .joined)
+    waiting.lock.withLock { LogMembership.of(waiting, in: log)?.note(.linked(to: future)) }?()
+  }
+}
+
+extension FutureLog {
+  /// Takes in a future and all that are connected with it, as far as they are pending and in no log.
+  ///
+  /// - Complexity: O(futures + edges).
+  func add(treeOf node: Node, as fact: FutureEvent.Fact = .joined) {
+    var found = [node]
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(node)]
+    var added: Set<ObjectIdentifier> = []
+    var links: [(waiting: Node, input: Node)] = []
+    var index = 0
+    while index < found.count {
+      let node = found[index]
+      index += 1
+      guard let (waiters, inputs) = add(node, as: index == 1 ? fact : .joined) else { continue }
+      added.insert(ObjectIdentifier(node))
+      links += waiters.map { ($0, node) } + inputs.map { (node, $0) }
+      for neighbour in waiters + inputs where seen.insert(ObjectIdentifier(neighbour)).inserted {
+        found.append(neighbour)
+      }
+    }
+    recordLinks(links, among: added)
+  }
+
+  /// Nil if the future has ended or is in a log.
+  private func add(_ node: Node, as fact: FutureEvent.Fact) -> (waiters: [Node], inputs: [Node])? {
+    let added = node.lock.withLock { () -> (NodeMonitor.Report, [Waiter], TinyArray<Node.Link>)? in
+      guard node.state.isPending, !node.state.isMonitored else { return nil }
+      return (LogMembership.add(node, to: self).note(fact), node.waiters.entries, node.waitsFor)
+    }
+    guard let (report, waiters, links) = added else { return nil }
+    report()
+    return (waiters.compactMap(\.owner), links.map(\.node))
+  }
+
+  /// Both ends of a link between two that are new know it: it is recorded once.
+  private func recordLinks(_ links: [(waiting: Node, input: Node)], among added: Set<ObjectIdentifier>) {
+    var known: Set<[ObjectIdentifier]> = []
+    for (waiting, input) in links {
+      let isShared = added.contains(ObjectIdentifier(waiting)) && added.contains(ObjectIdentifier(input))
+      if isShared, !known.insert([ObjectIdentifier(waiting), ObjectIdentifier(input)]).inserted { continue }
+      guard let number = input.lock.withLock({ LogMembership.of(input, in: self)?.future }) else { continue }
+      waiting.lock.withLock { LogMembership.of(waiting, in: self)?.note(.linked(to: number)) }?()
+    }
+  }
+}
