@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+
+// Type-checks the code for Apple platforms on Linux. The README says how, and what is left out.
+//
+//   swift build --package-path Tests/ApplePlatforms
+
+import PackageDescription
+
+let package = Package(
+  name: "ApplePlatforms",
+  dependencies: [
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0")
+  ],
+  targets: [
+    // Stand-ins for modules of the SDK. They depend on OpenCombine so that it is compiled before they can be imported.
+    .target(name: "Darwin", dependencies: ["OpenCombine"]),
+    .target(name: "Security", dependencies: ["OpenCombine"]),
+    .target(name: "Combine", dependencies: ["OpenCombine"]),
+    // Links to the sources of the package.
+    .target(name: "FutureTree", dependencies: ["Combine", "Darwin"]),
+    .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"]),
+    .target(name: "FutureTreeTesting", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

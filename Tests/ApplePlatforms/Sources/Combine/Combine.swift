@@ -1,0 +1,3 @@
+// Nothing is added: OpenCombine has the declarations of Combine.
+
+@_exported import OpenCombine

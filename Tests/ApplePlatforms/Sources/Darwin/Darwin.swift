@@ -1,0 +1,19 @@
+// What Darwin declares otherwise than glibc, as far as the sources use it.
+
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+@_exported import Glibc
+
+/// The destructor receives a pointer that is not optional.
+public func pthread_key_create(
+  _: UnsafeMutablePointer<pthread_key_t>, _: (@convention(c) (UnsafeMutableRawPointer) -> Void)?
+) -> Int32 { 0 }
+
+extension sockaddr_in {
+  public var sin_len: UInt8 {
+    get { 0 }
+    set {}
+  }
+}
+
+public let SO_NOSIGPIPE: Int32 = 0x1022
