@@ -30,7 +30,7 @@ struct Declaration {
 }
 
 let declarationStart =
-  #/ *(?:@\w+(?:\([^)]*\))? +|[a-z]+(?:\([a-z]+\))? +)*?(func|var|let|init|deinit|subscript|class|struct|enum|protocol|actor|extension)\b *([^ (<:{]*)/#
+  #/ *(?:@\w+(?:\([^)]*\))? +|[a-z]+(?:\([a-z]+\))? +)*(func|var|let|init|deinit|subscript|class|struct|enum|protocol|actor|extension)\b *([^ (<:{]*)/#
 
 /// One file of the core. Declarations are found by indentation, which `.ci/run` checks.
 struct Source {
@@ -46,7 +46,7 @@ struct Source {
       let indentation = line.indentation
       while let last = open.last, indentation <= last.indentation {
         // A signature of several lines goes on in the column of its declaration, and ends there.
-        if indentation == last.indentation, line.trimmed.first.map({ "){}]".contains($0) }) ?? false { break }
+        if indentation == last.indentation, line.contains(#/^ *([){}\]]|->|where\b)/#) { break }
         open.removeLast()
         declarations.append(last)
       }
