@@ -50,9 +50,11 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
       return note(.withheld(request, by: others))
     case .received:
       return nil
-    case .hasWaiter(let entry, let isNew):
+    case .makes(let derived):
+      return addNew(derived)
+    case .hasWaiter(let entry):
       guard let waiting = entry.owner else { return nil }
-      return isNew ? addNew(waiting) : { self.addKnown(waiting) }
+      return { self.addKnown(waiting) }
     case .waits(let input):
       return { self.log.add(treeOf: input) }
     case .ends:

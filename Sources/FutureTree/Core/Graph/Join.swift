@@ -54,7 +54,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     let (endedInputs, isWanted) = lock.withLock { (slot.endedInputs, !state.isAbandoned) }
     // First the list of the input, then `slot.input`: code that sees it relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
-      input.reportAfterEnd(.hasWaiter(slot, isNew: false))
+      if input.state.isMonitored { input.reportNow(.hasWaiter(slot)) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     var report: NodeMonitor.Report?

@@ -14,21 +14,31 @@ extension Node {
 
   @inline(__always)
   private func attach(_ entry: Waiter, as role: Role) -> Bool {
-    var isWantedAgain = false
-    var report: NodeMonitor.Report?
-    let isPending = lock.withLock {
-      guard state.isPending else { return false }
+    let news: News? = lock.withLock {
+      guard state.isPending else { return nil }
       lock.pointInside()
       waiters.append(entry)
       entry.isCounted = role != .observer
-      if role != .observer { isWantedAgain = state.consumerCame() }
       if entry.isFuture, role != .newConsumer { state.isInner = true }
-      report = self.report(.hasWaiter(entry, isNew: role == .newConsumer))
-      return true
+      var news: News = state.isMonitored ? .isMonitored : []
+      if role != .observer, state.consumerCame() { news.insert(.isWantedAgain) }
+      return news
     }
-    if isWantedAgain { notifyOfInterest() }
-    report?()
-    return isPending
+    guard let news else { return false }
+    if !news.isEmpty { tell(news, of: entry, role) }
+    return true
+  }
+
+  /// What others learn of after the lock was released.
+  private struct News: OptionSet {
+    let rawValue: UInt8
+    static let isWantedAgain = News(rawValue: 1)
+    static let isMonitored = News(rawValue: 2)
+  }
+
+  private func tell(_ news: News, of entry: Waiter, _ role: Role) {
+    if news.contains(.isWantedAgain) { notifyOfInterest() }
+    if news.contains(.isMonitored), role != .newConsumer { reportNow(.hasWaiter(entry)) }
   }
 
   /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
@@ -45,9 +55,11 @@ extension Node {
 
   /// The same where others must hear of it, or where this future has ended.
   private func attachDerivedWithNews(_ derived: Node) {
-    if !attach(derived, as: .newConsumer) {
+    let report = lock.withLock { self.report(.makes(derived)) }
+    let isAttached = attach(derived, as: .newConsumer)
+    report?()
+    if !isAttached {
       derived.upstream = nil
-      reportAfterEnd(.hasWaiter(derived, isNew: true))
       Trampoline.turn(of: derived, upstream: self, .upstreamEnded)
     }
   }

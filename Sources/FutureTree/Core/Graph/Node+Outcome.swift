@@ -131,6 +131,11 @@ extension Node {
     _ = report(.ends)
   }
 
+  @inline(never)
+  private func finishReportOfEnd() {
+    lock.withLock { details?.monitor }?.finishEnd(of: self)
+  }
+
   private func actualReason(_ reason: CancellationReason) -> CancellationReason {
     reason.isUnspecified ? state.requests.asked?.reason ?? reason : reason
   }
@@ -139,7 +144,7 @@ extension Node {
   /// future calls it.
   @inline(__always)
   func finishEnd() -> Bool {
-    if state.isMonitored { lock.withLock { details?.monitor }?.finishEnd(of: self) }
+    if state.isMonitored { finishReportOfEnd() }
     return !waiters.isEmpty
   }
 

@@ -4,8 +4,10 @@ class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future gua
     case named(String)
     /// The strongest of the requests that came, and what became of it.
     case received(CancelRequest?, FutureState.Disposition?)
-    /// An entry begins to wait for the future. If it is new, no other code knows it yet.
-    case hasWaiter(Waiter, isNew: Bool)
+    /// An operator has made a future from this one. No other code knows it yet.
+    case makes(Node)
+    /// An entry has begun to wait for this future.
+    case hasWaiter(Waiter)
     /// The future begins to wait for another.
     case waits(for: Node)
     case ends
@@ -29,8 +31,9 @@ extension Node {
     state.isMonitored ? details?.monitor?.observe(event(), of: self) : nil
   }
 
-  /// The same after this future has ended, and not under the lock.
-  final func reportAfterEnd(_ event: NodeMonitor.Event) {
-    if state.isMonitored { lock.withLock { report(event) }?() }
+  /// The same, not under the lock.
+  @inline(never)
+  final func reportNow(_ event: NodeMonitor.Event) {
+    lock.withLock { report(event) }?()
   }
 }

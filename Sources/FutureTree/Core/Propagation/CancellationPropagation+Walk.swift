@@ -56,10 +56,9 @@ extension CancellationPropagation {
     if preview != nil {
       reaction = signals.node.preview(signals, reachedAs: reached.count, in: &preview!)
     } else {
-      reaction = signals.node.receive(signals, reachedAs: reached.count)
+      reaction = signals.node.receive(signals, reachedAs: reached.count, reports: &reports)
       signals.all.each { if $0.departure == .losesInterest { $0.sender?.owner?.notifyOfInterest() } }
     }
-    if let report = reaction.report { reports.append(report) }
     record(reaction, to: signals)
     return reaction.next
   }

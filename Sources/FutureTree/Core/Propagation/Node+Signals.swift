@@ -10,14 +10,16 @@ extension Node {
     var hasEnded = false
     /// This future has ended and still has its body: the propagation runs or releases it.
     var ownsBody = false
-    /// What the propagation calls after the first phase.
-    var report: NodeMonitor.Report?
   }
 
-  /// - Parameter position: The position of this future among those that the propagation has reached, if the request is applied.
-  func receive(_ signals: Signals, reachedAs position: Int) -> Reaction {
+  /// - Parameters:
+  ///   - position: The position of this future among those that the propagation has reached, if the request is applied.
+  ///   - reports: Receives what the propagation calls when it holds no lock.
+  func receive(_ signals: Signals, reachedAs position: Int, reports: inout [NodeMonitor.Report]) -> Reaction {
     lock.withLock {
-      guard let ending = state.ending else { return receivePending(signals, reachedAs: position) }
+      guard let ending = state.ending else {
+        return receivePending(signals, reachedAs: position, reports: &reports)
+      }
       return Reaction(disposition: signals.request.map { _ in .tooLate(ending) })
     }
   }
@@ -50,7 +52,9 @@ extension Node {
     }
   }
 
-  private func receivePending(_ signals: Signals, reachedAs position: Int) -> Reaction {
+  private func receivePending(
+    _ signals: Signals, reachedAs position: Int, reports: inout [NodeMonitor.Report]
+  ) -> Reaction {
     let transition = state.receive(signals.request, from: signals.countedSenders)
     signals.all.each { signal in
       guard let sender = signal.sender else { return }
@@ -58,7 +62,7 @@ extension Node {
       if transition.uncountsAll || signal.departure != .stays { sender.isCounted = false }
     }
     var reaction = Reaction(disposition: transition.disposition, next: next(after: transition, reachedAs: position))
-    reaction.report = report(.received(signals.request, transition.disposition))
+    if let report = report(.received(signals.request, transition.disposition)) { reports.append(report) }
     switch transition.disposition {
     case .applied(let request, .ends):
       reaction.ownsBody = ownsBody
