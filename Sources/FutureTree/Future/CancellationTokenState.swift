@@ -13,17 +13,13 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
   @exclusivity(unchecked) private var reason: CancellationReason?
   @exclusivity(unchecked) private var registrations = LinkedList<CancellationEntry>()
   @exclusivity(unchecked) private var children = LinkedList<Link>()
-  /// How many entries are in both lists.
-  @exclusivity(unchecked) private var listed = 0
-  /// Whether the source is left, which its tokens hold: with them somebody can register.
+  /// Whether the source exists, which its tokens retain: with them code can register.
   @exclusivity(unchecked) private var hasSource = true
-  /// This state's entries in the lists of its parents.
+  /// This state's entries in the lists of the parents that can cancel it.
   @exclusivity(unchecked) private var links: [Link] = []
-  /// How many of these are in no list any more, because their parent has let go of everything.
-  @exclusivity(unchecked) private var lostParents = 0
 
   /// An entry for one linked source in the list of one parent.
-  private final class Link: ListEntry, @unchecked Sendable {  // Because: the parent's lock guards `child`.
+  private final class Link: ListEntry, @unchecked Sendable {  // Because: see 1.
     weak let parent: CancellationTokenState?
     @exclusivity(unchecked) var child: CancellationTokenState?
 
@@ -52,43 +48,43 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
   var currentReason: CancellationReason? { lock.withLock { reason } }
 
   /// How many registrations and linked sources are listed here.
-  var listedCount: Int { lock.withLock { listed } }
+  ///
+  /// - Complexity: O(n).
+  var listedCount: Int { lock.withLock { registrations.entries.count + children.entries.count } }
 }
 
 // MARK: - Cancelling
 
 extension CancellationTokenState {
-  /// Cancels this state and those linked to it, unless it was. Everybody knows it before the first body runs.
+  /// Cancels this state and those linked to it, unless it was. All of them have the reason before the first body runs.
   @discardableResult
   func cancel(_ reason: CancellationReason) -> Bool {
     guard let (children, links) = begin(reason) else { return false }
     Self.remove(links)
-    let linked = children.isEmpty ? [] : Self.begin(reason, in: children)
+    let linked = children.isEmpty ? [] : Self.begin(reason, children)
     callRegistrations(reason)
     for state in linked { state.callRegistrations(reason) }
     return true
   }
 
-  /// Tells states, and those linked to them. Returns those that did not know.
-  private static func begin(
-    _ reason: CancellationReason, in children: [CancellationTokenState]
-  ) -> [CancellationTokenState] {
+  /// Sets the reason of linked states, and of those linked to them. Returns those that had none.
+  private static func begin(_ reason: CancellationReason, _ children: [Child]) -> [CancellationTokenState] {
     var cancelled: [CancellationTokenState] = []
     var pending = children
     var next = 0
     while next < pending.count {
-      let state = pending[next]
+      let child = pending[next].state
       next += 1
-      guard let (children, links) = state.begin(reason) else { continue }
+      guard let (children, links) = child.begin(reason) else { continue }
       remove(links)
       pending += children
-      cancelled.append(state)
+      cancelled.append(child)
     }
     return cancelled
   }
 
-  /// Returns who must know it next, and what to leave; nil if it was cancelled before.
-  private func begin(_ reason: CancellationReason) -> (children: [CancellationTokenState], links: [Link])? {
+  /// Returns the states that are next, and what to leave; nil if this one was cancelled before.
+  private func begin(_ reason: CancellationReason) -> (children: [Child], links: [Link])? {
     lock.withLock {
       guard self.reason == nil else { return nil }
       self.reason = reason
@@ -104,9 +100,7 @@ extension CancellationTokenState {
 
   /// The body of the registration that was made last. Called under the lock.
   private func takeBody() -> CancellationEntry.Body? {
-    guard let entry = registrations.popLast() else { return nil }
-    listed -= 1
-    return entry.body.take()
+    registrations.popLast()?.body.take()
   }
 }
 
@@ -127,10 +121,7 @@ extension CancellationTokenState {
   func register(_ body: @escaping CancellationEntry.Body) -> CancellationRegistration {
     let entry = CancellationEntry(body)
     let reason: CancellationReason? = lock.withLock {
-      if self.reason == nil {
-        registrations.append(entry)
-        listed += 1
-      }
+      if self.reason == nil { registrations.append(entry) }
       return self.reason
     }
     guard let reason else { return CancellationRegistration(entry: entry, state: self) }
@@ -143,7 +134,6 @@ extension CancellationTokenState {
     let (body, links) = lock.withLock {
       guard entry.isListed else { return (nil as CancellationEntry.Body?, [Link]()) }
       registrations.remove(entry)
-      listed -= 1
       return (entry.body.take(), takeLinksIfDone())
     }
     Self.remove(links)
@@ -151,38 +141,33 @@ extension CancellationTokenState {
   }
 }
 
-// MARK: - Letting go
+// MARK: - Release
 
 extension CancellationTokenState {
-  /// The source is gone, and so are its tokens, which hold it.
+  /// The source is gone, and so are its tokens, which retain it.
   func sourceWasDropped() {
     let (links, abandoned) = lock.withLock {
       hasSource = false
       return (takeLinksIfDone(), takeAbandoned())
     }
     Self.remove(links)
-    Self.letGo(of: abandoned.children)
-  }
-
-  /// Lets go of what only these parents could cancel: by a loop, so that a chain of any length is freed.
-  private static func letGo(of children: [CancellationTokenState]) {
-    var pending = children
-    while let child = pending.popLast() {
+    // A loop, so that a chain of any length is released.
+    var pending = abandoned.children
+    while let (link, child) = pending.popLast() {
       let abandoned = child.lock.withLock {
-        child.lostParents += 1
+        child.links.removeAll { $0 === link }
         return child.takeAbandoned()
       }
       pending += abandoned.children
     }
   }
 
-  /// What nobody can cancel any more, to be freed outside the lock. Called under it.
-  private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [CancellationTokenState]) {
-    guard listed > 0, !hasSource, lostParents >= links.count, reason == nil else { return ([], []) }
-    let children = takeChildren()
+  /// What nothing can cancel any more, to be released outside the lock. Called under it.
+  private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [Child]) {
+    guard !hasSource, links.isEmpty, reason == nil else { return ([], []) }
     var bodies: [CancellationEntry.Body] = []
     while let body = takeBody() { bodies.append(body) }
-    return (bodies, children)
+    return (bodies, takeChildren())
   }
 }
 
@@ -194,7 +179,6 @@ extension CancellationTokenState {
     lock.withLock {
       guard reason == nil else { return reason }
       children.append(link)
-      listed += 1
       return nil
     }
   }
@@ -208,7 +192,6 @@ extension CancellationTokenState {
         defer { link.child = nil }
         guard link.isListed else { return (link.child, [Link]()) }
         parent.children.remove(link)
-        parent.listed -= 1
         return (link.child, parent.takeLinksIfDone())
       }
       links += linksOfParent
@@ -223,14 +206,17 @@ extension CancellationTokenState {
   }
 
   /// Called under the lock.
-  private func takeLinksIfDone() -> [Link] { !hasSource && listed == 0 ? takeLinks() : [] }
+  private func takeLinksIfDone() -> [Link] {
+    !hasSource && registrations.isEmpty && children.isEmpty ? takeLinks() : []
+  }
+
+  private typealias Child = (link: Link, state: CancellationTokenState)
 
   /// Called under the lock.
-  private func takeChildren() -> [CancellationTokenState] {
-    var taken: [CancellationTokenState] = []
+  private func takeChildren() -> [Child] {
+    var taken: [Child] = []
     while let link = children.popFirst() {
-      listed -= 1
-      if let child = link.child.take() { taken.append(child) }
+      if let child = link.child.take() { taken.append((link, child)) }
     }
     return taken
   }
