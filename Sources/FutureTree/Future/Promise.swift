@@ -199,13 +199,13 @@ extension Source {
 
   /// The handlers are taken with the seal: a request that comes later is for `inner`.
   private func seal(onto inner: Node, as role: InnerRole) -> Bool {
-    let handlers: [HandlerEntry]? = lock.withLock {
+    let handlers: LinkedList<HandlerEntry>? = lock.withLock {
       guard state.isPending, state.seal() else { return nil }
-      return takeUnaskedHandlers()
+      return takeHandlers()
     }
-    guard let handlers else { return false }
+    guard var handlers else { return false }
     let hasEnded = Trampoline.run { link(to: inner, as: role) }
-    HandlerEntry.release(handlers)
+    HandlerEntry.release(&handlers)
     if hasEnded { Trampoline.notify(self) }
     return true
   }

@@ -130,7 +130,7 @@
     func leave(_ node: Node) {
       let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "wait")
       _ = CancellationPropagation.run(
-        Signal(node: node, request: request, asker: self, departure: .leaves))
+        Signal(node: node, request: request, sender: self, departure: .leaves))
     }
   }
 

@@ -26,8 +26,9 @@ final class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because
   }
 
   /// Releases handlers. One may hold the promise of the next future, and so on, so that a loop does it.
-  static func release(_ entries: [HandlerEntry]) {
-    for entry in entries { Trampoline.call(entry) }
+  @inline(__always)
+  static func release(_ entries: inout LinkedList<HandlerEntry>) {
+    while let entry = entries.popLast() { Trampoline.call(entry) }
   }
 
   /// Releases the handler.

@@ -37,25 +37,18 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     return entry
   }
 
-  /// How many handlers a request would call now.
-  var handlerCount: Int { lock.withLock { handlers.entries.count } }
+  /// How many handlers a request would call now. Called under the lock.
+  var handlerCount: Int { handlers.entries.count }
 
   /// - Complexity: O(1).
   func uninstall(_ entry: HandlerEntry) {
     lock.withLock { handlers.remove(entry) }
   }
 
-  /// Calls every handler that was not called yet, the last installed first. Returns how many there were.
-  ///
-  /// Also of a future that has ended since it was asked: all of them run (law 9).
-  func callHandlers(_ request: CancelRequest) -> Int {
-    let called = lock.withLock {
-      // Nobody changes the state of a future that has ended: others read it without the lock.
-      if state.isPending, !handlers.isEmpty { state.isHeard = true }
-      return handlers.popAllFromLast()
-    }
-    for entry in called { entry.call(request) }
-    return called.count
+  /// Takes the handlers, which the caller calls or releases. Called under the lock.
+  func takeHandlers() -> LinkedList<HandlerEntry> {
+    defer { handlers = LinkedList() }
+    return handlers
   }
 
   /// Keeps its promise with a value, and tells of it. Returns false if the promise was kept before.
@@ -68,26 +61,22 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
 
   /// The same with a value that is plain bits.
   @usableFromInline func fulfill(bits: ValueStorage) -> Bool {
-    var hasHandlers = false
+    var released = LinkedList<HandlerEntry>()
     let isFulfilled = lock.withLock {
-      hasHandlers = !handlers.isEmpty
-      return end(.succeeded, byPromise: true) { $0 = bits }
+      guard end(.succeeded, byPromise: true, store: { $0 = bits }) else { return false }
+      released = takeHandlers()
+      return true
     }
     guard isFulfilled else { return false }
     isKnownToBeFulfilled = true
-    if hasHandlers { releaseHandlers() }
+    HandlerEntry.release(&released)
     Trampoline.notify(self)
     return true
   }
 
-  /// Lets go of the handlers of a future that has ended.
+  /// Releases the handlers of a future that has ended.
   func releaseHandlers() {
-    let released = lock.withLock { takeUnaskedHandlers() }
-    HandlerEntry.release(released)
-  }
-
-  /// The handlers, but for those that a propagation is on its way to: it calls them. Called under the lock.
-  func takeUnaskedHandlers() -> [HandlerEntry] {
-    handlers.isEmpty || state.requests.asked != nil ? [] : handlers.popAllFromLast()
+    var released = lock.withLock { takeHandlers() }
+    HandlerEntry.release(&released)
   }
 }

@@ -91,14 +91,14 @@ extension CancellationPropagation {
   private mutating func reach(
     _ signals: Signals, _ request: CancelRequest, _ effect: FutureState.Effect, _ reaction: Node.Reaction
   ) {
-    let node = signals.node
-    if node.state.createdBy.isSource { sources.append((unsafeDowncast(node, to: Source.self), request)) }
-    if reaction.hasEnded { ended.append(Ended(node: node, ownsBody: reaction.ownsBody, rank: reached.count + 1)) }
+    handlerCount += reaction.handlerCount
+    if !reaction.handlers.isEmpty { handlers.append((reaction.handlers, request)) }
+    if reaction.hasEnded { ended.append(Ended(node: signals.node, ownsBody: reaction.ownsBody, rank: reached.count + 1)) }
     let predecessors = signals.predecessors
     if !predecessors.others.isEmpty { otherPredecessors[reached.count] = predecessors.others }
     reached.append(
       Reached(
-        node: node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) }, effect: effect)
+        node: signals.node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) }, effect: effect)
     )
   }
 }

@@ -33,7 +33,9 @@ struct CancellationPropagation {
   var reached: [Reached] = []
   /// By the position of the future that the request was forwarded to.
   var otherPredecessors: [Int: [Int]] = [:]
-  var sources: [(source: Source, request: CancelRequest)] = []
+  /// What the second phase calls: those of each source that was reached, with the request that was applied there.
+  var handlers: [(entries: LinkedList<HandlerEntry>, request: CancelRequest)] = []
+  var handlerCount = 0
   var stops: [Stop] = []
   var ended: [Ended] = []
   /// What futures that have ended early waited for.
@@ -48,7 +50,6 @@ struct CancellationPropagation {
   var stopCount = 0
   /// Whether a future beyond the first had received a request as strong before, unless it is a source without a handler.
   var metDuplicate = false
-  private var handlers = 0
   /// The first signal, if there is only one.
   private(set) var origin: Signal?
   /// What became of the request at the first future, unless it was applied there.
@@ -84,7 +85,6 @@ struct CancellationPropagation {
     var propagation = CancellationPropagation()
     propagation.preview = [:]
     propagation.walk(from: TinyArray(signal))
-    for source in propagation.sources { propagation.handlers += source.source.handlerCount }
     return propagation.receipt
   }
 }
@@ -156,7 +156,13 @@ extension CancellationPropagation {
 
 extension CancellationPropagation {
   private mutating func callHandlers() {
-    for (source, request) in sources.reversed() { handlers += source.callHandlers(request) }
+    for (entries, request) in handlers.reversed() {
+      var entries = entries
+      while let entry = entries.popLast() {
+        handlerCount += 1
+        entry.call(request)
+      }
+    }
   }
 
   /// Notifies the waiters of the futures that have ended: as the handlers, what is furthest upstream first.
@@ -174,13 +180,13 @@ extension CancellationPropagation {
       effect = first
     } else if let target = reached.first, target.effect == .ends || target.effect == .skipsBody {
       effect = .completed
-    } else if handlers > 0 {
+    } else if handlerCount > 0 {
       effect = .delivered
     } else if othersWaiting > 0 {
       effect = .withheld(by: othersWaiting)
     } else if metDuplicate {
       effect = .duplicate
     }
-    return CancelReceipt(effect: effect, reached: max(1, reached.count + stopCount), handlers: handlers)
+    return CancelReceipt(effect: effect, reached: max(1, reached.count + stopCount), handlers: handlerCount)
   }
 }

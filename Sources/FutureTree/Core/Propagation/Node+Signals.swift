@@ -6,6 +6,9 @@ extension Node {
     var disposition: FutureState.Disposition?
     /// The signals to the futures that this one waits for.
     var next = TinyArray<Signal>()
+    /// The handlers of a source that the request calls, or in a preview their number.
+    var handlers = LinkedList<HandlerEntry>()
+    var handlerCount = 0
     /// This future has ended.
     var hasEnded = false
     /// This future has ended and still has its body: the propagation runs or releases it.
@@ -48,7 +51,9 @@ extension Node {
         _ = imagined.end(.cancelled)
       }
       states[ObjectIdentifier(self)] = imagined
-      return Reaction(disposition: transition.disposition, next: next)
+      var reaction = Reaction(disposition: transition.disposition, next: next)
+      if case .applied? = transition.disposition, let source = asSource { reaction.handlerCount = source.handlerCount }
+      return reaction
     }
   }
 
@@ -63,6 +68,10 @@ extension Node {
     }
     var reaction = Reaction(disposition: transition.disposition, next: next(after: transition, reachedAs: position))
     if let report = report(.received(signals.request, transition.disposition)) { reports.append(report) }
+    if case .applied? = transition.disposition, let source = asSource {
+      reaction.handlers = source.takeHandlers()
+      if !reaction.handlers.isEmpty { state.isHeard = true }
+    }
     switch transition.disposition {
     case .applied(let request, .ends):
       reaction.ownsBody = ownsBody
@@ -79,6 +88,8 @@ extension Node {
     }
     return reaction
   }
+
+  private var asSource: Source? { state.createdBy.isSource ? unsafeDowncast(self, to: Source.self) : nil }
 
   /// Called under the lock.
   private func next(after transition: FutureState.Transition, reachedAs position: Int) -> TinyArray<Signal> {

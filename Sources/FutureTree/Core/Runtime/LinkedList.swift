@@ -62,13 +62,6 @@ struct LinkedList<Element: ListEntry> {
     return entry
   }
 
-  /// Takes out all entries, the last first.
-  mutating func popAllFromLast() -> [Element] {
-    var entries: [Element] = []
-    while let entry = popLast() { entries.append(entry) }
-    return entries
-  }
-
   /// Takes out the first entry, with the reference that the list had, and does not repair the list behind it: from now on
   /// entries are only taken by this.
   @inline(__always)
