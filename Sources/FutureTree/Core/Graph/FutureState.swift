@@ -100,7 +100,7 @@ struct FutureState {
 // MARK: - Interest
 
 extension FutureState {
-  /// `consumerCame` in the common case that nobody must hear of it. Returns false, and does nothing, in any other.
+  /// `consumerCame` in the common case that no other code must learn of it. Returns false, and does nothing, in any other.
   @inline(__always)
   mutating func oneMoreConsumer() -> Bool {
     guard marks.isDisjoint(with: [.isAbandoned, .isMonitored]) else { return false }
@@ -108,7 +108,7 @@ extension FutureState {
     return true
   }
 
-  /// A consumer came. Returns whether it is wanted again, so that what it waits for must be told.
+  /// A consumer came. Returns whether it is wanted again, so that the futures that it waits for must learn of it.
   mutating func consumerCame() -> Bool {
     consumers += 1
     defer { marks[.isAbandoned] = false }
@@ -158,10 +158,10 @@ extension FutureState {
     return transition
   }
 
-  /// `receive` in the common case that a first request goes on upstream. Returns false, and does nothing, in any other.
+  /// `receive` in the common case that a first request goes on from a derived future with one input. Returns false, and does
+  /// nothing, in any other.
   mutating func forwardsAtOnce(_ request: CancelRequest, senders: Int) -> Bool {
     guard case .none = requests, marks.subtracting(.isInner).isEmpty, phase == .waiting || phase == .linked,
-      !createdBy.isSource || phase == .linked,
       createdBy.forwardsRequests, !request.options.isForced
     else { return false }
     let reach = request.options.reach

@@ -53,7 +53,7 @@ extension Node {
     if !isAttached { attachDerivedWithNews(derived) }
   }
 
-  /// The same where others must hear of it, or where this future has ended.
+  /// The same where others must learn of it, or where this future has ended.
   private func attachDerivedWithNews(_ derived: Node) {
     let report = lock.withLock { self.report(.makes(derived)) }
     let isAttached = attach(derived, as: .newConsumer)

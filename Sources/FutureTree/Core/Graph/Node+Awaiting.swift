@@ -6,7 +6,7 @@ extension Node {
     let hasOutcome = await withTaskCancellationHandler {
       await withUnsafeContinuation { entry.wait(for: self, isConsumer: true, $0) }
     } onCancel: {
-      // The runtime may hold a lock of the task here, so nothing is done but to wake the task: it asks.
+      // The runtime may hold a lock of the task here, so nothing is done but to wake the task, which sends the request.
       entry.taskWasCancelled(waitingFor: self)
     }
     if !hasOutcome {

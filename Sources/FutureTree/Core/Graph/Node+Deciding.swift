@@ -3,7 +3,7 @@ extension Node {
   /// Ends, and then lets go of what this future still waits for.
   ///
   /// - Parameters:
-  ///   - reason: what those that are left are told.
+  ///   - reason: The reason of the request to the futures that are left.
   ///   - end: ends this future, under its lock. Returns false if it had ended.
   final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
     let left: TinyArray<Link>? = lock.withLock {

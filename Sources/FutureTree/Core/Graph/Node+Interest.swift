@@ -1,4 +1,4 @@
-/// How many consumers want the value of a future, and what it waits for hears of that (law 10).
+/// How many consumers want the value of a future, and how the futures that it waits for learn of that (law 10).
 extension Node {
   /// How many want its value now.
   var consumers: Int { lock.withLock { Int(state.consumers) } }
@@ -18,10 +18,10 @@ extension Node {
     if isCounted { CancellationPropagation.run(Signal(node: self, sender: interest, departure: .leaves)) }
   }
 
-  /// Tells what this future waits for whether it is wanted, and so on up to the sources.
+  /// Updates the interest in what this future waits for, and so on up to the sources.
   ///
-  /// Threads that change the interest of one future may tell its upstream in another order. Each looks again afterwards, so that
-  /// the last to tell has told the truth.
+  /// Threads that change the interest of one future may update its upstream in another order. Each checks again afterwards, so that
+  /// the last update is right.
   func notifyOfInterest() {
     var pending = [self]
     while let node = pending.popLast() {

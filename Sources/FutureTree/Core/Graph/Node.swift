@@ -19,7 +19,7 @@
 ///         Observer   FlatMapNode Join.Slot     mapped.observe { … }, mapped.flatMap { … }, Future.all([mapped, other])
 ///                                │ join
 ///                                ▼
-///                                AllNode
+///                                Join
 ///
 /// Each arrow retains its target. Each entry has an unretained reference back to the future that it waits for: `upstream`, or
 /// `input` of a slot.
@@ -51,22 +51,32 @@
 /// # The path of a value
 /// 1. `Promise.succeed` stores the value in its source under the lock. `FutureState.end` rejects a second completion. The handlers
 ///    are released.
-/// 2. `Trampoline.notify` runs the waiters. If this thread is notifying already, it only adds the source to the thread's queue.
-/// 3. Each waiter leaves the list and takes its turn: its `step` runs the body, passes the outcome on, submits the body to an
-///    executor, or links to an inner future. A step is a closure without captures, made where the types are known, so that it is
-///    specialized.
-/// 4. If the step ended its future, that future is queued. The loop goes on with the other waiters, and then with the queue. No
-///    chain recurses, however long it is (law 20).
+/// 2. `Trampoline.notify` takes the waiters out of the list, one after the other. If this thread is notifying already, it only adds
+///    the source to the thread's queue.
+/// 3. Each waiter takes its turn. `FutureState.upstreamEnded` decides what a derived future does: it runs its body now, submits it
+///    to an executor, ends as its upstream did, or ends `.cancelled`. What needs the types is left to its `step`, a closure without
+///    captures that is made where they are known, so that it is specialized. If the body returned a future, `Node.link` adds this
+///    one to the list of that.
+/// 4. A future that has ended in its turn is queued. The loop goes on with the other waiters, and then with the queue. No chain
+///    recurses, however long it is (law 20).
 ///
 /// # The path of a request
-/// 1. `Future.cancel` runs a `CancellationPropagation`, which goes upstream. It visits a future after all futures that wait for it
-///    and that it can reach (`TopologicalOrder`, where paths part). Under the future's lock, `FutureState.receive` decides: too
-///    late, duplicate, withheld because other consumers remain, or applied. Applied means: call the handlers of a source, forward,
-///    store the request while a body runs, end, or skip the body.
+/// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. Signals go upstream. A future is visited after all futures
+///    that wait for it and that the propagation can reach (`TopologicalOrder`, where paths part). Under its lock,
+///    `FutureState.receive` decides on the request: too late, duplicate, withheld because other consumers remain, or applied.
+///    Applied means: take the handlers of a source, forward, store the request while a body runs, end, or skip the body. It also
+///    answers which signals go onward.
 /// 2. Where the request was withheld, the futures between there and the requester end `.cancelled`.
 /// 3. Futures that have ended leave the lists of the futures that they waited for.
 /// 4. Handlers are called, in the reverse order of the visit.
 /// 5. The waiters of ended futures are notified. A future that only forwarded the request stays pending until its upstream ends.
+///
+/// From `Future.cancel` to the handler of a promise these are some 25 calls, in ten files. The source is locked once.
+///
+/// # Where to add something
+/// An operator needs a case of `Operator`, which says on which outcomes it runs its body, and a file in `Operators`. A join over
+/// several futures calls `JoinNode.future` with a rule: what it does when an input has ended, and what it ends with when none has
+/// decided. A join that begins its inputs one after the other makes slots, and its rule answers `waitsFor` (`traverse`, `retry`).
 @usableFromInline
 class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether `storage` has a value that must be destroyed: not one that is plain bits, as an `Int` is.

@@ -30,8 +30,9 @@ extension Node {
   /// `receive` in the common case: one consumer asks, or nobody, and the request goes on to the one future that this one waits
   /// for, which is returned. Returns nil, and does nothing, in any other case.
   func forwardAtOnce(_ request: CancelRequest, from sender: Waiter?) -> Node? {
-    lock.withLock {
-      guard let upstream, !state.createdBy.isJoin,
+    guard !state.createdBy.isSource, !state.createdBy.isJoin else { return nil }
+    return lock.withLock {
+      guard let upstream,
         state.forwardsAtOnce(request, senders: sender?.isCounted == true ? 1 : 0)
       else { return nil }
       return upstream.takeUnretainedValue()
