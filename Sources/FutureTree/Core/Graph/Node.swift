@@ -48,6 +48,35 @@
 /// Debug builds assert that a thread takes no second lock (`LockRule`). With `FUTURETREE_EXPLORER`, tests run every interleaving of
 /// small programs (`Tests/FutureTreeTests/Explorer`).
 ///
+/// # Memory order
+/// To unlock releases, to lock acquires, and no field of the core is atomic but the lock's own (`ParkingLock`). The list of an
+/// upstream and `upstream` publish a future to other threads, both under a lock. Its handle is passed on safely by the user's
+/// code. So each thread that reaches a future knows what its initializer wrote. The following reads take no lock. Behind each
+/// stand its release and its acquire.
+///
+/// 1. The thread that ended a future reads `state`, `storage`, `waiters`, and the fields of the entries. Release: the unlock of
+///    each `attach`. Acquire: the lock under which the thread ended the future.
+/// 2. An operation that came too late reads `state` and `storage`. Release: the unlock of the section that ended the future.
+///    Acquire: the lock under which the operation found that out.
+/// 3. A body on an executor, an awaiting task or a blocked thread reads the same. Release: submitting the job, resuming the task,
+///    signalling the semaphore. Acquire: running the job, continuing, the end of the wait.
+/// 4. The last slot of a join reads the `storage` of all inputs. Release: the unlock after each other slot was counted. Acquire:
+///    the lock under which the last was counted.
+/// 5. Under the lock of a queued future, its ended upstream is read. Release: the unlock after the thread that knew of the end
+///    set `upstream`. Acquire: the lock of the queued future.
+/// 6. The thread that took a `body` over runs or releases it (invariant 2 of `FutureState`; `Observer`). Release: the unlock of
+///    the section before. Acquire: the lock under which the thread took it over.
+/// 7. A `deinit` reads all fields, and `Promise.deinit` reads `isKnownToBeFulfilled`. Release: dropping a reference. Acquire: the
+///    runtime's fence before `deinit`.
+/// 8. `isKnownUniquelyReferenced` reads the reference count, relaxed. Release: dropping a reference. Acquire: nothing. What
+///    follows reads only what the lock of that future guarded, under that lock.
+/// 9. Constants, such as `step` and `state.createdBy`, are read at any time. Release: publishing the object. Acquire: reaching
+///    it.
+///
+/// A `Trampoline` belongs to one thread: it hands nothing over. The counters of `FutureLog` are relaxed: additions to one counter
+/// have one order, and the locks under which they are made order them further. `MemoryOrderTests` runs the lock and the reads 1,
+/// 2, 4, 7 and 8 in a model of C11.
+///
 /// # The path of a value
 /// 1. `Promise.succeed` stores the value in its source under the lock. `FutureState.end` rejects a second completion. The handlers
 ///    are released.

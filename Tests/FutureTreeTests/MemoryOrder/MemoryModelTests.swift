@@ -1,0 +1,78 @@
+import Testing
+
+/// The textbook programs, with what C11 says of them.
+@Suite("The model of memory order")
+struct MemoryModelTests {
+  private typealias Model = MemoryModel
+
+  /// One thread writes a value and then sets a flag; the other reads the value if it sees the flag.
+  private func messagePassing(_ set: [Model.Step], _ look: [Model.Step]) -> Set<Model.End> {
+    Model([[.write(1, 42)] + set, look + [.jump(2, ifNot: 1, in: 0), .read(1, into: 1)]]).ends()
+  }
+
+  private let passed: Set<Model.End> = [
+    .done([[0, 0, 0, 0], [0, 0, 0, 0]]), .done([[0, 0, 0, 0], [1, 42, 0, 0]]),
+  ]
+
+  @Test("release and acquire pass a value on, as operations and as fences")
+  func releaseAcquire() {
+    #expect(messagePassing([.store(0, 1, .releasing)], [.load(0, .acquiring, into: 0)]) == passed)
+    #expect(
+      messagePassing([.fence(.releasing), .store(0, 1, .relaxed)], [.load(0, .relaxed, into: 0), .fence(.acquiring)])
+        == passed)
+  }
+
+  @Test("without one of both, the value is a race")
+  func relaxed() {
+    #expect(messagePassing([.store(0, 1, .relaxed)], [.load(0, .acquiring, into: 0)]).contains(.race(1)))
+    #expect(messagePassing([.store(0, 1, .releasing)], [.load(0, .relaxed, into: 0)]).contains(.race(1)))
+    #expect(
+      messagePassing([.store(0, 1, .relaxed), .fence(.releasing)], [.load(0, .acquiring, into: 0)]).contains(.race(1)))
+  }
+
+  @Test("two threads that each write and then read the other's location may both read the old value")
+  func storeBuffering() {
+    let ends = Model([
+      [.store(0, 1, .releasing), .load(1, .acquiring, into: 0)],
+      [.store(1, 1, .releasing), .load(0, .acquiring, into: 0)],
+    ]).ends()
+
+    #expect(ends.count == 4)
+    #expect(ends.contains(.done([[0, 0, 0, 0], [0, 0, 0, 0]])))
+  }
+
+  @Test("a thread never reads an older value than before")
+  func coherence() {
+    let ends = Model([
+      [.store(0, 1, .relaxed)], [.load(0, .relaxed, into: 0), .load(0, .relaxed, into: 1)],
+    ]).ends()
+
+    #expect(ends.count == 3)
+    #expect(!ends.contains(.done([[0, 0, 0, 0], [1, 0, 0, 0]])))
+  }
+
+  @Test("a read-modify-write of another thread passes on what was released")
+  func releaseSequence() {
+    let ends = Model([
+      [.write(1, 42), .store(0, 1, .releasing)],
+      [.add(0, 1, .relaxed, into: 0)],
+      [.load(0, .acquiring, into: 0), .jump(2, ifNot: 2, in: 0), .read(1, into: 1)],
+    ]).ends()
+
+    #expect(ends.contains { if case .done(let registers) = $0 { registers[2] == [2, 42, 0, 0] } else { false } })
+    #expect(!ends.contains(.race(1)))
+  }
+
+  @Test("a write that does not know of a read is a race")
+  func readBeforeWrite() {
+    #expect(Model([[.read(0, into: 0)], [.write(0, 1)]]).ends().contains(.race(0)))
+  }
+
+  @Test("a thread that nobody wakes hangs")
+  func hang() {
+    let sleeper: [Model.Step] = [.enter, .sleep, .leave]
+    let waker: [Model.Step] = [.enter, .wakeAll, .leave]
+
+    #expect(Model([sleeper, waker]).ends() == [.hang, .done([[0, 0, 0, 0], [0, 0, 0, 0]])])
+  }
+}
