@@ -22,6 +22,9 @@ let package = Package(
     .target(name: "Works", dependencies: ["FutureTree", "BlackHole"]),
     .target(name: "Baselines"),
     .executableTarget(name: "CountWorks", dependencies: ["Works", "Baselines", "HeapCounter"]),
+    // The locks that could be under the library's, against each other. The library's own is a link to its file.
+    .target(name: "Futex"),
+    .executableTarget(name: "LockBenchmark", dependencies: ["Futex", "FutureTree"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,1 @@
+../../../../Sources/FutureTree/Core/Runtime/ParkingLock.swift
