@@ -52,16 +52,32 @@ final class LayeredLoader: HTTPLoader {
   init(_ layer: any HTTPLayer, before next: any HTTPLoader) {
     self.layer = layer
     self.next = identified(next)
+    let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(self.next as AnyObject))
+    ChainOrder.current.withLock { order in
+      order.insert(nextID)
+      order.insert(id, leadingTo: layer is any Branching ? nil : nextID)
+    }
+  }
+
+  deinit {
+    let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(next as AnyObject))
+    ChainOrder.current.withLock { order in
+      order.remove(id)
+      order.remove(nextID)
+    }
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { layer.load(request, next: next) }
 
-  func reset() -> Future<Void> { layer.reset(next: next) }
+  func reset() -> Future<Void> { ResetRun.reset(self) ?? layer.reset(next: next) }
 }
+
+/// A layer that leads to other loaders than its `next`.
+protocol Branching {}
 
 /// The same loader, which can be told from others.
 func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
-  identity(of: loader) == nil ? LoaderObject(loader) : loader
+  identity(of: loader) == nil ? LoaderObject(loader) { loader.reset() } : loader
 }
 
 /// What tells a loader from others; nil for one that is a value.
@@ -69,15 +85,19 @@ func identity(of loader: any HTTPLoader) -> ObjectIdentifier? {
   type(of: loader) is any AnyObject.Type ? ObjectIdentifier(loader as AnyObject) : nil
 }
 
-/// A loader that is a value, with an identity.
-private final class LoaderObject: HTTPLoader {
+/// A loader with an identity of its own.
+final class LoaderObject: HTTPLoader {
   private let loader: any HTTPLoader
+  private let resetLoader: @Sendable () -> Future<Void>
 
-  init(_ loader: any HTTPLoader) { self.loader = loader }
+  init(_ loader: any HTTPLoader, reset: @escaping @Sendable () -> Future<Void>) {
+    self.loader = loader
+    resetLoader = reset
+  }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
 
-  func reset() -> Future<Void> { loader.reset() }
+  func reset() -> Future<Void> { resetLoader() }
 }
 
 private struct LayeredLayer: HTTPLayer {

@@ -13,9 +13,12 @@ import FutureTree
 ///
 /// **Cancellation.** It holds nothing back.
 ///
-/// **Reset.** Every branch is reset, also those that no request ever took. What several of them lead to, such as what comes
-/// behind the route, is reset once, when all of them have got there: until then, loads of another branch may still be on
-/// their way to it. If a part fails, the others are reset all the same.
+/// **Reset.** Every branch is reset, also those that no request ever took. A loader to which several of them lead, such as the
+/// one behind the route, is reset once, when all of them have got there: until then, loads of another branch may still be
+/// on their way to it. If a part fails, the others are reset all the same.
+///
+/// This also holds for a chain that a loader of your own wraps, if its `reset()` resets the chain before it returns or in a task
+/// that it starts. A loader that is not made with `-->` is reset by each loader of your own that calls it.
 public struct Route: HTTPLayer {
   /// One way that a request can go.
   public struct Branch: Sendable {
@@ -33,13 +36,13 @@ public struct Route: HTTPLayer {
     public static func when(
       _ predicate: @escaping @Sendable (HTTPRequest) -> Bool, _ loader: any HTTPLoader
     ) -> Branch {
-      Branch(takes: predicate, way: .to(loader))
+      Branch(takes: predicate, way: .to(LayeredLoader(Entrance(), before: loader)))
     }
   }
 
   fileprivate enum Way: Sendable {
     case through(any HTTPLayer)
-    case to(any HTTPLoader)
+    case to(LayeredLoader)
 
     func loader(before next: any HTTPLoader) -> any HTTPLoader {
       switch self {
@@ -47,6 +50,11 @@ public struct Route: HTTPLayer {
       case .to(let loader): loader
       }
     }
+  }
+
+  /// Gives a branch's loader a place in the order of loaders.
+  private struct Entrance: HTTPLayer {
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
   }
 
   private let branches: [Branch]
@@ -67,11 +75,9 @@ public struct Route: HTTPLayer {
 
   /// Resets every branch, and what they share once.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    SharedReset.run(before: next) { ways(before: $0) + [$0] }
-  }
-
-  /// The chains of the branches.
-  func ways(before next: any HTTPLoader) -> [any HTTPLoader] {
-    branches.map { $0.way.loader(before: next) }
+    let next = identified(next)
+    return ResetRun.reset(branches.map { $0.way.loader(before: next) } + [next])
   }
 }
+
+extension Route: Branching {}

@@ -1,0 +1,103 @@
+import FutureTree
+
+/// One reset of several chains that may share loaders. Each loader is reset once, when no chain can still get to it.
+///
+/// A loader *passes the reset on* when it resets a loader behind it, or ends. Until then every loader to which it may lead
+/// (`ChainOrder`) waits for it. The latest loader waits for none, so the run cannot come to a standstill.
+///
+/// The run is passed down in two ways: with the `next` that a layer gets and may use at any time, and as a task-local value, for
+/// a user's loader that resets another one before it returns.
+final class ResetRun: Sendable {
+  /// A loader that a chain has got to.
+  private struct Part {
+    let id: ObjectIdentifier
+    let loader: any HTTPLoader
+    let promise = Promise<Void>()
+    var isWaiting = true
+    /// It is being called, and may reset others before it returns.
+    var isCalled = false
+    /// It is a link that has not reset its `next`.
+    var holdsNext = false
+
+    var mayLeadOn: Bool { isWaiting || isCalled || holdsNext }
+  }
+
+  /// The part that is called on this thread or task.
+  @TaskLocal private static var caller: (run: ResetRun, part: ObjectIdentifier)?
+
+  /// In the order of arrival. `nil` when the run has ended: a reset that comes later is not of this run.
+  private let parts = Locked<[Part]?>([])
+
+  /// Resets some loaders in the run that calls, or in a new one.
+  static func reset(_ loaders: [any HTTPLoader]) -> Future<Void> {
+    if let (run, part) = caller, let joined = run.join(loaders, from: part) { return .resets(joined) }
+    let run = ResetRun()
+    return Future.resets(run.join(loaders, from: nil) ?? [])
+      .ensure { _ = run.parts.withLock { parts in parts.take() } }
+      .shielded()
+  }
+
+  /// Resets a link in the run that calls. Returns `nil` if there is none.
+  static func reset(_ link: LayeredLoader) -> Future<Void>? {
+    guard let (run, part) = caller else { return nil }
+    guard part == ObjectIdentifier(link) else { return run.join([link], from: part)?[0] }
+    run.change(part) { $0.holdsNext = true }
+    let next = link.next
+    return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part)?[0] ?? next.reset() })
+  }
+
+  /// A part has got to some loaders. Returns `nil` if the run has ended.
+  private func join(_ loaders: [any HTTPLoader], from caller: ObjectIdentifier?) -> [Future<Void>]? {
+    let joined = parts.withLock { parts -> [(promise: Promise<Void>, isFirst: Bool)]? in
+      guard parts != nil else { return nil }
+      return loaders.map { loader in
+        let id = ObjectIdentifier(loader as AnyObject)
+        if let part = parts!.first(where: { $0.id == id }) { return (part.promise, false) }
+        parts!.append(Part(id: id, loader: loader))
+        return (parts!.last!.promise, true)
+      }
+    }
+    var isCalled = false
+    if let caller {
+      change(caller) {
+        $0.holdsNext = false
+        isCalled = $0.isCalled
+      }
+    }
+    // The loop that calls it goes on when it has returned.
+    if !isCalled { advance() }
+    // What a part fails with is reported once.
+    return joined?.map { $0.isFirst ? $0.promise.future.forwarded() : $0.promise.future.onComplete { _ in .succeeded } }
+  }
+
+  /// Resets every part to which nothing leads any more.
+  private func advance() {
+    let order = ChainOrder.current.value
+    while let part = parts.withLock({ ResetRun.begin(in: &$0, order) }) {
+      let reset = ResetRun.$caller.withValue((self, part.id)) { part.loader.reset() }
+      change(part.id) { $0.isCalled = false }
+      reset.observe { outcome in
+        self.change(part.id) { $0.holdsNext = false }
+        part.promise.complete(with: outcome)
+        self.advance()
+      }
+    }
+  }
+
+  private static func begin(in parts: inout [Part]?, _ order: ChainOrder) -> Part? {
+    guard let all = parts else { return nil }
+    let index = all.firstIndex { part in
+      part.isWaiting && !all.contains { $0.mayLeadOn && $0.id != part.id && order.mayLead($0.id, to: part.id) }
+    }
+    guard let index else { return nil }
+    parts![index].isWaiting = false
+    parts![index].isCalled = true
+    return all[index]
+  }
+
+  private func change(_ id: ObjectIdentifier, _ body: (inout Part) -> Void) {
+    parts.withLock { parts in
+      if let index = parts?.firstIndex(where: { $0.id == id }) { body(&parts![index]) }
+    }
+  }
+}

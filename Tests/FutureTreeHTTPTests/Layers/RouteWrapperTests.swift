@@ -1,0 +1,163 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+/// A user's own loader around another, which counts its resets and passes them on.
+private final class Wrapper: HTTPLoader {
+  let inner: any HTTPLoader
+  let resets = Locked(0)
+
+  init(_ inner: any HTTPLoader) { self.inner = inner }
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { inner.load(request) }
+
+  func reset() -> Future<Void> {
+    resets.withLock { $0 += 1 }
+    return inner.reset()
+  }
+}
+
+private struct WrapperValue: HTTPLoader {
+  let inner: any HTTPLoader
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { inner.load(request) }
+
+  func reset() -> Future<Void> { inner.reset() }
+}
+
+/// A layer that resets two chains, and the second when the first is done.
+private struct InOrder: HTTPLayer {
+  let other: any HTTPLoader
+
+  func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+  func reset(next: any HTTPLoader) -> Future<Void> { other.reset().flatMap { next.reset() } }
+}
+
+@Suite("Layers: Route before loaders of users")
+struct RouteWrapperTests {
+  private let log = Recorder()
+  private let files: HeldResets
+  private let end: HeldResets
+  private let base: any HTTPLoader
+
+  init() {
+    files = HeldResets(log, "files")
+    end = HeldResets(log)
+    base = (Wiping(log: log, name: "base") --> files)
+  }
+
+  private func isUnder(_ prefix: String) -> @Sendable (HTTPRequest) -> Bool {
+    { $0.path.hasPrefix(prefix) }
+  }
+
+  @Test("a base that users' loaders wrap is reset once, when both branches have drained", arguments: 0..<4)
+  func wrappedBase(number: Int) {
+    let wrappers = [Wrapper(base), Wrapper(base), Wrapper(Autocancel() --> base), Wrapper(Autocancel() --> base)]
+    let branches: [[any HTTPLoader]] = [
+      [Autocancel() --> wrappers[0], Autocancel() --> wrappers[1]],
+      [Autocancel() --> WrapperValue(inner: base), Autocancel() --> WrapperValue(inner: base)],
+      [wrappers[2], wrappers[3]],
+      [Autocancel() --> Wrapper(Wrapper(base)), Autocancel() --> base],
+    ]
+    let api = Route(.when(isUnder("/a"), branches[number][0]), .when(isUnder("/b"), branches[number][1])) --> end
+    let held = [files.mock.hold(), files.mock.hold()]
+    let loads = ["/a", "/b"].map { api.load(anyRequest($0)) }
+
+    let reset = api.reset()
+    for answer in held {
+      #expect(!log.entries.contains("base wipes") && reset.text == "pending")
+      answer.complete(.cancelled)
+    }
+    end.endReset()
+    #expect(reset.text == "pending")
+    files.endReset()
+
+    #expect(log.entries.filter { $0 == "base wipes" }.count == 1)
+    #expect([files.resetCount, end.resetCount] == [1, 1])
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
+    #expect(wrappers.allSatisfy { $0.resets.value <= 1 })
+  }
+
+  @Test("one loader of a user in two branches is reset once")
+  func sharedWrapper() {
+    let wrapper = Wrapper(base)
+    let api =
+      Route(
+        .when(isUnder("/a"), Autocancel() --> wrapper), .when(isUnder("/b"), wrapper), .when(isUnder("/c"), base)
+      ) --> end
+    let held = files.mock.hold()
+    let load = api.load(anyRequest("/a"))
+
+    let reset = api.reset()
+    #expect(wrapper.resets.value == 0 && files.resetCount == 0)
+    held.complete(.cancelled)
+    end.endReset()
+    files.endReset()
+
+    #expect(wrapper.resets.value == 1 && files.resetCount == 1)
+    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+  }
+
+  @Test("a loader of a user around the whole route resets each part once, and again the next time")
+  func aroundRoute() {
+    let branches: [Route.Branch] = [
+      .when(isUnder("/a"), Wrapper(base)), .when(isUnder("/b"), Wiping(log: log, name: "b") --> base),
+    ]
+    let wrapper = Wrapper(Route(branches[0], branches[1]) --> base)
+    let api = ResetGuard() --> wrapper
+
+    for number in 0..<2 {
+      let reset = api.reset()
+      files.endReset(number)
+
+      #expect(reset.text == "success")
+      #expect(log.entries.suffix(3) == ["b wipes", "base wipes", "files resets"])
+      #expect(wrapper.resets.value == number + 1 && files.resetCount == number + 1)
+    }
+  }
+
+  @Test("a route in a loader of a user, in a branch of another route: what both lead to is reset once")
+  func aroundInnerRoute() {
+    let inner = Wrapper(Route(.when(isUnder("/a/1"), Autocancel() --> base)) --> end)
+    let api = Route(.when(isUnder("/a"), inner), .when(isUnder("/b"), base)) --> end
+    let held = files.mock.hold()
+    let load = api.load(anyRequest("/a/1"))
+
+    let reset = api.reset()
+    #expect(!log.entries.contains("base wipes"))
+    held.complete(.cancelled)
+    files.endReset(0, .failure(Oops(name: "files")))
+    end.endReset()
+
+    #expect([files.resetCount, end.resetCount] == [1, 1])
+    #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
+  }
+
+  @Test("a layer that resets one chain after another does not wait for itself")
+  func oneAfterAnother() {
+    let api = Route(.when(isUnder("/a"), InOrder(other: base) --> end), .when(isUnder("/b"), base)) --> end
+
+    let reset = api.reset()
+    files.endReset()
+    end.endReset()
+
+    #expect([files.resetCount, end.resetCount] == [1, 1] && reset.text == "success")
+  }
+
+  @Test("a reset that an ended reset brings about is one of its own")
+  func afterwards() {
+    let api = Route(.when(isUnder("/a"), Wrapper(base))) --> end
+    let again = Locked<Future<Void>?>(nil)
+    api.reset().observe { [base] _ in again.value = base.reset() }
+
+    end.endReset()
+    files.endReset()
+    #expect(files.resetCount == 2 && again.value?.text == "pending")
+    files.endReset(1)
+
+    #expect(again.value?.text == "success")
+  }
+}
