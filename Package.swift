@@ -8,34 +8,57 @@ let package = Package(
   products: [
     .library(name: "FutureTree", targets: ["FutureTree"]),
     .library(name: "FutureTreeHTTP", targets: ["FutureTreeHTTP"]),
+    .library(name: "FutureTreeOAuth2", targets: ["FutureTreeOAuth2"]),
     .library(name: "FutureTreeTesting", targets: ["FutureTreeTesting"]),
+    .library(name: "FutureTreeHTTPTesting", targets: ["FutureTreeHTTPTesting"]),
   ],
   dependencies: [],
   targets: [
     .target(name: "FutureTree"),
     .target(name: "FutureTreeHTTP", dependencies: ["FutureTree"]),
-    .target(name: "FutureTreeTesting", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeOAuth2", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
+    .target(name: "FutureTreeHTTPTesting", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
     .target(name: "ExampleSupport", dependencies: ["FutureTree"], path: "Examples/Support"),
     .executableTarget(
-      name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting"],
       path: "Examples/QuickStart"),
     .executableTarget(
-      name: "SharedDownloads", dependencies: ["ExampleSupport", "FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      name: "SharedDownloads",
+      dependencies: ["ExampleSupport", "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting"],
       path: "Examples/SharedDownloads", exclude: ["expected.txt"]),
     .executableTarget(
       name: "NotHTTP", dependencies: ["ExampleSupport", "FutureTree"], path: "Examples/NotHTTP",
       exclude: ["expected.txt"]),
     .executableTarget(
-      name: "APIClient", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      name: "APIClient",
+      dependencies: [
+        "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting",
+      ],
       path: "Examples/APIClient", exclude: ["expected.txt"]),
     .executableTarget(
       name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeTesting"], path: "Examples/TreeInspector"),
     .target(name: "TestSupport", dependencies: ["FutureTree"], path: "Tests/TestSupport"),
+    .target(
+      name: "HTTPTestSupport", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting", "TestSupport"],
+      path: "Tests/HTTPTestSupport"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
-    .testTarget(name: "FutureTreeHTTPTests", dependencies: ["FutureTreeHTTP", "FutureTreeTesting", "TestSupport"]),
     .testTarget(
-      name: "FutureTreeTestingTests",
-      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "TestSupport"]),
+      name: "FutureTreeHTTPTests",
+      dependencies: [
+        "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
+        "HTTPTestSupport",
+      ]),
+    .testTarget(
+      name: "FutureTreeOAuth2Tests",
+      dependencies: [
+        "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
+        "HTTPTestSupport",
+      ]),
+    .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
+    .testTarget(
+      name: "FutureTreeHTTPTestingTests",
+      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport"]),
     .testTarget(name: "TreeInspectorTests", dependencies: ["FutureTree", "TreeInspector"]),
   ],
   swiftLanguageModes: [.v6]

@@ -23,7 +23,7 @@ let package = Package(
       dependencies: [
         "FutureTree", "Measuring", "OpenCombine",
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
-        .product(name: "FutureTreeTesting", package: "FutureTree"),
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
         .product(name: "Works", package: "Works"),
         .product(name: "HeapCounter", package: "Works"),
         .product(name: "NIOCore", package: "swift-nio"),

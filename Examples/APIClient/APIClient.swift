@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeOAuth2
 
 struct User: Decodable, Sendable {
   let id: Int

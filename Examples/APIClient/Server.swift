@@ -1,6 +1,6 @@
 import Foundation
 import FutureTree
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Synchronization
 
 /// An API on loopback that misbehaves on purpose, with the authorization server that its tokens come from.

@@ -17,7 +17,8 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import FutureTreeOAuth2
 
 @main struct Tour {
   private let server: Server

@@ -1,5 +1,5 @@
 import FutureTree
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 
 /// A blog on loopback that answers when the example says so.
 final class BlogServer: Sendable {

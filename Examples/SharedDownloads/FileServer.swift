@@ -1,5 +1,5 @@
 import FutureTree
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 
 /// A file that is sent in four pieces, each when the example says so.
 struct ServedFile: Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 
 /// A server in a process of its own, so that its processor time is not that of the client. It ends with this process.
 final class ServerProcess: @unchecked Sendable {  // Because: nothing in it changes once it is made.

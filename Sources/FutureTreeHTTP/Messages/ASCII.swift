@@ -1,8 +1,8 @@
 /// Classes of bytes, and percent-encoding (RFC 3986, sections 2.1 and 2.3).
-enum ASCII {
+package enum ASCII {
   static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
 
-  static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  package static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   static func isHexDigit(_ byte: UInt8) -> Bool {
     isDigit(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
@@ -37,7 +37,7 @@ enum ASCII {
   }
 
   /// The bytes that a percent-encoded text stands for.
-  static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
+  package static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
     var decoded: [UInt8] = []
     var rest = text.utf8[...]
     while let byte = rest.popFirst() {

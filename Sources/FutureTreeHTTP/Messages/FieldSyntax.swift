@@ -1,5 +1,5 @@
 /// What may stand in a request line and in a header field (RFC 9110, sections 5.1, 5.5 and 5.6.2).
-enum FieldSyntax {
+package enum FieldSyntax {
   /// What is wrong with a method or a field name, as the rest of a sentence; nil if nothing is.
   static func fault(inToken text: String) -> String? {
     guard !text.isEmpty else { return "is empty" }
@@ -67,7 +67,7 @@ enum FieldSyntax {
   }
 
   /// The text in quotes, with everything that is not printable ASCII escaped, and at most 60 bytes of it.
-  static func visible(_ text: String) -> String {
+  package static func visible(_ text: String) -> String {
     let shown = text.utf8.prefix(60).map { byte in
       (0x20...0x7E).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + ASCII.hexadecimal(byte)
     }

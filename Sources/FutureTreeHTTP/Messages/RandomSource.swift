@@ -1,7 +1,7 @@
 /// Where layers get what nobody should foresee: jitter, verifiers, identifiers.
 ///
 /// ```swift
-/// let retry = Retry(random: .seeded(1))  // FutureTreeTesting
+/// let retry = Retry(random: .seeded(1))  // FutureTreeHTTPTesting
 /// ```
 ///
 /// A layer takes one as a parameter, so that a test says what comes. It can be used from any thread.
@@ -25,5 +25,5 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
   func fraction() -> Double { Double(next() >> 11) / 0x1.fffffffffffffp52 }
 
   /// So many bytes.
-  func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(next() >> 56) } }
+  package func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(next() >> 56) } }
 }

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import Testing
 
 /// Debug builds assert besides that no lock is held while somebody else is called: see `LockRule`.

@@ -1,6 +1,8 @@
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 /// The chain that the documentation shows, with a pause at each of its steps.

@@ -1,6 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @Suite("H5: the transport confirms", .onSockets, .timeLimit(.minutes(60)))

@@ -1,14 +1,18 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @Suite("H8: time and randomness are injected")
 struct H08InjectedTests {
-  @Test("no file of the module but one reads a clock, sleeps or rolls dice of its own")
-  func sources() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/FutureTreeHTTP")
+  @Test(
+    "no file of the modules but one reads a clock, sleeps or rolls dice of its own",
+    arguments: ["FutureTreeHTTP", "FutureTreeOAuth2"])
+  func sources(module: String) throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/\(module)")
     let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
       .compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" && $0.lastPathComponent != "WallClock.swift" }
     let forbidden = ["Date()", "Date.now", "DispatchTime", "asyncAfter", "Task.sleep", "ContinuousClock", "UUID("]
@@ -21,7 +25,7 @@ struct H08InjectedTests {
         .map { "\(file.lastPathComponent): \($0)" }
     }
 
-    #expect(files.count > 20 && found == [])
+    #expect(files.count > 10 && found == [])
   }
 
   @Test("the drain timeout of a reset is the clock's")

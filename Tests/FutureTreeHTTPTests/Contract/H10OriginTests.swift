@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import Testing
 
 @Suite("H10: one request a load, and credentials never cross an origin", .onSockets, .timeLimit(.minutes(60)))

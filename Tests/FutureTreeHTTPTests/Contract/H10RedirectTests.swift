@@ -1,7 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @Suite("H10: a redirect takes no credentials to another origin", .onSockets, .timeLimit(.minutes(60)))

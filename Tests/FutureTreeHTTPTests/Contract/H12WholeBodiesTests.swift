@@ -1,6 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @Suite("H12: a body is whole, or an error", .onSockets, .timeLimit(.minutes(60)))

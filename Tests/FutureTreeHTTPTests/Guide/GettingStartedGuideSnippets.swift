@@ -1,7 +1,9 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import FutureTreeOAuth2
+import HTTPTestSupport
 import TestSupport
 import Testing
 

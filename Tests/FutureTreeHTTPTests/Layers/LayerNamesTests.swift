@@ -1,6 +1,9 @@
 import Foundation
 import FutureTree
+import FutureTreeHTTPTesting
+import FutureTreeOAuth2
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -69,14 +72,14 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
 
   @Test("every public layer is named here, or makes no future")
   func complete() throws {
-    let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/FutureTreeHTTP/Layers").standardized
-    let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
     var layers: Set<String> = []
-    for case let file as URL in files where file.pathExtension == "swift" {
-      for declaration in try String(contentsOf: file, encoding: .utf8).matches(
-        of: /public .*(?:class|struct) (\w+): HTTPLayer/)
-      {
-        layers.insert(String(declaration.1))
+    for module in ["FutureTreeHTTP/Layers", "FutureTreeOAuth2"] {
+      let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/\(module)").standardized
+      let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+      for case let file as URL in files where file.pathExtension == "swift" {
+        let declarations = try String(contentsOf: file, encoding: .utf8).matches(
+          of: /public .*(?:class|struct) (\w+): HTTPLayer/)
+        layers.formUnion(declarations.map { String($0.1) })
       }
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import Testing
 
 @Suite("Layers: Redirect, progress")

@@ -1,5 +1,7 @@
 import Foundation
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @testable import FutureTreeHTTP

@@ -1,6 +1,8 @@
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @Suite("Layers: Retry, cancellation and resets") struct RetryCancellationTests {

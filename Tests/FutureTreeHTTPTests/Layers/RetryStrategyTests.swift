@@ -1,5 +1,6 @@
 import Foundation
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import Testing
 
 @testable import FutureTreeHTTP

@@ -1,7 +1,9 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 

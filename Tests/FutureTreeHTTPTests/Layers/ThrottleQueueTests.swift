@@ -1,5 +1,5 @@
 import FutureTree
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @testable import FutureTreeHTTP

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 

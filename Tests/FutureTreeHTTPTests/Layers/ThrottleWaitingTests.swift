@@ -1,5 +1,7 @@
 import FutureTree
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @testable import FutureTreeHTTP

@@ -1,6 +1,8 @@
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 

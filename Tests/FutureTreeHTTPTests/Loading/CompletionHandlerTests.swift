@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
 import Testing
 

@@ -1,6 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @Suite("Chains") struct HTTPChainTests {

@@ -1,5 +1,7 @@
 import Foundation
 import FutureTree
+import FutureTreeHTTPTesting
+import FutureTreeOAuth2
 import FutureTreeTesting
 import TestSupport
 import Testing

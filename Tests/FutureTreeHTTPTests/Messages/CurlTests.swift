@@ -1,5 +1,6 @@
 import Foundation
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 @Suite("A request as a command for curl")

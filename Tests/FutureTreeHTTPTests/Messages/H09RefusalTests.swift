@@ -1,4 +1,5 @@
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 /// H9: what could split or smuggle a request is refused, and the error says which part.

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 /// H11: nothing printable shows a secret: no query, no header value, no byte of a body.

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 @Suite("HTTPBody.chunks") struct HTTPBodyChunksTests {

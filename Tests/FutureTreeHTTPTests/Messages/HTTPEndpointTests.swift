@@ -1,7 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @Suite("HTTPEndpoint: interpolated values are encoded") struct HTTPEndpointTests {

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 
@@ -159,15 +160,6 @@ extension HTTPErrorTextTests {
       ("invalidCredentials", { _ = try BearerToken("a\n") }),
       ("insecureCredentials", { try await load(anyRequest(), BearerAuth(try BearerToken("a")) --> mock) }),
       ("credentialsUnavailable", { try await load(secure, BearerAuth { throw Oops() } --> mock) }),
-      ("authenticationRequired", { try await loadWithToken(isEmpty: true) }),
-      ("tokenRequestFailed", { try await loadWithToken(.fail(Oops())) }),
-      ("tokenRefused", { try await loadWithToken(.json(#"{"error":"invalid_client"}"#, status: .badRequest)) }),
-      (
-        "authenticationRequired", { try await loadWithToken(.json(#"{"error":"invalid_grant"}"#, status: .badRequest)) }
-      ),
-      ("invalidTokenResponse", { try await loadWithToken(.json("[]")) }),
-      ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused: access_denied. Log in again") }),
-      ("credentialStoreFailed", { throw PrivateFile.failed("cannot be opened", ENOENT) }),
     ]
   }
 
@@ -233,12 +225,6 @@ extension HTTPErrorTextTests {
     defer { held.complete(.cancelled) }
     _ = (load, reset)
     try await self.load(anyRequest(), api)
-  }
-
-  private func loadWithToken(_ answer: MockAnswer? = nil, isEmpty: Bool = false) async throws {
-    let rig = OAuth2Rig(isEmpty: isEmpty, life: 0)
-    if let answer { rig.tokens.onOthers(answer) }
-    try await load(rig.request(), rig.api)
   }
 
   private func answered(status: HTTPStatus = .ok, body: String = "") -> Future<HTTPResponse> {

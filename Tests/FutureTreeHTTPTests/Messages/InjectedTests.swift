@@ -1,6 +1,8 @@
 import Foundation
 import FutureTree
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @testable import FutureTreeHTTP

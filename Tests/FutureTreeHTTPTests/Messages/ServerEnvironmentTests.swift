@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 @Suite("Server environments") struct ServerEnvironmentTests {

@@ -1,5 +1,5 @@
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 @Suite("The context of a trace")

@@ -1,6 +1,6 @@
 import Foundation
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 
 /// Servers for tests that hold whatever proxy the environment names: before the first of them, every host is exempted, so
 /// that an unknown host is asked of the resolver and not of a proxy.

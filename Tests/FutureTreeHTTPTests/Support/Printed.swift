@@ -1,5 +1,6 @@
 import Foundation
 import FutureTreeHTTP
+import HTTPTestSupport
 
 /// Everything that printing a value can show: its descriptions, what `dump` writes, and every value that mirrors lead to.
 func printed(_ value: Any) -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTestSupport
 import Testing
 
 /// Shells of this machine, with a `curl` that writes down what it was given, and touches no network.

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
+import HTTPTestSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
+import HTTPTestSupport
 import Testing
 
 /// What `URLSession` on Linux does with redirects by itself (`research`, rows 11 and 12), done right.

@@ -1,5 +1,6 @@
 import Foundation
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 /// A response as a transport may report it.

@@ -1,7 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Testing
 
 /// Row 36 of the article *URLSession on Linux*: legal and illegal bytes in the head of an answer that end a transfer.

@@ -2,7 +2,9 @@ import Dispatch
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import Testing
 
 @Suite("URLSessionLoader, bodies that are sent", .onSockets) struct UploadTests {

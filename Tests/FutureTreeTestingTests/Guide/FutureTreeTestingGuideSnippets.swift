@@ -1,5 +1,4 @@
 import FutureTree
-import FutureTreeHTTP
 import FutureTreeTesting
 import TestSupport
 import Testing
@@ -8,27 +7,41 @@ import Testing
 @Suite("Guide: FutureTreeTesting")
 struct FutureTreeTestingGuideSnippets {
   private let print = Transcript()
-  private let mock = MockLoader()
   private let clock = ManualClock()
 
-  private var api: any HTTPLoader { mock }
+  @Test("an executor that waits")
+  func executor() {
+    // guide executor
+    let (page, executor) = (Promise<String>(), ManualExecutor())
+    let title = page.future.map(on: executor.executor) { $0.uppercased() }
+    let size = page.future.map(on: executor.executor) { $0.count }
+    page.succeed("a page")
 
-  @Test("six lines")
-  func example() throws {
-    let request = try HTTPRequest("http://example.com/feed")
+    print(executor.pendingCount)  // 2; both bodies wait
+    executor.runNext(at: 1)
+    print(title.isCompleted, size.isCompleted)  // false true
+    title.cancel(reason: "the tab was closed")
+    executor.runAll()
+    title.observe { print($0.ending) }  // cancelled; its body did not run
+    // end
 
-    // guide example
-    let held = mock.hold("/feed")
-    let feed = api.load(request).timeout(after: .seconds(10), clock: clock)
+    #expect(print.lines == ["2", "false true", "cancelled"])
+  }
 
-    clock.advance(by: .seconds(10))
-    feed.onFailure { print($0) }  // No outcome within 10.0 seconds. Allow more time, or see `tree()`.
-    print(held.cancelRequest?.reason.message ?? "not asked")  // timed out after 10.0 seconds
+  @Test("a clock that stands still")
+  func time() {
+    // guide clock
+    let answer = Promise<String>()
+    let page = answer.future.timeout(after: .seconds(5), clock: clock)
+
+    print(clock.timerCount, clock.nextDeadline ?? .zero)  // 1 5.0 seconds
+    clock.advance(by: .seconds(4))
+    print(page.isCompleted)  // false
+    clock.advanceToNextTimer()
+    page.onFailure { print($0) }  // No outcome within 5.0 seconds. Allow more time, or see `tree()`.
     // end
 
     #expect(
-      print.lines == [
-        "No outcome within 10.0 seconds. Allow more time, or see `tree()`.", "timed out after 10.0 seconds",
-      ])
+      print.lines == ["1 5.0 seconds", "false", "No outcome within 5.0 seconds. Allow more time, or see `tree()`."])
   }
 }

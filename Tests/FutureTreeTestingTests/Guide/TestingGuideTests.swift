@@ -4,7 +4,7 @@ import Testing
 /// The pages of the module and the files beside this one say the same, word for word.
 @Suite("Guides of FutureTreeTesting: their code is compiled and run")
 struct TestingGuideTests {
-  static let all = ["FutureTreeTesting", "TestingYourCode"].map { Guide($0, of: "FutureTreeTesting") }
+  static let all = ["FutureTreeTesting"].map { Guide($0, of: "FutureTreeTesting") }
 
   @Test("its code is in the tests and the other way round", arguments: all)
   func guides(guide: Guide) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeTesting
+import FutureTreeHTTPTesting
 import Measuring
 import Works
 

@@ -22,7 +22,7 @@ public struct BearerToken: Sendable, Hashable {
 }
 
 extension BearerToken: HeaderCredentials {
-  var authorization: String { "Bearer " + text }
+  package var authorization: String { "Bearer " + text }
 }
 
 extension BearerToken: HTTPRequestOption {

@@ -35,22 +35,27 @@ public struct CredentialTargets: Sendable {
 }
 
 /// Where credentials may go.
-struct CredentialRules: Sendable {
-  let targets: CredentialTargets
-  let allowsInsecureConnections: Bool
+package struct CredentialRules: Sendable {
+  private let targets: CredentialTargets
+  private let allowsInsecureConnections: Bool
+
+  package init(targets: CredentialTargets, allowsInsecureConnections: Bool) {
+    self.targets = targets
+    self.allowsInsecureConnections = allowsInsecureConnections
+  }
 
   /// Whether a layer says who asks: not if the request says it itself, or is not meant.
-  func covers(_ request: HTTPRequest) -> Bool {
+  package func covers(_ request: HTTPRequest) -> Bool {
     !request.headers.contains("Authorization") && targets.include(request)
   }
 
   /// - Throws: `HTTPError` with the code `insecureCredentials` or `missingHost`.
-  func checkIsSecure(_ request: HTTPRequest) throws(HTTPError) {
+  package func checkIsSecure(_ request: HTTPRequest) throws(HTTPError) {
     try checkIsSecure(try request.requireURL())
   }
 
   /// What stays in this machine needs no encryption.
-  func checkIsSecure(_ url: HTTPURL) throws(HTTPError) {
+  package func checkIsSecure(_ url: HTTPURL) throws(HTTPError) {
     guard url.scheme == .http, !allowsInsecureConnections, !url.isLoopback else { return }
     throw HTTPError(
       .insecureCredentials,
@@ -61,7 +66,7 @@ struct CredentialRules: Sendable {
   /// The request with its credentials.
   ///
   /// - Throws: `HTTPError` with the code `insecureCredentials`, `missingHost` or `invalidHeaderValue`.
-  func authorized(_ request: HTTPRequest, _ authorization: String) throws(HTTPError) -> HTTPRequest {
+  package func authorized(_ request: HTTPRequest, _ authorization: String) throws(HTTPError) -> HTTPRequest {
     try checkIsSecure(request)
     var request = request
     try request.setHeader("Authorization", authorization)
@@ -69,7 +74,7 @@ struct CredentialRules: Sendable {
   }
 
   /// Loads the request with its credentials, or fails as `authorized` says, with a future of this name.
-  func send(
+  package func send(
     _ request: HTTPRequest, _ authorization: String, _ next: any HTTPLoader, named name: FutureName
   ) -> Future<HTTPResponse> {
     do {

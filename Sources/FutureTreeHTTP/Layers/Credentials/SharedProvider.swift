@@ -65,7 +65,7 @@ final class SharedProvider<Value: Sendable>: Sendable {
 
 extension HTTPError {
   /// The error of loads that wait for credentials which a closure of the app could not provide.
-  init(credentialsUnavailable error: any Error, _ source: String) {
+  package init(credentialsUnavailable error: any Error, _ source: String) {
     self.init(
       .credentialsUnavailable, "The \(source) failed (\(type(of: error))). Look at `underlying`, and load again.",
       underlying: error)

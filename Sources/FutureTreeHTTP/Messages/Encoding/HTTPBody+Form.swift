@@ -14,7 +14,7 @@ extension HTTPBody {
     return .data(Data(text.utf8), contentType: "application/x-www-form-urlencoded")
   }
 
-  static func formEncoded(_ text: String) -> String {
+  package static func formEncoded(_ text: String) -> String {
     let encoded = ASCII.percentEncoded(text) { byte in
       ASCII.isLetter(byte) || ASCII.isDigit(byte) || "*-._ ".utf8.contains(byte)
     }

@@ -1,0 +1,41 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+
+extension ManualClock {
+  /// The dates of this clock, which was at zero at `origin`.
+  ///
+  /// ```swift
+  /// let clock = ManualClock()
+  /// let retry = Retry(clock: clock, date: clock.wallClock())
+  /// ```
+  public func wallClock(origin: Date = Date(timeIntervalSince1970: 1_800_000_000)) -> WallClock {
+    WallClock { origin.addingTimeInterval(self.now / .seconds(1)) }
+  }
+}
+
+extension RandomSource {
+  /// The same numbers in every run (SplitMix64).
+  public static func seeded(_ seed: UInt64) -> RandomSource {
+    let state = Locked(seed)
+    return RandomSource {
+      var bits = state.withLock {
+        $0 &+= 0x9E37_79B9_7F4A_7C15
+        return $0
+      }
+      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+      return bits ^ (bits >> 31)
+    }
+  }
+
+  /// Always the same part of a whole, from 0 to 1: with 1, a jitter waits as long as it may.
+  ///
+  /// - Precondition: `fraction` is from 0 to 1.
+  public static func constant(_ fraction: Double) -> RandomSource {
+    precondition((0...1).contains(fraction), "\(fraction) is no part of a whole: give 0 to 1.")
+    let bits = UInt64(fraction * 0x1.fffffffffffffp52) << 11
+    return RandomSource { bits }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import FutureTreeHTTP
+
+/// One log-in by authorization code: what is sent to the page, and what may come back (RFC 6749, section 4.1; RFC 7636).
+struct AuthorizationCodeLogIn: Sendable {
+  let grant: OAuth2Grant.AuthorizationCode
+  /// What proves at the end that who exchanges the code is who showed the page.
+  let verifier: String
+  /// What proves that the answer is one to this page.
+  let state: String
+
+  init(_ grant: OAuth2Grant.AuthorizationCode, random: RandomSource) {
+    self.grant = grant
+    verifier = Base64URL.encoded(random.bytes(32))
+    state = Base64URL.encoded(random.bytes(32))
+  }
+
+  /// RFC 7636, section 4.2, S256.
+  static func challenge(for verifier: String) -> String {
+    Base64URL.encoded(SHA256.digest(of: verifier.utf8))
+  }
+
+  /// The page to show.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidURL` or `insecureCredentials`.
+  func page(for configuration: OAuth2Configuration, _ rules: CredentialRules) throws(HTTPError) -> URL {
+    try rules.checkIsSecure(grant.endpoint)
+    let query =
+      [
+        ("response_type", "code"), ("client_id", configuration.client.id), ("redirect_uri", grant.redirectURI),
+        ("state", state), ("code_challenge", AuthorizationCodeLogIn.challenge(for: verifier)),
+        ("code_challenge_method", "S256"),
+      ] + configuration.scopeParameter + grant.parameters
+    let page = grant.endpoint.appending(query: query.map { ($0.0, $0.1) })
+    guard let url = URL(string: page.absoluteString) else {
+      throw HTTPError(
+        .invalidURL, "The platform cannot read the authorization endpoint \(grant.endpoint) as a URL. Write it plainly."
+      )
+    }
+    return url
+  }
+
+  /// The code in the URL that the page led to.
+  ///
+  /// - Throws: `HTTPError` with the code `authorizationFailed`.
+  func code(from url: URL) throws(HTTPError) -> String {
+    let fields = try AuthorizationCodeLogIn.fields(of: url)
+    guard fields["state"] == state else {
+      throw AuthorizationCodeLogIn.failed(
+        "ended with the state of another log-in, or none: somebody may have forged it. Log in again")
+    }
+    if let error = fields["error"] {
+      throw AuthorizationCodeLogIn.failed("was refused: \(FieldSyntax.visible(error)). Log in again")
+    }
+    guard let code = fields["code"], !code.isEmpty else {
+      throw AuthorizationCodeLogIn.failed("ended without a code. Compare the redirect URI with what is registered")
+    }
+    return code
+  }
+
+  /// The parameters of the answer; one that occurs twice is refused (RFC 6749, section 3.1).
+  private static func fields(of url: URL) throws(HTTPError) -> [String: String] {
+    let text = url.absoluteString.prefix { $0 != "#" }
+    guard let mark = text.firstIndex(of: "?") else { return [:] }
+    var fields: [String: String] = [:]
+    for item in text[text.index(after: mark)...].split(separator: "&") {
+      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
+        let spaced = String(decoding: part.utf8.map { $0 == 0x2B ? 0x20 : $0 }, as: UTF8.self)
+        return String(decoding: ASCII.percentDecoded(spaced), as: UTF8.self)
+      }
+      guard fields.updateValue(parts.count > 1 ? parts[1] : "", forKey: parts[0]) == nil else {
+        throw failed("ended with one parameter twice. Log in again")
+      }
+    }
+    return fields
+  }
+
+  static func failed(_ fault: String, underlying: (any Error)? = nil) -> HTTPError {
+    HTTPError(.authorizationFailed, "The log-in \(fault).", underlying: underlying)
+  }
+}
+
+extension AuthorizationCodeLogIn: CustomStringConvertible, CustomReflectable {
+  /// Neither verifier nor state.
+  var description: String { "a log-in at \(grant.endpoint)" }
+
+  var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
+}

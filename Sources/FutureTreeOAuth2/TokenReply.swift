@@ -1,0 +1,106 @@
+import Foundation
+import FutureTreeHTTP
+
+/// What a token endpoint answers (RFC 6749, sections 5.1 and 5.2), read strictly.
+enum TokenReply {
+  case credential(OAuth2Credential)
+  /// The `error` of a refusal.
+  case refused(String)
+
+  /// How many bytes an answer may have.
+  static let maximumSize = 1 << 20
+  /// How long a token lives at most, in seconds: a hundred years.
+  static let longestLife: TimeInterval = 3_155_760_000
+
+  /// - Parameters:
+  ///   - response: the answer.
+  ///   - sent: when the request was sent, from when a life is counted.
+  ///   - old: the credential whose refresh token stays if there is no new one (section 6).
+  /// - Throws: `HTTPError` with the code `invalidTokenResponse`.
+  init(_ response: HTTPResponse, sent: Date, replacing old: OAuth2Credential?) throws(HTTPError) {
+    guard response.bodySize <= TokenReply.maximumSize else {
+      throw TokenReply.invalid("has \(response.bodySize) bytes, more than the \(TokenReply.maximumSize) that it may")
+    }
+    let body = try response.body
+    guard response.status.isSuccess || (400..<500).contains(response.status.code) else {
+      throw TokenReply.invalid("has the status \(response.status)")
+    }
+    // What the decoder says may hold values, and is left out.
+    guard body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) == UInt8(ascii: "{"),
+      let fields = try? JSONDecoder().decode(Fields.self, from: body)
+    else {
+      throw TokenReply.invalid("has the status \(response.status) and is no JSON object with the fields of a token")
+    }
+    if let error = fields.error {
+      self = .refused(TokenReply.knownErrors.contains(error) ? error : "another error")
+      return
+    }
+    guard response.status.isSuccess else {
+      throw TokenReply.invalid("has the status \(response.status) and no error")
+    }
+    self = .credential(try TokenReply.credential(fields, sent: sent, replacing: old))
+  }
+
+  /// RFC 6749, section 5.2, and RFC 8628, section 3.5. What else a server says may repeat what it was sent, and is not shown.
+  private static let knownErrors: Set<String> = [
+    "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+    "invalid_scope", "invalid_target", "access_denied", "server_error", "temporarily_unavailable",
+    "authorization_pending", "slow_down", "expired_token",
+  ]
+
+  private static func credential(
+    _ fields: Fields, sent: Date, replacing old: OAuth2Credential?
+  ) throws(HTTPError) -> OAuth2Credential {
+    guard let type = fields.tokenType, type.lowercased() == "bearer" else {
+      throw invalid("has a token_type other than Bearer, or none")
+    }
+    guard let text = fields.accessToken, let token = try? BearerToken(text) else {
+      throw invalid("has no access_token that can be sent")
+    }
+    if fields.refreshToken?.isEmpty == true { throw invalid("has an empty refresh_token") }
+    let life = fields.expiresIn.map { min(max($0.seconds, 0), longestLife) }
+    return OAuth2Credential(
+      accessToken: token, refreshToken: fields.refreshToken ?? old?.refreshToken,
+      expires: life.map { sent.addingTimeInterval($0) }, scope: fields.scope ?? old?.scope)
+  }
+
+  private static func invalid(_ fault: String) -> HTTPError {
+    HTTPError(
+      .invalidTokenResponse,
+      "The answer of the token endpoint \(fault). Look at what the server sends (RFC 6749, section 5).")
+  }
+
+  private struct Fields: Decodable {
+    let accessToken: String?
+    let tokenType: String?
+    let expiresIn: Seconds?
+    let refreshToken: String?
+    let scope: String?
+    let error: String?
+
+    enum CodingKeys: String, CodingKey {
+      case accessToken = "access_token"
+      case tokenType = "token_type"
+      case expiresIn = "expires_in"
+      case refreshToken = "refresh_token"
+      case scope, error
+    }
+  }
+
+  /// A number, or a text of digits as some servers send it.
+  private struct Seconds: Decodable {
+    let seconds: TimeInterval
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let text = try? container.decode(String.self) {
+        guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy(ASCII.isDigit), let number = Double(text) else {
+          throw DecodingError.dataCorruptedError(in: container, debugDescription: "no number")
+        }
+        seconds = number
+      } else {
+        seconds = try container.decode(Double.self)
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import FutureTree
+import FutureTreeHTTP
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTPTesting
+
+@Suite("Errors of doubles say what happened, where, and what to do") struct ErrorTextTests {
+  @Test("those of mocks and servers")
+  func all() async throws {
+    let mock = MockLoader()
+    let request = try HTTPRequest("http://example.com/feed")
+    let unexpected = try #require(await error { try await mock.load(request).value })
+    mock.answer()
+    let unused = try #require(#expect(throws: MockVerificationError.self) { try mock.verify() })
+    let server = try LoopbackServer()
+    let wait = server.waitForRequest(to: "/feed")
+    server.stop()
+    let stopped = try #require(await error { try await wait.value })
+    let errors: [any Error] = [unexpected, unused, stopped, LoopbackServerError(call: "bind", number: 24)]
+
+    for error in errors { #expect(ErrorText.fault(of: error) == nil) }
+  }
+
+  private func error(_ body: () async throws -> some Sendable) async -> (any Error)? {
+    do {
+      _ = try await body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}

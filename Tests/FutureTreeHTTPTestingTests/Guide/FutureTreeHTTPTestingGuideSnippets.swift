@@ -1,0 +1,35 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+/// The code of the landing page, word for word. `HTTPTestingGuideTests` compares the two.
+@Suite("Guide: FutureTreeHTTPTesting")
+struct FutureTreeHTTPTestingGuideSnippets {
+  private let print = Transcript()
+  private let mock = MockLoader()
+  private let clock = ManualClock()
+
+  private var api: any HTTPLoader { mock }
+
+  @Test("six lines")
+  func example() throws {
+    let request = try HTTPRequest("http://example.com/feed")
+
+    // guide example
+    let held = mock.hold("/feed")
+    let feed = api.load(request).timeout(after: .seconds(10), clock: clock)
+
+    clock.advance(by: .seconds(10))
+    feed.onFailure { print($0) }  // No outcome within 10.0 seconds. Allow more time, or see `tree()`.
+    print(held.cancelRequest?.reason.message ?? "not asked")  // timed out after 10.0 seconds
+    // end
+
+    #expect(
+      print.lines == [
+        "No outcome within 10.0 seconds. Allow more time, or see `tree()`.", "timed out after 10.0 seconds",
+      ])
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+/// The code of the guide *Testing your code*, word for word. `TestingGuideTests` compares the two.
+@Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(60)))
+struct TestingYourCodeGuideSnippets {
+  private let print = Transcript()
+  private let mock = MockLoader()
+  private let clock = ManualClock()
+  private let request: HTTPRequest
+
+  init() throws {
+    request = try HTTPRequest("http://example.com/feed")
+  }
+
+  // guide layer
+  struct Stamp: HTTPLayer {
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      var request = request
+      do { try request.setHeader("X-Client", "Feed") } catch { return .failed(error) }
+      return next.load(request)
+    }
+  }
+
+  @Test("it stamps what passes, and changes nothing of what comes back")
+  func stamps() throws {
+    let api = Stamp() --> mock
+    mock.on("/feed" && .header("X-Client", "Feed"), .text("news"))
+
+    let response = try #require(try api.load(request).outcomeIfCompleted?.get())
+
+    #expect(try response.body == Data("news".utf8))
+    try mock.verify()
+  }
+  // end
+
+  @Test("held answers")
+  func held() {
+    // guide held
+    let confirms = mock.hold("/feed")
+    let stops = mock.hold("/feed", whenCancelled: .complete)
+    let ignores = mock.hold("/feed", whenCancelled: .ignore)
+    let feeds = (1...3).map { _ in mock.load(request) }
+
+    for feed in feeds { feed.cancel(reason: "the page was closed") }
+    print(feeds.map(\.isCompleted))  // [false, true, false]
+    print([confirms, stops, ignores].allSatisfy { $0.cancelRequest != nil })  // true; all were asked
+    confirms.complete(.cancelled)
+    ignores.answer(body: "all the same")
+    print(feeds.compactMap { $0.outcomeIfCompleted?.ending } == [.cancelled, .cancelled, .succeeded])  // true
+    // end
+
+    #expect(print.lines == ["[false, true, false]", "true", "true"])
+  }
+
+  // guide retry
+  @Test("it tries three times, and waits longer each time")
+  func retries() throws {
+    mock.on("/feed", .fail(HTTPError(.connectionLost, "cut")).times(2), .text("news"))
+    let feed = Future.retry(.exponential(attempts: 3, first: .seconds(1), random: { 1 }), clock: clock) { _ in
+      mock.load(request)
+    }
+
+    clock.advance(by: .seconds(1))
+    #expect(mock.requests.count == 2)
+    clock.advance(by: .seconds(2))
+
+    #expect(feed.outcomeIfCompleted?.ending == .succeeded)
+    try mock.verify()
+  }
+
+  @Test("a request to cancel between two attempts ends it at once, and there is no other")
+  func retryIsCancelled() {
+    mock.fail(HTTPError(.connectionLost, "cut"))
+    let feed = Future.retry(.constant(attempts: 3, delay: .seconds(1)), clock: clock) { _ in mock.load(request) }
+
+    feed.cancel(reason: "the page was closed")
+    clock.advance(by: .seconds(60))
+
+    #expect(feed.outcomeIfCompleted?.ending == .cancelled)
+    #expect(mock.requests.count == 1 && clock.timerCount == 0)
+  }
+  // end
+
+  // guide points
+  struct Slow: HTTPLayer {
+    let clock: any FutureClock
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      Future.after(.seconds(1), clock: self.clock).flatMap { next.load(request) }
+    }
+  }
+
+  enum Point: CaseIterable {
+    case beforeTheStart, inTheLayer, atTheTransport, afterTheAnswer
+  }
+
+  @Test("wherever the request to cancel comes, the load ends, and goes no further", arguments: Point.allCases)
+  func cancelled(at point: Point) {
+    let held = mock.hold(whenCancelled: .complete)
+    let task = (Slow(clock: clock) --> mock).task(for: request)
+    if point != .beforeTheStart { task.start() }
+    if point == .atTheTransport || point == .afterTheAnswer { clock.advance(by: .seconds(1)) }
+    if point == .afterTheAnswer { held.answer(body: "news") }
+
+    task.cancel(reason: "the page was closed")
+    task.start()
+    clock.advance(by: .seconds(60))
+
+    #expect(task.future.outcomeIfCompleted?.ending == (point == .afterTheAnswer ? .succeeded : .cancelled))
+    #expect(mock.requests.isEmpty == (point == .beforeTheStart || point == .inTheLayer))
+    #expect((held.cancelRequest != nil) == (point == .atTheTransport))
+    #expect(clock.timerCount == 0)
+  }
+  // end
+
+  @Test("a server that stalls")
+  func server() async throws {
+    // guide server
+    let server = try LoopbackServer()
+    server.on("/feed", .stall)
+
+    let feed = URLSessionLoader().load(try HTTPRequest(server.url("/feed")))
+    _ = try await server.waitForRequest(to: "/feed").value
+    feed.cancel(reason: "the page was closed")
+    let record = try await server.waitForClose(of: "/feed").value
+
+    print(record.abandonedPaths)  // ["/feed"]
+    print(await feed.outcome.ending)  // cancelled
+    // end
+
+    #expect(print.lines == ["[\"/feed\"]", "cancelled"])
+  }
+
+  @Test("a gate")
+  func gate() async throws {
+    // guide gate
+    let (server, gate) = (try LoopbackServer(), LoopbackGate())
+    server.on("/feed", .text("news").held(by: gate))
+    server.on("/flaky", .status(503), .reset, .text("at last"))  // In turn; the last repeats.
+    let loader = URLSessionLoader()
+
+    let feed = loader.load(try HTTPRequest(server.url("/feed")))
+    try await gate.waitForHolders().value
+    print(feed.isCompleted)  // false; the request is there, and its answer is held
+    gate.open()
+    print(String(decoding: try await feed.value.body, as: UTF8.self))  // news
+    // end
+
+    let flaky = try HTTPRequest(server.url("/flaky"))
+    #expect(try await loader.load(flaky).value.status == .serviceUnavailable)
+    #expect(print.lines == ["false", "news"])
+  }
+
+  @Test("dates and dice")
+  func dates() {
+    // guide chance
+    let dates = clock.wallClock(origin: Date(timeIntervalSince1970: 0))
+    var dice = RandomSource.seeded(7)
+    var same = RandomSource.seeded(7)
+    clock.advance(by: .seconds(60))
+
+    print(dates.now.timeIntervalSince1970)  // 60.0
+    print(Int.random(in: 1...6, using: &dice) == Int.random(in: 1...6, using: &same))  // true
+    // end
+
+    #expect(print.lines == ["60.0", "true"])
+  }
+}

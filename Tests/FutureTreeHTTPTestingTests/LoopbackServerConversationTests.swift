@@ -1,0 +1,122 @@
+import Testing
+
+@testable import FutureTreeHTTPTesting
+
+@Suite("The life of a connection", .onSockets) struct LoopbackServerConversationTests {
+  /// What a conversation did, in words.
+  static func words(_ actions: [Conversation.Action]) -> [String] {
+    actions.map { action in
+      switch action {
+      case .requestBegan(let request): "began \(request.target)"
+      case .bodyArrived(let bytes): "body \(String(decoding: bytes, as: UTF8.self))"
+      case .requestEnded(.complete, _): "complete"
+      case .requestEnded(let progress, _): "\(progress)"
+      case .choose(let sequence, let moment): "choose \(sequence) \(moment)"
+      case .write(let bytes): "write \(String(decoding: bytes, as: UTF8.self))"
+      case .startTimer(let duration): "timer \(duration)"
+      case .hold: "hold"
+      case .setReading(let reads): "reading \(reads)"
+      case .finishSending: "finish"
+      case .end(let state, _, let resetting): "end \(state)\(resetting ? " with reset" : "")"
+      }
+    }
+  }
+
+  var conversation = Conversation()
+
+  mutating func handle(_ event: Conversation.Event) -> [String] { Self.words(conversation.handle(event)) }
+  mutating func receive(_ text: String) -> [String] { handle(.received(Array(text.utf8))) }
+
+  @Test("a request is recorded before its answer is chosen, and the answer goes step by step")
+  mutating func steps() {
+    let gate = LoopbackGate()
+
+    let received = receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nok")
+    let chosen = handle(.chosen([.send("1"), .hold(gate), .pause(.seconds(2)), .finishSending, .reset, .send("2")]))
+
+    #expect(received == ["began /a", "body ok", "complete", "choose 1 requestComplete"])
+    #expect(chosen == ["write 1"])
+    #expect(handle(.written) == ["hold"])
+    #expect(handle(.gateOpened) == ["timer 2.0 seconds"])
+    #expect(handle(.timeElapsed) == ["finish", "end closedByServer with reset"])
+    #expect(receive("GET / HTTP/1.1\r\n\r\n") == [])
+  }
+
+  @Test("a request waits for its turn, and is recorded at once")
+  mutating func turns() {
+    _ = receive("GET /1 HTTP/1.1\r\n\r\n")
+    _ = handle(.chosen([.send("1")]))
+
+    #expect(receive("GET /2 HTTP/1.1\r\n\r\n") == ["began /2", "complete"])
+    #expect(handle(.written) == ["choose 2 requestComplete"])
+  }
+
+  @Test("an answer is sought at the head, and again when the body is complete")
+  mutating func moments() {
+    #expect(receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n") == ["began /a", "choose 1 headComplete"])
+    #expect(handle(.chosen(nil)) == [])
+    #expect(receive("o") == ["body o"])
+    #expect(receive("k") == ["body k", "complete", "choose 1 requestComplete"])
+  }
+
+  @Test("who answers early waits for the body before the next request has its turn")
+  mutating func early() {
+    _ = receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n")
+
+    #expect(handle(.chosen([.send("early")])) == ["write early"])
+    #expect(handle(.written) == [])
+    #expect(receive("okGET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
+  }
+
+  @Test("an event that nobody waits for any more changes nothing")
+  mutating func late() {
+    _ = receive("GET /a HTTP/1.1\r\n\r\n")
+    _ = handle(.chosen([.send("1"), .stall]))
+
+    #expect(handle(.timeElapsed) == [])
+    #expect(handle(.gateOpened) == [])
+    #expect(handle(.chosen([.reset])) == [])
+    #expect(handle(.written) == [])
+    #expect(handle(.written) == [])
+  }
+
+  static let slowAnswers: [LoopbackAnswer] = [
+    .stall, [.hold(LoopbackGate())], [.pause(.seconds(1))], [.send("x")], [.stopReading, .stall],
+    [.drip("xyz", every: .seconds(1))],
+  ]
+
+  @Test("a client that leaves abandons the request whose turn it is", arguments: slowAnswers)
+  mutating func leaves(_ answer: LoopbackAnswer) {
+    _ = receive("GET /a?b HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n")
+    _ = handle(.chosen(answer))
+
+    #expect(handle(.clientLeft) == [#"end closedByClient(while: Optional("/a"))"#])
+    #expect(handle(.clientLeft) == [])
+  }
+
+  @Test("reading goes on after the answer that stopped it")
+  mutating func readingAgain() {
+    _ = receive("GET /a HTTP/1.1\r\n\r\n")
+
+    #expect(handle(.chosen([.stopReading, .stopReading, .send("x")])) == ["reading false", "write x"])
+    #expect(handle(.written) == ["reading true"])
+  }
+
+  @Test("a drip waits between its pieces, not before and not after them")
+  mutating func drip() {
+    _ = receive("GET /a HTTP/1.1\r\n\r\n")
+
+    #expect(handle(.chosen([.drip("abc", chunk: 2, every: .seconds(1))])) == ["write ab"])
+    #expect(handle(.written) == ["timer 1.0 seconds"])
+    #expect(handle(.timeElapsed) == ["write c"])
+    #expect(handle(.written) == [])
+    #expect(receive("GET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
+  }
+
+  @Test("a greeting goes before every answer")
+  mutating func greeting() {
+    #expect(handle(.accepted([.send("hello")])) == ["write hello"])
+    #expect(receive("GET /a HTTP/1.1\r\n\r\n") == ["began /a", "complete"])
+    #expect(handle(.written) == ["choose 1 requestComplete"])
+  }
+}

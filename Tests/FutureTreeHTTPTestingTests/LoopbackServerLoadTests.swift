@@ -1,0 +1,138 @@
+import FutureTree
+import Testing
+
+@testable import FutureTreeHTTPTesting
+
+@Suite("A loopback server under load", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerLoadTests {
+  @Test("2,000 connections one after the other are all seen and all given back")
+  func sequential() async throws {
+    let server = try LoopbackServer()
+    server.on("/a", .text("yes"))
+
+    for index in 0..<2_000 {
+      let client = try RawClient(port: server.port)
+      client.get("/a")
+      guard client.response()?.hasSuffix("yes") == true else {
+        Issue.record("no answer to \(index)")
+        return
+      }
+    }
+    let record = try await server.waitUntilAllClosed(count: 2_000).value
+
+    #expect(record.connections.count == 2_000 && record.requests.count == 2_000)
+    #expect(record.connections.allSatisfy { $0.state == .closedByClient(while: nil) })
+  }
+
+  @Test("500 connections at once are held, answered and noticed")
+  func concurrent() async throws {
+    let server = try LoopbackServer()
+    let gate = LoopbackGate()
+    server.on("/held", .text("yes").held(by: gate))
+    server.on("/stalled", .stall)
+
+    let clients = try (0..<500).map { _ in try RawClient(port: server.port) }
+    for (index, client) in clients.enumerated() { client.get(index.isMultiple(of: 2) ? "/held" : "/stalled") }
+    let record = try await server.waitUntil { $0.requests.count == 500 }.value
+    gate.open()
+    for (index, client) in clients.enumerated() {
+      if index.isMultiple(of: 2) { #expect(client.response()?.hasSuffix("yes") == true) } else { client.close() }
+    }
+    let after = try await server.waitForClose(of: "/stalled", count: 250).value
+
+    #expect(record.openConnectionCount == 500)
+    #expect(after.abandonedPaths == Array(repeating: "/stalled", count: 250))
+    #expect(after.openConnectionCount == 250)
+    withExtendedLifetime(clients) {}
+  }
+
+  @Test("stopping gives every descriptor back")
+  func descriptors() async throws {
+    let server = try LoopbackServer()
+    server.on("/stall", .stall)
+    server.on("/deaf", [.stopReading, .stall])
+    server.on("/pause", .status(200).delayed(by: .seconds(3_600)))
+    server.on("/blocked", .respond(body: [UInt8](repeating: 7, count: 64 << 20)))
+    let paths = ["/stall", "/deaf", "/pause", "/blocked", "/idle"]
+
+    let clients = try paths.map { path in
+      let client = try RawClient(port: server.port)
+      client.get(path)
+      return client
+    }
+    _ = try await server.waitUntil { $0.requests.count == paths.count }.value
+    let open = descriptorCount(boundTo: server.port)
+    server.stop()
+
+    #expect(open == paths.count + 1)
+    #expect(descriptorCount(boundTo: server.port) == 0)
+    withExtendedLifetime(clients) {}
+  }
+
+  @Test("dropping a server stops it, also with a wait under way")
+  func dropped() async throws {
+    var server: LoopbackServer? = try LoopbackServer()
+    let port = try #require(server?.port)
+    let client = try RawClient(port: port)
+    let wait = server?.waitForRequest(to: "/never")
+
+    server = nil
+
+    #expect(client.readToEnd().text == "")
+    #expect(descriptorCount(boundTo: port) == 0)
+    await #expect(throws: LoopbackWaitError.self) { _ = try await wait?.value }
+  }
+
+  @Test("no bytes crash the server")
+  func noise() async throws {
+    let server = try LoopbackServer()
+    var generator = LoopbackNoise(state: 7)
+
+    for _ in 0..<200 {
+      let client = try RawClient(port: server.port)
+      client.send(
+        (0..<Int.random(in: 1..<400, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) })
+      if Bool.random(using: &generator) { client.reset() }
+    }
+    _ = try await server.waitUntilAllClosed(count: 200).value
+    let client = try RawClient(port: server.port)
+    client.get("/")
+
+    #expect(client.response()?.contains("404") == true)
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test("a process without descriptors is survived: the connection is taken when one is free")
+    func noDescriptors() async {
+      await #expect(processExitsWith: .success) {
+        let server = try LoopbackServer()
+        server.on("/a", .text("yes"))
+        let client = try RawClient(port: server.port)
+        client.get("/a")
+        _ = client.response()
+        let last = try RawClient(port: server.port)
+        last.get("/a")
+        _ = last.response()  // No wait here: its timer would take a descriptor, now or later.
+
+        var taken = exhaustDescriptors(limit: 256)
+        closeDescriptor(taken.removeLast())
+        let late = try RawClient(port: server.port)  // Takes the last one; the server has none.
+        late.get("/a")
+        client.get("/a")
+        let works = client.response()?.hasSuffix("yes")
+        last.close()  // Two are free: this one, and soon the server's.
+        let comes = late.response()?.hasSuffix("yes")
+
+        guard works == true, comes == true, server.connectionCount == 3 else { fatalError("\(server.record)") }
+      }
+    }
+  #endif
+  #if os(Linux)
+    @Test("writing to a peer that has gone raises no SIGPIPE")
+    func noSignal() async {
+      await #expect(processExitsWith: .success) {
+        let descriptor = socketWithoutPeer()
+        guard Socket.write([1], to: descriptor) == nil else { fatalError("written to nobody") }
+      }
+    }
+  #endif
+}

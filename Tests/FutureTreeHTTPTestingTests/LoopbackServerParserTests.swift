@@ -1,0 +1,159 @@
+import Testing
+
+@testable import FutureTreeHTTPTesting
+
+@Suite("Reading requests") struct LoopbackServerParserTests {
+  /// What bytes are, without how bodies were cut: invariant 1 of the parser.
+  struct Read: Equatable {
+    var heads: [RequestHead] = []
+    var bodies: [[UInt8]] = []
+    var trailers: [[LoopbackRequest.Field]] = []
+    var malformed: [String] = []
+  }
+
+  static func read(_ text: String, piece: Int = .max) -> Read {
+    var parser = RequestParser()
+    var read = Read()
+    var rest = Array(text.utf8)[...]
+    var body: [UInt8] = []
+    while !rest.isEmpty {
+      let part = rest.prefix(piece)
+      rest = rest.dropFirst(part.count)
+      for event in parser.receive(Array(part)) {
+        switch event {
+        case .head(let head): read.heads.append(head)
+        case .body(let bytes): body += bytes
+        case .end(let trailers):
+          read.bodies.append(body)
+          read.trailers.append(trailers)
+          body = []
+        case .malformed(let malformed, _): read.malformed.append(malformed.reason)
+        }
+      }
+    }
+    return read
+  }
+
+  static let good = [
+    "GET / HTTP/1.1\r\n\r\n",
+    "GET /a?b=c HTTP/1.1\r\nHost: x\r\nX-A:  one \t\r\nx-a: two:2\r\nEmpty:\r\n\r\n",
+    "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
+    "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nokGET /next HTTP/1.1\r\n\r\n\r\nGET /third HTTP/1.0\r\n\r\n",
+    "PUT / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n5;x=y\r\nhello\r\nA\r\n\r\n01234567\r\n0\r\nT: 1\r\nU: 2\r\n\r\n",
+    "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+  ]
+
+  static let bad = [
+    "GET /\r\n\r\n",
+    "GET / HTTP/1.1 x\r\n\r\n",
+    "G(T / HTTP/1.1\r\n\r\n",
+    "GET  HTTP/1.1\r\n\r\n",
+    "GET / HTTP/2.0\r\n\r\n",
+    "GET / HTTP/1.1\n\n",
+    "GET / HTTP/1.1\r\nA: b\rc\r\n\r\n",
+    "GET / HTTP/1.1\r\nA: b\0c\r\n\r\n",
+    "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+    "GET / HTTP/1.1\r\nA : b\r\n\r\n",
+    "GET / HTTP/1.1\r\nA: b\r\n folded\r\n\r\n",
+    "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    "GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+    "GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+    "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+    "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFFF\r\n",
+    "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n",
+    "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nno colon\r\n\r\n",
+    "\u{16}\u{3}\u{1}\u{2}",
+    "\0\u{1}\u{2}garbage\r\n\r\n",
+  ]
+
+  @Test("the same bytes are the same requests, however they are cut", arguments: good + bad)
+  func cuts(_ text: String) {
+    let whole = Self.read(text)
+
+    for piece in [1, 2, 3, 7] { #expect(Self.read(text, piece: piece) == whole) }
+  }
+
+  @Test("a request that is right is read", arguments: good)
+  func wellFormed(_ text: String) {
+    let read = Self.read(text)
+
+    #expect(read.malformed == [])
+    #expect(read.bodies.count == read.heads.count)
+    #expect(!read.heads.isEmpty)
+  }
+
+  @Test("a request that is wrong is malformed, once, whatever follows", arguments: bad)
+  func malformed(_ text: String) {
+    let read = Self.read(text + "GET / HTTP/1.1\r\n\r\n")
+
+    #expect(read.malformed.count == 1)
+    #expect(read.heads.count <= 1)
+  }
+
+  @Test("header fields keep their order, their case and their repetition")
+  func fields() {
+    let head = Self.read(Self.good[1]).heads[0]
+
+    #expect(head.headers.map(\.name) == ["Host", "X-A", "x-a", "Empty"])
+    #expect(head.headers.map(\.value) == ["x", "one", "two:2", ""])
+    #expect(head.bytes == Array(Self.good[1].utf8))
+    #expect(head.target == "/a?b=c")
+  }
+
+  @Test("a chunked body is put together, and its trailers are kept")
+  func chunked() {
+    let read = Self.read(Self.good[4])
+
+    #expect(read.bodies == [Array("hello\r\n01234567".utf8)])
+    #expect(read.trailers == [[.init(name: "T", value: "1"), .init(name: "U", value: "2")]])
+  }
+
+  @Test("requests that follow each other are read one by one")
+  func pipelined() {
+    let read = Self.read(Self.good[3])
+
+    #expect(read.heads.map(\.target) == ["/", "/next", "/third"])
+    #expect(read.heads.map(\.wantsClose) == [false, false, true])
+  }
+
+  @Test("a head of 1 MiB is read, and one byte more is malformed", arguments: [1, 4_096, Int.max])
+  func limit(_ piece: Int) {
+    let begin = "GET / HTTP/1.1\r\nX: "
+    let filler = String(repeating: "a", count: RequestParser.limit - begin.utf8.count - 4)
+
+    let most = Self.read(begin + filler + "\r\n\r\n", piece: piece)
+    let more = Self.read(begin + filler + "a\r\n\r\n", piece: piece)
+
+    #expect(most.heads.count == 1 && most.malformed == [])
+    #expect(more.heads.isEmpty && more.malformed == ["a header block over 1048576 bytes"])
+  }
+
+  @Test("no bytes crash the parser")
+  func noise() {
+    var generator = LoopbackNoise(state: 42)
+    let alphabet = Array("GET /\r\n\r\n HTTP/1.1:Content-Length5Transfer-Encodingchunked\0\u{7F}".utf8) + [0xFF]
+    for _ in 0..<2_000 {
+      var parser = RequestParser()
+      let mutated = Self.good.randomElement(using: &generator)!.utf8.map { byte in
+        Int.random(in: 0..<12, using: &generator) == 0 ? alphabet.randomElement(using: &generator)! : byte
+      }
+      _ = parser.receive(mutated)
+      _ = parser.receive(mutated)
+    }
+  }
+}
+
+struct LoopbackNoise: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,145 @@
+import FutureTree
+import FutureTreeHTTPTesting
+import Testing
+
+@Suite("Waiting for a loopback server", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerWaitingTests {
+  let server: LoopbackServer
+  let client: RawClient
+
+  init() throws {
+    server = try LoopbackServer()
+    client = try RawClient(port: server.port)
+  }
+
+  @Test("a wait for what has happened is over at once")
+  func alreadyTrue() async throws {
+    client.get("/a")
+    _ = client.response()
+
+    let record = try await server.waitForRequest(to: "/a").value
+
+    #expect(record.requests.map(\.path) == ["/a"])
+  }
+
+  @Test("what was true for a moment only is not missed")
+  func transient() async throws {
+    let wait = server.waitUntil { $0.openConnectionCount == 2 }
+    _ = try await server.waitUntil { $0.connections.count == 1 }.value
+
+    let other = try RawClient(port: server.port)
+    other.close()
+
+    #expect(try await wait.value.openConnectionCount == 2)
+  }
+
+  @Test("a wait that takes too long fails and tells what the server has seen, but no header and no body")
+  func timeout() async throws {
+    client.send("POST /a?secret=1 HTTP/1.1\r\nAuthorization: secret\r\nContent-Length: 6\r\n\r\nsecret")
+    _ = client.response()
+
+    let error = await #expect(throws: LoopbackWaitError.self) {
+      _ = try await server.waitForRequest(to: "/b", within: .milliseconds(20)).value
+    }
+
+    #expect(error?.isTimeout == true)
+    #expect(error?.description.contains("connection 1, open: POST /a") == true)
+    #expect(error?.description.contains("LoopbackServerWaitingTests.swift:") == true)
+    #expect(error?.description.contains("secret") == false)
+  }
+
+  @Test("a wait fails when the server stops, and when it has stopped")
+  func stopped() async throws {
+    let before = server.waitForRequest(to: "/never")
+    server.stop()
+    let after = server.waitForRequest(to: "/never")
+
+    for wait in [before, after] {
+      let error = await #expect(throws: LoopbackWaitError.self) { _ = try await wait.value }
+      #expect(error?.isTimeout == false)
+    }
+  }
+
+  @Test("a wait sees the closes that stopping causes")
+  func stopIsAChange() async throws {
+    client.get("/a")
+    _ = client.response()
+    let wait = server.waitUntil { $0.connections.first?.state == .closedByServer }
+
+    server.stop()
+
+    #expect(try await wait.value.openConnectionCount == 0)
+  }
+
+  @Test("a wait that is cancelled is over, and asks no more")
+  func cancelled() async throws {
+    let wait = server.waitForRequest(to: "/never")
+
+    wait.cancel()
+
+    if case .cancelled = await wait.outcome {} else { Issue.record("not cancelled") }
+    client.get("/never")
+    #expect(client.response() != nil)
+  }
+
+  @Test("a condition can use the server: it runs under no lock")
+  func reentrant() async throws {
+    let inner = LoopbackGate()
+    let wait = server.waitUntil { [weak server] record in
+      guard let server else { return true }
+      _ = server.waitUntil { _ in true }
+      server.on("/late", .text("said in a condition"))
+      if server.requestCount != record.requests.count { inner.open() }
+      return record.requests.count == 1
+    }
+
+    client.get("/a")
+
+    _ = try await wait.value
+    _ = client.response()
+    client.get("/late")
+    #expect(client.response()?.hasSuffix("said in a condition") == true)
+    #expect(!inner.isOpen)
+  }
+
+  @Test("a handler and a condition can stop the server")
+  func stopInside() async throws {
+    server.on("/stop") { [weak server] _ in
+      server?.stop()
+      return .status(200)
+    }
+
+    client.get("/stop")
+    _ = client.readToEnd()
+    _ = try await server.waitUntilAllClosed().value
+
+    #expect(server.connections[0].state == .closedByServer)
+  }
+
+  @Test("a consumer that blocks does not stop the server")
+  func blockingConsumer() async throws {
+    server.on("/a", .text("yes"))
+    let answered = Promise<Bool>()
+    server.waitForRequest(to: "/a").observe { [server] _ in
+      let other = try? RawClient(port: server.port)
+      other?.get("/b")
+      answered.succeed(other?.response()?.contains("404") == true)
+    }
+
+    client.get("/a")
+
+    #expect(try await answered.future.value)
+  }
+
+  @Test("a record is a snapshot: it does not change")
+  func snapshot() async throws {
+    client.get("/a")
+    _ = client.response()
+    let record = server.record
+
+    client.get("/b")
+    _ = client.response()
+
+    #expect(record.requests.map(\.path) == ["/a"])
+    #expect(server.requests.map(\.path) == ["/a", "/b"])
+  }
+}

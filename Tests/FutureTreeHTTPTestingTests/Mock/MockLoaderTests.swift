@@ -1,0 +1,64 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import Testing
+
+@Suite("MockLoader") struct MockLoaderTests {
+  private let mock = MockLoader()
+
+  private func load(_ path: String = "/") throws -> Future<HTTPResponse> {
+    mock.load(try HTTPRequest("http://example.com\(path)"))
+  }
+
+  @Test("answers are used in the order in which they were given")
+  func order() throws {
+    mock.answer(body: "first")
+    mock.answer(status: .notFound)
+    mock.fail(FutureCancelled(reason: "as an error"))
+
+    let futures = try (0..<3).map { try load("/\($0)") }
+
+    #expect(try futures[0].outcomeIfCompleted?.get().body == Data("first".utf8))
+    #expect(try futures[1].outcomeIfCompleted?.get().status == .notFound)
+    #expect(futures[2].outcomeIfCompleted?.ending == .failed)
+    #expect(mock.requests.map(\.path) == ["/0", "/1", "/2"])
+    #expect(mock.unusedAnswers == 0)
+  }
+
+  @Test("a load without an answer fails with an error that names it")
+  func unexpected() throws {
+    let future = try load("/surprise")
+
+    #expect(
+      future.outcomeIfCompleted?.ending == .failed
+        && "\(future.tree())".contains("no answer for GET http://example.com/surprise"))
+  }
+
+  @Test("a held answer waits for the test, and records requests to cancel")
+  func held() throws {
+    let held = mock.hold()
+    let future = try load("/held")
+    #expect(!future.isCompleted)
+    #expect(held.request?.path == "/held")
+
+    future.cancel(.doNotForwardIfOthersWaiting, reason: "late")
+
+    #expect(held.cancelRequest?.reason.message == "late")
+    #expect(mock.cancelRequests.map(\.options) == [.doNotForwardIfOthersWaiting])
+    #expect(held.answer(body: "all the same"))
+    #expect(future.outcomeIfCompleted?.ending == .succeeded)
+    #expect(!held.answer())
+  }
+
+  @Test("a held answer that is dropped fails its load")
+  func dropped() throws {
+    var held: HeldAnswer? = mock.hold()
+    let future = try load()
+
+    held = nil
+    _ = held
+
+    #expect(future.outcomeIfCompleted?.ending == .failed)
+  }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import Testing
+
+@Suite("MockLoader: stubs") struct MockStubTests {
+  private let mock = MockLoader()
+
+  private func load(_ path: String) throws -> Future<HTTPResponse> {
+    mock.load(try HTTPRequest("http://example.com\(path)"))
+  }
+
+  private func status(_ path: String) throws -> Int? {
+    try load(path).outcomeIfCompleted.flatMap { try? $0.get().status.code }
+  }
+
+  @Test("the first stub that matches and has answers left gives its next")
+  func firstMatching() throws {
+    mock.on("/a", .status(HTTPStatus(201)))
+    mock.on("/*", .status(HTTPStatus(202)))
+    mock.on("/a", .status(HTTPStatus(203)))
+
+    #expect(try ["/b", "/a", "/a", "/a"].map(status) == [202, 201, 203, nil])
+  }
+
+  @Test("a stub gives its answers in turn, each as often as it says")
+  func sequences() throws {
+    mock.on("/thrice", .status(.serviceUnavailable).times(2), .status(.ok))
+    mock.on("/ever", .status(.serviceUnavailable), .status(.ok).forever())
+
+    #expect(try (0..<4).map { _ in try status("/thrice") } == [503, 503, 200, nil])
+    #expect(try (0..<4).map { _ in try status("/ever") } == [503, 200, 200, 200])
+  }
+
+  @Test("answers of each kind")
+  func kinds() async throws {
+    mock.on("/json", .json("[1]", status: .created))
+    mock.on("/text", .text("hello"))
+    mock.on("/make", .make { HTTPResponse(to: $0, status: .ok, body: Data($0.path.utf8)) })
+    mock.on("/fail", .fail(HTTPError(.timedOut, "too late")))
+
+    let json = try await load("/json").value
+    let text = try await load("/text").value
+
+    #expect(
+      (json.status, json.headers["Content-Type"], try json.body) == (.created, "application/json", Data("[1]".utf8)))
+    #expect(text.headers["Content-Type"] == "text/plain; charset=utf-8")
+    #expect(try await load("/make").value.body == Data("/make".utf8))
+    #expect(throws: HTTPError.self) { try load("/fail").outcomeIfCompleted?.get() }
+  }
+
+  @Test("requests that no stub is for get the default answer, the last one for ever")
+  func others() throws {
+    mock.on("/a", .status(.created))
+    let others = mock.onOthers(.status(.forbidden), .status(.notFound))
+
+    #expect(try ["/b", "/a", "/a", "/b"].map(status) == [403, 201, 404, 404])
+    #expect(others.requests.map(\.path) == ["/b", "/a", "/b"])
+    try mock.verify()
+  }
+
+  @Test("a new default answer replaces the one before")
+  func replacedOthers() throws {
+    mock.onOthers(.status(.forbidden))
+    mock.onOthers(.status(.notFound))
+
+    #expect(try status("/") == 404)
+  }
+
+  @Test("a stub knows its requests, its held answers, and how far it was used")
+  func handle() throws {
+    let stub = mock.on("/users/*", .hold().times(2), .status(.ok).forever())
+    #expect(stub.unusedAnswers == 3)
+
+    let futures = try [load("/users/1"), load("/users/2")]
+    futures[1].cancel()
+
+    #expect(stub.requests.map(\.path) == ["/users/1", "/users/2"])
+    #expect(stub.held.map { $0.cancelRequest != nil } == [false, true])
+    #expect("\(stub)".hasSuffix(": 2 of 3 answers given"))
+    #expect(try status("/users/3") == 200)
+    #expect(try status("/users/4") == 200)
+    #expect(stub.unusedAnswers == 0)
+    for held in stub.held { held.complete(.cancelled) }
+  }
+
+  @Test("an answer comes after its delay, by the clock")
+  func delayed() throws {
+    let clock = ManualClock()
+    mock.on("/", .status(.created).delayed(by: .seconds(3), clock: clock))
+    let future = try load("/")
+
+    clock.advance(by: .seconds(2))
+    #expect(!future.isCompleted && mock.pendingCount == 1)
+    clock.advance(by: .seconds(1))
+
+    #expect(try future.outcomeIfCompleted?.get().status == .created)
+    #expect(mock.pendingCount == 0)
+  }
+
+  @Test("a delayed answer that is asked to cancel ends at once, and its timer is gone")
+  func cancelDelayed() throws {
+    let clock = ManualClock()
+    mock.on("/", .make { _ in fatalError("never") }.delayed(by: .seconds(3), clock: clock))
+    let future = try load("/")
+
+    future.cancel(reason: "enough")
+
+    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    #expect(clock.timerCount == 0)
+    #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
+  }
+
+  @Test("a held answer with a delay begins after it")
+  func delayedHold() throws {
+    let clock = ManualClock()
+    let stub = mock.on("/", .hold().delayed(by: .seconds(1), clock: clock))
+    let future = try load("/")
+    #expect(stub.held.isEmpty)
+
+    clock.advance(by: .seconds(1))
+    future.cancel(reason: "once")
+
+    #expect(mock.cancelRequests.map(\.reason.message) == ["once"])
+    #expect(stub.held[0].complete(.cancelled))
+    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+  }
+
+  @Test("closures may call the mock: nothing runs under its lock")
+  func reentrance() throws {
+    mock.on(
+      .matching("asks") { [mock] _ in mock.requests.isEmpty },
+      .make { [mock] request in
+        mock.on("/second", .status(.created))
+        return HTTPResponse(to: request, status: HTTPStatus(200 + mock.requests.count))
+      })
+
+    #expect(try status("/first") == 201)
+    #expect(try status("/second") == 201)
+  }
+
+  @Test("each answer is given once, whatever threads load", .timeLimit(.minutes(60)))
+  func threads() async throws {
+    let count = 2_000
+    for number in 0..<count { mock.answer(body: "\(number)") }
+    let request = try HTTPRequest("http://example.com/")
+
+    let bodies = await withTaskGroup(of: String.self) { [mock] group in
+      for _ in 0..<count { group.addTask { String(decoding: try! await mock.load(request).value.body, as: UTF8.self) } }
+      return await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+
+    #expect(bodies.count == count)
+    try mock.verify()
+  }
+}

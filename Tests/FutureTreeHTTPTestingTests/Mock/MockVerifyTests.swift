@@ -1,0 +1,93 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import Testing
+
+@Suite("MockLoader: verification") struct MockVerifyTests {
+  private let mock = MockLoader()
+
+  private func load(_ path: String) throws -> Future<HTTPResponse> {
+    mock.load(try HTTPRequest("http://example.com\(path)"))
+  }
+
+  @Test("a mock that was used as it was told passes")
+  func passes() throws {
+    mock.answer()
+    mock.on("/ever", .status(.ok), .status(.ok).forever())
+    let held = mock.hold("/held")
+    for path in ["/", "/ever", "/ever", "/ever", "/held"] { _ = try load(path) }
+
+    try mock.verify()
+    #expect(mock.unusedAnswers == 0)
+    held.complete(.cancelled)
+  }
+
+  @Test("each stub that was not used up is listed, with the line that made it")
+  func unused() throws {
+    let line: UInt = #line
+    mock.on("/users/*", .status(.ok))
+    mock.on(.method(.post) && "/flaky", .status(.ok).times(3))
+    mock.answer()
+    mock.fail(FutureCancelled(reason: "as an error"))
+    let held = mock.hold("/held")
+    _ = try mock.load(HTTPRequest(.post, "http://example.com/flaky"))
+
+    let error = try #require(mock.verificationError)
+
+    let file = "FutureTreeHTTPTestingTests/MockVerifyTests.swift"
+    #expect(
+      "\(error)" == """
+        Stubs of a MockLoader that were not used up; load what they are for, or remove them:
+        - path /users/*, made at \(file):\(line + 1): never used
+        - method POST and path /flaky, made at \(file):\(line + 2): 1 of 3 answers given
+        - any request, made at \(file):\(line + 3): never used
+        - any request, made at \(file):\(line + 4): never used
+        - path /held, made at \(file):\(line + 5): never used
+        """)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("each request that met no stub is listed, with the reasons")
+  func unexpected() throws {
+    let line: UInt = #line
+    mock.on("/once", .status(.ok))
+    mock.on(.host("other.example.com"), .status(.ok).forever())
+    _ = try load("/once")
+    _ = try load("/once?again")
+    _ = try mock.load(HTTPRequest("http://other.example.com/"))
+
+    let error = try #require(mock.verificationError)
+
+    let file = "FutureTreeHTTPTestingTests/MockVerifyTests.swift"
+    #expect(
+      "\(error)" == """
+        MockLoader has no answer for GET http://example.com/once?…. \
+        Give it one with `on`, `answer`, `fail` or `hold` before the load. Its stubs:
+        - path /once, made at \(file):\(line + 1): its answers are used up
+        - host other.example.com, made at \(file):\(line + 2): its host is example.com
+        """)
+    #expect(error.unusedStubs.isEmpty && error.unexpectedRequests.count == 1)
+  }
+
+  @Test("a long list is cut")
+  func long() throws {
+    for _ in 0..<60 { mock.on("/other", .status(.ok)) }
+
+    let error = try #require(mock.verificationError)
+
+    #expect(error.unusedStubs.count == 60)
+    #expect("\(error)".hasSuffix("- and 10 more"))
+  }
+
+  @Test("a mock without stubs says so")
+  func empty() throws {
+    let future = try load("/surprise")
+
+    let expected = "MockLoader has no answer for GET http://example.com/surprise, and no stub at all. "
+    guard case .failure(let error)? = future.outcomeIfCompleted else {
+      Issue.record("it is not a failure")
+      return
+    }
+    #expect("\(error)".hasPrefix(expected))
+  }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import FutureTreeHTTPTesting
+
+@Suite("Wildcards") struct WildcardsTests {
+  @Test(
+    "a pattern matches what it says",
+    arguments: [
+      ("/users", "/users", true), ("/users", "/users/1", false), ("/users", "/user", false), ("", "", true),
+      ("", "/", false), ("/users/*", "/users/1", true), ("/users/*", "/users/", true), ("/users/*", "/users", false),
+      ("/users/*", "/users/1/posts", false), ("/users/**", "/users/1/posts", true), ("/**", "/", true),
+      ("**/posts", "/users/1/posts", true), ("/a*c*e", "/abcde", true), ("/a*c*e", "/abde", false),
+      ("/*/*", "/a/b", true), ("/*/*", "/a", false), ("/a***b", "/a/x/b", true), ("*", "ab", true), ("*", "a/b", false),
+      ("/é*", "/éa", true),
+    ])
+  func matches(pattern: String, text: String, isMatch: Bool) {
+    #expect(Wildcards(pattern, separator: "/").matches(text) == isMatch)
+  }
+
+  @Test("no pattern takes long")
+  func worstCase() {
+    let pattern = Wildcards(String(repeating: "*a", count: 50) + "b", separator: "/")
+
+    #expect(!pattern.matches(String(repeating: "a", count: 2_000)))
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import Testing
+
+@testable import FutureTreeOAuth2
+
+@Suite("FileCredentialStore")
+final class FileCredentialStoreTests {
+  private let root: URL
+  private let file: URL
+  private let store: FileCredentialStore
+  private let credential = OAuth2Credential(
+    accessToken: try! BearerToken("2YotnFZFEjr1zCsicMWpAA"), refreshToken: "tGzv3JOkF0XG5Qx2TlKWIA",
+    expires: Date(timeIntervalSince1970: 1_800_003_600), scope: "read")
+
+  init() throws {
+    root = FileManager.default.temporaryDirectory.appending(
+      path: "FutureTreeStore-\(ProcessInfo.processInfo.globallyUniqueString)"
+    )
+    .resolvingSymlinksInPath()
+    try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    file = root.appending(path: "a/b/credential")
+    store = FileCredentialStore(at: file, on: .immediate)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: root) }
+
+  private func loaded() -> String {
+    switch store.load().outcomeIfCompleted {
+    case .success(let found): found == credential ? "the credential" : found == nil ? "nothing" : "another"
+    case .failure(let error as HTTPError): "\(error.code)"
+    default: "?"
+    }
+  }
+
+  private func permissions(_ url: URL) throws -> Int {
+    try #require(FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int)
+  }
+
+  private func setPermissions(_ permissions: Int, _ url: URL) throws {
+    try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: url.path)
+  }
+
+  @Test("what is saved is loaded, and what is deleted is gone")
+  func roundTrip() {
+    #expect(loaded() == "nothing" && store.delete().text == "success")
+
+    #expect(store.save(credential).text == "success" && loaded() == "the credential")
+    #expect(store.save(OAuth2Credential(accessToken: try! BearerToken("x"))).text == "success" && loaded() == "another")
+    #expect(store.delete().text == "success" && loaded() == "nothing" && store.delete().text == "success")
+  }
+
+  @Test("only its user can read it, and no other name is left")
+  func permissions() throws {
+    _ = store.save(credential)
+    _ = store.save(credential)
+
+    #expect(try permissions(file) == 0o600 && permissions(file.deletingLastPathComponent()) == 0o700)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path) == ["credential"])
+  }
+
+  @Test("a write that fails leaves what was there, and nothing beside it")
+  func failedWrite() throws {
+    _ = store.save(credential)
+    try FileManager.default.removeItem(at: file)
+    try FileManager.default.createDirectory(at: file.appending(path: "x"), withIntermediateDirectories: true)
+
+    #expect(store.save(credential).text == "credentialStoreFailed" && loaded() == "credentialStoreFailed")
+
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path) == ["credential"])
+  }
+
+  @Test("what others may read or exchange is refused, and can be deleted", arguments: [0o644, 0o640, 0o602, 0o660])
+  func readable(permissions: Int) throws {
+    _ = store.save(credential)
+    try setPermissions(permissions, file)
+
+    #expect(loaded() == "credentialStoreFailed")
+    #expect(store.delete().text == "success" && loaded() == "nothing")
+  }
+
+  @Test("a directory that others may write is refused for all")
+  func writableDirectory() throws {
+    _ = store.save(credential)
+    try setPermissions(0o777, file.deletingLastPathComponent())
+
+    #expect(loaded() == "credentialStoreFailed" && store.save(credential).text == "credentialStoreFailed")
+  }
+
+  @Test("symbolic links are refused, and what they lead to is left alone")
+  func links() throws {
+    let other = root.appending(path: "other")
+    let directory = file.deletingLastPathComponent()
+    try Data("other".utf8).write(to: other)
+    try setPermissions(0o600, other)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try setPermissions(0o700, directory)
+    try FileManager.default.createSymbolicLink(at: file, withDestinationURL: other)
+
+    #expect(loaded() == "credentialStoreFailed")
+    #expect(store.save(credential).text == "success" && loaded() == "the credential")
+    #expect(try String(contentsOf: other, encoding: .utf8) == "other")
+    let linked = root.appending(path: "linked")
+    try FileManager.default.createSymbolicLink(at: linked, withDestinationURL: directory)
+    let throughLink = FileCredentialStore(at: linked.appending(path: "credential"), on: .immediate)
+    #expect(
+      throughLink.load().text == "credentialStoreFailed" && throughLink.save(credential).text == "credentialStoreFailed"
+    )
+  }
+
+  @Test(
+    "a file that is no credential is an error that does not show what is in it",
+    arguments: [
+      "", "secret", "{\"version\":1}", "[", "{\"version\":1,\"credential\":{\"accessToken\":\"sec ret\"}}",
+      "{\"version\":2,\"credential\":{\"accessToken\":\"secret\"}}",
+    ])
+  func corrupt(content: String) throws { try checkIsRefused(content) }
+
+  @Test("so is one that is larger than a credential can be")
+  func large() throws { try checkIsRefused(String(repeating: "secret", count: 200_000)) }
+
+  private func checkIsRefused(_ content: String) throws {
+    _ = store.save(credential)
+    try Data(content.utf8).write(to: file)
+    try setPermissions(0o600, file)
+
+    guard case .failure(let error as HTTPError)? = store.load().outcomeIfCompleted else {
+      Issue.record("It was loaded.")
+      return
+    }
+    var printed = "\(error)"
+    dump(error, to: &printed)
+    #expect(error.code == .credentialStoreFailed && !printed.contains("sec"))
+    #expect(store.save(credential).text == "success" && loaded() == "the credential")
+  }
+
+  @Test("what a process that was killed has left is deleted with the file")
+  func leftovers() throws {
+    _ = store.save(credential)
+    let directory = file.deletingLastPathComponent()
+    try Data("{".utf8).write(to: directory.appending(path: ".credential.new-abc"))
+    try Data("{".utf8).write(to: directory.appending(path: ".another.new-abc"))
+
+    #expect(loaded() == "the credential" && store.delete().text == "success")
+
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".another.new-abc"])
+  }
+
+  @Test("H11: nothing printable shows the tokens")
+  func redacted() {
+    var printed = "\(credential) \(String(reflecting: credential)) \(Optional(credential) as Any)"
+    dump(credential, to: &printed)
+    dump(MemoryCredentialStore(credential), to: &printed)
+    dump(OAuth2Client.confidential(id: "s6BhdRkqt3", secret: "gX1fBat3bV"), to: &printed)
+
+    #expect(!printed.contains("2Yotn") && !printed.contains("tGzv") && !printed.contains("gX1f"))
+    #expect(printed.contains("with a refresh token"))
+  }
+}

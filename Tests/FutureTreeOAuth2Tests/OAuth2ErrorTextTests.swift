@@ -1,0 +1,42 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@testable import FutureTreeOAuth2
+
+@Suite("Errors of OAuth2 say what happened, where, and what to do") struct OAuth2ErrorTextTests {
+  @Test("every code has an error that says so")
+  func everyCode() async throws {
+    let file = URL(filePath: #filePath).appending(path: "../../../Sources/FutureTreeOAuth2/HTTPError+OAuth2.swift")
+    let source = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
+    var missing = Set(source.matches(of: /= HTTPError\.Code\("(\w+)"\)/).map { String($0.output.1) })
+    let failures: [(String, () async throws -> Void)] = [
+      ("authenticationRequired", { try await load(isEmpty: true) }),
+      ("tokenRequestFailed", { try await load(.fail(Oops())) }),
+      ("tokenRefused", { try await load(.json(#"{"error":"invalid_client"}"#, status: .badRequest)) }),
+      ("authenticationRequired", { try await load(.json(#"{"error":"invalid_grant"}"#, status: .badRequest)) }),
+      ("invalidTokenResponse", { try await load(.json("[]")) }),
+      ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused: access_denied. Log in again") }),
+      ("credentialStoreFailed", { throw PrivateFile.failed("cannot be opened", ENOENT) }),
+    ]
+
+    for (name, provoke) in failures {
+      let thrown = await #expect(throws: HTTPError.self, "\(name)") { try await provoke() }
+      guard let error = thrown else { continue }
+      #expect(ErrorText.fault(of: error, after: "\(name): ") == nil)
+      missing.remove(name)
+    }
+
+    #expect(missing.isEmpty)
+  }
+
+  private func load(_ answer: MockAnswer? = nil, isEmpty: Bool = false) async throws {
+    let rig = OAuth2Rig(isEmpty: isEmpty, life: 0)
+    if let answer { rig.tokens.onOthers(answer) }
+    _ = try await rig.api.load(rig.request()).value
+  }
+}

@@ -1,0 +1,342 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import HTTPTestSupport
+import Testing
+
+@testable import FutureTreeOAuth2
+
+/// A browser that the test uses.
+private final class Browser: Sendable {
+  private let pages = Locked<[(url: URL, promise: Promise<URL>)]>([])
+
+  func open(_ url: URL) -> Future<URL> {
+    let promise = Promise<URL>()
+    pages.withLock { $0.append((url, promise)) }
+    promise.onRequestCancel { _ in .continue }
+    return promise.future
+  }
+
+  var count: Int { pages.withLock { $0.count } }
+  var openCount: Int { pages.value.filter { !$0.promise.future.isCompleted }.count }
+
+  func promise(_ index: Int = 0) -> Promise<URL> { pages.withLock { $0[index].promise } }
+
+  /// The parameters of a page.
+  func query(_ index: Int = 0) -> [String: String] {
+    let url = pages.withLock { $0[index].url }
+    let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+    return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { $0 + "," + $1 })
+  }
+
+  /// The page leads to the redirect URI; `STATE` stands for its state.
+  func lead(_ index: Int = 0, to query: String = "code=SplxlOBeZQQYbYS6WxSbIA&state=STATE") {
+    let state = self.query(index)["state"] ?? ""
+    promise(index).succeed(URL(string: "com.example.app:/in?" + query.replacing("STATE", with: state))!)
+  }
+
+  func close() { pages.value = [] }
+}
+
+@Suite("Layers: OAuth2, log-ins and other grants")
+struct OAuth2LogInTests {
+  private let browser = Browser()
+
+  private func makeRig(isEmpty: Bool = true, client: OAuth2Client = .public(id: "app")) -> OAuth2Rig {
+    let browser = browser
+    let grant = OAuth2Grant.authorizationCode(
+      at: try! HTTPURL("https://id.example.com/authorize?tenant=1"), redirectURI: "com.example.app:/in",
+      parameters: [("prompt", "login")], present: { browser.open($0) })
+    let rig = OAuth2Rig(grant, isEmpty: isEmpty, client: client)
+    rig.mock.onOthers(.status(.ok))
+    return rig
+  }
+
+  @Test("one log-in for all who wait: a page with PKCE and a state, and a code that is exchanged with the verifier")
+  func logIn() throws {
+    let rig = makeRig()
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+
+    let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
+    #expect(browser.count == 1 && rig.sent.isEmpty)
+    let query = browser.query()
+    browser.lead()
+
+    #expect(loads.map(\.status) == ["200", "200", "200"] && rig.sent == ["a2", "a2", "a2"] && rig.isIdle)
+    #expect(query["response_type"] == "code" && query["client_id"] == "app" && query["code_challenge_method"] == "S256")
+    #expect(
+      query["redirect_uri"] == "com.example.app:/in" && query["scope"] == "read write" && query["prompt"] == "login")
+    #expect(query["tenant"] == "1" && query["state"]?.count == 43)
+    let fields = rig.asked[0].split(separator: "&").map(String.init)
+    #expect(
+      fields.prefix(3) == [
+        "grant_type=authorization_code", "code=SplxlOBeZQQYbYS6WxSbIA", "redirect_uri=com.example.app%3A%2Fin",
+      ])
+    let verifier = try #require(fields.first { $0.hasPrefix("code_verifier=") }).dropFirst(14)
+    #expect(verifier.count == 43 && AuthorizationCodeLogIn.challenge(for: String(verifier)) == query["code_challenge"])
+    #expect(rig.tokens.requests[0].headers["Authorization"] == nil && fields.last == "client_id=app")
+    #expect(rig.store.credential?.refreshToken == "r2")
+    browser.close()
+  }
+
+  @Test(
+    "an answer that cannot be trusted fails all who wait, and no code is exchanged",
+    arguments: [
+      "code=secret", "code=secret&state=other", "state=STATE", "code=&state=STATE",
+      "code=secret&state=STATE&state=STATE",
+      "code=secret&code=secret&state=STATE", "error=access_denied&state=STATE", "error=secret", "",
+      "code=secret&state=STATE%00",
+    ])
+  func distrusted(query: String) {
+    let rig = makeRig()
+    let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
+
+    browser.lead(to: query)
+
+    #expect(loads.map(\.text) == ["authorizationFailed", "authorizationFailed"] && rig.tokens.requests.isEmpty)
+    var printed = ""
+    dump(loads[0].outcomeIfCompleted, to: &printed)
+    #expect(!printed.contains("secret") && printed.contains("access_denied") == query.contains("access_denied"))
+    let next = rig.api.load(rig.request())
+    #expect(browser.count == 2 && next.text == "pending")
+    browser.promise(1).completeCancelled("the page was closed")
+    #expect(next.text == "cancelled" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("a page that cannot be shown, and a code that is refused, fail those who wait; the next load logs in again")
+  func failing() {
+    let rig = makeRig()
+    let loads = [rig.api.load(rig.request())]
+    browser.promise().fail(Oops())
+    rig.tokens.on(.any, .json(#"{"error":"invalid_grant"}"#, status: .badRequest), .json(OAuth2Rig.json(3)))
+    let second = rig.api.load(rig.request())
+    browser.lead(1)
+    let third = rig.api.load(rig.request())
+    browser.lead(2)
+
+    #expect(
+      loads[0].text == "authorizationFailed" && second.text == "tokenRefused" && third.status == "200" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("a log-in is asked to cancel when the last who waits leaves; who comes while it ends gets a new one")
+  func abandoned() {
+    let rig = makeRig()
+    let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
+
+    loads[0].cancel()
+    #expect(loads[0].text == "cancelled" && browser.promise().cancelRequest == nil)
+    loads[1].cancel(.forceImmediately)
+    #expect(loads[1].text == "cancelled" && browser.promise().cancelRequest != nil)
+    let late = rig.api.load(rig.request())
+    #expect(browser.count == 1 && late.text == "pending")
+    browser.promise().completeCancelled()
+    #expect(browser.count == 2 && late.text == "pending")
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+    browser.lead(1)
+
+    #expect(late.status == "200" && rig.sent == ["a2"] && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("a load and a logIn() that come while an abandoned log-in ends share one new page")
+  func afterAbandoned() {
+    let rig = makeRig()
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+    rig.api.load(rig.request()).cancel()
+    let logIn = rig.oauth.logIn()
+    let load = rig.api.load(rig.request())
+
+    browser.promise().completeCancelled()
+    #expect(browser.count == 2 && load.text == "pending")
+    browser.lead(1)
+
+    #expect(browser.count == 2 && logIn.text == "success" && load.status == "200" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("an abandoned log-in that fails does not fail who came while it was ending")
+  func afterFailed() {
+    let rig = makeRig()
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+    rig.api.load(rig.request()).cancel()
+    let load = rig.api.load(rig.request())
+
+    browser.promise().fail(Oops(name: "the window was closed"))
+    #expect(browser.count == 2 && load.text == "pending")
+    browser.lead(1)
+
+    #expect(load.status == "200" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("a page that leads on after it was asked to cancel leads nowhere")
+  func abandonedTooLate() {
+    let rig = makeRig()
+    let load = rig.api.load(rig.request())
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+
+    load.cancel()
+    browser.lead()
+    #expect(rig.tokens.requests.isEmpty, "what was asked to cancel does not go on")
+    let again = rig.api.load(rig.request())
+    browser.lead(1)
+
+    #expect(again.status == "200" && rig.store.credential?.accessToken.text == "a2" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("after a session has ended, logIn() makes a new one, for all who asked")
+  func logInAgain() {
+    let rig = makeRig(isEmpty: false)
+    rig.mock.on(.header("Authorization", "Bearer a1"), .status(.unauthorized).forever())
+    let api = rig.oauth --> MockLoader()
+    rig.tokens.on(.any, .json(#"{"error":"invalid_grant"}"#, status: .badRequest), .json(OAuth2Rig.json(3)))
+    _ = rig.oauth.replaceCredential(
+      with: OAuth2Credential(accessToken: try! BearerToken("a1"), refreshToken: "r1", expires: .distantPast))
+    #expect(api.load(rig.request()).text == "authenticationRequired" && browser.count == 0)
+    #expect(api.load(rig.request()).text == "authenticationRequired" && rig.tokens.requests.count == 1)
+
+    let logIns = [rig.oauth.logIn(), rig.oauth.logIn()]
+    let load = rig.api.load(rig.request())
+    #expect(browser.count == 1 && load.text == "pending")
+    browser.lead()
+
+    #expect(logIns.map(\.text) == ["success", "success"] && load.status == "200" && rig.sent == ["a3"] && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("logIn() waits for a refresh to end, and does not disturb it")
+  func logInDuringRefresh() {
+    let rig = makeRig(isEmpty: false)
+    let token = rig.tokens.hold()
+    rig.clock.advance(by: .seconds(4000))
+    let load = rig.api.load(rig.request())
+    let logIns = [rig.oauth.logIn(), rig.oauth.logIn()]
+    logIns[0].cancel()
+
+    #expect(logIns[0].text == "cancelled" && token.cancelRequest == nil && browser.count == 0)
+    token.answer(body: OAuth2Rig.json(2))
+    #expect(load.status == "200" && browser.count == 1 && logIns[1].text == "pending")
+    rig.tokens.answer(body: OAuth2Rig.json(3))
+    browser.lead()
+
+    #expect(logIns[1].text == "success" && rig.store.credential?.accessToken.text == "a3" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test("a reset closes the page, and what it leads to then is thrown away")
+  func reset() {
+    let rig = makeRig()
+    let load = rig.api.load(rig.request())
+
+    let reset = rig.api.reset()
+    #expect(load.text == "cancelled" && reset.text == "pending" && browser.promise().cancelRequest != nil)
+    let during = rig.api.load(rig.request())
+    browser.lead()
+    #expect(reset.text == "success" && rig.tokens.requests.isEmpty && browser.count == 2, "who came since logs in")
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+    browser.lead(1)
+
+    #expect(during.status == "200" && rig.isIdle)
+    browser.close()
+  }
+
+  @Test(
+    "client credentials: RFC 6749, sections 2.3.1 and 4.4.2; tokens are asked for anew",
+    arguments: [ClientAuthenticationMethod.header, .body])
+  func clientCredentials(method: ClientAuthenticationMethod) {
+    let rig = OAuth2Rig(
+      .clientCredentials, isEmpty: true, client: .confidential(id: "s6BhdRkqt3", secret: "gX1fBat3bV", method: method))
+    rig.mock.on(.header("Authorization", "Bearer a2"), .status(.unauthorized).forever())
+    rig.mock.onOthers(.status(.ok))
+    rig.tokens.on(.any, .json(OAuth2Rig.json(2)), .json(OAuth2Rig.json(3)))
+
+    let load = rig.api.load(rig.request())
+
+    #expect(load.status == "200" && rig.sent == ["a2", "a3"] && rig.isIdle)
+    let secret = method == .body ? "&client_id=s6BhdRkqt3&client_secret=gX1fBat3bV" : ""
+    #expect(rig.asked == Array(repeating: "grant_type=client_credentials&scope=read+write" + secret, count: 2))
+    let basic = method == .header ? "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW" : nil
+    #expect(rig.tokens.requests.map { $0.headers["Authorization"] } == [basic, basic])
+    #expect(rig.tokens.requests[0].body.contentType == "application/x-www-form-urlencoded")
+  }
+
+  @Test("client and secret are encoded as in a form before they are joined")
+  func clientEncoding() {
+    let rig = OAuth2Rig(.clientCredentials, isEmpty: true, client: .confidential(id: "a:b", secret: "ü %+"))
+    rig.mock.onOthers(.status(.ok))
+    rig.tokens.answer(body: OAuth2Rig.json(2))
+
+    _ = rig.api.load(rig.request())
+
+    let encoded = Data("a%3Ab:%C3%BC+%25%2B".utf8).base64EncodedString()
+    #expect(rig.tokens.requests[0].headers["Authorization"] == "Basic " + encoded)
+  }
+
+  @Test("neither page nor token endpoint is used over plain http")
+  func insecure() throws {
+    let tokens = MockLoader()
+    let browser = browser
+    func load(_ page: String, _ endpoint: String) throws -> Future<HTTPResponse> {
+      let configuration = OAuth2Configuration(
+        client: .public(id: "app"), tokenEndpoint: try HTTPURL(endpoint),
+        grant: .authorizationCode(at: try HTTPURL(page), redirectURI: "a:/b") { browser.open($0) })
+      return (OAuth2(configuration, tokens: tokens) --> MockLoader()).load(try HTTPRequest("https://api.example.com/"))
+    }
+
+    let byPage = try load("http://id.example.com/", "https://id.example.com/")
+    let byEndpoint = try load("https://id.example.com/", "http://id.example.com/")
+    browser.lead()
+
+    #expect(byPage.text == "insecureCredentials" && byEndpoint.text == "insecureCredentials" && tokens.requests.isEmpty)
+    browser.close()
+  }
+
+  private enum Event: CaseIterable {
+    case cancelFirst, cancelSecond, pageDone, pageClosed, tokenDone, reset
+  }
+
+  @Test("every order of two cancellations, a page that leads on or is closed, a token and a reset")
+  func orders() {
+    var faults: [String] = []
+    for order in permutations(Event.allCases) {
+      let rig = makeRig()
+      let tokens = rig.tokens.on(.any, .hold().forever())
+      let ends = Locked([0, 0])
+      let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
+      for (number, load) in loads.enumerated() { load.observe { _ in ends.withLock { $0[number] += 1 } } }
+      var reset: Future<Void>?
+      var isTwice = false
+      func page(_ body: (Int) -> Void) {
+        for index in 0..<browser.count where !browser.promise(index).future.isCompleted { body(index) }
+      }
+      func answerTokens() {
+        for held in tokens.held where !held.isCompleted { held.answer(body: OAuth2Rig.json(tokens.held.count + 1)) }
+      }
+      for event in order {
+        switch event {
+        case .cancelFirst: loads[0].cancel()
+        case .cancelSecond: loads[1].cancel()
+        case .pageDone: page { browser.lead($0) }
+        case .pageClosed: page { browser.promise($0).completeCancelled() }
+        case .tokenDone: answerTokens()
+        case .reset: reset = rig.api.reset()
+        }
+        isTwice = isTwice || browser.openCount > 1
+      }
+      page { browser.lead($0) }
+      answerTokens()
+
+      if ends.value != [1, 1] || !rig.isIdle || reset?.text != "success" { faults.append("\(order): not ended") }
+      if isTwice { faults.append("\(order): two pages at once") }
+      if Set(rig.asked).count != rig.asked.count { faults.append("\(order): a code was used twice") }
+      if rig.store.credential != nil { faults.append("\(order): the store is not empty") }
+      browser.close()
+    }
+
+    #expect(faults == [], "\(faults.count) faults")
+  }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@testable import FutureTreeOAuth2
+
+/// A store whose work the test completes.
+private final class HeldStore: CredentialStore {
+  let log = Recorder()
+  let loads = Promise<OAuth2Credential?>()
+  let saves = Promise<Void>()
+  let deletes = Promise<Void>()
+
+  func load() -> Future<OAuth2Credential?> {
+    log("load")
+    return loads.future
+  }
+
+  func save(_ credential: OAuth2Credential) -> Future<Void> {
+    log("save \(credential.accessToken.text)")
+    return saves.future
+  }
+
+  func delete() -> Future<Void> {
+    log("delete")
+    return deletes.future
+  }
+}
+
+@Suite("Layers: OAuth2, reset")
+struct OAuth2ResetTests {
+  private let tokens = HeldResets()
+  private let end = HeldResets()
+  private let store = HeldStore()
+  private let clock = ManualClock()
+  private let failures = Recorder()
+
+  private func makeLayer(_ grant: OAuth2Grant = .storedCredential) -> OAuth2 {
+    OAuth2(
+      OAuth2Configuration(
+        client: .public(id: "app"), tokenEndpoint: try! HTTPURL("https://id.example.com/token"), grant: grant),
+      store: store, tokens: tokens, clock: clock, date: clock.wallClock(), random: .seeded(1),
+      onSaveFailure: { [failures] in failures("\($0)") })
+  }
+
+  private let request = try! HTTPRequest("https://api.example.com/")
+  private let old = OAuth2Credential(
+    accessToken: try! BearerToken("a1"), refreshToken: "r1", expires: Date(timeIntervalSince1970: 0))
+
+  @Test("what is being saved is saved before the store is emptied, and whoever waits then does not get it")
+  func duringSave() {
+    let layer = makeLayer()
+    let api = layer --> end
+    store.loads.succeed(old)
+    tokens.mock.answer(body: OAuth2Rig.json(2))
+    let load = api.load(request)
+    #expect(store.log.entries == ["load", "save a2"] && load.text == "pending")
+
+    let reset = api.reset()
+    #expect(load.text == "cancelled" && store.log.entries == ["load", "save a2"] && store.saves.cancelRequest == nil)
+    #expect(end.resetCount == 1 && tokens.resetCount == 1)
+    let during = api.load(request)
+    store.saves.succeed()
+    #expect(store.log.entries.last == "delete" && during.text == "pending")
+    store.deletes.succeed()
+    #expect(during.text == "authenticationRequired" && store.log.entries.count == 3, "the store is not asked again")
+    end.endReset()
+    tokens.endReset()
+
+    #expect(reset.text == "success" && end.log.entries == ["end resets"] && layer.isIdle && clock.timerCount == 0)
+  }
+
+  @Test("everything is reset even if a part fails, and what could not be deleted is not used")
+  func failing() {
+    let layer = makeLayer()
+    let api = layer --> end
+    store.loads.succeed(old)
+
+    let reset = api.reset()
+    tokens.endReset(0, .failure(Oops(name: "tokens")))
+    store.deletes.fail(Oops(name: "disk"))
+    #expect(reset.text == "pending" && end.resetCount == 1)
+    end.endReset(0, .failure(Oops(name: "end")))
+
+    guard case .failure(let error as ResetFailed)? = reset.outcomeIfCompleted else {
+      Issue.record("\(reset.text)")
+      return
+    }
+    #expect(
+      error.errors.map { ($0 as? HTTPError)?.code.description ?? "\($0)" } == [
+        "credentialStoreFailed", "tokens", "end",
+      ])
+    #expect(api.load(request).text == "authenticationRequired" && store.log.entries == ["delete"] && layer.isIdle)
+  }
+
+  @Test("resets that overlap delete once, and each resets what is behind it")
+  func overlapping() {
+    let layer = makeLayer()
+    let other = HeldResets()
+    let resets = [(layer --> end).reset(), (layer --> other).reset()]
+
+    #expect(store.log.entries == ["delete"] && end.resetCount == 1 && other.resetCount == 1 && tokens.resetCount == 2)
+    #expect(layer.replaceCredential(with: old).text == "resetInProgress")
+    resets[0].cancel()
+    store.deletes.succeed()
+    for loader in [end, other] { loader.endReset() }
+    for number in 0...1 { tokens.endReset(number) }
+
+    #expect(resets.map(\.text) == ["cancelled", "success"] && layer.isIdle)
+  }
+
+  @Test("a load that asked the store is let go of, and what the store says then is forgotten")
+  func duringLoad() {
+    let layer = makeLayer()
+    let api = layer --> end
+    let load = api.load(request)
+
+    let reset = api.reset()
+    #expect(load.text == "cancelled" && store.loads.cancelRequest != nil && store.log.entries == ["load"])
+    store.loads.succeed(old)
+    store.deletes.succeed()
+
+    #expect(api.load(request).text == "authenticationRequired" && tokens.mock.requests.isEmpty && layer.isIdle)
+    withExtendedLifetime(reset) {}
+  }
+
+  @Test("a 401 of the time before a reset is the answer, also when somebody has logged in since")
+  func oldRefusal() {
+    let rig = OAuth2Rig()
+    let api = rig.oauth --> end
+    let held = end.mock.hold()
+    let load = api.load(rig.request())
+
+    let reset = api.reset()
+    end.endReset()
+    let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
+    held.answer(status: .unauthorized)
+
+    #expect(reset.text == "success" && replaced.text == "success")
+    #expect(load.status == "401" && end.mock.requests.count == 1 && rig.tokens.requests.isEmpty && rig.isIdle)
+    #expect(rig.store.credential?.accessToken.text == "a9")
+  }
+
+  @Test("a token that arrives during a reset is not saved, nor is a credential that waited to be")
+  func lateToken() {
+    for isReplaced in [false, true] {
+      let (store, tokens) = (HeldStore(), MockLoader())
+      let configuration = OAuth2Configuration(
+        client: .public(id: "app"), tokenEndpoint: try! HTTPURL("https://id.example.com/token"),
+        grant: .storedCredential)
+      let layer = OAuth2(configuration, store: store, tokens: tokens, clock: clock, date: clock.wallClock())
+      let api = layer --> MockLoader()
+      store.loads.succeed(old)
+      let token = tokens.hold()
+      let load = api.load(request)
+      let replaced = isReplaced ? layer.replaceCredential(with: old) : nil
+
+      let reset = api.reset()
+      #expect(store.log.entries == ["load"], "it waits for the token request")
+      token.answer(body: OAuth2Rig.json(2))
+      store.deletes.succeed()
+
+      #expect(store.log.entries == ["load", "delete"] && reset.text == "success" && load.text == "cancelled")
+      #expect(replaced?.text == (isReplaced ? "cancelled" : nil) && layer.isIdle && clock.timerCount == 0)
+    }
+  }
+
+  @Test("a store that cannot be read fails the load by name; one that cannot save is told, and the token is used")
+  func failingStore() {
+    let layer = makeLayer()
+    store.loads.fail(Oops(name: "disk"))
+    let api = layer --> end
+    end.mock.onOthers(.status(.ok))
+
+    #expect(api.load(request).text == "credentialStoreFailed" && layer.isIdle)
+    let replaced = layer.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
+    store.saves.fail(Oops(name: "full"))
+
+    #expect(replaced.text == "success" && failures.entries == ["full"] && api.load(request).status == "200")
+  }
+
+  @Test("a credential that is given during a refresh overtakes it, and those who wait get it")
+  func replacedDuringRefresh() {
+    let rig = OAuth2Rig(life: 0)
+    rig.mock.onOthers(.status(.ok))
+    let token = rig.tokens.hold()
+    let load = rig.api.load(rig.request())
+
+    let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
+    #expect(token.cancelRequest != nil && replaced.text == "pending" && load.text == "pending")
+    token.answer(body: OAuth2Rig.json(2))
+
+    #expect(replaced.text == "success" && load.status == "200" && rig.sent == ["a9"] && rig.isIdle)
+    #expect(rig.store.credential?.accessToken.text == "a9")
+  }
+}

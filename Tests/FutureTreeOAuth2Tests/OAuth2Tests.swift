@@ -1,0 +1,330 @@
+import Dispatch
+import Foundation
+import FutureTree
+import FutureTreeHTTPTesting
+import HTTPTestSupport
+import Testing
+
+@testable import FutureTreeHTTP
+@testable import FutureTreeOAuth2
+
+@Suite("Layers: OAuth2")
+struct OAuth2Tests {
+  @Test("requests are sent with the token of the store, which is asked once")
+  func stored() {
+    let rig = OAuth2Rig()
+    rig.mock.onOthers(.status(.ok))
+
+    let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
+
+    #expect(loads.map(\.status) == ["200", "200", "200"] && rig.sent == ["a1", "a1", "a1"])
+    #expect(rig.tokens.requests.isEmpty && rig.isIdle)
+  }
+
+  @Test("100 concurrent 401s make one refresh and 100 replays with their bodies")
+  func hundred() {
+    let rig = OAuth2Rig()
+    let first = rig.mock.on(.header("Authorization", "Bearer a1"), .hold().forever())
+    rig.mock.onOthers(.make { HTTPResponse(to: $0, status: .ok, body: $0.body.data ?? Data()) })
+    let token = rig.tokens.hold()
+    let loads = (0..<100).map { rig.api.load(rig.request("/\($0)", body: "body \($0)")) }
+
+    for held in first.held { held.answer(status: .unauthorized) }
+    #expect(rig.tokens.requests.count == 1 && loads.allSatisfy { $0.text == "pending" })
+    token.answer(body: OAuth2Rig.json(2))
+
+    #expect(rig.asked == [OAuth2Rig.refresh(1)])
+    #expect(rig.sent == Array(repeating: "a1", count: 100) + Array(repeating: "a2", count: 100))
+    for (number, load) in loads.enumerated() {
+      guard case .success(let response)? = load.outcomeIfCompleted else {
+        Issue.record("Load \(number): \(load.text)")
+        continue
+      }
+      #expect(response.status == .ok && (try? response.body) == Data("body \(number)".utf8))
+    }
+    #expect(rig.store.credential?.refreshToken == "r2" && rig.isIdle)
+  }
+
+  @Test("100 loads of many threads make one refresh as well, whoever is first")
+  func threads() {
+    let rig = OAuth2Rig()
+    rig.refuseFirstToken()
+    let token = rig.tokens.hold()
+    let loads = Locked<[Future<HTTPResponse>]>([])
+
+    DispatchQueue.concurrentPerform(iterations: 100) { number in
+      let load = rig.api.load(rig.request("/\(number)", body: "x"))
+      loads.withLock { $0.append(load) }
+    }
+    token.answer(body: OAuth2Rig.json(2))
+
+    #expect(loads.value.map(\.status) == Array(repeating: "200", count: 100))
+    #expect(rig.tokens.requests.count == 1 && rig.isIdle)
+  }
+
+  @Test("a 401 after the replay is returned, and the next load refreshes with the new refresh token")
+  func secondRefusal() {
+    let rig = OAuth2Rig()
+    rig.mock.onOthers(.status(.unauthorized))
+    rig.tokens.on(.any, .json(OAuth2Rig.json(2)), .json(OAuth2Rig.json(3)))
+
+    let first = rig.api.load(rig.request())
+    #expect(first.status == "401" && rig.sent == ["a1", "a2"])
+    let second = rig.api.load(rig.request())
+
+    #expect(second.status == "401" && rig.sent == ["a1", "a2", "a2", "a3"])
+    #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(2)] && rig.isIdle)
+  }
+
+  @Test("a 401 for an older token is sent again at once with the one that there is")
+  func stale() {
+    let rig = OAuth2Rig()
+    let held = [rig.mock.hold(), rig.mock.hold()]
+    rig.mock.onOthers(.status(.ok))
+    rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
+    let loads = [rig.api.load(rig.request("/a")), rig.api.load(rig.request("/b"))]
+
+    held[0].answer(status: .unauthorized)
+    #expect(loads[0].status == "200" && rig.tokens.requests.count == 1)
+    held[1].answer(status: .unauthorized)
+
+    #expect(loads[1].status == "200" && rig.sent == ["a1", "a1", "a2", "a2"] && rig.tokens.requests.count == 1)
+    #expect(rig.isIdle)
+  }
+
+  @Test("a token that ends within the leeway is refreshed before it is used")
+  func proactive() {
+    let rig = OAuth2Rig(life: 3600)
+    rig.mock.onOthers(.status(.ok))
+    let token = rig.tokens.hold()
+    _ = rig.api.load(rig.request())
+    rig.clock.advance(by: .milliseconds(3_539_999))
+    _ = rig.api.load(rig.request())
+
+    rig.clock.advance(by: .milliseconds(1))
+    let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
+    #expect(rig.sent == ["a1", "a1"] && loads.allSatisfy { $0.text == "pending" })
+    rig.clock.advance(by: .seconds(10))
+    token.answer(body: OAuth2Rig.json(2))
+
+    #expect(rig.sent == ["a1", "a1", "a2", "a2", "a2"] && rig.isIdle)
+    #expect(rig.store.credential?.expires == OAuth2Rig.start.addingTimeInterval(7140), "a life counts from the asking")
+  }
+
+  @Test("a token whose life is shorter than the leeway is used by those who waited for it")
+  func shortLife() {
+    let rig = OAuth2Rig(life: 0)
+    rig.mock.onOthers(.status(.ok))
+    rig.tokens.on(.any, .json(OAuth2Rig.json(2, life: 1)), .json(OAuth2Rig.json(3, life: -5)))
+
+    let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
+
+    #expect(loads.map(\.status) == ["200", "200"] && rig.sent == ["a2", "a3"] && rig.isIdle)
+  }
+
+  @Test("a refresh that fails fails all who wait once, and is tried again by whoever comes then")
+  func failedRefresh() {
+    let rig = OAuth2Rig()
+    rig.refuseFirstToken()
+    let token = rig.tokens.hold()
+    let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
+
+    token.complete(.failure(HTTPError(.connectionLost, "gone")))
+    #expect(loads.map(\.text) == Array(repeating: "tokenRequestFailed", count: 3) && rig.sent == ["a1"])
+    rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
+    let next = rig.api.load(rig.request())
+
+    #expect(next.status == "200" && rig.sent == ["a1", "a2"], "a token that was refused is not sent")
+    #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(1)] && rig.isIdle)
+  }
+
+  @Test("invalid_grant ends the session until there is another credential")
+  func invalidGrant() {
+    let rig = OAuth2Rig()
+    rig.refuseFirstToken()
+    rig.tokens.on(.any, .json(#"{"error":"invalid_grant","error_description":"secret"}"#, status: .badRequest))
+
+    let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
+    #expect(loads.map(\.text) == Array(repeating: "authenticationRequired", count: 3))
+    #expect(rig.sent == ["a1"] && rig.tokens.requests.count == 1)
+    #expect(rig.oauth.logIn().text == "authenticationRequired")
+    let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
+    let after = rig.api.load(rig.request())
+
+    #expect(replaced.text == "success" && after.status == "200" && rig.sent == ["a1", "a9"])
+    #expect(rig.store.credential?.accessToken.text == "a9" && rig.isIdle)
+  }
+
+  @Test("a refresh is not cancelled by those who wait, even if all leave, and what it answers is saved")
+  func cancelWaiting() {
+    let rig = OAuth2Rig(life: 0)
+    rig.mock.onOthers(.status(.ok))
+    let token = rig.tokens.hold()
+    let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
+    let options: [CancellationOptions] = [[], .forceImmediately, .doNotForwardIfOthersWaiting]
+
+    for (load, options) in zip(loads, options) { load.cancel(options) }
+    #expect(loads.map(\.text) == ["cancelled", "cancelled", "cancelled"] && token.cancelRequest == nil)
+    let late = rig.api.load(rig.request())
+    token.answer(body: OAuth2Rig.json(2))
+
+    #expect(late.status == "200" && rig.sent == ["a2"] && rig.store.credential?.refreshToken == "r2" && rig.isIdle)
+  }
+
+  @Test("a load that was cancelled while it was sent is not sent again, whatever comes back", arguments: [true, false])
+  func cancelSent(isReplay: Bool) {
+    let rig = OAuth2Rig()
+    if isReplay {
+      rig.mock.answer(status: .unauthorized)
+      rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
+    }
+    let held = rig.mock.hold()
+    let load = rig.api.load(rig.request())
+
+    load.cancel()
+    #expect(held.cancelRequest != nil && load.text == "pending")
+    held.answer(status: .unauthorized)
+
+    #expect(load.status == "401" && rig.sent.count == (isReplay ? 2 : 1) && rig.isIdle)
+    #expect(rig.tokens.requests.count == (isReplay ? 1 : 0))
+  }
+
+  @Test("a success that raced a cancellation stays one")
+  func successRaces() {
+    let rig = OAuth2Rig()
+    let held = rig.mock.hold()
+    let load = rig.api.load(rig.request())
+
+    load.cancel()
+    held.answer()
+
+    #expect(load.status == "200" && rig.isIdle)
+  }
+
+  @Test("a body that cannot be sent again makes the 401 the answer, and the next load refreshes first")
+  func notReplayable() {
+    let rig = OAuth2Rig()
+    rig.refuseFirstToken()
+    var request = rig.request("/upload", body: "x")
+    request.body = .stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
+    rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
+
+    let load = rig.api.load(request)
+    #expect(load.status == "401" && rig.tokens.requests.isEmpty)
+    let next = rig.api.load(rig.request())
+
+    #expect(next.status == "200" && rig.sent == ["a1", "a2"] && rig.isIdle)
+  }
+
+  @Test(
+    "only a 401 that is about the token is one",
+    arguments: [
+      (nil, true), ("Bearer", true), (#"Bearer error="invalid_token""#, true),
+      (#"Basic realm="x", Bearer realm="y""#, true),
+      (#"Basic realm="x""#, false), ("Digest qop=auth", false), (#"bearer error="insufficient_scope""#, false),
+      (#"Bearer error="invalid_request""#, false), (#"Bearer error="insufficient_scope"#, true),
+    ] as [(String?, Bool)])
+  func challenges(challenge: String?, isAboutToken: Bool) throws {
+    let rig = OAuth2Rig()
+    rig.mock.answer(
+      status: .unauthorized, headers: try HTTPHeaders(challenge.map { [("WWW-Authenticate", $0)] } ?? []))
+    rig.mock.onOthers(.status(.ok))
+    rig.tokens.onOthers(.json(OAuth2Rig.json(2)))
+
+    let load = rig.api.load(rig.request())
+
+    #expect(load.status == (isAboutToken ? "200" : "401") && rig.tokens.requests.count == (isAboutToken ? 1 : 0))
+  }
+
+  @Test("a 401 of another origin, to which a redirect led, is not about the token")
+  func elsewhere() throws {
+    let rig = OAuth2Rig()
+    let other = try HTTPRequest("https://files.example.net/")
+    rig.mock.answer { _ in HTTPResponse(to: other, status: .unauthorized) }
+
+    #expect(rig.api.load(rig.request()).status == "401" && rig.tokens.requests.isEmpty && rig.isIdle)
+  }
+
+  @Test("nor is one after a redirect to another origin and back, which leaves the token out")
+  func roundTrip() {
+    let rig = OAuth2Rig()
+    rig.mock.on(.any, .redirect(to: "https://other.example.com/"))
+    rig.mock.on(.any, .redirect(to: "https://api.example.com/back"))
+    rig.mock.answer(status: .unauthorized)
+
+    let load = (rig.oauth --> Redirect() --> rig.mock).load(rig.request())
+
+    #expect(load.status == "401" && rig.sent == ["a1", "-", "-"] && rig.asked.isEmpty)
+  }
+
+  @Test("plain http, the request's own header and other targets get no token")
+  func targets() throws {
+    let rig = OAuth2Rig()
+    rig.mock.onOthers(.status(.ok))
+    var own = rig.request()
+    try own.setHeader("Authorization", "Custom x")
+
+    #expect(rig.api.load(anyRequest()).text == "insecureCredentials")
+    #expect(rig.api.load(own).status == "200" && rig.mock.requests.map { $0.headers["Authorization"] } == ["Custom x"])
+    #expect(rig.isIdle)
+  }
+
+  @Test("a token endpoint that does not answer is given up, by the clock")
+  func tokenTimeout() {
+    let rig = OAuth2Rig(life: 0, tokenTimeout: .seconds(30))
+    let token = rig.tokens.hold()
+    let load = rig.api.load(rig.request())
+
+    rig.clock.advance(by: .seconds(29))
+    #expect(load.text == "pending")
+    rig.clock.advance(by: .seconds(1))
+
+    #expect(load.text == "tokenRequestFailed" && token.cancelRequest != nil)
+    token.complete(.cancelled)
+    #expect(rig.isIdle)
+  }
+
+  @Test("H10: no redirect takes a refresh token to another origin", arguments: [302, 307, 308])
+  func redirectedRefresh(status: Int) {
+    let rig = OAuth2Rig(life: 0)
+    rig.tokens.redirect(status, to: "https://other.example.com/token")
+    let configuration = OAuth2Configuration(
+      client: .confidential(id: "app", secret: sentinel, method: .body),
+      tokenEndpoint: try! HTTPURL("https://id.example.com/token"), grant: .storedCredential)
+    let oauth = OAuth2(configuration, store: rig.store, tokens: Redirect() --> rig.tokens, date: rig.clock.wallClock())
+
+    let load = (oauth --> rig.mock).load(rig.request())
+
+    #expect(load.text == "invalidTokenResponse" && rig.tokens.sent == ["POST https://id.example.com/token"])
+  }
+
+  @Test("two chains share one credential and one refresh")
+  func twoChains() {
+    let rig = OAuth2Rig(life: 0)
+    let other = MockLoader()
+    for mock in [rig.mock, other] { mock.onOthers(.status(.ok)) }
+    let token = rig.tokens.hold()
+    let loads = [rig.api.load(rig.request()), (rig.oauth --> other).load(rig.request())]
+
+    token.answer(body: OAuth2Rig.json(2))
+
+    #expect(loads.map(\.status) == ["200", "200"] && rig.tokens.requests.count == 1 && rig.isIdle)
+    #expect(other.requests.map { $0.headers["Authorization"] } == ["Bearer a2"])
+  }
+
+  @Test("H11: nothing printable shows tokens or secrets")
+  func redacted() {
+    let rig = OAuth2Rig(client: .confidential(id: "app", secret: "sesame"))
+    rig.refuseFirstToken()
+    rig.tokens.on(.any, .json(#"{"error":"invalid_client","error_description":"r1 sesame"}"#, status: .unauthorized))
+    let load = rig.api.load(rig.request())
+    var printed = "\(load.outcomeIfCompleted.map { "\($0)" } ?? "") \(load.tree())"
+
+    if case .failure(let error)? = load.outcomeIfCompleted { dump(error, to: &printed) }
+    dump(rig.oauth, to: &printed)
+    printed += "\(rig.tokens.requests) \(rig.mock.requests)"
+
+    #expect(load.text == "tokenRefused" && printed.contains("invalid_client"))
+    for secret in ["\"a1\"", "Bearer a1", "r1", "sesame", "c2VzYW1l"] { #expect(!printed.contains(secret)) }
+  }
+}

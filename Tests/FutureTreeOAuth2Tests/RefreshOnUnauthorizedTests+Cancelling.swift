@@ -1,0 +1,114 @@
+import Dispatch
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import HTTPTestSupport
+import Testing
+
+@testable import FutureTreeOAuth2
+
+/// What becomes of loads and of the refresh when they are cancelled or reset.
+extension RefreshOnUnauthorizedTests {
+  @Test("a load that waits is cancelled at once, and the others get the token")
+  func cancelOne() {
+    reject("a1")
+    let refresh = mock.hold("/refresh")
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let loads = (0..<2).map { (layer --> mock).load(request("/\($0)")) }
+
+    loads[0].cancel()
+    #expect(loads.map(\.text) == ["cancelled", "pending"] && refresh.cancelRequest == nil)
+    refresh.answer(.text("a2"))
+
+    #expect(loads[1].status == "200" && sent == ["/0 a1", "/refresh", "/1 a2"] && layer.isIdle)
+  }
+
+  @Test("the refresh goes on when all that wait for it are cancelled, and its token counts")
+  func cancelAll() {
+    reject("a1")
+    let refresh = mock.hold("/refresh")
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let loads = (0..<2).map { (layer --> mock).load(request("/\($0)")) }
+
+    for load in loads { load.cancel() }
+    #expect(refresh.cancelRequest == nil && loads.map(\.text) == ["cancelled", "cancelled"])
+    let next = (layer --> mock).load(request("/next"))
+    refresh.answer(.text("a2"))
+
+    #expect(next.status == "200" && layer.token == Self.token("a2") && changes.value == ["a2"] && layer.isIdle)
+  }
+
+  @Test("a load that was cancelled before its 401 is not sent again, and nothing is refreshed")
+  func cancelledBefore() {
+    let held = mock.hold("/x")
+    let load = (refreshing() --> mock).load(request("/x"))
+
+    load.cancel()
+    held.answer(.status(.unauthorized))
+
+    #expect(load.isCompleted && sent == ["/x a1"])
+  }
+
+  @Test("a reset cancels what waits, awaits the refresh, discards its token and deletes the one that there is")
+  func reset() {
+    reject("a1")
+    let refresh = mock.hold("/refresh")
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let load = (layer --> mock).load(request("/x"))
+
+    let reset = layer.reset(next: HeldResets())
+    #expect(load.text == "cancelled" && refresh.cancelRequest != nil && !reset.isCompleted)
+    refresh.answer(.text("a2"))
+
+    #expect(changes.value == [nil] && layer.token == nil && layer.isIdle)
+    #expect((layer --> mock).load(request("/y")).status == "200" && sent.last == "/y")
+  }
+
+  @Test("a 401 that comes after a reset is the response")
+  func lateRejection() {
+    let held = mock.hold("/x")
+    let layer = refreshing()
+    let load = (layer --> mock).load(request("/x"))
+
+    _ = layer.reset(next: mock)
+    held.answer(.status(.unauthorized))
+
+    #expect(load.isCompleted && load.text != "pending" && sent == ["/x a1"] && changes.value == [nil])
+  }
+
+  @Test("a token of a log-in takes the place of the refresh that is in flight")
+  func replaced() {
+    reject("a1")
+    let refresh = mock.hold("/refresh")
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let load = (layer --> mock).load(request("/x"))
+
+    let replacement = layer.replaceToken(with: Self.token("b1"))
+    #expect(refresh.cancelRequest != nil)
+    refresh.complete(.cancelled)
+
+    #expect(replacement.text == "success" && load.status == "200" && sent.last == "/x b1" && changes.value == ["b1"])
+  }
+
+  @Test("many threads that are rejected make one refresh")
+  func threads() {
+    reject("a1")
+    let refresh = mock.hold("/refresh")
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let loads = Locked<[Future<HTTPResponse>]>([])
+
+    DispatchQueue.concurrentPerform(iterations: 100) { number in
+      let load = (layer --> mock).load(request("/\(number)"))
+      loads.withLock { $0.append(load) }
+    }
+    refresh.answer(.text("a2"))
+
+    #expect(
+      loads.value.allSatisfy { $0.status == "200" } && sent.filter { $0 == "/refresh" }.count == 1 && layer.isIdle)
+  }
+}

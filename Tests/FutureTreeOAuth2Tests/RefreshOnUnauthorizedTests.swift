@@ -1,0 +1,259 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTPTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTP
+@testable import FutureTreeOAuth2
+
+@Suite("Layers: RefreshOnUnauthorized") struct RefreshOnUnauthorizedTests {
+  let mock = MockLoader()
+  let changes = Locked<[String?]>([])
+
+  static func token(_ text: String) -> BearerToken { try! BearerToken(text) }  // The tests give valid ones.
+
+  /// A layer that begins with the token `a1`, and whose refreshes are loads of `/refresh` behind it.
+  func refreshing(_ token: String? = "a1", for targets: CredentialTargets = .everyRequest)
+    -> RefreshOnUnauthorized
+  {
+    RefreshOnUnauthorized(token.map(Self.token), for: targets) { loader in
+      loader.load(try HTTPRequest("https://example.com/refresh")).map { response in
+        try BearerToken(String(decoding: try response.body, as: UTF8.self))
+      }
+    } onChange: { [changes] token in
+      changes.withLock { $0.append(token?.text) }
+    }
+  }
+
+  func request(_ path: String = "/", body: HTTPBody = .empty) -> HTTPRequest {
+    var request = try! HTTPRequest(.post, "https://example.com\(path)")
+    request.body = body
+    return request
+  }
+
+  /// The path and the token of each request.
+  var sent: [String] {
+    mock.requests.map { $0.path + ($0.headers["Authorization"].map { " " + $0.dropFirst(7) } ?? "") }
+  }
+
+  func reject(_ token: String?) {
+    let rejected: RequestMatcher =
+      token.map { .header("Authorization", "Bearer \($0)") }
+      ?? .matching("no token") { $0.headers["Authorization"] == nil }
+    mock.on(rejected && !.path("/refresh"), .status(.unauthorized).forever())
+  }
+
+  @Test("a 401 refreshes the token, and the request is sent again with its body and the new one")
+  func refreshes() {
+    reject("a1")
+    mock.on("/refresh", .text("a2"))
+    mock.onOthers(.make { HTTPResponse(to: $0, status: .ok, body: $0.body.data ?? Data()) })
+    let layer = refreshing()
+
+    let load = (layer --> mock).load(request("/x", body: .data(Data("body".utf8))))
+
+    #expect((try? load.outcomeIfCompleted?.get().body) == Data("body".utf8))
+    #expect(sent == ["/x a1", "/refresh", "/x a2"] && layer.token == Self.token("a2"))
+    #expect(changes.value == ["a2"] && layer.isIdle)
+  }
+
+  @Test("requests without a token are sent as they are, until a 401 asks for one")
+  func withoutToken() {
+    reject(nil)
+    mock.on("/refresh", .text("a1"))
+    mock.onOthers(.status(.ok))
+    let layer = refreshing(nil)
+
+    #expect((layer --> mock).load(request("/x")).status == "200")
+    #expect((layer --> mock).load(request("/y")).status == "200")
+    #expect(sent == ["/x", "/refresh", "/x a1", "/y a1"] && layer.isIdle)
+  }
+
+  @Test("where no server asks for a token, none is fetched")
+  func anonymous() {
+    mock.onOthers(.status(.ok))
+
+    #expect((refreshing(nil) --> mock).load(request("/x")).status == "200")
+    #expect(sent == ["/x"] && changes.value.isEmpty)
+  }
+
+  @Test("there is one refresh for all that wait, also for those that come meanwhile", arguments: ["a1", nil])
+  func oneRefresh(token: String?) {
+    reject(token)
+    let refresh = mock.hold("/refresh")
+    mock.onOthers(.status(.ok))
+    let layer = refreshing(token)
+    let loads = (0..<100).map { (layer --> mock).load(request("/\($0)")) }
+
+    #expect(refresh.isCompleted == false && loads.allSatisfy { !$0.isCompleted })
+    refresh.answer(.text("a2"))
+
+    #expect(loads.allSatisfy { $0.status == "200" } && sent.filter { $0 == "/refresh" }.count == 1 && layer.isIdle)
+  }
+
+  @Test("the refresh is skipped if the token has changed since the request was sent")
+  func skips() {
+    let late = mock.hold("/late")
+    reject("a1")
+    mock.on("/refresh", .text("a2"))
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let load = (layer --> mock).load(request("/late"))
+    _ = (layer --> mock).load(request("/x"))
+
+    late.answer(.status(.unauthorized))
+
+    #expect(load.status == "200" && sent == ["/late a1", "/x a1", "/refresh", "/x a2", "/late a2"])
+  }
+
+  @Test("a second 401 is the response, and the next load begins with the new token")
+  func onlyOnce() {
+    mock.on("/refresh", .text("a2").forever())
+    mock.onOthers(.status(.unauthorized))
+
+    #expect((refreshing() --> mock).load(request("/x")).status == "401")
+    #expect(sent == ["/x a1", "/refresh", "/x a2"])
+  }
+
+  @Test("a body that can be sent once is not sent again; the next load refreshes first")
+  func onceBody() {
+    reject("a1")
+    mock.on("/refresh", .text("a2"))
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let body = HTTPBody.stream(isReplayable: false) { HTTPBodyReader(InputStream(data: Data())) }
+
+    #expect((layer --> mock).load(request("/x", body: body)).status == "401")
+    #expect((layer --> mock).load(request("/y")).status == "200")
+    #expect(sent == ["/x a1", "/refresh", "/y a2"])
+  }
+
+  @Test("a 401 of another origin, or to another token, or about the scope is the response")
+  func otherOrigin() throws {
+    let elsewhere = try HTTPRequest("https://example.org/")
+    var headers = HTTPHeaders()
+    try headers.set("WWW-Authenticate", "Bearer error=\"insufficient_scope\"")
+    mock.on("/redirected", .make { _ in HTTPResponse(to: elsewhere, status: .unauthorized) })
+    mock.on("/stripped", .make { [request] _ in HTTPResponse(to: request("/stripped", .empty), status: .unauthorized) })
+    mock.on("/scope", .respond(status: .unauthorized, headers: headers))
+    let api = refreshing() --> mock
+
+    #expect(["/redirected", "/stripped", "/scope"].map { api.load(request($0)).status } == ["401", "401", "401"])
+    #expect(mock.requests.count == 3)
+  }
+
+  @Test(
+    "any other challenge asks for a refresh",
+    arguments: ["Basic realm=\"x\"", "Token", "Bearer error=\"invalid_token\""])
+  func challenges(challenge: String) throws {
+    var headers = HTTPHeaders()
+    try headers.set("WWW-Authenticate", challenge)
+    mock.on("/x", .respond(status: .unauthorized, headers: headers), .status(.ok))
+    mock.on("/refresh", .text("a2"))
+
+    #expect((refreshing() --> mock).load(request("/x")).status == "200")
+  }
+
+  @Test("the token goes to its targets only, and not over plain http, and a request's own header stays")
+  func targets() throws {
+    mock.onOthers(.status(.unauthorized))
+    let api = refreshing(for: .origins(try HTTPURL("https://example.com/"))) --> mock
+    var own = request("/own")
+    try own.setHeader("Authorization", "Bearer own")
+
+    #expect(api.load(try HTTPRequest("https://example.org/else")).status == "401")
+    #expect(api.load(own).status == "401")
+    #expect((refreshing() --> mock).load(try HTTPRequest("http://example.com/")).text == "insecureCredentials")
+    #expect(sent == ["/else", "/own own"])
+  }
+
+  @Test("a refresh that fails fails all that wait, and the next load refreshes before it is sent")
+  func fails() {
+    reject("a1")
+    let refresh = [mock.hold("/refresh"), mock.hold("/refresh")]
+    mock.onOthers(.status(.ok))
+    let layer = refreshing()
+    let loads = (0..<3).map { (layer --> mock).load(request("/\($0)")) }
+
+    refresh[0].complete(.failure(Oops()))
+    #expect(loads.map(\.text) == Array(repeating: "credentialsUnavailable", count: 3))
+    let next = (layer --> mock).load(request("/next"))
+    refresh[1].answer(.text("a2"))
+
+    #expect(next.status == "200" && layer.isIdle)
+    #expect(sent.suffix(2) == ["/refresh", "/next a2"])
+  }
+
+  @Test("a refresh that failed is not begun again for loads that were sent before", arguments: ["a1", nil])
+  func storm(token: String?) {
+    let held = mock.on(!.path("/refresh") && !.path("/next"), .hold().forever())
+    let refreshes = Locked(0)
+    let layer = RefreshOnUnauthorized(token.map(Self.token)) { _ in
+      refreshes.withLock { $0 += 1 }
+      throw Oops()
+    }
+    let loads = (0..<10).map { (layer --> mock).load(request("/\($0)")) }
+
+    for held in held.held { held.answer(.status(.unauthorized)) }
+    #expect(loads.allSatisfy { $0.text == "credentialsUnavailable" } && refreshes.value == 1)
+    mock.on("/next", .status(.unauthorized).forever())
+
+    #expect((layer --> mock).load(request("/next")).text == "credentialsUnavailable" && refreshes.value == 2)
+  }
+
+  @Test("without a token there is nothing to protect: plain http and paths pass")
+  func nothingToProtect() throws {
+    mock.onOthers(.status(.ok))
+    let api = refreshing(nil) --> mock
+
+    #expect(api.load(try HTTPRequest("http://example.com/")).status == "200")
+    #expect(api.load(try HTTPRequest(.get, path: "users")).status == "200")
+  }
+
+  @Test("what the closure throws is the failure of the refresh")
+  func throwing() {
+    reject("a1")
+    let api = RefreshOnUnauthorized(Self.token("a1")) { _ in throw Oops() } --> mock
+
+    #expect(api.load(request()).text == "credentialsUnavailable")
+  }
+
+  @Test("loads of the refresh over the chain bypass the layer: in the closure, and in a task that it starts")
+  func bypass() async throws {
+    reject("a1")
+    mock.on("/refresh", .text("a2").times(2))
+    mock.onOthers(.status(.ok))
+    for startsTask in [false, true] {
+      let chain = Locked<(any HTTPLoader)?>(nil)
+      let layer = RefreshOnUnauthorized(Self.token("a1")) { _ in
+        guard let api = chain.value else { throw Oops() }
+        let request = try HTTPRequest("https://example.com/refresh")
+        let response = startsTask ? Future.task { try await api.load(request).value } : api.load(request)
+        return response.map { try BearerToken(String(decoding: try $0.body, as: UTF8.self)) }
+      }
+      chain.value = (layer --> mock)
+
+      #expect(try await chain.value?.load(request()).value.status == .ok)
+    }
+    #expect(mock.requests.filter { $0.path == "/refresh" }.allSatisfy { $0.headers["Authorization"] == nil })
+  }
+
+  @Test("what follows a load that waited is no load of the refresh, also if a task ended the refresh")
+  func afterRefresh() async throws {
+    reject("a1")
+    mock.onOthers(.status(.ok))
+    let layer = RefreshOnUnauthorized(Self.token("a1")) { _ in
+      .task {
+        await Task.yield()
+        return Self.token("a2")
+      }
+    }
+    let api = layer --> mock
+
+    let second = api.load(request("/1")).flatMap { [request] _ in api.load(request("/2", .empty)) }
+
+    #expect(try await second.value.status == .ok && sent == ["/1 a1", "/1 a2", "/2 a2"])
+  }
+}

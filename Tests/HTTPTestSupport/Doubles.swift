@@ -1,0 +1,90 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import TestSupport
+
+/// A request to no host in particular.
+package func anyRequest(_ path: String = "/") -> HTTPRequest {
+  try! HTTPRequest("http://example.com\(path)")  // The tests give valid paths.
+}
+
+package struct Oops: Error, Hashable, CustomStringConvertible {
+  package let name: String
+  package var description: String { name }
+
+  package init(name: String = "oops") { self.name = name }
+}
+
+/// The end of a chain whose resets the test completes, and that writes what comes to it.
+package final class HeldResets: HTTPLoader {
+  package let log: Recorder
+  package let name: String
+  package let mock = MockLoader()
+  private let promises = Locked<[Promise<Void>]>([])
+
+  package init(_ log: Recorder = Recorder(), _ name: String = "end") {
+    self.log = log
+    self.name = name
+  }
+
+  package func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    log("\(name) loads")
+    return mock.load(request)
+  }
+
+  package func reset() -> Future<Void> {
+    log("\(name) resets")
+    let promise = Promise<Void>()
+    promises.withLock { $0.append(promise) }
+    return promise.future
+  }
+
+  package var resetCount: Int { promises.withLock { $0.count } }
+
+  package func endReset(_ index: Int = 0, _ outcome: Outcome<Void> = .success(())) {
+    promises.withLock { $0[index] }.complete(with: outcome)
+  }
+}
+
+/// A layer that writes when it is reset, before and after what comes behind it, and fails if it is told to.
+package struct Wiping: HTTPLayer {
+  private let log: Recorder
+  private let name: String
+  private let error: Oops?
+
+  package init(log: Recorder, name: String, error: Oops? = nil) {
+    (self.log, self.name, self.error) = (log, name, error)
+  }
+
+  package func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+  package func reset(next: any HTTPLoader) -> Future<Void> {
+    log("\(name) wipes")
+    return .resets([error.map { .failed($0) } ?? .succeeded(()), next.reset()])
+  }
+}
+
+extension Outcome {
+  /// `success`, `cancelled`, the code of an `HTTPError`, or the error.
+  package var text: String {
+    switch self {
+    case .success: "success"
+    case .cancelled: "cancelled"
+    case .failure(let error as HTTPError): "\(error.code)"
+    case .failure(let error as ResetFailed): "resetFailed: " + error.errors.map { "\($0)" }.joined(separator: ", ")
+    case .failure(let error): "\(error)"
+    }
+  }
+}
+
+extension Future {
+  /// `pending`, or how it ended.
+  package var text: String { outcomeIfCompleted?.text ?? "pending" }
+}
+
+extension Future<HTTPResponse> {
+  /// The status, or how it ended.
+  package var status: String {
+    if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
+  }
+}
