@@ -17,7 +17,7 @@ struct AuthorizationCodeLogIn: Sendable {
 
   /// RFC 7636, section 4.2, S256.
   static func challenge(for verifier: String) -> String {
-    Base64URL.encoded(SHA256.digest(of: verifier.utf8))
+    Base64URL.encoded(sha256(of: verifier.utf8))
   }
 
   /// The page to show.

@@ -1,7 +1,8 @@
 import Foundation
 import FutureTreeHTTP
 
-/// A small file that only its user can read, written whole or not at all.
+/// A small file that only its user can read, written whole or not at all. It is made with the calls of POSIX: what
+/// Foundation writes atomically may be read by others, and what it reads may be behind a symbolic link.
 struct PrivateFile: Sendable {
   let url: URL
   let random: RandomSource

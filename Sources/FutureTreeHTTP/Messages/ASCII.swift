@@ -21,7 +21,7 @@ package enum ASCII {
     return digits.count == 1 ? "0" + digits : digits
   }
 
-  /// The UTF-8 of the text, with every byte as `%` and two digits that is not kept.
+  /// The UTF-8 of the text, with every byte as `%` and two digits that is not kept. Foundation cannot keep bytes beyond ASCII.
   static func percentEncoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(text.utf8.count)
@@ -36,7 +36,7 @@ package enum ASCII {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// The bytes that a percent-encoded text stands for.
+  /// The bytes that a percent-encoded text stands for. Foundation decodes nothing of a text with one malformed `%`.
   package static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
     var decoded: [UInt8] = []
     var rest = text.utf8[...]

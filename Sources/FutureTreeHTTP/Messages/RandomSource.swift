@@ -24,6 +24,6 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
   /// A part of a whole, from 0 to 1; all are as likely.
   func fraction() -> Double { Double(next() >> 11) / 0x1.fffffffffffffp52 }
 
-  /// So many bytes.
+  /// So many bytes. The standard library gives random numbers, and no random bytes.
   package func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(next() >> 56) } }
 }

@@ -1,4 +1,6 @@
 /// A URL reference, split into its parts and not judged yet (RFC 3986, appendix B), without its fragment.
+///
+/// By hand: Foundation encodes what stands in no URL instead of refusing it.
 struct URLReference {
   /// What stands before the first `:`, if that can be a scheme.
   let scheme: Substring?

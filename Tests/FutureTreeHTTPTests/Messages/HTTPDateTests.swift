@@ -65,6 +65,30 @@ import Testing
     #expect(try year("Thursday, 01-Jan-05 00:00:00 GMT", in: "Sun, 01 Jan 2090 00:00:00 GMT") == 2105)
   }
 
+  @Test("the calendar of Foundation is Julian in 1500, and ours is not")
+  func calendarIsNotAsStrict() {
+    #expect(DateComponents(year: 1500, month: 2, day: 29).isValidDate(in: Calendar(identifier: .gregorian)))
+    #expect(GregorianCalendar.day(1500, 2, 29) == nil)
+  }
+
+  #if os(Linux)
+    @Test(
+      "a formatter of Foundation accepts what is no HTTP date",
+      arguments: [
+        "Sun, 06 Nov 1994 08:49:37", "Mon, 06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 199٤ 08:49:37 GMT",
+      ])
+    func formatterIsNotAsStrict(text: String) {
+      let formatter = DateFormatter()
+      formatter.locale = Locale(identifier: "en_US_POSIX")
+      formatter.timeZone = TimeZone(identifier: "GMT")
+      formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+      formatter.isLenient = false
+
+      #expect(formatter.date(from: text) != nil && date(text) == nil)
+    }
+  #endif
+
   @Test("every day of 400 years is written and read as Foundation does")
   func foundation() throws {
     let formatter = DateFormatter()

@@ -17,8 +17,8 @@ import FutureTree
 /// one behind the route, is reset once, when all of them have got there: until then, loads of another branch may still be
 /// on their way to it. If a part fails, the others are reset all the same.
 ///
-/// This also holds for a chain that a loader of your own wraps, if its `reset()` resets the chain before it returns or in a task
-/// that it starts. A loader that is not made with `-->` is reset by each loader of your own that calls it.
+/// This also holds for a chain that a loader of your own wraps, if its `reset()` resets the chain before it returns. A loader that
+/// is not made with `-->` is reset by each loader of your own that calls it.
 public struct Route: HTTPLayer {
   /// One way that a request can go.
   public struct Branch: Sendable {

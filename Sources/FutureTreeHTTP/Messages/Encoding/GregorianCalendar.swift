@@ -1,5 +1,8 @@
 /// Days and dates, by arithmetic: the calendar of today, also for the time before it was made.
 ///
+/// By hand: the calendars of Foundation are Julian before 1582, so that 1500-02-29 exists in them
+/// (`HTTPDateTests/calendarIsNotAsStrict`).
+///
 /// Years are counted from March, so that the leap day is the last of its year, and eras of 400 years have 146,097 days.
 enum GregorianCalendar {
   static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]

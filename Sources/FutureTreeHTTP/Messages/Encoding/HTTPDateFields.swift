@@ -1,6 +1,9 @@
 import Foundation
 
 /// What the three formats of a date say, before anybody has looked whether there is such a day (RFC 9110, section 5.6.7).
+///
+/// By hand: on Linux a `DateFormatter` that is not lenient accepts a wrong day of the week, a missing `GMT`, blanks, and digits that
+/// are not ASCII (`HTTPDateTests/formatterIsNotAsStrict`).
 struct HTTPDateFields {
   /// 0 for a Sunday.
   private var weekday = 0

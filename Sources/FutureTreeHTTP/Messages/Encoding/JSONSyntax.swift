@@ -1,6 +1,8 @@
 import Foundation
 
-/// Where bytes stop being JSON (RFC 8259): decoders on Linux do not say it. It walks once over the bytes and nests nothing.
+/// Where bytes stop being JSON (RFC 8259). It walks once over the bytes and nests nothing.
+///
+/// By hand: on Linux `JSONDecoder` reports no position, and `JSONSerialization` accepts `[1,]`.
 struct JSONSyntax {
   private enum Expected {
     case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd, nothing
