@@ -161,4 +161,29 @@ struct RouteWrapperTests {
 
     #expect(again.value?.text == "success")
   }
+
+  @Test("branches that drain on several threads at the same moment: the base is reset once, behind all of them")
+  func threads() {
+    for _ in 0..<200 {
+      let files = HeldResets()
+      let base = Wiping(log: log, name: "base") --> files
+      let api =
+        Route(
+          .when(isUnder("/a"), Autocancel() --> Wrapper(base)), .when(isUnder("/b"), Wrapper(Autocancel() --> base)),
+          .when(isUnder("/c"), Autocancel() --> base)
+        ) --> files
+      let held = (0..<3).map { _ in files.mock.hold() }
+      let loads = ["/a", "/b", "/c"].map { api.load(anyRequest($0)) }
+      let reset = api.reset()
+
+      together(
+        held.map { answer in
+          { answer.complete(.cancelled) }
+        })
+
+      #expect(loads.map(\.text) == ["cancelled", "cancelled", "cancelled"] && files.resetCount == 1)
+      files.endReset()
+      #expect(reset.text == "success")
+    }
+  }
 }
