@@ -28,6 +28,19 @@ private struct WrapperValue: HTTPLoader {
   func reset() -> Future<Void> { inner.reset() }
 }
 
+/// A loader of a user whose reset ends a load of another branch before it passes the reset on.
+private struct Ending: HTTPLoader {
+  let inner: any HTTPLoader
+  let answer: HeldAnswer
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { inner.load(request) }
+
+  func reset() -> Future<Void> {
+    answer.complete(.cancelled)
+    return inner.reset()
+  }
+}
+
 /// A layer that resets two chains, and the second when the first is done.
 private struct InOrder: HTTPLayer {
   let other: any HTTPLoader
@@ -135,6 +148,40 @@ struct RouteWrapperTests {
 
     #expect([files.resetCount, end.resetCount] == [1, 1])
     #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
+  }
+
+  @Test("a base waits for a loader of a user that is about to pass the reset on")
+  func duringCall() {
+    let held = [files.mock.hold(), files.mock.hold()]
+    // Made first, so that it does not lead to the other branch, which begins to drain before it.
+    let second = Route.Branch.when(isUnder("/b"), Ending(inner: Autocancel() --> base, answer: held[0]))
+    let api = Route(.when(isUnder("/a"), Autocancel() --> base), second) --> end
+    let loads = ["/a", "/b"].map { api.load(anyRequest($0)) }
+
+    let reset = api.reset()
+    #expect(loads.map(\.text) == ["cancelled", "pending"] && !log.entries.contains("base wipes"))
+    held[1].complete(.cancelled)
+    files.endReset()
+    end.endReset()
+
+    #expect(files.resetCount == 1 && reset.text == "success")
+  }
+
+  @Test("a base waits for a branch of a route that the reset has not got to")
+  func routeBehindDrain() {
+    let inner = Route(.when(isUnder("/a/1"), Wiping(log: log, name: "a") --> base))
+    let api = Route(.when(isUnder("/a"), Autocancel() --> inner --> files), .when(isUnder("/b"), base)) --> end
+    let held = files.mock.hold()
+    let load = api.load(anyRequest("/a/1"))
+
+    let reset = api.reset()
+    #expect(!log.entries.contains("base wipes"))
+    held.complete(.cancelled)
+    files.endReset()
+    end.endReset()
+
+    #expect(files.resetCount == 1)
+    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
 
   @Test("a layer that resets one chain after another does not wait for itself")
