@@ -93,12 +93,15 @@ extension CancellationPropagation {
   ) {
     handlerCount += reaction.handlerCount
     if !reaction.handlers.isEmpty { handlers.append((reaction.handlers, request)) }
-    if reaction.hasEnded { ended.append(Ended(node: signals.node, ownsBody: reaction.ownsBody, rank: reached.count + 1)) }
+    if reaction.hasEnded {
+      ended.append(Ended(node: signals.node, ownsBody: reaction.ownsBody, rank: reached.count + 1))
+    }
     let predecessors = signals.predecessors
     if !predecessors.others.isEmpty { otherPredecessors[reached.count] = predecessors.others }
     reached.append(
       Reached(
-        node: signals.node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) }, effect: effect)
+        node: signals.node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) },
+        effect: effect)
     )
   }
 }
