@@ -58,8 +58,8 @@
 ///    each `attach`. Acquire: the lock under which the thread ended the future.
 /// 2. An operation that came too late reads `state` and `storage`. Release: the unlock of the section that ended the future.
 ///    Acquire: the lock under which the operation found that out.
-/// 3. A body on an executor, an awaiting task or a blocked thread reads the same. Release: submitting the job, resuming the task,
-///    signalling the semaphore. Acquire: running the job, continuing, the end of the wait.
+/// 3. A body on an executor or a blocked thread reads the same. Release: submitting the job, signalling the semaphore. Acquire:
+///    running the job, the end of the wait. An awaiting task takes the lock again (`acquireEnd`).
 /// 4. The last slot of a join reads the `storage` of all inputs. Release: the unlock after each other slot was counted. Acquire:
 ///    the lock under which the last was counted.
 /// 5. Under the lock of a queued future, its ended upstream is read. Release: the unlock after the thread that knew of the end
