@@ -9,9 +9,8 @@ extension Node {
       // The runtime may hold a lock of the task here, so nothing is done but to wake the task, which sends the request.
       entry.taskWasCancelled(waitingFor: self)
     }
-    if hasOutcome {
-      acquireEnd()
-    } else {
+    acquireEnd()
+    if !hasOutcome {
       let request = CancelRequest(options: options, reason: "the awaiting task was cancelled")
       CancellationPropagation.run(Signal(node: self, request: request, sender: entry, departure: .leaves))
     }
