@@ -16,10 +16,13 @@ let package = Package(
     .target(name: "Darwin", dependencies: ["OpenCombine"]),
     .target(name: "Security", dependencies: ["OpenCombine"]),
     .target(name: "Combine", dependencies: ["OpenCombine"]),
+    .target(name: "CryptoKit", dependencies: ["OpenCombine"]),
     // Links to the sources of the package.
     .target(name: "FutureTree", dependencies: ["Combine", "Darwin"]),
     .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"]),
-    .target(name: "FutureTreeTesting", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeOAuth2", dependencies: ["CryptoKit", "FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
+    .target(name: "FutureTreeHTTPTesting", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -45,8 +45,10 @@ extension Node {
   /// Takes `outer` out of the list, if this future can still be bypassed.
   private func removeOnlyWaiter(_ outer: Node) -> Bool {
     guard onlyWaiter === outer else { return false }
-    lock.withLock { waiters.remove(outer) }
-    outer.isCounted = false
+    lock.withLock {
+      waiters.remove(outer)
+      outer.isCounted = false
+    }
     return true
   }
 }

@@ -38,7 +38,7 @@ extension Node {
   /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case.
   @inline(__always) private func beginsAtOnce() -> Bool {
     lock.withLock {
-      guard state.isPending, details == nil, state.beginsAtOnce() else { return false }
+      guard details == nil, state.beginsAtOnce() else { return false }
       upstream = nil
       return true
     }

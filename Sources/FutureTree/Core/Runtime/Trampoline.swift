@@ -20,7 +20,7 @@ final class Trampoline {
       guard !trampoline.isActive else { return trampoline.queue.append(node) }
       trampoline.isActive = true
       trampoline.notifyWaiters(of: node)
-      trampoline.drain()
+      if !trampoline.queue.isEmpty { trampoline.drain() }
       trampoline.isActive = false
     }
   }
