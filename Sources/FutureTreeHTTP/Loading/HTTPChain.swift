@@ -39,18 +39,22 @@ public func --> (first: (some HTTPLayer)?, second: any HTTPLayer) -> any HTTPLay
 }
 
 /// Layers that were put together are taken apart, so that every link of a chain is made once and can be told from others.
-func chain(_ layer: any HTTPLayer, before next: any HTTPLoader) -> any HTTPLoader {
-  guard let layers = layer as? LayeredLayer else { return LayeredLoader(layer, before: next) }
-  return chain(layers.first, before: chain(layers.second, before: next))
+func chain(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil) -> any HTTPLoader {
+  guard let layers = layer as? LayeredLayer else { return LayeredLoader(layer, before: next, in: group) }
+  return chain(layers.first, before: chain(layers.second, before: next, in: layers), in: group)
 }
 
 /// One link of a chain. What it gives its layer as `next` is an object, so that resets of the same can be told from others.
 final class LayeredLoader: HTTPLoader {
   let layer: any HTTPLayer
   let next: any HTTPLoader
+  /// The layers that stand together of which `layer` is the second or begins it. A branch of a route makes their links anew for
+  /// each load.
+  let group: LayeredLayer?
 
-  init(_ layer: any HTTPLayer, before next: any HTTPLoader) {
+  init(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil) {
     self.layer = layer
+    self.group = group
     self.next = identified(next)
     let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(self.next as AnyObject))
     ChainOrder.current.withLock { order in
@@ -100,9 +104,15 @@ final class LoaderObject: HTTPLoader {
   func reset() -> Future<Void> { resetLoader() }
 }
 
-private struct LayeredLayer: HTTPLayer {
+/// Layers that stand together, to be put before several loaders.
+final class LayeredLayer: HTTPLayer {
   let first: any HTTPLayer
   let second: any HTTPLayer
+
+  init(first: any HTTPLayer, second: any HTTPLayer) {
+    self.first = first
+    self.second = second
+  }
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     chain(self, before: next).load(request)

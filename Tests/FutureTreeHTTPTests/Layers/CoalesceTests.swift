@@ -41,6 +41,20 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
+  @Test("layers that stand together in a branch of a route share loads, also where Coalesce is not the last of them")
+  func sharesInBranch() {
+    let held = mock.hold()
+    let layers = Redirect() --> coalesce --> Retry() --> Redirect()
+    let branch = Route(.when({ _ in true }, layers)) --> mock
+
+    let loads = [branch.load(anyRequest()), branch.load(anyRequest())]
+    #expect(mock.requests.count == 1 && coalesce.flightCount == 1)
+    held.answer(body: "answer")
+
+    #expect(loads.map(\.text) == ["success", "success"])
+    expectNothingLeft()
+  }
+
   @Test("nothing is cached: who comes after the answer loads anew, and an answer that comes at once is one")
   func notCached() {
     mock.answer(body: "1")

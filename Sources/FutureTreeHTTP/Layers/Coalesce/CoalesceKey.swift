@@ -16,12 +16,24 @@ struct CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `
 
   /// The loader that is asked. Held, so that its identity stays its own.
   private struct Asked: Hashable {
-    let loader: any HTTPLoader
-    let id: ObjectIdentifier
+    private let loader: any HTTPLoader
+    private let ids: [ObjectIdentifier]
 
-    static func == (first: Asked, second: Asked) -> Bool { first.id == second.id }
+    /// `nil` for a loader that cannot be told from others. Links that are made anew for each load are told by their layers.
+    init?(_ loader: any HTTPLoader) {
+      self.loader = loader
+      var (ids, loader) = ([ObjectIdentifier](), loader)
+      while let link = loader as? LayeredLoader, let group = link.group {
+        ids.append(ObjectIdentifier(group))
+        loader = link.next
+      }
+      guard let id = identity(of: loader) else { return nil }
+      self.ids = ids + [id]
+    }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    static func == (first: Asked, second: Asked) -> Bool { first.ids == second.ids }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ids) }
   }
 
   private let method: HTTPMethod
@@ -38,7 +50,7 @@ struct CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
     let rule = request[option: RequestCoalescing.self].rule
     let delivery = request[option: ResponseDelivery.self]
-    guard let id = identity(of: next), CoalesceKey.allows(rule, request), delivery.file == nil,
+    guard let asked = Asked(next), CoalesceKey.allows(rule, request), delivery.file == nil,
       let options = request.comparableOptions(without: ignored.union(CoalesceKey.ownOptions))
     else { return nil }
     method = request.method
@@ -48,7 +60,7 @@ struct CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `
     maximumSize = delivery.maximumSize
     self.options = options
     self.rule = rule
-    asked = Asked(loader: next, id: id)
+    self.asked = asked
     self.generation = generation
   }
 
