@@ -8,13 +8,7 @@ extension FutureState {
     /// The request stopped here, so that its senders no longer count as consumers.
     var uncountsAll = false
     /// What the futures that this one waits for receive; `nil` if nothing.
-    var onward: Onward?
-
-    struct Onward {
-      var request: CancelRequest?
-      /// What becomes of this future's interest in them.
-      var departure: Signal.Departure
-    }
+    var onward: (request: CancelRequest?, departure: Signal.Departure)?
   }
 
   /// What becomes of a request at one future.

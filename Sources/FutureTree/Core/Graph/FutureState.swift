@@ -136,7 +136,7 @@ extension FutureState {
     consumers -= Int32(uncounted)
     if uncounted > 0, consumers == 0 {
       marks[.isAbandoned] = true
-      transition.onward = Transition.Onward(departure: .losesInterest)
+      transition.onward = (nil, .losesInterest)
       // The last consumer left: what was withheld is delivered, if it still is news.
       if let asked = requests.ask(nil, deliversWithheld: true) {
         (transition.disposition, forwarded) = (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
@@ -147,11 +147,10 @@ extension FutureState {
     case .callsHandlers, .stores:
       break
     case .forwards:
-      transition.onward = Transition.Onward(
-        request: forwarded?.forwarded, departure: transition.onward?.departure ?? .stays)
+      transition.onward = (forwarded?.forwarded, transition.onward?.departure ?? .stays)
     case .ends:
       let request = createdBy.forwardsRequests && !isCleaningUp ? forwarded?.forwarded : nil
-      transition.onward = Transition.Onward(request: request, departure: .leaves)
+      transition.onward = (request, .leaves)
     case .skipsBody:
       transition.onward = nil
     }

@@ -76,11 +76,7 @@ extension CancellationPropagation {
       if isTarget { first = .withheld(by: others) }
       stopCount += 1
       othersWaiting += others
-      for signal in signals.all {
-        guard let request = signal.request, let sender = signal.sender, signal.departure != .leaves else { continue }
-        stops.append(
-          Stop(node: signals.node, request: request, sender: sender, predecessor: signal.predecessor))
-      }
+      stops += signals.all.filter { $0.request != nil && $0.sender != nil && $0.departure != .leaves }
     case .applied(let request, let effect):
       reach(signals, request, effect, reaction)
     case nil:
@@ -93,9 +89,7 @@ extension CancellationPropagation {
   ) {
     handlerCount += reaction.handlerCount
     if !reaction.handlers.isEmpty { handlers.append((reaction.handlers, request)) }
-    if reaction.hasEnded {
-      ended.append(Ended(node: signals.node, ownsBody: reaction.ownsBody, rank: reached.count + 1))
-    }
+    if reaction.hasEnded { ended.append((signals.node, reaction.ownsBody, reached.count + 1)) }
     let predecessors = signals.predecessors
     if !predecessors.others.isEmpty { otherPredecessors[reached.count] = predecessors.others }
     reached.append(

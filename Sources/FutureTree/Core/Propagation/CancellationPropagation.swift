@@ -14,30 +14,16 @@ struct CancellationPropagation {
     let effect: FutureState.Effect
   }
 
-  /// An entry that does not wait any more, because the request stopped at the future for which it waited.
-  struct Stop {
-    let node: Node
-    let request: CancelRequest
-    let sender: Waiter
-    let predecessor: Int?
-  }
-
-  /// A future that the propagation has ended.
-  struct Ended {
-    let node: Node
-    let ownsBody: Bool
-    /// The greater, the further upstream.
-    let rank: Int
-  }
-
   var reached: [Reached] = []
   /// By the position of the future that the request was forwarded to.
   var otherPredecessors: [Int: [Int]] = [:]
   /// What the second phase calls: those of each source that was reached, with the request that was applied there.
   var handlers: [(entries: LinkedList<HandlerEntry>, request: CancelRequest)] = []
   var handlerCount = 0
-  var stops: [Stop] = []
-  var ended: [Ended] = []
+  /// The signals whose request was withheld: their senders wait no more.
+  var stops: [Signal] = []
+  /// The futures that the propagation has ended. The greater the rank, the further upstream.
+  var ended: [(node: Node, ownsBody: Bool, rank: Int)] = []
   /// What futures that have ended early waited for.
   private var left: [Node.Link] = []
   /// Called after the first phase: the clock of a log is code of a user.
@@ -95,9 +81,9 @@ extension CancellationPropagation {
   /// Law 3: where the request was withheld, the branch that only the requester wanted ends, down to the requester.
   private mutating func prune() {
     for stop in stops {
-      left.append(Node.Link(node: stop.node, entry: stop.sender))
-      guard let consumer = stop.sender.owner else { continue }
-      let reason = stop.request.reason
+      guard let sender = stop.sender, let reason = stop.request?.reason else { continue }
+      left.append(Node.Link(node: stop.node, entry: sender))
+      guard let consumer = sender.owner else { continue }
       guard let position = stop.predecessor else {
         end(consumer, waitingFor: stop.node, reason: reason, rank: 0)
         continue
@@ -139,7 +125,7 @@ extension CancellationPropagation {
     _ node: Node, waitingFor upstream: Node, reason: CancellationReason, rank: Int
   ) -> Bool {
     guard let end = node.endEarly(waitingFor: upstream, reason: reason) else { return false }
-    ended.append(Ended(node: node, ownsBody: end.ownsBody, rank: rank))
+    ended.append((node, end.ownsBody, rank))
     left += end.left
     return true
   }

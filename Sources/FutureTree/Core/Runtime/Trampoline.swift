@@ -134,7 +134,7 @@ final class Trampoline {
   static func linkAfterTurn(of node: Node, to inner: Node) -> Bool {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.turns.link == nil, trampoline.turns.isCurrent(node) else { return false }
-    trampoline.turns.link = TurnStack.Link(node: node, inner: inner)
+    trampoline.turns.link = (node, inner)
     return true
   }
 

@@ -61,17 +61,11 @@ protocol Deferred: AnyObject {
 
 /// The turns that a thread is in: more than one where a callback blocks, or an executor runs a job at once.
 struct TurnStack {
-  /// A future, and the one that its body returned.
-  struct Link {
-    var node: Node
-    let inner: Node
-  }
-
   /// The entry whose turn it is. Like `outer`, retained by the loop that lets it take its turn.
   var current: Unmanaged<Waiter>?
   private var outer: [Unmanaged<Waiter>] = []
-  /// What is linked when the current turn is over.
-  var link: Link?
+  /// A future that is linked to the one that its body returned when the current turn is over.
+  var link: (node: Node, inner: Node)?
 
   func isCurrent(_ node: Node) -> Bool {
     current?.toOpaque() == Unmanaged.passUnretained(node as Waiter).toOpaque()
