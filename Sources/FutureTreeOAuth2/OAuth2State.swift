@@ -2,8 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What an `OAuth2` layer knows about its credential, and who waits for it, as a value. Pure: takes no lock, calls nobody,
-/// reads no clock.
+/// What an `OAuth2` layer knows about its credential, and who waits for it: a value without locks, callbacks and clocks.
 ///
 /// # Invariants
 /// 1. One piece of work is under way at most. Its number is in `work`; what ends with another number changes nothing.
