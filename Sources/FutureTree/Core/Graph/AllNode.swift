@@ -3,7 +3,7 @@
 /// `JoinNode` could do the same, but `all` is the join that is used most, and costs less here: it needs types only to gather the
 /// values, in the step for the action `run`, and takes one lock for each input.
 @usableFromInline
-final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarded by the lock until it has ended.
+final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inputs`.
   /// The futures whose values are gathered; empty once it has ended.
   @exclusivity(unchecked) private var inputs: [Node]
 
@@ -21,7 +21,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarde
   /// The step of the join.
   @inlinable @inline(__always)
   func perform<Value: Sendable>(_ action: Action, _ type: Value.Type) -> Bool {
-    if action == .run { return succeed(takeInputs().map { $0.value(as: Value.self) }) }
+    if action == .run { return succeed(currentInputs().map { $0.value(as: Value.self) }) }
     return perform(action, with: self, as: [Value].self) { release() }
   }
 
@@ -38,7 +38,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `inputs` is guarde
     return true
   }
 
-  @usableFromInline func takeInputs() -> [Node] {
+  @usableFromInline func currentInputs() -> [Node] {
     lock.withLock { inputs }
   }
 

@@ -28,7 +28,8 @@ extension FutureState {
     case callsHandlers
     /// The futures that it waits for receive the request. The future stays pending.
     case forwards
-    /// No other future can receive the request now. It is delivered to the inner future, or read when the body ends.
+    /// No other future receives the request now. A future that the body returns receives it when it is linked. A clean-up never
+    /// does (law 8).
     case stores
     /// The future ends `.cancelled` now and detaches from the futures that it waits for. They receive the request, unless it is
     /// not forwarded.

@@ -1,12 +1,13 @@
-/// The life of one future and what is wanted of it, as a value. Pure: takes no lock, calls no closure, holds no future.
+/// The life cycle of one future, its consumers and its requests, as a value. Pure: takes no lock, calls no closure, holds no future.
 ///
 /// # Invariants
 /// 1. `succeeded`, `failed` and `cancelled` are final: no later event changes the phase.
-/// 2. Whoever moves the phase out of `waiting` owns the body from then on: to run it, to queue it, or to release it.
+/// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to the
+///    thread that moves the phase out of `queued`, or to its job if it also runs when its branch ends early.
 /// 3. `consumers` counts exactly the entries and tokens whose `isCounted` is true.
 struct FutureState {
   enum Phase: UInt8 {
-    /// For its promise, or for its upstream.
+    /// For its promise, its upstream, or the inputs of a join.
     case waiting
     /// Upstream has ended; an executor has the body and has not begun it.
     case queued
@@ -79,7 +80,7 @@ struct FutureState {
     return true
   }
 
-  /// Law 10: it had consumers and lost the last because they withdrew, so that it wants nothing itself.
+  /// Law 10: its last consumer has withdrawn, so that this future has no interest in its own upstream.
   var isAbandoned: Bool { marks[.isAbandoned] }
 
   var ending: Ending? {
@@ -93,7 +94,7 @@ struct FutureState {
 
   var isPending: Bool { phase.rawValue < Phase.succeeded.rawValue }
 
-  /// Law 8: it waits for an inner future that cleans up after a cancellation, and that is never asked.
+  /// Law 8: it waits for an inner future that cleans up after a cancellation. That future receives no request.
   var isCleaningUp: Bool { phase == .linked && marks[.innerIsCleanUp] }
 }
 
@@ -108,7 +109,8 @@ extension FutureState {
     return true
   }
 
-  /// A consumer came. Returns whether it is wanted again, so that the futures that it waits for must learn of it.
+  /// Counts a consumer. Returns whether it is the first after all had withdrawn: then the futures that this one waits for must
+  /// learn of it.
   mutating func consumerCame() -> Bool {
     consumers += 1
     defer { marks[.isAbandoned] = false }
@@ -137,7 +139,7 @@ extension FutureState {
     if uncounted > 0, consumers == 0 {
       marks[.isAbandoned] = true
       transition.onward = (nil, .losesInterest)
-      // The last consumer left: what was withheld is delivered, if it still is news.
+      // The last consumer has withdrawn: the withheld request is delivered, unless it is a duplicate.
       if let asked = requests.ask(nil, deliversWithheld: true) {
         (transition.disposition, forwarded) = (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
       }
@@ -169,8 +171,8 @@ extension FutureState {
     return true
   }
 
-  /// A duplicate is news for no handler. The interest of those who ask is withdrawn all the same (law 3), and if they were the
-  /// last, what was withheld is delivered.
+  /// A duplicate is delivered to no handler. The interest of its senders is withdrawn nevertheless (law 3), and if they were the
+  /// last consumers, the withheld request is delivered.
   ///
   /// - Parameter others: How many consumers there are besides the senders.
   /// - Returns: What becomes of the request, and what goes upstream if it is applied.
@@ -232,7 +234,7 @@ extension FutureState {
     return true
   }
 
-  /// Whether `upstreamEnded` would say that an outcome passes that is not a success, and the body is released.
+  /// Whether `upstreamEnded` would return `passes` for an upstream that failed or was cancelled.
   func passesAtOnce(_ ending: Ending) -> Bool {
     (phase == .waiting || phase == .linked) && !createdBy.isSource && !createdBy.isJoin
       && !createdBy.runsBody(on: ending)
@@ -250,7 +252,7 @@ extension FutureState {
     return true
   }
 
-  /// Somebody seals the promise onto another future. Returns false if that was done before.
+  /// The promise is sealed onto another future. Returns false if that was done before.
   mutating func seal() -> Bool {
     guard phase == .waiting else { return false }
     phase = .running
@@ -274,7 +276,7 @@ extension FutureState {
     return true
   }
 
-  /// The outcome is there. Returns false if there was one before; for a promise, also if it was sealed before.
+  /// Ends. Returns false if the future had ended; for a promise, also if it was sealed before.
   @inline(__always)
   mutating func end(_ ending: Ending, byPromise: Bool = false) -> Bool {
     guard byPromise ? phase == .waiting : isPending else { return false }

@@ -9,7 +9,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   @exclusivity(unchecked) private final var openSlots = 0
 
   /// The entry of a join in the list of one input.
-  final class Slot: Waiter, @unchecked Sendable {  // Because: `input` is guarded by the join's lock.
+  final class Slot: Waiter, @unchecked Sendable {  // Because: the join's lock guards the rest.
     let join: Join
     let index: Int
     /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
@@ -112,9 +112,9 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   }
 }
 
-/// A join with the types of what it makes. Its rule tells one operator from another.
+/// A join with the type of its value. Its rule makes the difference between operators.
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
-  /// What tells one operator from another. Its closures are called under no lock.
+  /// The behavior of one operator. Its closures are called under no lock.
   struct Rule: Sendable {
     /// What the join does when the input of a slot has ended.
     let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>

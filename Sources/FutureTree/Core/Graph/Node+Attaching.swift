@@ -29,7 +29,7 @@ extension Node {
     return true
   }
 
-  /// What others learn of after the lock was released.
+  /// What is reported after the lock was released.
   private struct News: OptionSet {
     let rawValue: UInt8
     static let isWantedAgain = News(rawValue: 1)
@@ -53,7 +53,7 @@ extension Node {
     if !isAttached { attachDerivedWithNews(derived) }
   }
 
-  /// The same where others must learn of it, or where this future has ended.
+  /// The same where a change must be reported, or where this future has ended.
   private func attachDerivedWithNews(_ derived: Node) {
     let report = lock.withLock { self.report(.makes(derived)) }
     let isAttached = attach(derived, as: .newConsumer)

@@ -1,5 +1,5 @@
 extension Node {
-  /// Waits for the outcome as a consumer. Returns false if the task was cancelled before; then the future was asked.
+  /// Waits for the outcome as a consumer. Returns false if the task was cancelled first. Then the future has received a request.
   @usableFromInline final nonisolated(nonsending) func wait(cancellingWith options: CancellationOptions) async -> Bool {
     if ending != nil { return true }
     let entry = AwaitEntry()
@@ -17,7 +17,7 @@ extension Node {
     return hasOutcome
   }
 
-  /// Waits for the outcome without wanting it.
+  /// Waits for the outcome without being a consumer.
   @usableFromInline final nonisolated(nonsending) func waitForOutcome() async {
     let entry = AwaitEntry()
     _ = await withUnsafeContinuation { entry.wait(for: self, isConsumer: false, $0) }

@@ -7,15 +7,14 @@ extension Node {
   /// Links a future to the one that its body returned, or bypasses it. Called when the turn of `node` is over, so that no frame of
   /// the turn retains it. Returns the future that has ended by that, if one has.
   static func linkOrBypass(_ node: inout Node, to inner: Node) -> Node? {
-    guard let outer = node.onlyWaiter, outer.unlink(fromUnique: &node) else {
-      return node.link(to: inner, as: .work) ? node : nil
+    if let outer = node.onlyWaiter, outer.unlink(fromUnique: &node) {
+      // No other thread can reach `node` any more. One may have added a consumer or a request before it released its reference.
+      if node.removeOnlyWaiter(outer) { return outer.link(to: inner, as: .work) ? outer : nil }
+      let hasEnded = outer.waitForInner(node, as: .work, isWanted: true)
+      precondition(!hasEnded, "`node` is pending")
     }
-    // Another thread may have added a consumer or a request before it released its reference to `node`.
-    guard node.removeOnlyWaiter(outer) else {
-      if outer.waitForInner(node, as: .work, isWanted: true) { preconditionFailure("\(#function): `node` is pending") }
-      return node.link(to: inner, as: .work) ? node : nil
-    }
-    return outer.link(to: inner, as: .work) ? outer : nil
+    // No turn is current, so that `link` does not defer it again.
+    return node.link(to: inner, as: .work) ? node : nil
   }
 
   /// Whether this future only forwards an outcome, and has nothing that a drawing of the tree shows. Called under the lock.
@@ -44,11 +43,11 @@ extension Node {
 
   /// Takes `outer` out of the list, if this future can still be bypassed.
   private func removeOnlyWaiter(_ outer: Node) -> Bool {
-    guard onlyWaiter === outer else { return false }
     lock.withLock {
+      guard canBeBypassed, waiters.only === outer else { return false }
       waiters.remove(outer)
-      outer.isCounted = false
+      outer.isCounted = false  // `state.consumers` stays: this future is about to be freed.
+      return true
     }
-    return true
   }
 }

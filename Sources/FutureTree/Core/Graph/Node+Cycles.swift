@@ -1,6 +1,6 @@
 extension Node {
   /// Whether this future waits for another, with at most seven in between. Every link is checked, so that the search is bounded:
-  /// it follows 64 inputs of joins at most.
+  /// it follows at most 64 inputs of joins besides the first of each, and none of a join with more than 16.
   func waits(for other: Node) -> Bool {
     var inputsLeft = 64
     return waits(for: other, within: 8, &inputsLeft)

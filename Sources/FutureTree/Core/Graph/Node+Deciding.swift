@@ -1,6 +1,6 @@
-/// Law 23: who decides before all its inputs have ended lets go of those that are left.
+/// Law 23: a future that ends before all its inputs have ended detaches from the others.
 extension Node {
-  /// Ends, and then lets go of what this future still waits for.
+  /// Ends, and then detaches from the futures that this one still waits for.
   ///
   /// - Parameters:
   ///   - reason: The reason of the request to the futures that are left.

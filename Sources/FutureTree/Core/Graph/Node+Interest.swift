@@ -1,6 +1,6 @@
 /// How many consumers want the value of a future, and how the futures that it waits for learn of that (law 10).
 extension Node {
-  /// How many want its value now.
+  /// The number of consumers now.
   var consumers: Int { lock.withLock { Int(state.consumers) } }
 
   /// Counts an entry that is in no list as a consumer.
@@ -33,7 +33,7 @@ extension Node {
     }
   }
 
-  /// An entry in the list wants the value. Returns whether that makes this future wanted again.
+  /// Counts a listed entry as a consumer. Returns whether it is the first after all had withdrawn.
   private func isWanted(by entry: Waiter) -> Bool {
     lock.withLock {
       guard state.isPending, entry.isListed, !entry.isCounted else { return false }

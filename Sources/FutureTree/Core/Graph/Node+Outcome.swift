@@ -32,7 +32,7 @@ extension Node {
 
   @usableFromInline final var endingOnceEnded: Ending {
     guard let ending = state.ending else {
-      preconditionFailure("the outcome of a future that is pending: only who was told may ask")
+      preconditionFailure("The outcome of a future was read before the code was notified of its end.")
     }
     return ending
   }
@@ -68,7 +68,7 @@ extension Node {
     return error is CancellationError ? cancel(.unspecified) : fail(error)
   }
 
-  /// Ends `.cancelled`; where no reason is given, with that of what was asked.
+  /// Ends `.cancelled`. Without a reason it takes that of the strongest request.
   @usableFromInline final func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
     lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
   }

@@ -1,6 +1,6 @@
 /// How a derived future takes its turn. `FutureState` decides what happens, and the step does what needs the types.
 extension Node {
-  /// Why a future takes a turn that the notification of its upstream did not settle at once.
+  /// Why an entry takes a turn outside the loop that notifies waiters. An entry that is no future only gets `upstreamEnded`.
   enum Turn {
     /// The future that it waits for has ended.
     case upstreamEnded
@@ -138,7 +138,7 @@ extension Node {
 }
 
 /// A body on its way through an executor. If it is dropped there, its future fails instead of hanging.
-private final class QueuedBody: @unchecked Sendable {  // Because: `node` belongs to whoever runs the job.
+private final class QueuedBody: @unchecked Sendable {  // Because: `node` belongs to the thread that runs the job.
   /// Nil once the body has begun.
   private var node: Node?
   private let upstream: Node
@@ -155,7 +155,7 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `node` belong
   }
 
   private func run() {
-    // No variable retains the node, so that its turn can leave it out (`Node.link`).
+    // No variable retains the node, so that it can be bypassed after its turn (`Node.linkOrBypass`).
     guard let entry = node.take().map({ Unmanaged.passRetained($0 as Waiter) }) else { return }
     // Now, also inside a callback: a body must run inside the job that its executor gave it.
     Trampoline.turnNow(of: entry, upstream: upstream, .bodyBegins)

@@ -1,13 +1,17 @@
 /// The non-generic base class of all futures. This header explains the core.
 ///
 /// # Model
-/// `Future<Value>` is a typed handle to a node. Below, *future* means a node. A future is *pending* until it has an outcome. It has
-/// a state (`FutureState`), a list of waiters, and storage for its outcome. A *source* is a future that a promise completes.
+/// `Future<Value>` is a typed handle to a node. Below, *future* means a node. A future is *pending* until it *ends*: then it has an
+/// outcome. It has a state (`FutureState`), a list of waiters, and storage for its outcome. A *source* is a future that a promise
+/// completes. A *derived future* is one that an operator made from one *upstream*. A *join* waits for several futures, its inputs,
+/// with one *slot* for each. A *body* is the closure of an operator. An *inner future* is one that a body returned, or onto which a
+/// promise was *sealed*. A *handler* is a closure that a promise calls with a *request* to cancel.
 ///
-/// A *waiter* is an entry in the list of a future: a derived future, a slot of a join, an observer, an awaiting task, or a blocked
-/// thread. A derived future is itself the entry, so that an operator allocates one object. A *consumer* is a waiter, or a cancel
-/// token, that `FutureState.consumers` counts. Observers do not count. An *inner future* is the future that a body returned, or
-/// that a promise was sealed onto.
+/// A *waiter* is an entry in the list of a future: a derived future, a sealed source, a slot of a join, an observer, an awaiting
+/// task, a blocked thread, or an entry of a `FutureQueue`. A future is itself the entry, so that a link of a chain is one object.
+/// When a future ends, each of its waiters takes its *turn*: it reacts to the outcome. A future is *queued* while an executor has
+/// its body and has not begun it. A *consumer* is a waiter that `FutureState.consumers` counts, or a cancel token, which a `Waiter`
+/// in no list stands for. Observers do not count.
 ///
 ///     Promise ─────▶ Source                    let future = promise.future
 ///                    │ waiters
@@ -21,91 +25,107 @@
 ///                                ▼
 ///                                Join
 ///
-/// Each arrow retains its target. Each entry has an unretained reference back to the future that it waits for: `upstream`, or
-/// `input` of a slot.
+/// Each arrow retains its target. Derived futures, slots and observers have an unretained reference back to the future that they
+/// wait for: `upstream`, `Slot.input` and `Observer.watched`.
 ///
 /// Laws are the numbered sections of the guide *Cancellation*.
 ///
 /// # Invariants
-/// 1. While a future is pending, `lock` guards its `state`, its `waiters`, the `upstream` in `storage`, and the fields of
-///    subclasses. The lock of the future that an entry waits for guards the entry's own fields (`Waiter`). When a future has ended,
-///    its `state` and `storage` do not change any more: code that learned of the end reads them without the lock. `waiters` then
-///    belongs to the thread that notifies them. So code checks `isPending` before it changes the state. `details` is always guarded.
-/// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, its slots, or the
-///    job of an executor. `upstream` does not retain. While it is set, the upstream is alive, because the thread that notifies the
-///    upstream's waiters retains it until this entry had its turn. In that turn, or when the future ends, `upstream` is replaced.
-/// 3. When a future stops waiting for a pending upstream, the same thread then removes the entry from the list of that upstream.
-///    In between, the entry is still listed.
+/// 1. While a future is pending, `lock` guards its `state`, its `waiters`, the `upstream` in `storage`, and the fields of sources
+///    and joins, but for `isKnownToBeFulfilled`. A `body` belongs to one thread (invariant 2 of `FutureState`). The lock of the
+///    future that an entry waits for guards the place of the entry in the list, and `isCounted`. When a future has ended, its
+///    `state` and `storage` do not change any more: code that learned of the end reads them without the lock. `waiters` then belongs
+///    to the thread that notifies them. So code checks `isPending` before it changes the state. `details` is also guarded after the
+///    end. It is written without the lock only before other code knows the future.
+/// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, its slots, the job of
+///    an executor, or the trampoline while the future takes its turn. `upstream` does not retain. While it is set, the upstream is
+///    alive: a pending one as this invariant says, and an ended one because the thread that notifies its waiters retains it until
+///    the turn of this entry is over. In that turn, or when the future ends, `upstream` is cleared. Only a queued future keeps it,
+///    and the job of its body retains the upstream.
+/// 3. When a future stops waiting for a pending upstream, the same thread then removes the entry from the list of that upstream,
+///    unless that has ended meanwhile. In between, the entry is still listed. A bypass that fails sets `upstream` again instead.
 /// 4. A thread holds one lock at most. Under a lock the library calls no body, handler, clock or executor, and releases no object
 ///    whose `deinit` can run user code. Such an object is returned from the locked section and released after it.
-/// 5. Links of derived futures form no reference cycle. A join and its slots, a join and its inputs, and a source and its handlers
-///    do. The end of the join, of the input or of the source breaks these.
+/// 5. Links form no reference cycle, unless a future waits for itself in a way that `CompletedWithItself` does not detect. These are
+///    cycles while they are pending: a join and its slots, `AllNode` and its inputs, a source and its handlers. The end of the join
+///    breaks the first two. The end of the source, its seal, or the call of the handler breaks the third.
 ///
 /// # Why locks cannot deadlock
 /// By invariant 4 no thread waits for a lock while it holds one. An operation on two futures locks the first, unlocks it, and then
-/// locks the second. Other threads may run in between, so that each part checks the state again. `Node.link` first adds this
-/// future to the list of the inner future and then sets `upstream`, so that a thread that sees `upstream` can rely on the entry.
-/// Debug builds assert that a thread takes no second lock (`LockRule`). With `FUTURETREE_EXPLORER`, tests run every interleaving of
+/// locks the second. Other threads may run in between, so that each part checks the state again. `Node.link` and `Join.wait` first
+/// add the entry to the list and then set `upstream` or `input`, so that a thread that sees it can rely on the entry. An operator
+/// sets `upstream` first, before other threads know the derived future. Debug builds assert that a thread takes no second lock, and
+/// calls no user code under one (`LockRule`). With `FUTURETREE_EXPLORER`, tests run every interleaving of the locked sections of
 /// small programs (`Tests/FutureTreeTests/Explorer`).
 ///
 /// # Memory order
 /// To unlock releases, to lock acquires, and no field of the core is atomic but the lock's own (`ParkingLock`). The list of an
-/// upstream and `upstream` publish a future to other threads, both under a lock. Its handle is passed on safely by the user's
-/// code. So each thread that reaches a future knows what its initializer wrote. The following reads take no lock. Behind each
+/// upstream and `upstream` publish a future to other threads, both under a lock. Handles are `Sendable`: the user's code passes them
+/// on safely. So each thread that reaches a future knows what its initializer wrote. The following reads take no lock. Behind each
 /// stand its release and its acquire.
 ///
 /// 1. The thread that ended a future reads `state`, `storage`, `waiters`, and the fields of the entries. Release: the unlock of
-///    each `attach`. Acquire: the lock under which the thread ended the future.
+///    each section that changed the list or an entry. Acquire: the lock under which the thread ended the future.
 /// 2. An operation that came too late reads `state` and `storage`. Release: the unlock of the section that ended the future.
 ///    Acquire: the lock under which the operation found that out.
-/// 3. A body on an executor or a blocked thread reads the same. Release: submitting the job, signalling the semaphore. Acquire:
-///    running the job, the end of the wait. An awaiting task takes the lock again (`acquireEnd`).
+/// 3. A body on an executor, an awaiting task or a blocked thread reads the same. Release: submitting the job, resuming the task,
+///    signalling the semaphore. Acquire: running the job, continuing, the end of the wait.
 /// 4. The last slot of a join reads the `storage` of all inputs. Release: the unlock after each other slot was counted. Acquire:
 ///    the lock under which the last was counted.
-/// 5. Under the lock of a queued future, its ended upstream is read. Release: the unlock after the thread that knew of the end
-///    set `upstream`. Acquire: the lock of the queued future.
-/// 6. The thread that took a `body` over runs or releases it (invariant 2 of `FutureState`; `Observer`). Release: the unlock of
-///    the section before. Acquire: the lock under which the thread took it over.
+/// 5. A propagation that ends a queued future reads, under that future's lock, the `state` and `storage` of its ended upstream.
+///    Release: the unlock after the thread that knew of the end set `upstream`. Acquire: the lock of the queued future.
+/// 6. The thread that took a `body` over runs or releases it (invariant 2 of `FutureState`; `Observer`). Release: the unlock under
+///    which the future was published, or its body queued. Acquire: the lock under which the thread took it over.
 /// 7. A `deinit` reads all fields, and `Promise.deinit` reads `isKnownToBeFulfilled`. Release: dropping a reference. Acquire: the
 ///    runtime's fence before `deinit`.
-/// 8. `isKnownUniquelyReferenced` reads the reference count, relaxed. Release: dropping a reference. Acquire: nothing. What
-///    follows reads only what the lock of that future guarded, under that lock.
+/// 8. `isKnownUniquelyReferenced`, in `unlink(fromUnique:)`, reads the reference count, relaxed. Release: dropping a reference.
+///    Acquire: nothing. What follows reads only what the lock of that future guarded, under that lock.
 /// 9. Constants, such as `step` and `state.createdBy`, are read at any time. Release: publishing the object. Acquire: reaching
 ///    it.
 ///
-/// A `Trampoline` belongs to one thread: it hands nothing over. The counters of `FutureLog` are relaxed: additions to one counter
-/// have one order, and the locks under which they are made order them further. `MemoryOrderTests` runs the lock and the reads 1,
-/// 2, 4, 7 and 8 in a model of C11.
+/// A `Trampoline` belongs to one thread: it hands nothing over. The counters of `FutureLog` are relaxed: their numbers are in the
+/// order of the locked sections in which they are taken. `MemoryOrderTests` runs the lock and the reads 1, 2, 4, 7 and 8 in a model
+/// of C11.
 ///
 /// # The path of a value
 /// 1. `Promise.succeed` stores the value in its source under the lock. `FutureState.end` rejects a second completion. The handlers
 ///    are released.
-/// 2. `Trampoline.notify` takes the waiters out of the list, one after the other. If this thread is notifying already, it only adds
-///    the source to the thread's queue.
-/// 3. Each waiter takes its turn. `FutureState.upstreamEnded` decides what a derived future does: it runs its body now, submits it
-///    to an executor, ends as its upstream did, or ends `.cancelled`. What needs the types is left to its `step`, a closure without
-///    captures that is made where they are known, so that it is specialized. If the body returned a future, `Node.link` adds this
-///    one to the list of that.
-/// 4. A future that has ended in its turn is queued. The loop goes on with the other waiters, and then with the queue. No chain
-///    recurses, however long it is (law 20).
+/// 2. `Trampoline.notify` takes the waiters out of the list, one after the other. If this thread is already in the loop of its
+///    trampoline, or in a callback, the source is only added to the trampoline's queue.
+/// 3. Each waiter takes its turn. `FutureState.beginsAtOnce` and `passesAtOnce` decide the common cases, and `upstreamEnded` the
+///    others: a derived future runs its body now, submits it to an executor, ends as its upstream did, or ends `.cancelled`. What
+///    needs the types is left to its `step`, a closure without captures that is made where they are known, so that it is
+///    specialized. If the body returned a future, `Node.link` adds the derived future to the list of that inner future, or
+///    `Node.linkOrBypass` takes the derived future out of the chain (law 21).
+/// 4. A future that has ended in its turn is added to the trampoline's queue if it has waiters. The loop goes on with the other
+///    waiters, and then with the queue. No chain recurses, however long it is (law 20).
 ///
 /// # The path of a request
-/// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. Signals go upstream. A future is visited after all futures
-///    that wait for it and that the propagation can reach (`TopologicalOrder`, where paths part). Under its lock,
-///    `FutureState.receive` decides on the request: too late, duplicate, withheld because other consumers remain, or applied.
-///    Applied means: take the handlers of a source, forward, store the request while a body runs, end, or skip the body. It also
-///    answers which signals go onward.
-/// 2. Where the request was withheld, the futures between there and the requester end `.cancelled`.
-/// 3. Futures that have ended leave the lists of the futures that they waited for.
-/// 4. Handlers are called, in the reverse order of the visit.
+/// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. `walk` visits futures upstream, each after all futures
+///    that wait for it and that the propagation can reach; where paths part, `TopologicalOrder` puts them in order. Under the lock
+///    of a future, `FutureState.forwardsAtOnce` (in a chain) or `receive` decides on the request: too late, duplicate, stored
+///    already, withheld because other consumers remain, or applied. Applied means: take the handlers of a source, forward, store
+///    the request while a body is queued or runs or cleans up, end, or skip the body. The answer has what goes onward, of which
+///    `Node.next` makes signals.
+/// 2. Where the request was withheld, the futures on the way there end `.cancelled` (`prune`), also the one on which `cancel` was
+///    called.
+/// 3. The futures that ended in step 2, and the entries at which the request stopped, leave the lists that they are in (`leave`). A
+///    future that ended in step 1 has left already: its signals have the departure `.leaves`. Then logs get their reports.
+/// 4. Handlers are called (`callHandlers`), in the reverse order of the visits, and those of one source the last installed first.
 /// 5. The waiters of ended futures are notified. A future that only forwarded the request stays pending until its upstream ends.
 ///
-/// From `Future.cancel` to the handler of a promise these are some 25 calls, in ten files. The source is locked once.
+/// From `Future.cancel` to the handler of a promise these are some 25 calls, in ten files. In a chain the source is locked once.
 ///
 /// # Where to add something
-/// An operator needs a case of `Operator`, which says on which outcomes it runs its body, and a file in `Operators`. A join over
-/// several futures calls `JoinNode.future` with a rule: what it does when an input has ended, and what it ends with when none has
-/// decided. A join that begins its inputs one after the other makes slots, and its rule answers `waitsFor` (`traverse`, `retry`).
+/// An operator needs a case of `Operator`, which says on which outcomes it runs its body, and a file in `Operators`. The cases of
+/// joins come from `all` on. A join over several futures calls `JoinNode.future` with what it does when an input has ended (a
+/// `Verdict`: it ends, waits, or waits for another future) and, if all inputs can end without deciding, what it ends with then. What
+/// it counts is in the closure. `traverse` and `retry` make slots of their own, whose inputs begin one after the other. `all` has
+/// its own node, `AllNode`.
+///
+/// Waiting: `Node+Attaching`. Turns: `Node+Turns`. Inner futures: `Node+Linking`, `Node+Bypassing`. Outcomes: `Node+Outcome`.
+/// Consumers (law 10): `Node+Interest`. Joins: `Join`, `Node+Deciding` (law 23). Requests: `Propagation`. Where a wake-up could be
+/// lost: `attach` against `end`, `waitForInner`, `Join.wait`, `Trampoline.notify`, `notifyOfInterest`, `ParkingLock`.
 @usableFromInline
 class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether `storage` has a value that must be destroyed: not one that is plain bits, as an `Int` is.
@@ -177,7 +197,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
   }
 
-  /// Whether it waits for so many that nobody looks at all of them to find a cycle. Called under the lock.
+  /// Whether it has too many inputs for the search for cycles. Called under the lock.
   var hasManyInputs: Bool { false }
 
   /// Gives this future a name, or with nil only the place.
@@ -193,7 +213,8 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     report?()
   }
 
-  /// Forgets the inputs of a join that has ended; by invariant 3 the caller leaves their lists. Called under the lock.
+  /// Forgets the inputs of a join that has ended. By invariant 3 the code that ended it then removes the slots from their lists.
+  /// Called under the lock.
   func forgetInputs() {}
 
   /// One edge of the tree.

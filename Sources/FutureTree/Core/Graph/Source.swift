@@ -7,12 +7,12 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     super.init(createdBy: createdBy, executor: executor, step: step)
   }
 
-  /// Whether its promise was kept, as far as the thread knows that drops the promise: false says nothing. It is written by
-  /// whoever keeps the promise, and so before the promise is dropped, and read by its `deinit`; hence without the lock.
+  /// Whether `fulfill(bits:)` has completed the promise; false says nothing. The thread that completes it writes this before it
+  /// drops its reference to the promise, and `Promise.deinit` reads it; hence without the lock.
   @exclusivity(unchecked) @usableFromInline var isKnownToBeFulfilled = false
 
-  /// Keeps where its promise was made. Called before anybody else knows this future, and so without the lock: a promise may
-  /// be made where another is held.
+  /// Records where its promise was made. Called before other code knows this future, and so without the lock: the caller may
+  /// hold another lock.
   @usableFromInline func record(_ place: CodeLocation) {
     details = Details(place: place)
   }
@@ -51,7 +51,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     return handlers
   }
 
-  /// Keeps its promise with a value, and tells of it. Returns false if the promise was kept before.
+  /// Completes its promise with a value, and notifies the waiters. Returns false if the promise was completed before.
   @inlinable func fulfill<Value: Sendable>(value: Value) -> Bool {
     if let bits = ValueStorage(bitsOf: value) { return fulfill(bits: bits) }
     guard succeed(value, byPromise: true) else { return false }

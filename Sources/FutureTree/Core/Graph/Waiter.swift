@@ -1,4 +1,5 @@
-/// An entry in the list of a future: a derived future, a slot of a join, an observer, an awaiting task.
+/// An entry in the list of a future: a future, a slot of a join, an observer, an awaiting task, a blocked thread, an entry of a
+/// `FutureQueue`. The entry of a cancel token is in no list.
 ///
 /// A derived future is itself the entry, so that a link of a chain is one object.
 ///

@@ -1,6 +1,6 @@
 /// The first phase of a propagation: signals go upstream, and every future that they reach learns of the request.
 ///
-/// A future decides once, when everything that waits for it and that the propagation can reach has decided: only then is it known
+/// A future decides once, unless other threads change the graph: when everything that waits for it and that the propagation can reach has decided: only then is it known
 /// who its *other* consumers are. In a chain that is so by itself. Where paths part, `TopologicalOrder` says whose turn it is.
 extension CancellationPropagation {
   mutating func walk(from starts: TinyArray<Signal>) {

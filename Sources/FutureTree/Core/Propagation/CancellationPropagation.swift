@@ -2,7 +2,8 @@
 ///
 /// A propagation has three phases (law 12). Signals go upstream until every future that they reach knows of the request; then
 /// handlers run, those furthest upstream first; then the waiters of the futures that have ended are notified. It visits each future
-/// once, after all that wait for it, and calls no code of a user in the first phase. Chains are walked by loops.
+/// once, unless other threads change the graph meanwhile, and after all that wait for it. It calls no user code in the first phase;
+/// but interest that another thread withdraws meanwhile runs a propagation of its own. Chains are walked by loops.
 struct CancellationPropagation {
   /// A future to which the request was applied. Others refer to it by its position in `reached`.
   struct Reached {
@@ -31,7 +32,7 @@ struct CancellationPropagation {
   /// In a preview, the states of futures as they would be: it changes these in place of the futures.
   var preview: [ObjectIdentifier: FutureState]?
 
-  /// How many others want the futures at which the request stopped, and how many futures these are.
+  /// How many other consumers the futures have at which the request stopped, and how many futures these are.
   var othersWaiting = 0
   var stopCount = 0
   /// Whether a future beyond the first had received a request as strong before, unless it is a source without a handler.
@@ -78,7 +79,7 @@ struct CancellationPropagation {
 // MARK: - Branches that end early
 
 extension CancellationPropagation {
-  /// Law 3: where the request was withheld, the branch that only the requester wanted ends, down to the requester.
+  /// Law 3: where the request was withheld, the futures that only the requester consumes end, down to the requester.
   private mutating func prune() {
     for stop in stops {
       guard let sender = stop.sender, let reason = stop.request?.reason else { continue }
@@ -130,8 +131,8 @@ extension CancellationPropagation {
     return true
   }
 
-  /// What has ended early wants nothing. Another thread may have wanted it again since its interest was withdrawn, so this
-  /// counts, and what was withheld may be delivered.
+  /// A future that has ended early has no interest any more. Another thread may have renewed that interest meanwhile, so this
+  /// withdraws it again, and a withheld request may be delivered.
   private func leave() {
     guard !left.isEmpty else { return }
     CancellationPropagation.run(TinyArray(left.map { Signal(node: $0.node, sender: $0.entry, departure: .leaves) }))

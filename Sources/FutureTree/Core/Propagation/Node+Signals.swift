@@ -27,8 +27,8 @@ extension Node {
     }
   }
 
-  /// `receive` in the common case: one consumer asks, or nobody, and the request goes on to the one future that this one waits
-  /// for, which is returned. Returns nil, and does nothing, in any other case.
+  /// `receive` in the common case: the request has at most one sender, and goes on to the one future that this one waits for,
+  /// which is returned. Returns nil, and does nothing, in any other case.
   func forwardAtOnce(_ request: CancelRequest, from sender: Waiter?) -> Node? {
     guard !state.createdBy.isSource, !state.createdBy.isJoin else { return nil }
     return lock.withLock {
@@ -105,7 +105,7 @@ extension Node {
   /// Whether a propagation that comes here goes no further, and no second path of it ends here.
   var isEndOfOnePath: Bool { lock.withLock { !state.isPending || state.consumers <= 1 && waitsFor.isEmpty } }
 
-  /// Invariant 2 of `FutureState`: whether nobody was given the body yet. Called under the lock.
+  /// Invariant 2 of `FutureState`: whether no thread and no job has the body yet. Called under the lock.
   private var ownsBody: Bool {
     switch state.phase {
     case .waiting: true

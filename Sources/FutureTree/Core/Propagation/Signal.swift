@@ -2,11 +2,11 @@
 struct Signal {
   /// What becomes of the sender's interest.
   enum Departure {
-    /// The sender waits for the outcome, and wants it.
+    /// The sender waits for the outcome and remains a consumer.
     case stays
-    /// It still waits but wants nothing (law 10).
+    /// It still waits, but is no longer a consumer (law 10).
     case losesInterest
-    /// It leaves the list.
+    /// It no longer waits, or its token has withdrawn: it is taken out of the list, if it is there.
     case leaves
   }
 

@@ -62,8 +62,8 @@ struct LinkedList<Element: ListEntry> {
     return entry
   }
 
-  /// Takes out the first entry, with the reference that the list had, and does not repair the list behind it: from now on
-  /// entries are only taken by this.
+  /// Takes out the first entry, with the reference that the list had, and does not repair the list behind it: a caller that does
+  /// not repair it, as `popFirst` does, takes entries by this only from now on.
   @inline(__always)
   mutating func takeFirst() -> Unmanaged<Element>? {
     guard let entry = first else { return nil }

@@ -1,4 +1,4 @@
-/// What a thread still has to do for futures that have ended, in the order in which they ended.
+/// The work that a thread still has to do, in the order in which it was added: waiters to notify, turns, and objects to call.
 ///
 /// Code that ends a future on a thread whose trampoline is active only adds to the queue. So one loop notifies a chain of any
 /// length (law 20), and a completion inside a callback returns before its consumers are notified (law 19).
@@ -130,7 +130,7 @@ final class Trampoline {
   // MARK: - Linking after a turn
 
   /// Links a future to the one that its body returned when its turn is over: then no frame of the turn holds it.
-  /// Returns false if this is not its turn.
+  /// Returns false if this is not its turn, or if a link is deferred already.
   static func linkAfterTurn(of node: Node, to inner: Node) -> Bool {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.turns.link == nil, trampoline.turns.isCurrent(node) else { return false }

@@ -4,10 +4,11 @@
 /// instructions a future. Two raw words that the typed step of the future writes, reads and destroys cost nothing.
 ///
 /// # Invariants
-/// 1. `initialize` runs once at most; `load` and `destroy` only after it, and with the same type.
-/// 2. It never moves: it is a stored property of a class, written and destroyed in place. A load copies the value out of its
-///    bits, which it borrows.
-/// 3. Whoever initialised it destroys it, once (see `Node.deinit`).
+/// 1. `initialize` runs once at most; `load` and `destroy` only after it, and with the same type. Before it, `reference` may be
+///    used.
+/// 2. A value that is not plain bits does not move: the storage is a property of a class, written and destroyed in place. A load
+///    copies the value out of its bits, which it borrows.
+/// 3. `Node.deinit` destroys it, once. Plain bits (`init(bitsOf:)`) may be moved and are not destroyed.
 @usableFromInline
 struct ValueStorage {
   @usableFromInline var words: (UInt, UInt) = (0, 0)
