@@ -84,9 +84,9 @@ func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
   identity(of: loader) == nil ? LoaderObject(loader) { loader.reset() } : loader
 }
 
-/// What tells a loader from others; nil for one that is a value.
-func identity(of loader: any HTTPLoader) -> ObjectIdentifier? {
-  type(of: loader) is any AnyObject.Type ? ObjectIdentifier(loader as AnyObject) : nil
+/// What tells a loader or a layer from others; nil for one that is a value.
+func identity<Object>(of object: Object) -> ObjectIdentifier? {
+  type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
 
 /// A loader with an identity of its own.

@@ -18,6 +18,8 @@ final class ResetRun: Sendable {
     var isCalled = false
     /// It is a link that has not reset its `next`.
     var holdsNext = false
+    /// Its layer, where that is an object.
+    var layer: ObjectIdentifier?
 
     var mayLeadOn: Bool { isWaiting || isCalled || holdsNext }
   }
@@ -33,7 +35,7 @@ final class ResetRun: Sendable {
     if let (run, part) = caller, let joined = run.join(loaders, from: part) { return .resets(joined) }
     let run = ResetRun()
     return Future.resets(run.join(loaders, from: nil) ?? [])
-      .ensure { _ = run.parts.withLock { parts in parts.take() } }
+      .ensure { run.end() }
       .shielded()
   }
 
@@ -41,9 +43,25 @@ final class ResetRun: Sendable {
   static func reset(_ link: LayeredLoader) -> Future<Void>? {
     guard let (run, part) = caller else { return nil }
     guard part == ObjectIdentifier(link) else { return run.join([link], from: part)?[0] }
-    run.change(part) { $0.holdsNext = true }
+    run.hold(part, identity(of: link.layer))
     let next = link.next
     return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part)?[0] ?? next.reset() })
+  }
+
+  /// A link is called. Where its layer already holds in another link, it may join that reset and never reset its own `next`.
+  private func hold(_ link: ObjectIdentifier, _ layer: ObjectIdentifier?) {
+    parts.withLock { parts in
+      guard let all = parts, let index = all.firstIndex(where: { $0.id == link }) else { return }
+      parts![index].layer = layer
+      parts![index].holdsNext = layer == nil || !all.contains { $0.holdsNext && $0.layer == layer }
+    }
+  }
+
+  /// The loaders from which the run began have been reset. What others have joined and nobody awaits begins now.
+  private func end() {
+    for part in parts.withLock({ $0.take() }) ?? [] where part.isWaiting {
+      part.promise.complete(.completeUsing(part.loader.reset()))
+    }
   }
 
   /// A part has got to some loaders. Returns `nil` if the run has ended.
@@ -72,8 +90,7 @@ final class ResetRun: Sendable {
 
   /// Resets every part to which nothing leads any more.
   private func advance() {
-    let order = ChainOrder.current.value
-    while let part = parts.withLock({ ResetRun.begin(in: &$0, order) }) {
+    while let part = beginNext() {
       let reset = ResetRun.$caller.withValue((self, part.id)) { part.loader.reset() }
       change(part.id) { $0.isCalled = false }
       reset.observe { outcome in
@@ -84,15 +101,18 @@ final class ResetRun: Sendable {
     }
   }
 
-  private static func begin(in parts: inout [Part]?, _ order: ChainOrder) -> Part? {
-    guard let all = parts else { return nil }
-    let index = all.firstIndex { part in
-      part.isWaiting && !all.contains { $0.mayLeadOn && $0.id != part.id && order.mayLead($0.id, to: part.id) }
+  private func beginNext() -> Part? {
+    let order = ChainOrder.current.value  // Anew: the part before may have made links.
+    return parts.withLock { parts in
+      guard let all = parts else { return nil }
+      let index = all.firstIndex { part in
+        part.isWaiting && !all.contains { $0.mayLeadOn && $0.id != part.id && order.mayLead($0.id, to: part.id) }
+      }
+      guard let index else { return nil }
+      parts![index].isWaiting = false
+      parts![index].isCalled = true
+      return all[index]
     }
-    guard let index else { return nil }
-    parts![index].isWaiting = false
-    parts![index].isCalled = true
-    return all[index]
   }
 
   private func change(_ id: ObjectIdentifier, _ body: (inout Part) -> Void) {

@@ -50,6 +50,21 @@ private struct InOrder: HTTPLayer {
   func reset(next: any HTTPLoader) -> Future<Void> { other.reset().flatMap { next.reset() } }
 }
 
+/// A layer whose resets overlap in one, as H6 asks.
+private final class Joining: HTTPLayer {
+  let running = Locked<Future<Void>?>(nil)
+  let wiped = Promise<Void>()
+
+  func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+  func reset(next: any HTTPLoader) -> Future<Void> {
+    if let running = running.value { return running }
+    let reset = wiped.future.flatMap { next.reset() }
+    running.value = reset
+    return reset
+  }
+}
+
 @Suite("Layers: Route before loaders of users")
 struct RouteWrapperTests {
   private let log = Recorder()
@@ -93,6 +108,20 @@ struct RouteWrapperTests {
     #expect([files.resetCount, end.resetCount] == [1, 1])
     #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
     #expect(wrappers.allSatisfy { $0.resets.value <= 1 })
+  }
+
+  @Test("a layer that joins overlapping resets ends in two branches, and the base is reset once, after it")
+  func joiningLayer() {
+    let layer = Joining()
+    let api = Route(.when(isUnder("/a"), layer), .when(isUnder("/b"), layer)) --> base
+
+    let reset = api.reset()
+    #expect(!log.entries.contains("base wipes"))
+    layer.wiped.succeed()
+    files.endReset()
+
+    #expect(reset.text == "success")
+    #expect(log.entries.filter { $0 == "base wipes" }.count == 1)
   }
 
   @Test("one loader of a user in two branches is reset once")

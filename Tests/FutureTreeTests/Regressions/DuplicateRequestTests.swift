@@ -46,6 +46,21 @@ import Testing
     #expect(receipt.effect == .withheld(by: 2) && heard.value == ["[] before"])
   }
 
+  @Test("the receipt of a duplicate counts its target only, also if the withdrawal delivers a request to others")
+  func reachedByDuplicate() {
+    let first = Promise<Int>()
+    let inner = first.future.onComplete { $0 }
+    let sealed = Promise<Int>()
+    sealed.future.cancel()
+    sealed.onRequestCancel { _ in .complete(.completeUsing(inner)) }
+    inner.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "withheld")
+
+    let receipt = sealed.future.cancelToken().cancel()
+
+    #expect(receipt.effect == .duplicate && receipt.reached == 1)
+    #expect(inner.isCompleted && first.cancelRequest?.reason.message == "withheld")
+  }
+
   @Test("a token whose request is a duplicate wants no longer")
   func token() {
     let promise = source()

@@ -1,31 +1,20 @@
-/// How entries come to wait for a future.
+/// How entries begin to wait for a future.
 extension Node {
-  /// Adds an entry to what waits for this future. Returns false, and does nothing, if it has ended.
+  /// Adds an entry to the list of this future. Returns false, and does nothing, if it has ended.
   func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
-    attach(entry, as: isConsumer ? .consumer : .observer)
-  }
-
-  /// What an entry is to the future for which it begins to wait.
-  private enum Role {
-    case observer, consumer
-    /// A future that an operator has just made from this one.
-    case newConsumer
-  }
-
-  @inline(__always)
-  private func attach(_ entry: Waiter, as role: Role) -> Bool {
     let news: News? = lock.withLock {
       guard state.isPending else { return nil }
       lock.pointInside()
       waiters.append(entry)
-      entry.isCounted = role != .observer
-      if entry.isFuture, role != .newConsumer { state.isInner = true }
+      entry.isCounted = isConsumer
+      if entry.isFuture { state.isInner = true }
       var news: News = state.isMonitored ? .isMonitored : []
-      if role != .observer, state.consumerCame() { news.insert(.isWantedAgain) }
+      if isConsumer, state.consumerCame() { news.insert(.isWantedAgain) }
       return news
     }
     guard let news else { return false }
-    if !news.isEmpty { tell(news, of: entry, role) }
+    if news.contains(.isWantedAgain) { notifyOfInterest() }
+    if news.contains(.isMonitored) { reportNow(.hasWaiter(entry)) }
     return true
   }
 
@@ -34,11 +23,6 @@ extension Node {
     let rawValue: UInt8
     static let isWantedAgain = News(rawValue: 1)
     static let isMonitored = News(rawValue: 2)
-  }
-
-  private func tell(_ news: News, of entry: Waiter, _ role: Role) {
-    if news.contains(.isWantedAgain) { notifyOfInterest() }
-    if news.contains(.isMonitored), role != .newConsumer { reportNow(.hasWaiter(entry)) }
   }
 
   /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
@@ -55,8 +39,17 @@ extension Node {
 
   /// The same where a change must be reported, or where this future has ended.
   private func attachDerivedWithNews(_ derived: Node) {
-    let report = lock.withLock { self.report(.makes(derived)) }
-    let isAttached = attach(derived, as: .newConsumer)
+    var isWantedAgain = false
+    var report: NodeMonitor.Report?
+    let isAttached = lock.withLock {
+      report = self.report(.makes(derived))
+      guard state.isPending else { return false }
+      waiters.append(derived)
+      derived.isCounted = true
+      isWantedAgain = state.consumerCame()
+      return true
+    }
+    if isWantedAgain { notifyOfInterest() }
     report?()
     if !isAttached {
       derived.upstream = nil

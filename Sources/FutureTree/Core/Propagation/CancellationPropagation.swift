@@ -174,6 +174,9 @@ extension CancellationPropagation {
     } else if metDuplicate {
       effect = .duplicate
     }
-    return CancelReceipt(effect: effect, reached: max(1, reached.count + stopCount), handlers: handlerCount)
+    // A duplicate reaches its target only. What its withdrawal delivered is the request of another.
+    let isDuplicate = if case .duplicate? = first { true } else { false }
+    return CancelReceipt(
+      effect: effect, reached: isDuplicate ? 1 : max(1, reached.count + stopCount), handlers: handlerCount)
   }
 }

@@ -33,7 +33,8 @@ struct LinkedList<Element: ListEntry> {
   ///
   /// - Precondition: the entry is in this list or in none.
   mutating func remove(_ entry: Element) {
-    guard let previous = entry.previous, let first else { return }
+    // The entries of an empty list may belong to another thread, which took them out with the whole list.
+    guard let first, let previous = entry.previous else { return }
     let next = entry.next
     if first.toOpaque() == Unmanaged.passUnretained(entry as ListEntry).toOpaque() {
       self.first = next

@@ -18,7 +18,8 @@ import FutureTree
 /// on their way to it. If a part fails, the others are reset all the same.
 ///
 /// This also holds for a chain that a loader of your own wraps, if its `reset()` resets the chain before it returns. A loader that
-/// is not made with `-->` is reset by each loader of your own that calls it.
+/// is not made with `-->` is reset by each loader of your own that calls it. A `reset()` of your own must not block its thread until
+/// another reset has ended: that begins when yours has returned.
 public struct Route: HTTPLayer {
   /// One way that a request can go.
   public struct Branch: Sendable {
