@@ -20,8 +20,8 @@ final class ResetRun: Sendable {
     var holdsNext = false
     /// Its layer, where that is an object.
     var layer: ObjectIdentifier?
-
-    var mayLeadOn: Bool { isWaiting || isCalled || holdsNext }
+    /// The loaders that it has reset.
+    var reached: Set<ObjectIdentifier> = []
   }
 
   /// The part that is called on this thread or task.
@@ -32,9 +32,9 @@ final class ResetRun: Sendable {
 
   /// Resets some loaders in the run that calls, or in a new one.
   static func reset(_ loaders: [any HTTPLoader]) -> Future<Void> {
-    if let (run, part) = caller, let joined = run.join(loaders, from: part) { return .resets(joined) }
+    if let (run, part) = caller, let joined = run.join(loaders, from: part, isNext: false) { return .resets(joined) }
     let run = ResetRun()
-    return Future.resets(run.join(loaders, from: nil) ?? [])
+    return Future.resets(run.join(loaders, from: nil, isNext: false) ?? [])
       .ensure { run.end() }
       .shielded()
   }
@@ -42,10 +42,10 @@ final class ResetRun: Sendable {
   /// Resets a link in the run that calls. Returns `nil` if there is none.
   static func reset(_ link: LayeredLoader) -> Future<Void>? {
     guard let (run, part) = caller else { return nil }
-    guard part == ObjectIdentifier(link) else { return run.join([link], from: part)?[0] }
+    guard part == ObjectIdentifier(link) else { return run.join([link], from: part, isNext: false)?[0] }
     run.hold(part, identity(of: link.layer))
     let next = link.next
-    return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part)?[0] ?? next.reset() })
+    return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part, isNext: true)?[0] ?? next.reset() })
   }
 
   /// A link is called. Where its layer already holds in another link, it may join that reset and never reset its own `next`.
@@ -65,7 +65,11 @@ final class ResetRun: Sendable {
   }
 
   /// A part has got to some loaders. Returns `nil` if the run has ended.
-  private func join(_ loaders: [any HTTPLoader], from caller: ObjectIdentifier?) -> [Future<Void>]? {
+  ///
+  /// - Parameter isNext: Whether the layer of the part has reset its `next`.
+  private func join(
+    _ loaders: [any HTTPLoader], from caller: ObjectIdentifier?, isNext: Bool
+  ) -> [Future<Void>]? {
     let joined = parts.withLock { parts -> [(promise: Promise<Void>, isFirst: Bool)]? in
       guard parts != nil else { return nil }
       return loaders.map { loader in
@@ -78,7 +82,8 @@ final class ResetRun: Sendable {
     var isCalled = false
     if let caller {
       change(caller) {
-        $0.holdsNext = false
+        if isNext { $0.holdsNext = false }
+        $0.reached.formUnion(loaders.map { ObjectIdentifier($0 as AnyObject) })
         isCalled = $0.isCalled
       }
     }
@@ -106,13 +111,35 @@ final class ResetRun: Sendable {
     return parts.withLock { parts in
       guard let all = parts else { return nil }
       let index = all.firstIndex { part in
-        part.isWaiting && !all.contains { $0.mayLeadOn && $0.id != part.id && order.mayLead($0.id, to: part.id) }
+        part.isWaiting && !all.contains { $0.id != part.id && ResetRun.blocks($0, part, all, order) }
       }
       guard let index else { return nil }
       parts![index].isWaiting = false
       parts![index].isCalled = true
       return all[index]
     }
+  }
+
+  /// Whether a part may still lead to another. A link that has reset the other before its `next` may wait for that, so neither the
+  /// link nor what waits for the link stands in the way of the other.
+  private static func blocks(_ part: Part, _ other: Part, _ all: [Part], _ order: ChainOrder) -> Bool {
+    guard part.isWaiting || part.isCalled || part.holdsNext, order.mayLead(part.id, to: other.id) else { return false }
+    if part.isCalled { return true }
+    return !all.contains { link in
+      link.holdsNext && (link.id == part.id || part.isWaiting && order.mayLead(link.id, to: part.id))
+        && hasReached(other.id, from: link, all)
+    }
+  }
+
+  private static func hasReached(_ id: ObjectIdentifier, from start: Part, _ all: [Part]) -> Bool {
+    var (seen, pending) = (start.reached, Array(start.reached))
+    while let next = pending.popLast() {
+      if next == id { return true }
+      for further in all.first(where: { $0.id == next })?.reached ?? [] where seen.insert(further).inserted {
+        pending.append(further)
+      }
+    }
+    return false
   }
 
   private func change(_ id: ObjectIdentifier, _ body: (inout Part) -> Void) {

@@ -124,6 +124,26 @@ struct RouteWrapperTests {
     #expect(log.entries.filter { $0 == "base wipes" }.count == 1)
   }
 
+  @Test("a callback that resets another chain during the drain does not let the base go")
+  func resetInCallback() {
+    let other = Wrapper(end)
+    let chain = Autocancel() --> other
+    let api = Route(.when(isUnder("/a"), Autocancel())) --> base
+    let quick = files.mock.hold(whenCancelled: .complete)
+    let held = files.mock.hold()
+    api.load(anyRequest("/a/1")).observe { _ in _ = chain.reset() }
+    let load = api.load(anyRequest("/a/2"))
+
+    let reset = api.reset()
+    #expect(other.resets.value == 1 && load.text == "pending" && !log.entries.contains("base wipes"))
+    held.complete(.cancelled)
+    files.endReset()
+
+    #expect(log.entries.filter { $0 == "base wipes" }.count == 1)
+    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+    withExtendedLifetime(quick) {}
+  }
+
   @Test("one loader of a user in two branches is reset once")
   func sharedWrapper() {
     let wrapper = Wrapper(base)
