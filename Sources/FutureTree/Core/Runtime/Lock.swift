@@ -23,8 +23,14 @@ package struct Lock: ~Copyable, Sendable {
       if let explorer = SchedulingPoint.explorer { return try explored.withLock(explorer, body) }
     #endif
     LockRule.enter()
-    defer { LockRule.leave() }
-    let result = try backing.withLock(body)
+    let result: Result
+    do {
+      result = try backing.withLock(body)
+    } catch {
+      LockRule.leave()
+      throw error
+    }
+    LockRule.leave()
     // Otherwise the compiler releases a result that the caller does not use inside the locked section.
     withExtendedLifetime(result) {}
     return result
