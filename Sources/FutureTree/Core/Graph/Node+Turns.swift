@@ -35,10 +35,11 @@ extension Node {
     return upstreamEnded(upstream)
   }
 
-  /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case.
+  /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case. A
+  /// future that has ended is not even asked: a call that may change its state is an access that others, who read it, would see.
   @inline(__always) private func beginsAtOnce() -> Bool {
     lock.withLock {
-      guard details == nil, state.beginsAtOnce() else { return false }
+      guard state.isPending, details == nil, state.beginsAtOnce() else { return false }
       upstream = nil
       return true
     }
