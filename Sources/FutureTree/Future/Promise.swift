@@ -201,7 +201,7 @@ extension Source {
   private func seal(onto inner: Node, as role: InnerRole) -> Bool {
     let handlers: LinkedList<HandlerEntry>? = lock.withLock {
       guard state.isPending, state.seal() else { return nil }
-      return takeHandlers()
+      return takeUnaskedHandlers()
     }
     guard var handlers else { return false }
     let hasEnded = Trampoline.run { link(to: inner, as: role) }

@@ -117,6 +117,21 @@ import Testing
     #expect(promise.future.cancelRequest?.options == [.doNotForwardIfOthersWaiting, .forceImmediately])
   }
 
+  @Test("a handler that has not been called hears the stronger request that another handler sends")
+  func strongerFromHandler() {
+    let (first, decides, last) = (Promise<Int>(), Promise<Int>(), source())
+    first.onRequestCancel { [future = last.future] _ in
+      future.cancel(reason: "stronger")
+      return .continue
+    }
+    let any = Future.any([last.future, first.future, decides.future])
+
+    decides.succeed(1)
+
+    #expect(any.outcomeIfCompleted == .success(1) && heard.value == ["[] stronger"])
+    last.succeed(1)
+  }
+
   @Test("upstream hears the one of the two that goes further, so that neither is lost")
   func furtherGoesOn() {
     let promise = source()

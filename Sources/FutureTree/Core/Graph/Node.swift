@@ -104,17 +104,17 @@
 /// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. `walk` visits futures upstream, each after all futures
 ///    that wait for it and that the propagation can reach; where paths part, `TopologicalOrder` puts them in order. Under the lock
 ///    of a future, `FutureState.forwardsAtOnce` (in a chain) or `receive` decides on the request: too late, duplicate, stored
-///    already, withheld because other consumers remain, or applied. Applied means: take the handlers of a source, forward, store
+///    already, withheld because other consumers remain, or applied. Applied means: reach a source, forward, store
 ///    the request while a body is queued or runs or cleans up, end, or skip the body. The answer has what goes onward, of which
 ///    `Node.next` makes signals.
 /// 2. Where the request was withheld, the futures on the way there end `.cancelled` (`prune`), also the one on which `cancel` was
 ///    called.
 /// 3. The futures that ended in step 2, and the entries at which the request stopped, leave the lists that they are in (`leave`). A
 ///    future that ended in step 1 has left already: its signals have the departure `.leaves`. Then logs get their reports.
-/// 4. Handlers are called (`callHandlers`), in the reverse order of the visits, and those of one source the last installed first.
+/// 4. Handlers are taken and called (`callHandlers`), in the reverse order of the visits, and those of one source the last installed first.
 /// 5. The waiters of ended futures are notified. A future that only forwarded the request stays pending until its upstream ends.
 ///
-/// From `Future.cancel` to the handler of a promise these are some 25 calls, in ten files. In a chain the source is locked once.
+/// From `Future.cancel` to the handler of a promise these are some 25 calls, in ten files. The source is locked twice.
 ///
 /// # Where to add something
 /// An operator needs a case of `Operator`, which says on which outcomes it runs its body, and a file in `Operators`. The cases of

@@ -45,8 +45,21 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     lock.withLock { handlers.remove(entry) }
   }
 
-  /// Takes the handlers, which the caller calls or releases. Called under the lock.
-  func takeHandlers() -> LinkedList<HandlerEntry> {
+  /// Takes the handlers that a request calls. A stronger request that a handler sends meanwhile gets those that are left.
+  func takeCalledHandlers() -> LinkedList<HandlerEntry> {
+    lock.withLock {
+      // The state of a future that has ended does not change any more: other code reads it without the lock.
+      if state.isPending, !handlers.isEmpty { state.isHeard = true }
+      return takeHandlers()
+    }
+  }
+
+  /// Takes the handlers to release them, but not those that a propagation is about to call. Called under the lock.
+  func takeUnaskedHandlers() -> LinkedList<HandlerEntry> {
+    state.requests.asked == nil ? takeHandlers() : LinkedList()
+  }
+
+  private func takeHandlers() -> LinkedList<HandlerEntry> {
     defer { handlers = LinkedList() }
     return handlers
   }
@@ -64,7 +77,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     var released = LinkedList<HandlerEntry>()
     let isFulfilled = lock.withLock {
       guard end(.succeeded, byPromise: true, store: { $0 = bits }) else { return false }
-      released = takeHandlers()
+      released = takeUnaskedHandlers()
       return true
     }
     guard isFulfilled else { return false }
@@ -76,7 +89,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
 
   /// Releases the handlers of a future that has ended.
   func releaseHandlers() {
-    var released = lock.withLock { takeHandlers() }
+    var released = lock.withLock { takeUnaskedHandlers() }
     HandlerEntry.release(&released)
   }
 }

@@ -88,7 +88,7 @@ extension CancellationPropagation {
     _ signals: Signals, _ request: CancelRequest, _ effect: FutureState.Effect, _ reaction: Node.Reaction
   ) {
     handlerCount += reaction.handlerCount
-    if !reaction.handlers.isEmpty { handlers.append((reaction.handlers, request)) }
+    if let source = signals.node.asSource { sources.append((source, request)) }
     if reaction.hasEnded { ended.append((signals.node, reaction.ownsBody, reached.count + 1)) }
     let predecessors = signals.predecessors
     if !predecessors.others.isEmpty { otherPredecessors[reached.count] = predecessors.others }

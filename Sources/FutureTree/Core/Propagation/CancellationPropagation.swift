@@ -18,8 +18,8 @@ struct CancellationPropagation {
   var reached: [Reached] = []
   /// By the position of the future that the request was forwarded to.
   var otherPredecessors: [Int: [Int]] = [:]
-  /// What the second phase calls: those of each source that was reached, with the request that was applied there.
-  var handlers: [(entries: LinkedList<HandlerEntry>, request: CancelRequest)] = []
+  /// The sources that were reached, with the request that was applied there.
+  var sources: [(source: Source, request: CancelRequest)] = []
   var handlerCount = 0
   /// The signals whose request was withheld: their senders wait no more.
   var stops: [Signal] = []
@@ -143,8 +143,8 @@ extension CancellationPropagation {
 
 extension CancellationPropagation {
   private mutating func callHandlers() {
-    for (entries, request) in handlers.reversed() {
-      var entries = entries
+    for (source, request) in sources.reversed() {
+      var entries = source.takeCalledHandlers()
       while let entry = entries.popLast() {
         handlerCount += 1
         entry.call(request)

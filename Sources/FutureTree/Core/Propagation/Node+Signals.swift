@@ -6,8 +6,7 @@ extension Node {
     var disposition: FutureState.Disposition?
     /// The signals to the futures that this one waits for.
     var next = TinyArray<Signal>()
-    /// The handlers of a source that the request calls, or in a preview their number.
-    var handlers = LinkedList<HandlerEntry>()
+    /// In a preview, how many handlers of a source the request would call.
     var handlerCount = 0
     /// This future has ended.
     var hasEnded = false
@@ -69,10 +68,6 @@ extension Node {
     }
     var reaction = Reaction(disposition: transition.disposition, next: next(after: transition, reachedAs: position))
     if let report = report(.received(signals.request, transition.disposition)) { reports.append(report) }
-    if case .applied? = transition.disposition, let source = asSource {
-      reaction.handlers = source.takeHandlers()
-      if !reaction.handlers.isEmpty { state.isHeard = true }
-    }
     switch transition.disposition {
     case .applied(let request, .ends):
       reaction.ownsBody = ownsBody
@@ -90,7 +85,7 @@ extension Node {
     return reaction
   }
 
-  private var asSource: Source? { state.createdBy.isSource ? unsafeDowncast(self, to: Source.self) : nil }
+  var asSource: Source? { state.createdBy.isSource ? unsafeDowncast(self, to: Source.self) : nil }
 
   /// Called under the lock.
   private func next(after transition: FutureState.Transition, reachedAs position: Int) -> TinyArray<Signal> {
