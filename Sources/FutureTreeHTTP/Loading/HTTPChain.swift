@@ -38,24 +38,34 @@ public func --> (first: (some HTTPLayer)?, second: any HTTPLayer) -> any HTTPLay
   return LayeredLayer(first: first, second: second)
 }
 
-/// Layers that were put together are taken apart, so that every link of a chain is made once and can be told from others.
-func chain(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil) -> any HTTPLoader {
-  guard let layers = layer as? LayeredLayer else { return LayeredLoader(layer, before: next, in: group) }
-  return chain(layers.first, before: chain(layers.second, before: next, in: layers), in: group)
+/// Splits composed layers, so that every layer has one link with an identity of its own.
+///
+/// - Parameter isPlaced: See `LayeredLoader`.
+func chain(
+  _ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil, isPlaced: Bool = true
+) -> any HTTPLoader {
+  guard let layers = layer as? LayeredLayer else {
+    return LayeredLoader(layer, before: next, in: group, isPlaced: isPlaced)
+  }
+  let second = chain(layers.second, before: next, in: layers, isPlaced: isPlaced)
+  return chain(layers.first, before: second, in: group, isPlaced: isPlaced)
 }
 
 /// One link of a chain. What it gives its layer as `next` is an object, so that resets of the same can be told from others.
 final class LayeredLoader: HTTPLoader {
   let layer: any HTTPLayer
   let next: any HTTPLoader
-  /// The layers that stand together of which `layer` is the second or begins it. A branch of a route makes their links anew for
-  /// each load.
+  /// The composed layers whose second part begins with this link. A branch of a route makes such links for each load.
   let group: LayeredLayer?
+  /// Whether the link has a place in `ChainOrder`. One that is made for a load has none: only resets need it.
+  private let isPlaced: Bool
 
-  init(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil) {
+  init(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil, isPlaced: Bool = true) {
     self.layer = layer
     self.group = group
+    self.isPlaced = isPlaced
     self.next = identified(next)
+    guard isPlaced else { return }
     let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(self.next as AnyObject))
     ChainOrder.current.withLock { order in
       order.insert(nextID)
@@ -64,6 +74,7 @@ final class LayeredLoader: HTTPLoader {
   }
 
   deinit {
+    guard isPlaced else { return }
     let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(next as AnyObject))
     ChainOrder.current.withLock { order in
       order.remove(id)
@@ -79,12 +90,12 @@ final class LayeredLoader: HTTPLoader {
 /// A layer that leads to other loaders than its `next`.
 protocol Branching {}
 
-/// The same loader, which can be told from others.
+/// The same loader, or an object around it if it is a value.
 func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
   identity(of: loader) == nil ? LoaderObject(loader) { loader.reset() } : loader
 }
 
-/// What tells a loader or a layer from others; nil for one that is a value.
+/// The identity of a loader or a layer; nil for one that is a value.
 func identity<Object>(of object: Object) -> ObjectIdentifier? {
   type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
@@ -104,7 +115,7 @@ final class LoaderObject: HTTPLoader {
   func reset() -> Future<Void> { resetLoader() }
 }
 
-/// Layers that stand together, to be put before several loaders.
+/// Composed layers, to be put before several loaders.
 final class LayeredLayer: HTTPLayer {
   let first: any HTTPLayer
   let second: any HTTPLayer
@@ -115,7 +126,7 @@ final class LayeredLayer: HTTPLayer {
   }
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    chain(self, before: next).load(request)
+    chain(self, before: next, isPlaced: false).load(request)
   }
 
   func reset(next: any HTTPLoader) -> Future<Void> {
