@@ -106,7 +106,7 @@ private final class Place: Waiter, Deferred, @unchecked Sendable {  // Because: 
     self.queue = queue
     self.begin = begin
     super.init { entry, _, _ in
-      // The next begins after those who wait for the future of this place have been notified.
+      // The next body begins after the waiters of this future have been notified.
       Trampoline.call(unsafeDowncast(entry, to: Place.self))
       return false
     }

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// What is known of the way from one loader to another, for all chains that exist.
+/// Which loader may lead to which other, for all chains that exist.
 ///
 /// # Invariants
 /// 1. A loader leads only to loaders that were put into a chain before it, as a chain is made from its end. This also holds

@@ -1,14 +1,15 @@
 import FutureTree
 
-/// One reset of several chains that may share loaders. Each loader is reset once, when no chain can still get to it.
+/// One reset of several chains that may share loaders. Each loader is reset once, when no chain can lead to it any more.
 ///
-/// A loader *passes the reset on* when it resets a loader behind it, or ends. Until then every loader to which it may lead
-/// (`ChainOrder`) waits for it. The latest loader waits for none, so the run cannot come to a standstill.
+/// A link *passes the reset on* when its layer resets `next`, or ends. Until then every loader to which the link may lead
+/// (`ChainOrder`) waits for it. A loader that the layer resets before `next` is an exception: the layer may wait for it. The latest
+/// loader waits for none, so the run cannot come to a standstill.
 ///
 /// The run is passed down in two ways: with the `next` that a layer gets and may use at any time, and as a task-local value, for
 /// a user's loader that resets another one before it returns.
 final class ResetRun: Sendable {
-  /// A loader that a chain has got to.
+  /// A loader that the run has reached.
   private struct Part {
     let id: ObjectIdentifier
     let loader: any HTTPLoader
@@ -32,9 +33,9 @@ final class ResetRun: Sendable {
 
   /// Resets some loaders in the run that calls, or in a new one.
   static func reset(_ loaders: [any HTTPLoader]) -> Future<Void> {
-    if let (run, part) = caller, let joined = run.join(loaders, from: part, isNext: false) { return .resets(joined) }
+    if let (run, part) = caller, let joined = run.join(loaders, from: part) { return .resets(joined) }
     let run = ResetRun()
-    return Future.resets(run.join(loaders, from: nil, isNext: false) ?? [])
+    return Future.resets(run.join(loaders, from: nil) ?? [])
       .ensure { run.end() }
       .shielded()
   }
@@ -42,7 +43,7 @@ final class ResetRun: Sendable {
   /// Resets a link in the run that calls. Returns `nil` if there is none.
   static func reset(_ link: LayeredLoader) -> Future<Void>? {
     guard let (run, part) = caller else { return nil }
-    guard part == ObjectIdentifier(link) else { return run.join([link], from: part, isNext: false)?[0] }
+    guard part == ObjectIdentifier(link) else { return run.join([link], from: part)?[0] }
     run.hold(part, identity(of: link.layer))
     let next = link.next
     return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part, isNext: true)?[0] ?? next.reset() })
@@ -64,11 +65,11 @@ final class ResetRun: Sendable {
     }
   }
 
-  /// A part has got to some loaders. Returns `nil` if the run has ended.
+  /// A part resets some loaders. Returns `nil` if the run has ended.
   ///
   /// - Parameter isNext: Whether the layer of the part has reset its `next`.
   private func join(
-    _ loaders: [any HTTPLoader], from caller: ObjectIdentifier?, isNext: Bool
+    _ loaders: [any HTTPLoader], from caller: ObjectIdentifier?, isNext: Bool = false
   ) -> [Future<Void>]? {
     let joined = parts.withLock { parts -> [(promise: Promise<Void>, isFirst: Bool)]? in
       guard parts != nil else { return nil }
@@ -107,7 +108,7 @@ final class ResetRun: Sendable {
   }
 
   private func beginNext() -> Part? {
-    let order = ChainOrder.current.value  // Anew: the part before may have made links.
+    let order = ChainOrder.current.value  // Read for each part: the one before may have made links.
     return parts.withLock { parts in
       guard let all = parts else { return nil }
       let index = all.firstIndex { part in

@@ -35,8 +35,10 @@ extension Node {
     return upstreamEnded(upstream)
   }
 
-  /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case. A
-  /// future that has ended is not even asked: a call that may change its state is an access that others, who read it, would see.
+  /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case.
+  ///
+  /// `isPending` is checked first: a mutating call on the state of an ended future would be an access that races with threads that
+  /// read this state without the lock.
   @inline(__always) private func beginsAtOnce() -> Bool {
     lock.withLock {
       guard state.isPending, details == nil, state.beginsAtOnce() else { return false }

@@ -19,7 +19,7 @@ struct CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `
     private let loader: any HTTPLoader
     private let ids: [ObjectIdentifier]
 
-    /// `nil` for a loader that cannot be told from others. Links that are made anew for each load are told by their layers.
+    /// `nil` for a loader without an identity. A link that is made for one load is identified by its layers.
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
       var (ids, loader) = ([ObjectIdentifier](), loader)
