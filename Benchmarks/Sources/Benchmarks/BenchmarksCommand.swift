@@ -97,10 +97,7 @@ struct Operations: ParsableCommand {
 enum NamedWork {
   static func named(_ name: String) throws -> Work {
     let all =
-      OurWorks.all + NIOWorks.all + [
-        ("value", Row.valueAwaited), ("continuation", Row.continuationAwaited), ("task", Row.cancelledTask),
-        ("layers", Row.tenLayers),
-      ]
+      OurWorks.all + NIOWorks.all + [("layers", Row.tenLayers)]
     guard let found = all.first(where: { $0.name == name }) else {
       throw ValidationError("no work \"\(name)\"; there are: \(all.map(\.name).joined(separator: ", "))")
     }

@@ -12,8 +12,8 @@ extension Row {
     Row("chain of 1,000 awaited", against: "1,000 `Task` on the pool", ours: chainOnPool, theirs: tasksOnPool),
     Row("chain of 1,000 awaited", against: "1,000 `Task` on one actor", ours: chainOnActor, theirs: tasksOnActor),
     Row(
-      "`try await future.value`, pending", against: "a bare continuation", .timesTheCost, ours: valueAwaited,
-      theirs: continuationAwaited),
+      "`try await future.value`, pending", against: "a bare continuation", .timesTheCost, ours: OurWorks.value,
+      theirs: OurWorks.continuation),
   ]
 
   private static let chainOnPool = Work("link", operations: 1000) { repetitions in
@@ -79,51 +79,5 @@ extension Row {
     let start = ContinuousClock.now
     for _ in 0..<repetitions { await body() }
     return (ContinuousClock.now - start).nanoseconds
-  }
-}
-
-// MARK: - One wait
-
-extension Row {
-  static let valueAwaited = Work("wait", operations: 1000) { repetitions in
-    let slot = Slot<Promise<Int>>()
-    return timed {
-      ManualLoop.run { loop in
-        loop.task {
-          for _ in 0..<(repetitions * 1000) {
-            let promise = Promise<Int>()
-            slot.content = promise
-            if let value = try? await promise.future.value { consume(value) }
-          }
-        }
-      } whenIdle: {
-        slot.content.take()?.succeed(1) ?? false
-      }
-    }
-  }
-
-  static let continuationAwaited = Work("wait", operations: 1000) { repetitions in
-    let slot = Slot<CheckedContinuation<Int, Never>>()
-    return timed {
-      ManualLoop.run { loop in
-        loop.task {
-          for _ in 0..<(repetitions * 1000) {
-            let value = await withTaskCancellationHandler {
-              await withCheckedContinuation { slot.content = $0 }
-            } onCancel: {
-            }
-            consume(value)
-          }
-        }
-      } whenIdle: {
-        guard let continuation = slot.content.take() else { return false }
-        continuation.resume(returning: 1)
-        return true
-      }
-    }
-  }
-
-  private final class Slot<Content>: @unchecked Sendable {  // Because: all of it runs on one thread.
-    var content: Content?
   }
 }

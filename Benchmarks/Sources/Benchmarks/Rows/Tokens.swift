@@ -11,7 +11,7 @@ extension Row {
       theirs: cancelledTaskOnPool),
     Row(
       "token source made, handler registered, cancelled", against: "a `Task` on this thread", ours: OurWorks.token,
-      theirs: cancelledTask),
+      theirs: OurWorks.cancelledTask),
   ]
 
   private static let cancelledTaskOnPool = Work("token", operations: 1000) { repetitions in
@@ -24,17 +24,6 @@ extension Row {
         await task.value
       }
       return (ContinuousClock.now - start).nanoseconds
-    }
-  }
-
-  static let cancelledTask = Work("token", operations: 1000) {
-    let loop = ManualLoop()
-    for _ in 0..<1000 {
-      let gate = Gate()
-      let task = loop.task { await gate.wait() }
-      loop.runAll()
-      task.cancel()
-      loop.runAll()
     }
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Where a task waits until it is cancelled or somebody opens: what a promise with a handler is for a future.
-final class Gate: Sendable {
+public final class Gate: Sendable {
   private enum State {
     case closed
     case waitedFor(CheckedContinuation<Void, Never>)
@@ -10,12 +10,14 @@ final class Gate: Sendable {
 
   private let state = Mutex(State.closed)
 
+  public init() {}
+
   /// Whether a task waits.
-  var isWaitedFor: Bool {
+  public var isWaitedFor: Bool {
     state.withLock { if case .waitedFor = $0 { true } else { false } }
   }
 
-  nonisolated(nonsending) func wait() async {
+  public nonisolated(nonsending) func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOpen = state.withLock { state in
@@ -30,7 +32,7 @@ final class Gate: Sendable {
     }
   }
 
-  func open() {
+  public func open() {
     let waiting = state.withLock { state in
       defer { state = .open }
       return if case .waitedFor(let continuation) = state { continuation } else {

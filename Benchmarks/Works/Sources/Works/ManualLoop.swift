@@ -2,27 +2,29 @@ import Dispatch
 import Synchronization
 
 /// Runs tasks on the thread that asks it to, so that no thread has to be woken.
-final class ManualLoop: TaskExecutor, @unchecked Sendable {  // Because: all of it runs on one thread.
+public final class ManualLoop: TaskExecutor, @unchecked Sendable {  // Because: all of it runs on one thread.
   private var jobs: [UnownedJob] = []
   private var next = 0
 
+  public init() {}
+
   /// Runs what `begin` starts until nothing is left to run and `whenIdle`, which may resume a task, has nothing to do.
-  static func run(_ begin: (ManualLoop) -> Void, whenIdle: () -> Bool) {
+  public static func run(_ begin: (ManualLoop) -> Void, whenIdle: () -> Bool) {
     let loop = ManualLoop()
     begin(loop)
     repeat { loop.runAll() } while whenIdle()
   }
 
   @discardableResult
-  func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+  public func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task(executorPreference: self, operation: body)
   }
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  public func enqueue(_ job: consuming ExecutorJob) {
     jobs.append(UnownedJob(job))
   }
 
-  func runAll() {
+  public func runAll() {
     while next < jobs.count {
       next += 1
       jobs[next - 1].runSynchronously(on: asUnownedTaskExecutor())
@@ -34,7 +36,7 @@ final class ManualLoop: TaskExecutor, @unchecked Sendable {  // Because: all of 
 
 /// Runs a task on the pool, and blocks this thread until it is done: the main function is synchronous, because valgrind
 /// does not survive another.
-func waited(_ body: @escaping @Sendable () async -> Double) -> Double {
+public func waited(_ body: @escaping @Sendable () async -> Double) -> Double {
   let result = Answer()
   let done = DispatchSemaphore(value: 0)
   Task.detached {
