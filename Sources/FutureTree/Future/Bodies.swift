@@ -53,71 +53,39 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
   }
 }
 
-/// A future whose body answers the outcome with a completion: the general form.
-final class CompletionNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
-  typealias Body = @Sendable (Outcome<Input>) throws -> Completion<Output>
+/// A future of any other operator with one upstream. Its body ends it, or links it to an inner future, and returns whether it has
+/// ended. Without a body it only takes over the outcome of its upstream.
+@usableFromInline
+final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
+  /// - Parameter upstream: the future that the body gets the outcome of. If the branch ended early, that is `node`, which then is
+  ///   cancelled, and all that the body does to it is ignored.
+  @usableFromInline typealias Body = @Sendable (_ node: Node, _ upstream: Node) throws -> Bool
 
-  @exclusivity(unchecked) private var body: Body?
+  @exclusivity(unchecked) @usableFromInline var body: Body?
 
-  init(_ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
+  @inlinable init(_ createdBy: Operator, on executor: FutureExecutor = .immediate, _ body: Body? = nil) {
     self.body = body
     super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      let node = unsafeDowncast(entry, to: CompletionNode<Input, Output>.self)
+      let node = unsafeDowncast(entry, to: BodyNode<Output>.self)
       if action == .run { return node.run(with: upstream) }
       return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
     }
   }
 
-  private func run(with upstream: Node) -> Bool {
+  @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
-    let isCleanUp = upstream.state.ending == .cancelled
     do {
-      let completion = try body(outcome(given: upstream))
-      return completion.resolve(self, innerRole: isCleanUp ? .cleanUp : .work)
+      return try body(self, upstream)
     } catch {
       return fail(throwing: error)
     }
   }
-
-  /// The outcome of upstream; where the branch ended early, our own, which can only be a cancellation.
-  private func outcome(given upstream: Node) -> Outcome<Input> {
-    upstream === self ? .cancelled(cancellationReason) : upstream.outcome(as: Input.self)
-  }
 }
 
-/// A future whose body looks at the outcome, which then passes.
-final class PassingNode<Value: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
-  typealias Body = @Sendable (Outcome<Value>) -> Void
-
-  @exclusivity(unchecked) private var body: Body?
-
-  init(_ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping Body) {
-    self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      let node = unsafeDowncast(entry, to: PassingNode<Value>.self)
-      if action == .run { return node.run(with: upstream) }
-      return node.perform(action, with: upstream, as: Value.self) { node.body = nil }
-    }
-  }
-
-  private func run(with upstream: Node) -> Bool {
-    guard let body = body.take() else { return false }
-    let outcome: Outcome<Value> =
-      upstream === self ? .cancelled(cancellationReason) : upstream.outcome(as: Value.self)
-    body(outcome)
-    guard upstream !== self else { return false }
-    if case .success(let value) = outcome { return succeed(value) }
-    return pass(upstream)
-  }
-}
-
-/// A future that takes over the outcome of its upstream, and differs in how it is asked or ended.
-final class PassThroughNode<Value: Sendable>: Node, @unchecked Sendable {  // Because: it has no fields.
-  init(_ createdBy: Operator) {
-    super.init(createdBy: createdBy) { entry, upstream, action in
-      unsafeDowncast(entry, to: PassThroughNode<Value>.self)
-        .perform(action, with: upstream, as: Value.self)
-    }
+extension Node {
+  /// Ends as `upstream` did.
+  @inlinable final func pass<Value: Sendable>(_ upstream: Node, as type: Value.Type) -> Bool {
+    upstream.endingOnceEnded == .succeeded ? succeed(upstream.value(as: type)) : pass(upstream)
   }
 }
 
@@ -134,17 +102,31 @@ extension Future {
     derive(FlatMapNode(createdBy, on: executor, body))
   }
 
-  func completionNode<U>(
+  /// A future whose body gets the outcome, and answers with a completion.
+  @inlinable func completionNode<U>(
     _ createdBy: Operator, _ executor: FutureExecutor,
     _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
   ) -> Future<U> {
-    derive(CompletionNode(createdBy, on: executor, body))
+    bodyNode(createdBy, executor) { node, upstream in
+      let completion = try body(upstream.outcome(as: Value.self))
+      return completion.resolve(node, innerRole: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
+    }
   }
 
-  func passingNode(
-    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void
+  /// A future whose body looks at the outcome, which then passes.
+  @inlinable func passingNode(
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (_ upstream: Node) -> Void
   ) -> Future {
-    derive(PassingNode(createdBy, on: executor, body))
+    bodyNode(createdBy, executor) { node, upstream in
+      body(upstream)
+      return node.pass(upstream, as: Value.self)
+    }
+  }
+
+  @inlinable func bodyNode<U>(
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping BodyNode<U>.Body
+  ) -> Future<U> {
+    derive(BodyNode<U>(createdBy, on: executor, body))
   }
 
   @inlinable func derive<U>(_ derived: Node) -> Future<U> {

@@ -70,10 +70,10 @@ extension Future {
   private func asyncRecover(
     _ executor: FutureExecutor, _ actor: FutureExecutor, _ body: @escaping @Sendable (any Error) async throws -> Value
   ) -> Future {
-    completionNode(.recover, actor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(
-        .running(on: executor, actor: actor, askedFirst: .failure(error)) { try await body(error) })
+    bodyNode(.recover, actor) { node, upstream in
+      let error = upstream.error
+      let task = Future.running(on: executor, actor: actor, askedFirst: .failure(error)) { try await body(error) }
+      return task.completion.resolve(node)
     }
   }
 

@@ -207,7 +207,9 @@ extension Future {
   /// - Complexity: O(1).
   @discardableResult
   public func report(on executor: FutureExecutor = .immediate, to handler: @escaping ResultHandler) -> Future {
-    passingNode(.ensure, executor) { outcome in handler(Result { try outcome.get() }) }
+    passingNode(.ensure, executor) { upstream in
+      handler(Result { try upstream.outcome(as: Value.self).get() })
+    }
   }
 
   /// The same with a handler on the main actor.

@@ -12,7 +12,7 @@ extension Future {
   ///   - body: returns nothing and does not throw; the outcome passes when it is done.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func ensure(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable () -> Void
   ) -> Future {

@@ -13,14 +13,11 @@ extension Future {
   ///   - body: returns the error that the future fails with. What it throws fails the future as well.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func mapError(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> any Error
   ) -> Future {
-    completionNode(.mapError, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .failure(try body(error))
-    }
+    bodyNode(.mapError, executor) { node, upstream in node.fail(try body(upstream.error)) }
   }
 
   /// The same with a body on the main actor.

@@ -12,13 +12,11 @@ extension Future {
   ///   - body: returns nothing and does not throw; the outcome passes when it is done.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func onCancel(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (CancellationReason) -> Void
   ) -> Future {
-    passingNode(.onCancel, executor) { outcome in
-      if case .cancelled(let reason) = outcome { body(reason) }
-    }
+    passingNode(.onCancel, executor) { body($0.cancellationReason) }
   }
 
   /// The same with a body on the main actor.

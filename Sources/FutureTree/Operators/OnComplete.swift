@@ -20,7 +20,7 @@ extension Future {
   ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func onComplete<Next: FutureConvertible>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) throws -> Next
   ) -> Future<Next.Output> {

@@ -12,13 +12,11 @@ extension Future {
   ///   - body: returns nothing and does not throw; the outcome passes when it is done.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func onFailure(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) -> Void
   ) -> Future {
-    passingNode(.onFailure, executor) { outcome in
-      if case .failure(let error) = outcome { body(error) }
-    }
+    passingNode(.onFailure, executor) { body($0.error) }
   }
 
   /// The same with a body on the main actor.

@@ -13,14 +13,11 @@ extension Future {
   ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func recover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Value
   ) -> Future {
-    completionNode(.recover, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .success(try body(error))
-    }
+    bodyNode(.recover, executor) { node, upstream in node.succeed(try body(upstream.error)) }
   }
 
   /// Replaces a failure with the value that `body` returns, on the main actor.
@@ -45,14 +42,11 @@ extension Future {
   ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func recoverWith(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Future
   ) -> Future {
-    completionNode(.recover, executor) { outcome in
-      guard case .failure(let error) = outcome else { return Completion(outcome) }
-      return .completeUsing(try body(error))
-    }
+    bodyNode(.recover, executor) { node, upstream in try body(upstream.error).completion.resolve(node) }
   }
 
   /// Replaces a failure with the outcome of the future that `body` returns, on the main actor.

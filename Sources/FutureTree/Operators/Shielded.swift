@@ -13,6 +13,6 @@ extension Future {
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   public func shielded() -> Future {
-    derive(PassThroughNode<Value>(.shielded))
+    derive(BodyNode<Value>(.shielded))
   }
 }

@@ -20,7 +20,7 @@ extension Future {
   public func timeout(
     after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
-    let node = PassThroughNode<Value>(.timeout)
+    let node = BodyNode<Value>(.timeout)
     let future: Future = derive(node)
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
       future.expire(with: .failure(error), because: "its timeout was negative")
@@ -54,7 +54,7 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 
 extension Future {
   /// The same future, which can be given up by `expire(with:because:)`.
-  package func expirable() -> Future { derive(PassThroughNode<Value>(.timeout)) }
+  package func expirable() -> Future { derive(BodyNode<Value>(.timeout)) }
 
   /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {

@@ -74,7 +74,7 @@ extension Node {
   }
 
   /// Ends as `upstream` did, which did not succeed.
-  func pass(_ upstream: Node) -> Bool {
+  @usableFromInline final func pass(_ upstream: Node) -> Bool {
     lock.withLock { endLocked(as: upstream) }
   }
 
