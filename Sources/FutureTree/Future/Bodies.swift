@@ -108,8 +108,9 @@ extension Future {
     _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
   ) -> Future<U> {
     bodyNode(createdBy, executor) { node, upstream in
-      let completion = try body(upstream.outcome(as: Value.self))
-      return completion.resolve(node, innerRole: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
+      let outcome = upstream.outcome(as: Value.self)
+      let completion = try body(outcome)
+      return completion.resolve(node, innerRole: outcome.ending == .cancelled ? .cleanUp : .work)
     }
   }
 

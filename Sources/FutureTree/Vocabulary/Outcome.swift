@@ -29,7 +29,7 @@ extension Outcome {
   }
 
   /// Whether the future succeeded, failed or was cancelled, without the value.
-  public var ending: Ending {
+  @inlinable public var ending: Ending {
     switch self {
     case .success: .succeeded
     case .failure: .failed

@@ -226,18 +226,18 @@ extension FutureState {
     }
   }
 
-  /// `upstreamEnded` in the common case: it succeeded, nothing was asked, and the body runs at once. Returns false, and does
-  /// nothing, in any other.
+  /// `upstreamEnded` in the common case: the operator has a body for this ending, nothing was asked, and the body runs at once.
+  /// Returns false, and does nothing, in any other.
   mutating func beginsAtOnce() -> Bool {
-    guard phase == .waiting, case .none = requests, createdBy.runsBody(on: .succeeded) else { return false }
+    guard phase == .waiting, case .none = requests else { return false }
     phase = .running
     return true
   }
 
-  /// Whether `upstreamEnded` would return `passes` for an upstream that failed or was cancelled.
-  func passesAtOnce(_ ending: Ending) -> Bool {
+  /// Whether `upstreamEnded` would return `passes` for an ending that the operator has no body for, and nothing is left to do but
+  /// to end.
+  func passesAtOnce() -> Bool {
     (phase == .waiting || phase == .linked) && !createdBy.isSource && !createdBy.isJoin
-      && !createdBy.runsBody(on: ending)
   }
 
   private mutating func start(_ start: Start) -> Start {

@@ -78,12 +78,13 @@ extension Node {
     lock.withLock { endLocked(as: upstream) }
   }
 
-  /// Called under the lock.
+  /// Ends as `upstream` did, which has no value that needs a type. Called under the lock.
   func endLocked(as upstream: Node) -> Bool {
     switch upstream.state.ending {
     case .failed: end(.failed) { $0.initialize(to: upstream.error, as: (any Error).self) }
     case .cancelled: end(.cancelled) { $0.initialize(to: upstream.cancellationReason, as: CancellationReason.self) }
-    case .succeeded, nil: preconditionFailure("\(#function): only the typed step can pass a value on")
+    case .succeeded where !upstream.ownsValue: end(.succeeded) { $0 = upstream.storage }
+    case .succeeded, nil: preconditionFailure("\(#function): only the typed step can pass this value on")
     }
   }
 

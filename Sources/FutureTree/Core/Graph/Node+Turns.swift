@@ -26,11 +26,13 @@ extension Node {
 
   /// The future that this one waits for has ended: what most often happens then, and else `upstreamEnded(_:)`.
   @inline(__always) final func upstreamEnded(_ upstream: Node, _ ending: Ending) -> Bool {
-    if ending == .succeeded {
+    if state.createdBy.runsBody(on: ending) {
       if beginsAtOnce() { return step(self, upstream, .run) }
     } else if passesAtOnce(upstream, ending) {
       _ = step(self, upstream, .releaseBody)
       return true
+    } else if upstream.ownsValue, !state.createdBy.isSource, !state.createdBy.isJoin {
+      return step(self, upstream, .passValue)
     }
     return upstreamEnded(upstream)
   }
@@ -48,10 +50,10 @@ extension Node {
   }
 
   /// This future ends as `upstream` did, because the operator does not run its body then. Returns false, and does nothing, in
-  /// any other case.
+  /// any other case, and where only the step can copy the value.
   @inline(__always) private func passesAtOnce(_ upstream: Node, _ ending: Ending) -> Bool {
     lock.withLock {
-      guard state.passesAtOnce(ending) else { return false }
+      guard !upstream.ownsValue, state.passesAtOnce() else { return false }
       return endLocked(as: upstream)
     }
   }
