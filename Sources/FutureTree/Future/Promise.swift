@@ -36,7 +36,7 @@ public final class Promise<Value: Sendable>: Sendable {
     self.init(.promise, fileID: fileID, line: line)
   }
 
-  init(_ createdBy: Operator, fileID: String, line: UInt) {
+  @usableFromInline init(_ createdBy: Operator, fileID: String, line: UInt) {
     source = Future<Value>.source(createdBy)
     self.fileID = ""
     self.line = 0
@@ -184,7 +184,7 @@ public struct CancelHandler: Sendable {
 // MARK: - The source
 
 extension Source {
-  @discardableResult
+  @discardableResult @usableFromInline
   func fulfill<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole) -> Bool {
     let isFulfilled: Bool
     switch completion {

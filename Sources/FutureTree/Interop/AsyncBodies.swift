@@ -22,7 +22,7 @@ extension Future {
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
   ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: A consumer of `self`.
-  @discardableResult
+  @inlinable @discardableResult
   public func asyncMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
   ) -> Future<U> {
@@ -52,7 +52,7 @@ extension Future {
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
   ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: A consumer of `self`.
-  @discardableResult
+  @inlinable @discardableResult
   public func asyncRecover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
   ) -> Future {
@@ -67,7 +67,7 @@ extension Future {
     asyncRecover(.immediate, MainExecutor.executor, body)
   }
 
-  private func asyncRecover(
+  @inlinable func asyncRecover(
     _ executor: FutureExecutor, _ actor: FutureExecutor, _ body: @escaping @Sendable (any Error) async throws -> Value
   ) -> Future {
     bodyNode(.recover, actor) { node, upstream in
@@ -93,7 +93,7 @@ extension Future {
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
   ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   /// - Returns: A consumer of `self`.
-  @discardableResult
+  @inlinable @discardableResult
   public func asyncOnComplete<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {

@@ -28,31 +28,44 @@ extension Future {
   ///   - executor: where the task runs.
   ///   - actor: the executor of the actor to which the body is isolated, for `wait(for:)` to know.
   ///   - askedFirst: what comes of it if it is asked before the body has begun (law 11); nil if the body begins all the same.
-  static func running(
+  @inlinable static func running(
     on executor: FutureExecutor, actor: FutureExecutor? = nil, priority: TaskPriority? = nil,
     askedFirst: Completion<Value>? = .cancelled, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
     let source = Future.source(.task, runningOn: actor ?? executor)
-    let run: @Sendable () async -> Void = {
+    source.runTask(on: executor, priority: priority) {
       if let askedFirst, Task.isCancelled {
-        _ = source.fulfill(askedFirst, innerRole: .work)
+        source.fulfill(askedFirst, innerRole: .work)
         return
       }
       do {
-        source.fulfill(.success(try await body()), innerRole: .work)
+        _ = source.fulfill(value: try await body())
       } catch {
-        source.fulfill(Completion<Value>(throwing: error), innerRole: .work)
+        source.fulfill(throwing: error)
       }
     }
+    return Future(node: source)
+  }
+}
+
+extension Source {
+  /// Runs a task, which completes this source, and forwards requests to cancel to it.
+  @usableFromInline func runTask(
+    on executor: FutureExecutor, priority: TaskPriority?, _ body: @escaping @Sendable () async -> Void
+  ) {
     let task: Task<Void, Never>
     if executor.isImmediate {
-      task = Task(priority: priority, operation: run)
+      task = Task(priority: priority, operation: body)
     } else {
-      let onDrop = { @Sendable in _ = source.fulfill(Completion<Value>.failure(DroppedJob()), innerRole: .work) }
-      task = Task(executorPreference: TaskJobs(executor, onDrop: onDrop), priority: priority, operation: run)
+      let jobs = TaskJobs(executor) { self.fulfill(throwing: DroppedJob()) }
+      task = Task(executorPreference: jobs, priority: priority, operation: body)
     }
-    source.install({ _, _ in task.cancel() }, on: .immediate)
-    return Future(node: source)
+    install({ _, _ in task.cancel() }, on: .immediate)
+  }
+
+  /// Completes its promise with what a body threw (law 15).
+  @usableFromInline func fulfill(throwing error: any Error) {
+    fulfill(Completion<Void>(throwing: error), innerRole: .work)
   }
 }
 

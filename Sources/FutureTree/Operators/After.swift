@@ -19,15 +19,26 @@ extension Future where Value == Void {
     if let error = InvalidArgument.negative(duration, in: "after(_:)", fileID: fileID, line: line) {
       return .failed(error)
     }
+    return Promise<Void>(.timer, fileID: fileID, line: line).succeed((), after: duration, clock: clock)
+  }
+}
+
+extension Promise {
+  /// Succeeds with a value when a time has passed, and returns the future.
+  @inlinable func succeed(_ value: Value, after duration: Duration, clock: any FutureClock) -> Future<Value> {
     // The timer holds the promise, so that a clock that goes away breaks it instead of leaving the future hanging.
-    let promise = Promise<Void>(.timer, fileID: fileID, line: line)
-    let future = promise.future
-    let timer = clock.schedule(after: duration) { promise.succeed() }
-    promise.source.install(
+    source.cancels(clock.schedule(after: duration) { self.succeed(value) })
+    return future
+  }
+}
+
+extension Source {
+  /// A request to cancel cancels a timer, and completes the promise.
+  @usableFromInline func cancels(_ timer: FutureTimer) {
+    install(
       { source, request in
         timer.cancel()
         source.fulfill(Completion<Void>.cancelled, innerRole: .answer(to: request))
       }, on: .immediate)
-    return future
   }
 }

@@ -15,14 +15,14 @@ extension Future {
   ///   - line: the line of the call, for the error.
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1), and a timer of the clock.
-  public func delayed(
+  @inlinable public func delayed(
     by duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
     if let error = InvalidArgument.negative(duration, in: "delayed(by:)", fileID: fileID, line: line) {
       return flatMapNode(.delayed, .immediate) { _ in .failed(error) }
     }
     return flatMapNode(.delayed, .immediate) { value in
-      Future<Void>.after(duration, clock: clock).map { value }
+      Promise<Value>(.timer, fileID: fileID, line: line).succeed(value, after: duration, clock: clock)
     }
   }
 }

@@ -12,7 +12,7 @@ extension Future {
   ///
   /// - Returns: a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
-  public func shielded() -> Future {
+  @inlinable public func shielded() -> Future {
     derive(BodyNode<Value>(.shielded))
   }
 }

@@ -17,20 +17,12 @@ extension Future {
   ///   - line: the line of the call, for the error.
   /// - Returns: a consumer of `self`. The timer is cancelled when the future completes.
   /// - Complexity: O(1), and a timer of the clock.
-  public func timeout(
+  @inlinable public func timeout(
     after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
     let node = BodyNode<Value>(.timeout)
     let future: Future = derive(node)
-    if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
-      future.expire(with: .failure(error), because: "its timeout was negative")
-    } else if node.ending == nil {
-      let timer = clock.schedule(after: duration) {
-        let expired = Future(node: node)
-        expired.expire(with: .failure(TimeoutError(duration: duration)), because: "timed out after \(duration.rounded)")
-      }
-      _ = NodeObserver(of: node) { _ in timer.cancel() }
-    }
+    node.expire(after: duration, clock: clock, fileID: fileID, line: line)
     return future
   }
 }
@@ -52,14 +44,36 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 
 // MARK: - Giving up
 
+extension Node {
+  /// The part of `timeout` that needs no type.
+  @usableFromInline final func expire(after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
+    if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
+      expire(because: "its timeout was negative") { endLocked(failing: error) }
+    } else if ending == nil {
+      let timer = clock.schedule(after: duration) {
+        let error = TimeoutError(duration: duration)
+        self.expire(because: "timed out after \(duration.rounded)") { self.endLocked(failing: error) }
+      }
+      _ = NodeObserver(of: self) { _ in timer.cancel() }
+    }
+  }
+
+  /// Ends, and withdraws from what it waits for (law 23).
+  ///
+  /// - Parameter end: ends this future, under its lock. Returns false if it had ended.
+  fileprivate final func expire(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
+    Trampoline.run {
+      if decide(because: reason(), end) { Trampoline.notify(self) }
+    }
+  }
+}
+
 extension Future {
   /// The same future, which can be given up by `expire(with:because:)`.
   package func expirable() -> Future { derive(BodyNode<Value>(.timeout)) }
 
   /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
-    Trampoline.run {
-      if node.decide(because: reason(), { node.endLocked(with: outcome) }) { Trampoline.notify(node) }
-    }
+    node.expire(because: reason()) { node.endLocked(with: outcome) }
   }
 }
