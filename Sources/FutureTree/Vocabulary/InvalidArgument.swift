@@ -27,7 +27,8 @@ public struct InvalidArgument: Error, Hashable, CustomStringConvertible {
 
 extension InvalidArgument {
   /// An error, if the duration is negative.
-  @usableFromInline static func negative(_ duration: Duration, in function: String, fileID: String, line: UInt) -> InvalidArgument? {
+  @usableFromInline
+  static func negative(_ duration: Duration, in function: String, fileID: String, line: UInt) -> InvalidArgument? {
     guard duration < .zero else { return nil }
     return InvalidArgument(
       function,

@@ -3,7 +3,7 @@ import Foundation
 import HeapCounter
 import Works
 
-/// The program behind `Benchmarks/guard`. Its main is synchronous, because valgrind does not survive another.
+/// The program that `Benchmarks/guard` runs. Its main is synchronous, because valgrind does not survive another.
 @main
 enum CountWorks {
   static func main() {
@@ -22,13 +22,21 @@ enum CountWorks {
       print(work(arguments[1]).operations)
     case ("run", 3):
       _ = work(arguments[1]).run(Int(arguments[2]) ?? 1)
-    case ("blocks", 1):
+    case ("blocks", 1...):
       guard heapCounterCountsAll() else { return }
-      for (name, work) in OurWorks.guarded { print(name, "blocks", blocks(of: work)) }
+      for name in arguments.dropFirst() { print(name, "blocks", blocks(of: work(name))) }
     case ("compare", 3):
       try compare(with: arguments[1], measured: arguments[2])
+    case ("limited", 2):
+      for name in limited(arguments[1]) { print(name) }
+    case ("limits", 2):
+      try check(try figures(in: arguments[1]))
     default:
-      fail("usage: CountWorks names | operations WORK | run WORK REPETITIONS | blocks | compare BASELINE MEASURED")
+      fail(
+        """
+        usage: CountWorks names | operations WORK | run WORK REPETITIONS | blocks WORK... | compare BASELINE MEASURED
+               | limited MEASURE | limits MEASURED
+        """)
     }
   }
 
@@ -52,11 +60,29 @@ enum CountWorks {
   }
 
   private static func compare(with baseline: String, measured: String) throws {
-    let comparison = Comparison(
-      of: try Figures(reading: String(contentsOfFile: measured, encoding: .utf8)),
-      with: try Figures(reading: String(contentsOfFile: baseline, encoding: .utf8)))
+    let comparison = Comparison(of: try figures(in: measured), with: try figures(in: baseline))
     print(comparison.report)
     if !comparison.isPassed { exit(1) }
+  }
+
+  /// The works that the limits of a measure are of or refer to, each once.
+  private static func limited(_ measure: String) -> [String] {
+    var names: [String] = []
+    for limit in OurWorks.limits where limit.measure == measure {
+      for name in [limit.work, limit.reference].compactMap(\.self) where !names.contains(name) { names.append(name) }
+    }
+    return names.filter { name in OurWorks.all.contains { $0.name == name } }
+  }
+
+  private static func check(_ figures: Figures) throws {
+    print(Limit.head)
+    for limit in OurWorks.limits { print(limit.row(for: figures)) }
+    let verdicts = OurWorks.limits.map { $0.verdict(on: figures) }
+    if verdicts.contains(.missed) || verdicts.contains(.unmeasured) { exit(1) }
+  }
+
+  private static func figures(in file: String) throws -> Figures {
+    try Figures(reading: String(contentsOfFile: file, encoding: .utf8))
   }
 
   private static func fail(_ message: String) -> Never {

@@ -1,0 +1,51 @@
+/// What a figure must reach, and what it should. Less is better.
+public struct Limit: Equatable, Sendable {
+  public let work: String
+  /// What is counted, such as "instructions".
+  public let measure: String
+  /// The work whose figure is 1; nil if the limits are counts.
+  public let reference: String?
+  public let atLeast: Double
+  public let goal: Double
+
+  public init(
+    _ work: String, _ measure: String = "instructions", timesThoseOf reference: String? = nil, atLeast: Double,
+    goal: Double
+  ) {
+    self.work = work
+    self.measure = measure
+    self.reference = reference
+    self.atLeast = atLeast
+    self.goal = goal
+  }
+
+  /// How far a figure came.
+  public enum Verdict: String, Equatable, Sendable {
+    case unmeasured = "NOT MEASURED"
+    case missed = "MISSED"
+    case atLeast = "at least"
+    case goal
+  }
+
+  /// The count, or its ratio to the count of the reference; nil if one of them was not measured.
+  public func figure(in figures: Figures) -> Double? {
+    guard let count = figures.value(of: work, measure) else { return nil }
+    guard let reference else { return count }
+    return figures.value(of: reference, measure).map { count / $0 }
+  }
+
+  public func verdict(on figures: Figures) -> Verdict {
+    guard let figure = figure(in: figures) else { return .unmeasured }
+    return figure <= goal ? .goal : figure <= atLeast ? .atLeast : .missed
+  }
+
+  /// A row of a table in Markdown.
+  public func row(for figures: Figures) -> String {
+    let of = reference.map { "times those of `\($0)`" } ?? measure
+    let figure = figure(in: figures)?.short ?? "–"
+    return "| `\(work)` | \(figure) | \(atLeast.short) | \(goal.short) | \(of) | \(verdict(on: figures).rawValue) |"
+  }
+
+  /// The two lines above the rows.
+  public static let head = "| work | now | at least | goal | of | reached |\n| --- | --- | --- | --- | --- | --- |"
+}

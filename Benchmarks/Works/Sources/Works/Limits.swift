@@ -1,0 +1,55 @@
+import Baselines
+
+extension OurWorks {
+  /// What the works must reach: `Benchmarks/guard` fails if one misses it.
+  public static let limits: [Limit] = ofPromises + ofOperators + ofCancellations + ofLoads + ofGrowth
+
+  private static let ofPromises = [
+    Limit("promise", atLeast: 1180, goal: 1000),
+    Limit("escaping-promise", atLeast: 1390, goal: 1250),
+    Limit("life", atLeast: 1400, goal: 1250),
+    Limit("value", timesThoseOf: "continuation", atLeast: 1.08, goal: 1.06),
+  ]
+
+  private static let ofOperators =
+    [
+      Limit("chain", atLeast: 780, goal: 740),
+      Limit("flatMap", atLeast: 1150, goal: 1000),
+      Limit("all", atLeast: 2600, goal: 2300),
+      Limit("onComplete", atLeast: 970, goal: 850),
+      Limit("mapError", atLeast: 1000, goal: 850),
+      Limit("onSuccess", timesThoseOf: "flatMap", atLeast: 1.3, goal: 1.1),
+    ]
+    + [
+      "recover", "recoverWith", "ensure", "ensure-failing", "onFailure", "onFailure-failing", "onCancel",
+      "onCancel-cancelled", "shielded",
+    ].map { Limit($0, timesThoseOf: "chain", atLeast: 1.3, goal: 1.1) }
+
+  private static let ofCancellations = [
+    Limit("cancel-all", atLeast: 2500, goal: 2000),
+    Limit("cancel", atLeast: 800, goal: 700),
+    Limit("everyday", atLeast: 3000, goal: 2000),
+    Limit("everyday-shared-interest", atLeast: 3500, goal: 2500),
+    Limit("everyday-handler", atLeast: 4500, goal: 3500),
+    Limit("everyday-forced", atLeast: 4500, goal: 3500),
+    Limit("everyday-shared", atLeast: 3500, goal: 2500),
+    Limit("cancelToken", atLeast: 1500, goal: 900),
+    Limit("cancelToken-asked", atLeast: 3000, goal: 2000),
+    Limit("preview", atLeast: 3000, goal: 2000),
+  ]
+
+  private static let ofLoads = [
+    Limit("layers", atLeast: 80_000, goal: 47_000),
+    Limit("layers", "blocks", atLeast: 60, goal: 40),
+    Limit("layers-throttled", timesThoseOf: "layers", atLeast: 1, goal: 0.5),
+    Limit("layers-backoff", timesThoseOf: "layers", atLeast: 1, goal: 0.5),
+    Limit("layers-wire", timesThoseOf: "layers", atLeast: 1, goal: 0.5),
+  ]
+
+  /// What a unit costs among 100,000 against one among 10, or 1,000 loads.
+  private static let ofGrowth =
+    ["consumers", "inputs", "links", "tokens"].map {
+      Limit("\($0)-100000", timesThoseOf: "\($0)-10", atLeast: 1.3, goal: 1.1)
+    }
+    + ["loads", "reset"].map { Limit("\($0)-10000", timesThoseOf: "\($0)-1000", atLeast: 1.3, goal: 1.1) }
+}
