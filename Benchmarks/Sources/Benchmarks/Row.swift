@@ -18,7 +18,8 @@ struct Row: Sendable {
   }
 
   /// All rows, in the order of the table.
-  static let all = promises + chains + children + joins + awaiting + cancelling + tokens + threads + memory + loading
+  static let all =
+    promises + chains + operators + children + joins + awaiting + cancelling + tokens + threads + memory + loading
 
   /// Whether the work or the peer contains the words; no words match all.
   func matches(_ words: String) -> Bool {

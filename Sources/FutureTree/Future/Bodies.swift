@@ -82,13 +82,6 @@ final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because:
   }
 }
 
-extension Node {
-  /// Ends as `upstream` did.
-  @inlinable final func pass<Value: Sendable>(_ upstream: Node, as type: Value.Type) -> Bool {
-    upstream.endingOnceEnded == .succeeded ? succeed(upstream.value(as: type)) : pass(upstream)
-  }
-}
-
 extension Future {
   @inlinable func mapNode<U>(
     _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> U

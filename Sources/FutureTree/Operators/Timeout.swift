@@ -22,7 +22,7 @@ extension Future {
   ) -> Future {
     let node = BodyNode<Value>(.timeout)
     let future: Future = derive(node)
-    node.expire(after: duration, clock: clock, fileID: fileID, line: line)
+    Expiry.set(on: node, after: duration, clock: clock, fileID: fileID, line: line)
     return future
   }
 }
@@ -44,26 +44,29 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 
 // MARK: - Giving up
 
-extension Node {
-  /// The part of `timeout` that needs no type.
-  @usableFromInline final func expire(after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
+/// What of `timeout` needs no type.
+@usableFromInline
+enum Expiry {
+  /// Ends a future with an error when a time has passed.
+  @usableFromInline
+  static func set(on node: Node, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
-      expire(because: "its timeout was negative") { endLocked(failing: error) }
-    } else if ending == nil {
+      expire(node, because: "its timeout was negative") { node.endLocked(failing: error) }
+    } else if node.ending == nil {
       let timer = clock.schedule(after: duration) {
         let error = TimeoutError(duration: duration)
-        self.expire(because: "timed out after \(duration.rounded)") { self.endLocked(failing: error) }
+        expire(node, because: "timed out after \(duration.rounded)") { node.endLocked(failing: error) }
       }
-      _ = NodeObserver(of: self) { _ in timer.cancel() }
+      _ = NodeObserver(of: node) { _ in timer.cancel() }
     }
   }
 
-  /// Ends, and withdraws from what it waits for (law 23).
+  /// Ends a future, and detaches it from what it waits for (law 23).
   ///
-  /// - Parameter end: ends this future, under its lock. Returns false if it had ended.
-  fileprivate final func expire(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
+  /// - Parameter end: ends the future, under its lock. Returns false if it had ended.
+  static func expire(_ node: Node, because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
     Trampoline.run {
-      if decide(because: reason(), end) { Trampoline.notify(self) }
+      if node.decide(because: reason(), end) { Trampoline.notify(node) }
     }
   }
 }
@@ -74,6 +77,6 @@ extension Future {
 
   /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
-    node.expire(because: reason()) { node.endLocked(with: outcome) }
+    Expiry.expire(node, because: reason()) { node.endLocked(with: outcome) }
   }
 }

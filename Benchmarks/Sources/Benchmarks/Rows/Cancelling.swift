@@ -3,8 +3,8 @@ import Works
 
 extension Row {
   /// A tree whose root 1,000 pending leaves wait for is asked to cancel at the root, and the handler of the root's promise
-  /// completes it `.cancelled`; and an `all` of 1,000 pending promises, the handler of each of which does that; against a task
-  /// group of 1,000 children, each suspended in a cancellation handler that resumes it, from `cancelAll` until all
+  /// completes it `.cancelled`; an `all` of 1,000 pending promises, the handler of each of which does that; and an `all` of 1,000
+  /// `map` of one source, whose handler does that; against a task group of 1,000 children, each suspended in a cancellation handler that resumes it, from `cancelAll` until all
   /// have ended. What is cancelled was made before, and is not in the figures.
   ///
   /// A chain of 1,000 `map`, made before, is asked to cancel at its tail, and cancelled by the handler of its promise;
@@ -14,6 +14,10 @@ extension Row {
       "cancel a tree of 1,000 leaves", against: "a task group of 1,000", ours: OurWorks.cancelTree, theirs: taskGroup),
     Row(
       "cancel an `all` of 1,000 promises", against: "a task group of 1,000", ours: OurWorks.cancelAll,
+      theirs: taskGroup),
+    Row(
+      "cancel an `all` of 1,000 `map` of one source", against: "a task group of 1,000",
+      ours: OurWorks.cancelAllChildren,
       theirs: taskGroup),
     Row(
       "cancel a chain of 1,000 from its tail", against: "completing it", .timesTheCost, ours: OurWorks.cancelTail,

@@ -2,7 +2,7 @@ import FutureTree
 
 /// Chains of 1,000 links of one operator. The names that end in `-failing` complete with a failure.
 extension OurWorks {
-  static let operators: [Named] = [
+  public static let operators: [Named] = [
     ("onComplete", link { succeed { $0.onComplete { outcome in outcome } } }),
     ("mapError", link { succeed { $0.mapError { error in error } } }),
     ("map-owned", link { succeedOwning { $0.map { $0 } } }),

@@ -73,6 +73,11 @@ extension Node {
     lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
   }
 
+  /// Ends as `upstream` did.
+  @inlinable final func pass<Value: Sendable>(_ upstream: Node, as type: Value.Type) -> Bool {
+    upstream.endingOnceEnded == .succeeded ? succeed(upstream.value(as: type)) : pass(upstream)
+  }
+
   /// Ends as `upstream` did, which did not succeed.
   @usableFromInline final func pass(_ upstream: Node) -> Bool {
     lock.withLock { endLocked(as: upstream) }
