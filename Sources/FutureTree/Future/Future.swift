@@ -34,14 +34,14 @@ extension Future {
   }
 
   /// A future that failed.
-  public static func failed(_ error: any Error) -> Future {
+  @inlinable public static func failed(_ error: any Error) -> Future {
     let source = Future.source()
     _ = source.fail(error)
     return Future(node: source)
   }
 
   /// A future that was cancelled.
-  public static func cancelled(_ reason: CancellationReason) -> Future {
+  @inlinable public static func cancelled(_ reason: CancellationReason) -> Future {
     let source = Future.source()
     _ = source.cancel(reason)
     return Future(node: source)
