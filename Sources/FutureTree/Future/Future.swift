@@ -77,8 +77,12 @@ extension Future {
     _ createdBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
   ) -> Source {
     Source(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      unsafeDowncast(entry, to: Source.self)
-        .perform(action, with: upstream, as: Value.self)
+      let source = unsafeDowncast(entry, to: Source.self)
+      if action == .callObserver || action == .releaseObserver {
+        source.performObserver(action, as: Value.self)
+        return false
+      }
+      return source.perform(action, with: upstream, as: Value.self)
     }
   }
 }

@@ -2,15 +2,34 @@
 ///
 /// The handle keeps nothing alive after the observer was called or removed.
 public struct FutureObservation: Sendable {
-  let observer: Observer
+  private enum Target {
+    case listed(Observer)
+    case first(FirstObservation)
+  }
+
+  private let target: Target
 
   @usableFromInline init(observer: Observer) {
-    self.observer = observer
+    target = .listed(observer)
+  }
+
+  /// The handle of the first observer of a source. The compiler removes the call, and with it two blocks of memory, where the
+  /// handle is not used: hence the attribute.
+  @usableFromInline @_effects(readonly)
+  static func ofFirstObserver(of node: Node) -> FutureObservation {
+    FutureObservation(target: .first(FirstObservation(of: unsafeDowncast(node, to: Source.self))))
+  }
+
+  private init(target: Target) {
+    self.target = target
   }
 
   /// Removes the observer. If its body was not called yet, it is not called any more. O(1).
   public func remove() {
-    observer.end()
+    switch target {
+    case .listed(let observer): observer.end()
+    case .first(let observation): observation.source?.removeObserver()
+    }
   }
 }
 

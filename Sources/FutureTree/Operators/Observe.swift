@@ -13,9 +13,17 @@ extension Future {
   ///   - body: is called once, or never if the observation is ended before.
   /// - Returns: a handle with which the observation can be ended. Dropping it ends nothing.
   /// - Complexity: O(1).
-  @inlinable @discardableResult
+  @inlinable @inline(__always) @discardableResult
   public func observe(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) -> Void
+  ) -> FutureObservation {
+    guard executor.isImmediate, node.observeFirst(body) else { return observeListed(on: executor, body) }
+    return .ofFirstObserver(of: node)
+  }
+
+  @inlinable @inline(never)
+  func observeListed(
+    on executor: FutureExecutor, _ body: @escaping @Sendable (Outcome<Value>) -> Void
   ) -> FutureObservation {
     FutureObservation(observer: OutcomeObserver(of: node, on: executor, body))
   }

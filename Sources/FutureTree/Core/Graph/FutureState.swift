@@ -43,6 +43,7 @@ struct FutureState {
     static let isAbandoned = Marks(rawValue: 1 << 3)
     static let isHeard = Marks(rawValue: 1 << 4)
     static let isInner = Marks(rawValue: 1 << 5)
+    static let isObserved = Marks(rawValue: 1 << 6)
 
     subscript(mark: Marks) -> Bool {
       get { contains(mark) }
@@ -72,6 +73,16 @@ struct FutureState {
   var isInner: Bool {
     get { marks[.isInner] }
     set { marks[.isInner] = newValue }
+  }
+
+  /// Whether the words for the first observer of this source were used. That does not change once the future has ended.
+  var isObserved: Bool { marks[.isObserved] }
+
+  /// A source gets its first observer. Returns false, and does nothing, if it may not.
+  mutating func observesFirst() -> Bool {
+    guard isPending, createdBy.isSource, marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
+    marks.insert(.isObserved)
+    return true
   }
 
   /// Whether this future only forwards an outcome to its one consumer: it has received no request, and has no mark.

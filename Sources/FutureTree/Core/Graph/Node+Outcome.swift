@@ -151,7 +151,12 @@ extension Node {
   @inline(__always)
   func finishEnd() -> Bool {
     if state.isMonitored { finishReportOfEnd() }
-    return !waiters.isEmpty
+    return !waiters.isEmpty || state.isObserved
+  }
+
+  @inline(never)
+  func callFirstObserver() {
+    _ = step(self, self, .callObserver)
   }
 
   /// Takes the next waiter of a future that has ended, with the list's reference to it. Only the trampoline that tells them

@@ -43,7 +43,7 @@ extension Node {
   /// read this state without the lock.
   @inline(__always) private func beginsAtOnce() -> Bool {
     lock.withLock {
-      guard state.isPending, details == nil, state.beginsAtOnce() else { return false }
+      guard state.isPending, !hasDetails, state.beginsAtOnce() else { return false }
       upstream = nil
       return true
     }
@@ -127,7 +127,7 @@ extension Node {
     _ action: Action, with upstream: Node, as type: Output.Type, releaseBody: () -> Void = {}
   ) -> Bool {
     switch action {
-    case .run:
+    case .run, .callObserver, .releaseObserver:
       break
     case .passValue:
       guard succeed(upstream.value(as: type)) else { return false }

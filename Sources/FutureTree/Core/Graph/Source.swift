@@ -2,14 +2,16 @@
 @usableFromInline
 final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `handlers`.
   @exclusivity(unchecked) private var handlers = LinkedList<HandlerEntry>()
+  /// The body of the first observer: see `FirstObserver.swift`.
+  @exclusivity(unchecked) final var observer = ValueStorage()
 
   @usableFromInline override init(createdBy: Operator, executor: FutureExecutor, step: @escaping Step) {
     super.init(createdBy: createdBy, executor: executor, step: step)
   }
 
-  /// Whether `fulfill(bits:)` has completed the promise; false says nothing. The thread that completes it writes this before it
-  /// drops its reference to the promise, and `Promise.deinit` reads it; hence without the lock.
-  @exclusivity(unchecked) @usableFromInline var isKnownToBeFulfilled = false
+  deinit {
+    if observer.words.0 != 0 { removeObserver() }
+  }
 
   /// Records where its promise was made. Called before other code knows this future, and so without the lock: the caller may
   /// hold another lock.

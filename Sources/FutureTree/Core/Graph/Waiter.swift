@@ -9,15 +9,19 @@
 @usableFromInline
 class Waiter: ListEntry, @unchecked Sendable {  // Because: see invariant 1.
   /// What only code that knows the types can do for this entry.
-  final let step: Step
+  final let step: StoredStep
   /// Whether the future waited for counts this entry as a consumer.
   @exclusivity(unchecked) final var isCounted = false
   /// Whether it is a `Node`.
   final let isFuture: Bool
 
   @usableFromInline init(isFuture: Bool = false, step: @escaping Step) {
-    self.step = step
+    self.step = StoredStep(step)
     self.isFuture = isFuture
+  }
+
+  deinit {
+    step.release()
   }
 
   /// The future on whose behalf the entry waits, if there is one.
@@ -40,5 +44,9 @@ class Waiter: ListEntry, @unchecked Sendable {  // Because: see invariant 1.
     case releaseBody
     /// Destroys the value of a future that is being freed.
     case destroyValue
+    /// Calls the first observer of a source that has ended.
+    case callObserver
+    /// Releases it.
+    case releaseObserver
   }
 }

@@ -85,6 +85,7 @@ final class Trampoline {
     let outer = notifying
     notifying = Unmanaged.passUnretained(node)
     let ending = node.endingOnceEnded
+    if node.state.isObserved { node.callFirstObserver() }
     while let entry = node.takeWaiter() {
       turns.current = entry
       let isNext = entry._withUnsafeGuaranteedRef { waiter -> Bool in

@@ -54,6 +54,16 @@ struct ValueStorage {
     }
   }
 
+  /// Moves the value out.
+  ///
+  /// - Precondition: it is inline.
+  @inlinable func take<Value>(as type: Value.Type) -> Value {
+    var words = words
+    return withUnsafeMutableBytes(of: &words) { bytes in
+      bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: type).move()
+    }
+  }
+
   @inlinable mutating func destroy<Value>(as type: Value.Type) {
     withUnsafeMutableBytes(of: &words) { bytes in
       guard ValueStorage.isInline(type) else {
