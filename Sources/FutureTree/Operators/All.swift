@@ -12,7 +12,8 @@ extension Future {
   /// - Complexity: O(n).
   @inlinable public static func all(_ futures: [Future]) -> Future<[Value]> {
     guard !futures.isEmpty else { return .succeeded([]) }
-    let join = AllNode(of: futures.map { $0.node }) { entry, _, action in
+    // A future is one reference to its node, and so an array of the ones is an array of the others.
+    let join = AllNode(of: unsafeBitCast(futures, to: [Node].self)) { entry, _, action in
       unsafeDowncast(entry, to: AllNode.self).perform(action, Value.self)
     }
     return Future<[Value]>(node: join)

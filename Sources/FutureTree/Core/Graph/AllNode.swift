@@ -13,16 +13,34 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
     let unique = inputs.withoutRepeated()
     let slots = makeSlots(unique.count) { entry, input, _ in
       let slot = unsafeDowncast(entry, to: Slot.self)
-      return unsafeDowncast(slot.join, to: AllNode.self).inputEnded(of: slot, input)
+      return Unmanaged.passUnretained(unsafeDowncast(slot.join, to: AllNode.self))._withUnsafeGuaranteedRef {
+        $0.inputEnded(of: slot, input)
+      }
     }
-    for (slot, input) in zip(slots, unique) { wait(in: slot, for: input) }
+    // Both arrays keep their elements alive: a reference counted once more for each call would cost as much as the call.
+    withExtendedLifetime((slots, unique)) {
+      for index in slots.indices {
+        let (slot, input) = (Unmanaged.passUnretained(slots[index]), Unmanaged.passUnretained(unique[index]))
+        slot._withUnsafeGuaranteedRef { slot in
+          input._withUnsafeGuaranteedRef { wait(in: slot, for: $0, after: 0, isWanted: true) }
+        }
+      }
+    }
   }
 
   /// The step of the join.
   @inlinable @inline(__always)
   func perform<Value: Sendable>(_ action: Action, _ type: Value.Type) -> Bool {
-    if action == .run { return succeed(currentInputs().map { $0.value(as: Value.self) }) }
+    if action == .run { return succeed(values(of: currentInputs(), as: type)) }
     return perform(action, with: self, as: [Value].self) { release() }
+  }
+
+  @inlinable @inline(__always)
+  func values<Value>(of inputs: [Node], as type: Value.Type) -> [Value] {
+    [Value](unsafeUninitializedCapacity: inputs.count) { buffer, initialized in
+      for index in inputs.indices { buffer.initializeElement(at: index, to: inputs[index].value(as: type)) }
+      initialized = inputs.count
+    }
   }
 
   private func inputEnded(of slot: Slot, _ input: Node) -> Bool {
@@ -55,7 +73,12 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
 extension [Node] {
   /// The futures, each once. Only where one is there twice is more done than to compare neighbours.
   func withoutRepeated() -> [Node] {
-    let addresses = map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) }.sorted()
+    if count <= 4, indices.allSatisfy({ index in !self[..<index].contains { $0 === self[index] } }) { return self }
+    var addresses = [UInt](unsafeUninitializedCapacity: count) { buffer, initialized in
+      for index in indices { buffer[index] = UInt(bitPattern: Unmanaged.passUnretained(self[index]).toOpaque()) }
+      initialized = count
+    }
+    addresses.sort()
     guard zip(addresses, addresses.dropFirst()).contains(where: ==) else { return self }
     var seen: Set<ObjectIdentifier> = []
     return filter { seen.insert(ObjectIdentifier($0)).inserted }

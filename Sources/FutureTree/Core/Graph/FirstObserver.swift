@@ -26,7 +26,8 @@ extension Node {
   }
 
   @usableFromInline final func keepObserver(_ body: ValueStorage) -> Bool {
-    lock.withLock {
+    guard state.createdBy.isSource else { return false }
+    return lock.withLock {
       guard waiters.isEmpty, state.observesFirst() else { return false }
       unsafeDowncast(self, to: Source.self).observer = body
       return true

@@ -80,8 +80,14 @@ struct FutureState {
 
   /// A source gets its first observer. Returns false, and does nothing, if it may not.
   mutating func observesFirst() -> Bool {
-    guard isPending, createdBy.isSource, marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
+    guard isPending, marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
     marks.insert(.isObserved)
+    return true
+  }
+
+  /// Whether there is nothing that a future for which this one begins to wait must learn.
+  var forwardsNothing: Bool {
+    guard isPending, marks.isDisjoint(with: [.isAbandoned, .isMonitored]), case .none = requests else { return false }
     return true
   }
 

@@ -41,7 +41,10 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 
   /// Makes the slots. Call it once, before other code knows the join.
   final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
-    let slots = (0..<count).map { Slot(join: self, index: $0, step: step) }
+    let slots = [Slot](unsafeUninitializedCapacity: count) { buffer, initialized in
+      for index in 0..<count { buffer.initializeElement(at: index, to: Slot(join: self, index: index, step: step)) }
+      initialized = count
+    }
     lock.withLock {
       self.slots = slots
       openSlots = count
@@ -52,11 +55,28 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   /// A slot, which is in no list, begins to wait for an input.
   final func wait(in slot: Slot, for input: Node) {
     let (endedInputs, isWanted) = lock.withLock { (slot.endedInputs, !state.isAbandoned) }
+    wait(in: slot, for: input, after: endedInputs, isWanted: isWanted)
+  }
+
+  /// The same, where the caller knows how many inputs of the slot have ended, and whether this join has interest.
+  @inline(__always)
+  final func wait(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     // First the list of the input, then `slot.input`: code that sees it relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
       if input.state.isMonitored { input.reportNow(.hasWaiter(slot)) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
+    let isSet = lock.withLock {
+      guard isWanted, state.forwardsNothing, slot.endedInputs == endedInputs else { return false }
+      slot.input = Unmanaged.passUnretained(input)
+      return true
+    }
+    if !isSet { finishWaiting(in: slot, for: input, after: endedInputs, isWanted: isWanted) }
+  }
+
+  /// The second part of waiting, where more is to be done than to set the input: the slot is in the list of the input.
+  @inline(never)
+  private final func finishWaiting(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     var report: NodeMonitor.Report?
     let signal: Signal? = lock.withLock {
       report = self.report(.waits(for: input))
