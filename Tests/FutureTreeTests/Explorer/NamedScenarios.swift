@@ -118,6 +118,33 @@
         trial.thread { observation.remove() }
         trial.thread { future.cancel(.forceImmediately, reason: "a") }
       },
+      Scenario("a first observer is removed while its promise completes") { trial in
+        let promise = Promise<Int>()
+        let call = trial.calls("observer", isFact: false)
+        let observation = promise.future.observe { _ in call() }
+        let future = trial.watch("future", promise.future)
+        trial.thread { promise.succeed(1) }
+        trial.thread { observation.remove() }
+        trial.thread { future.cancel(.forceImmediately, reason: "a") }
+      },
+      Scenario("a first observer is removed while its promise is sealed") { trial in
+        let promise = Promise<Int>()
+        let call = trial.calls("observer", isFact: false)
+        let observation = promise.future.observe { _ in call() }
+        let (inner, innerFuture) = trial.source("inner")
+        trial.watch("future", promise.future)
+        trial.thread { promise.complete(.completeUsing(innerFuture)) }
+        trial.thread { observation.remove() }
+        trial.thread { inner.succeed(1) }
+      },
+      Scenario("two threads observe a promise while it completes") { trial in
+        let promise = Promise<Int>()
+        for name in ["one", "two"] {
+          let call = trial.calls(name)
+          trial.thread { promise.future.observe { _ in call() } }
+        }
+        trial.thread { promise.succeed(1) }
+      },
       Scenario("a handler is ended while its future is asked") { trial in
         let promise = Promise<Int>()
         let future = trial.watch("future", promise.future)

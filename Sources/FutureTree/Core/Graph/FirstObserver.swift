@@ -12,7 +12,9 @@
 ///    `finishEnd` read it without the lock.
 /// 4. It is no waiter: it is not in the list, counts as no consumer, and does not retain the source. A source that is freed while
 ///    it is pending releases the body.
-/// 5. A handle refers to the source weakly, so that it keeps no outcome alive.
+/// 5. The words may have the continuation of an awaiting task instead (`Node+Awaiting`), which counts as a consumer.
+///    `FutureState.isAwaited` says so. While the first word is zero, the second says that the task was cancelled before it waited.
+/// 6. A handle refers to the source weakly, so that it keeps no outcome alive.
 extension Node {
   /// Makes a closure the first observer. Returns false, and does nothing, if this is no source, or another rule of this file
   /// forbids it.

@@ -1,7 +1,11 @@
 extension Node {
   /// Waits for the outcome as a consumer. Returns false if the task was cancelled first. Then the future has received a request.
   @usableFromInline final nonisolated(nonsending) func wait(cancellingWith options: CancellationOptions) async -> Bool {
-    if ending != nil { return true }
+    switch beginAwaiting() {
+    case .ended: return true
+    case .first: return await waitAsFirst(cancellingWith: options)
+    case .listed: break
+    }
     let entry = AwaitEntry()
     let hasOutcome = await withTaskCancellationHandler {
       await withUnsafeContinuation { entry.wait(for: self, isConsumer: true, $0) }
@@ -10,11 +14,13 @@ extension Node {
       entry.taskWasCancelled(waitingFor: self)
     }
     acquireEnd()
-    if !hasOutcome {
-      let request = CancelRequest(options: options, reason: "the awaiting task was cancelled")
-      CancellationPropagation.run(Signal(node: self, request: request, sender: entry, departure: .leaves))
-    }
+    if !hasOutcome { stopWaiting(as: entry, cancellingWith: options) }
     return hasOutcome
+  }
+
+  private func stopWaiting(as entry: Waiter, cancellingWith options: CancellationOptions) {
+    let request = CancelRequest(options: options, reason: "the awaiting task was cancelled")
+    CancellationPropagation.run(Signal(node: self, request: request, sender: entry, departure: .leaves))
   }
 
   /// Waits for the outcome without being a consumer.
@@ -28,6 +34,69 @@ extension Node {
   /// lock, which it sees, keeps it from reporting the reads of the outcome as races.
   private func acquireEnd() {
     lock.withLock {}
+  }
+}
+
+// MARK: - The first that waits for a source
+
+extension Node {
+  private enum Place { case ended, first, listed }
+
+  /// Counts the task as a consumer, if it can wait without an entry: see `FirstObserver`.
+  private func beginAwaiting() -> Place {
+    lock.withLock {
+      guard state.isPending else { return .ended }
+      return state.createdBy.isSource && waiters.isEmpty && state.awaitsFirst() ? .first : .listed
+    }
+  }
+
+  private nonisolated(nonsending) func waitAsFirst(cancellingWith options: CancellationOptions) async -> Bool {
+    let source = unsafeDowncast(self, to: Source.self)
+    let hasOutcome = await withTaskCancellationHandler {
+      await withUnsafeContinuation { source.wait($0) }
+    } onCancel: {
+      source.firstTaskWasCancelled()
+    }
+    acquireEnd()
+    guard !hasOutcome else { return true }
+    // From now on an entry is counted for the task, as for a token.
+    let entry = AwaitEntry()
+    lock.withLock { entry.isCounted = state.isPending }
+    stopWaiting(as: entry, cancellingWith: options)
+    return false
+  }
+}
+
+extension Source {
+  /// The task is resumed with true when there is an outcome, and with false if it was cancelled before.
+  fileprivate func wait(_ continuation: UnsafeContinuation<Bool, Never>) {
+    let hasOutcome: Bool? = lock.withLock {
+      guard state.isPending else { return true }
+      guard observer.words.1 == 0 else { return false }
+      observer.initialize(to: continuation, as: UnsafeContinuation<Bool, Never>.self)
+      return nil
+    }
+    if let hasOutcome { continuation.resume(returning: hasOutcome) }
+  }
+
+  /// Once the future has ended, the continuation belongs to the thread that notifies the waiters.
+  fileprivate func firstTaskWasCancelled() {
+    lock.withLock { () -> UnsafeContinuation<Bool, Never>? in
+      guard state.isPending else { return nil }
+      if observer.words.0 == 0 { observer.words.1 = 1 }
+      return takeContinuation()
+    }?.resume(returning: false)
+  }
+
+  final func resumeFirstTask() {
+    lock.withLock { takeContinuation() }?.resume(returning: true)
+  }
+
+  /// Called under the lock.
+  private func takeContinuation() -> UnsafeContinuation<Bool, Never>? {
+    guard observer.words.0 != 0 else { return nil }
+    defer { observer.words.0 = 0 }
+    return observer.load(as: UnsafeContinuation<Bool, Never>.self)
   }
 }
 

@@ -156,6 +156,7 @@ extension Node {
 
   @inline(never)
   func callFirstObserver() {
+    guard !state.isAwaited else { return unsafeDowncast(self, to: Source.self).resumeFirstTask() }
     _ = step(self, self, .callObserver)
   }
 

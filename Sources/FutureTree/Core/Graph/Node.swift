@@ -11,7 +11,8 @@
 /// task, a blocked thread, or an entry of a `FutureQueue`. A future is itself the entry, so that a link of a chain is one object.
 /// When a future ends, each of its waiters takes its *turn*: it reacts to the outcome. A future is *queued* while an executor has
 /// its body and has not begun it. A *consumer* is a waiter that `FutureState.consumers` counts, or a cancel token, which a `Waiter`
-/// in no list stands for. Observers do not count.
+/// in no list stands for. Observers do not count. The first observer of a source is no waiter: its body is in two words of the
+/// source (`FirstObserver`).
 ///
 ///     Promise ─────▶ Source                    let future = promise.future
 ///                    │ waiters
@@ -36,7 +37,7 @@
 ///    future that an entry waits for guards the place of the entry in the list, and `isCounted`. When a future has ended, its
 ///    `state` and `storage` do not change any more: code that learned of the end reads them without the lock. `waiters` then belongs
 ///    to the thread that notifies them. So code checks `isPending` before it changes the state. `details` is also guarded after the
-///    end. It is written without the lock only before other code knows the future.
+///    end, and so is the `observer` of a source. `details` is written without the lock only before other code knows the future.
 /// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, its slots, the job of
 ///    an executor, or the trampoline while the future takes its turn. `upstream` does not retain. While it is set, the upstream is
 ///    alive: a pending one as this invariant says, and an ended one because the thread that notifies its waiters retains it until
@@ -90,12 +91,12 @@
 /// # The path of a value
 /// 1. `Promise.succeed` stores the value in its source under the lock. `FutureState.end` rejects a second completion. The handlers
 ///    are released.
-/// 2. `Trampoline.notify` takes the waiters out of the list, one after the other. If this thread is already in the loop of its
-///    trampoline, or in a callback, the source is only added to the trampoline's queue.
+/// 2. `Trampoline.notify` calls the first observer, and then takes the waiters out of the list, one after the other. If this thread
+///    is already in the loop of its trampoline, or in a callback, the source is only added to the trampoline's queue.
 /// 3. Each waiter takes its turn. `FutureState.beginsAtOnce` and `passesAtOnce` decide the common cases, and `upstreamEnded` the
 ///    others: a derived future runs its body now, submits it to an executor, ends as its upstream did, or ends `.cancelled`. What
 ///    needs the types is left to its `step`, a closure without captures that is made where they are known, so that it is
-///    specialized. If the body returned a future, `Node.link` adds the derived future to the list of that inner future, or
+///    specialized (`StoredStep`). If the body returned a future, `Node.link` adds the derived future to the list of that inner future, or
 ///    `Node.linkOrBypass` takes the derived future out of the chain (law 21).
 /// 4. A future that has ended in its turn is added to the trampoline's queue if it has waiters. The loop goes on with the other
 ///    waiters, and then with the queue. No chain recurses, however long it is (law 20).
@@ -123,7 +124,7 @@
 /// it counts is in the closure. `traverse` and `retry` make slots of their own, whose inputs begin one after the other. `all` has
 /// its own node, `AllNode`.
 ///
-/// Waiting: `Node+Attaching`. Turns: `Node+Turns`. Inner futures: `Node+Linking`, `Node+Bypassing`. Outcomes: `Node+Outcome`.
+/// Waiting: `Node+Attaching`, `FirstObserver`. Turns: `Node+Turns`. Inner futures: `Node+Linking`, `Node+Bypassing`. Outcomes: `Node+Outcome`.
 /// Consumers (law 10): `Node+Interest`. Joins: `Join`, `Node+Deciding` (law 23). Requests: `Propagation`. Where a wake-up could be
 /// lost: `attach` against `end`, `waitForInner`, `Join.wait`, `Trampoline.notify`, `notifyOfInterest`, `ParkingLock`.
 @usableFromInline

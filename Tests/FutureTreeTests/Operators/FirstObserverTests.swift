@@ -1,0 +1,146 @@
+import TestSupport
+import Testing
+
+@testable import FutureTree
+
+/// The first observer of a source has no object of its own: see `FirstObserver.swift`.
+@Suite("Operators: the first observer of a promise")
+struct FirstObserverTests {
+  @Test("observers and consumers are called in the order in which they came")
+  func order() {
+    let log = Recorder()
+    let (observed, mapped) = (Promise<Int>(), Promise<Int>())
+    observed.future.observe { _ in log("first") }
+    observed.future.map { _ in log("map") }
+    observed.future.observe { _ in log("second") }
+    mapped.future.map { _ in log("map") }
+    mapped.future.observe { _ in log("first") }
+
+    observed.succeed(1)
+    mapped.succeed(1)
+
+    #expect(log.entries == ["first", "map", "second", "map", "first"])
+  }
+
+  @Test("one that was removed is not called, and its handle does not remove another")
+  func removed() {
+    let log = Recorder()
+    let promise = Promise<Int>()
+    let first = promise.future.observe { _ in log("first") }
+    first.remove()
+    promise.future.observe { _ in log("second") }
+    first.remove()
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["second"])
+  }
+
+  @Test("it hears of the future that its promise is sealed onto")
+  func sealed() {
+    let log = Recorder()
+    let (promise, inner) = (Promise<Int>(), Promise<Int>())
+    promise.future.observe { log($0.state) }
+
+    promise.complete(.completeUsing(inner.future))
+    #expect(log.entries == [])
+    inner.succeed(2)
+
+    #expect(log.entries == ["success(2)"])
+  }
+
+  @Test("it can be removed after the seal, and be added after it")
+  func removedAfterSeal() {
+    let log = Recorder()
+    let (promise, inner) = (Promise<Int>(), Promise<Int>())
+    let first = promise.future.observe { _ in log("first") }
+    promise.complete(.completeUsing(inner.future))
+    first.remove()
+    let (late, other) = (Promise<Int>(), Promise<Int>())
+    late.complete(.completeUsing(other.future))
+    late.future.observe { log($0.state) }
+
+    inner.succeed(2)
+    other.succeed(3)
+
+    #expect(log.entries == ["success(3)"])
+  }
+
+  @Test("inside it, its future can be observed, and it can be removed")
+  func reentry() {
+    let log = Recorder()
+    let (promise, holder) = (Promise<Int>(), Locked<FutureObservation?>(nil))
+    let future = promise.future
+    holder.value = future.observe { _ in
+      holder.value?.remove()
+      future.observe { log("inner \($0.state)") }
+      log("outer")
+    }
+
+    promise.succeed(1)
+
+    #expect(log.entries == ["outer", "inner success(1)"])
+  }
+
+  @Test("it hears of a promise that is dropped or forced, once")
+  func dropped() {
+    let (log, promise) = (Recorder(), Promise<Int>())
+    promise.future.observe { log($0.state) }
+    promise.future.cancel(.forceImmediately)
+    promise.succeed(1)
+    #expect(log.entries.count == 1)
+
+    let error = Locked<(any Error)?>(nil)
+    do {
+      let promise = Promise<Int>()
+      promise.future.observe { if case .failure(let broken) = $0 { error.value = broken } }
+    }
+
+    #expect(error.value is BrokenPromise)
+  }
+
+  @Test("it is released when it was called, when it is removed, and with a source that never ends")
+  func released() {
+    let census = Census()
+    func observed(_ future: Future<Int>) -> FutureObservation {
+      future.observe { [probe = census.probe()] _ in probe.touch() }
+    }
+    let (called, removed) = (Promise<Int>(), Promise<Int>())
+    _ = observed(called.future)
+    let observation = observed(removed.future)
+    do { _ = observed(Future(node: Future<Int>.source())) }
+    #expect(census.alive == 2)
+
+    called.succeed(1)
+    observation.remove()
+
+    #expect(census.alive == 0)
+    removed.succeed(1)
+  }
+
+  @Test("its handle keeps no outcome alive, and may outlive the future")
+  func handle() {
+    let census = Census()
+    var handles: [FutureObservation] = []
+    do {
+      let (promise, pending) = (Promise<Probe>(), Future(node: Future<Int>.source()))
+      handles = [promise.future.observe { _ in }, pending.observe { [probe = census.probe()] _ in probe.touch() }]
+      promise.succeed(census.probe())
+    }
+
+    #expect(census.alive == 0)
+    for handle in handles { handle.remove() }
+  }
+
+  @Test("a picture of the tree shows no waiter for it")
+  func picture() {
+    let promise = Promise<Int>()
+    promise.future.observe { _ in }
+
+    let entries = promise.future.tree().entries
+    promise.succeed(1)
+
+    #expect(entries.count == 1)
+    #expect(entries[0].waiters == [] && entries[0].consumers == 0)
+  }
+}
