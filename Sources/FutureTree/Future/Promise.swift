@@ -44,10 +44,12 @@ public final class Promise<Value: Sendable>: Sendable {
   }
 
   @inlinable deinit {
-    Unmanaged.passUnretained(source)._withUnsafeGuaranteedRef { source in
-      if source.isKnownToBeFulfilled || source.isFulfilled { return }
-      source.breakPromise(valueType: "\(Value.self)", createdAt: CodeLocation(fileID: fileID.description, line: line))
-    }
+    if !source.isKnownToBeFulfilled { breakIfPending() }
+  }
+
+  @inlinable @inline(never) func breakIfPending() {
+    if source.isFulfilled { return }
+    source.breakPromise(valueType: "\(Value.self)", createdAt: CodeLocation(fileID: fileID.description, line: line))
   }
 
   /// The reading end: the same future each time.

@@ -24,8 +24,15 @@ extension Node {
     }
   }
 
-  /// The future that this one waits for has ended: what most often happens then, and else `upstreamEnded(_:)`.
-  @inline(__always) final func upstreamEnded(_ upstream: Node, _ ending: Ending) -> Bool {
+  /// The future that this one waits for has ended: what most often happens then, and else `upstreamEndedOtherwise`.
+  @inline(__always) final func upstreamEnded(_ upstream: Node, hasSucceeded: Bool) -> Bool {
+    if hasSucceeded, state.createdBy.runsBody(on: .succeeded), beginsAtOnce() { return step(self, upstream, .run) }
+    return upstreamEndedOtherwise(upstream)
+  }
+
+  /// What happens often, and else `upstreamEnded(_:)`.
+  @inline(never) private func upstreamEndedOtherwise(_ upstream: Node) -> Bool {
+    let ending = upstream.endingOnceEnded
     if state.createdBy.runsBody(on: ending) {
       if beginsAtOnce() { return step(self, upstream, .run) }
     } else if passesAtOnce(upstream, ending) {

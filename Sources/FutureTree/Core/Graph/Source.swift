@@ -84,9 +84,15 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     }
     guard isFulfilled else { return false }
     isKnownToBeFulfilled = true
-    HandlerEntry.release(&released)
+    if !released.isEmpty { release(released) }
     Trampoline.notify(self)
     return true
+  }
+
+  @inline(never)
+  private func release(_ handlers: LinkedList<HandlerEntry>) {
+    var released = handlers
+    HandlerEntry.release(&released)
   }
 
   /// Releases the handlers of a future that has ended.

@@ -84,7 +84,7 @@ final class Trampoline {
   private func notifyWaiters(of node: Node) {
     let outer = notifying
     notifying = Unmanaged.passUnretained(node)
-    let ending = node.endingOnceEnded
+    let hasSucceeded = node.state.phase == .succeeded
     if node.state.isObserved { node.callFirstObserver() }
     while let entry = node.takeWaiter() {
       turns.current = entry
@@ -94,7 +94,7 @@ final class Trampoline {
           return false
         }
         let waiter = unsafeDowncast(waiter, to: Node.self)
-        guard waiter.upstreamEnded(node, ending), waiter.finishEnd() else { return false }
+        guard waiter.upstreamEnded(node, hasSucceeded: hasSucceeded), waiter.finishEnd() else { return false }
         if queue.isEmpty { return true }
         queue.append(.notify(waiter))
         return false
