@@ -10,11 +10,13 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
     _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Output
   ) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
-      if action == .run { return node.run(with: upstream) }
-      return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
-    }
+    super.init(
+      createdBy: createdBy, executor: executor,
+      step: StoredStep { entry, upstream, action in
+        let node = unsafeDowncast(entry, to: MapNode<Input, Output>.self)
+        if action == .run { return node.run(with: upstream) }
+        return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
+      })
   }
 
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
@@ -36,11 +38,13 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
     _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Next
   ) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      let node = unsafeDowncast(entry, to: FlatMapNode<Input, Next>.self)
-      if action == .run { return node.run(with: upstream) }
-      return node.perform(action, with: upstream, as: Next.Output.self) { node.body = nil }
-    }
+    super.init(
+      createdBy: createdBy, executor: executor,
+      step: StoredStep { entry, upstream, action in
+        let node = unsafeDowncast(entry, to: FlatMapNode<Input, Next>.self)
+        if action == .run { return node.run(with: upstream) }
+        return node.perform(action, with: upstream, as: Next.Output.self) { node.body = nil }
+      })
   }
 
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
@@ -65,11 +69,13 @@ final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because:
 
   @inlinable init(_ createdBy: Operator, on executor: FutureExecutor = .immediate, _ body: Body? = nil) {
     self.body = body
-    super.init(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      let node = unsafeDowncast(entry, to: BodyNode<Output>.self)
-      if action == .run { return node.run(with: upstream) }
-      return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
-    }
+    super.init(
+      createdBy: createdBy, executor: executor,
+      step: StoredStep { entry, upstream, action in
+        let node = unsafeDowncast(entry, to: BodyNode<Output>.self)
+        if action == .run { return node.run(with: upstream) }
+        return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
+      })
   }
 
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {

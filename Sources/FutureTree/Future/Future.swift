@@ -25,10 +25,12 @@ public struct Future<Value: Sendable>: Sendable {
 extension Future {
   /// A future that succeeded.
   @inlinable public static func succeeded(_ value: Value) -> Future {
-    let node = Node(succeededOwning: !_isPOD(Value.self)) { entry, upstream, action in
-      unsafeDowncast(entry, to: Node.self)
-        .perform(action, with: upstream, as: Value.self)
-    }
+    let node = Node(
+      succeededOwning: !_isPOD(Value.self),
+      step: StoredStep { entry, upstream, action in
+        unsafeDowncast(entry, to: Node.self)
+          .perform(action, with: upstream, as: Value.self)
+      })
     node.storage.initialize(to: value, as: Value.self)
     return Future(node: node)
   }
@@ -76,14 +78,16 @@ extension Future {
   @inlinable static func source(
     _ createdBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
   ) -> Source {
-    Source(createdBy: createdBy, executor: executor) { entry, upstream, action in
-      let source = unsafeDowncast(entry, to: Source.self)
-      if action == .callObserver || action == .releaseObserver {
-        source.performObserver(action, as: Value.self)
-        return false
-      }
-      return source.perform(action, with: upstream, as: Value.self)
-    }
+    Source(
+      createdBy: createdBy, executor: executor,
+      step: StoredStep { entry, upstream, action in
+        let source = unsafeDowncast(entry, to: Source.self)
+        if action == .callObserver || action == .releaseObserver {
+          source.performObserver(action, as: Value.self)
+          return false
+        }
+        return source.perform(action, with: upstream, as: Value.self)
+      })
   }
 }
 

@@ -13,9 +13,11 @@ extension Future {
   @inlinable public static func all(_ futures: [Future]) -> Future<[Value]> {
     guard !futures.isEmpty else { return .succeeded([]) }
     // A future is one reference to its node, and so an array of the ones is an array of the others.
-    let join = AllNode(of: unsafeBitCast(futures, to: [Node].self)) { entry, _, action in
-      unsafeDowncast(entry, to: AllNode.self).perform(action, Value.self)
-    }
+    let join = AllNode(
+      of: unsafeBitCast(futures, to: [Node].self),
+      step: StoredStep { entry, _, action in
+        unsafeDowncast(entry, to: AllNode.self).perform(action, Value.self)
+      })
     return Future<[Value]>(node: join)
   }
 }

@@ -7,7 +7,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
   /// The futures whose values are gathered; empty once it has ended.
   @exclusivity(unchecked) private var inputs: [Node]
 
-  @usableFromInline init(of inputs: [Node], step: @escaping Step) {
+  @usableFromInline init(of inputs: [Node], step: StoredStep) {
     self.inputs = inputs
     super.init(createdBy: .all, step: step)
     let unique = inputs.withoutRepeated()

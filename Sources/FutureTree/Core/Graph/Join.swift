@@ -146,10 +146,12 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
 
   init(_ createdBy: Operator, rule: Rule) {
     self.rule = rule
-    super.init(createdBy: createdBy) { entry, upstream, action in
-      let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
-      return node.perform(action, with: upstream, as: Output.self) { node.release() }
-    }
+    super.init(
+      createdBy: createdBy,
+      step: StoredStep { entry, upstream, action in
+        let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
+        return node.perform(action, with: upstream, as: Output.self) { node.release() }
+      })
   }
 
   /// Makes the slots, which begin to wait by `wait(in:for:)`.

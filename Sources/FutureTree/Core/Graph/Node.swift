@@ -172,18 +172,18 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     }
   }
 
-  @usableFromInline init(createdBy: Operator, executor: FutureExecutor = .immediate, step: @escaping Step) {
+  @usableFromInline init(createdBy: Operator, executor: FutureExecutor = .immediate, step: StoredStep) {
     state = FutureState(createdBy: createdBy)
-    if !executor.isImmediate { ownedDetails = .passRetained(Details(executor: executor)) }
-    super.init(isFuture: true, step: step)
+    super.init(ofNode: step)
+    if !executor.isImmediate { details = Details(executor: executor) }
     SchedulingPoint.countNodes(1)
   }
 
   /// A future that has succeeded from the start. The caller writes the value.
-  @usableFromInline init(succeededOwning ownsValue: Bool, step: @escaping Step) {
+  @usableFromInline init(succeededOwning ownsValue: Bool, step: StoredStep) {
     state = .succeeded
     self.ownsValue = ownsValue
-    super.init(isFuture: true, step: step)
+    super.init(ofNode: step)
     SchedulingPoint.countNodes(1)
   }
 

@@ -5,7 +5,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
   /// The body of the first observer: see `FirstObserver.swift`.
   @exclusivity(unchecked) final var observer = ValueStorage()
 
-  @usableFromInline override init(createdBy: Operator, executor: FutureExecutor, step: @escaping Step) {
+  @usableFromInline override init(createdBy: Operator, executor: FutureExecutor, step: StoredStep) {
     super.init(createdBy: createdBy, executor: executor, step: step)
   }
 

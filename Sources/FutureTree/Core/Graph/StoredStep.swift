@@ -8,11 +8,12 @@
 /// 1. `word` is the function of a step without captures, or an owned reference to a box that has the step (`isBoxed`).
 /// 2. A step that captures the metadata of its types is boxed: debug builds, and generic code that was not specialized, make those.
 /// 3. `release` is called once, by the `deinit` of the entry.
+@usableFromInline
 struct StoredStep: Sendable {
-  private let word: UInt
-  private let isBoxed: Bool
+  @usableFromInline let word: UInt
+  @usableFromInline let isBoxed: Bool
 
-  @inline(__always)
+  @inlinable @inline(__always)
   init(_ step: @escaping Waiter.Step) {
     let (function, captures) = unsafeBitCast(Closure(step: step), to: (UInt, UInt).self)
     isBoxed = captures != 0
@@ -31,8 +32,13 @@ struct StoredStep: Sendable {
   }
 
   /// Generic code such as `unsafeBitCast` would get a bare closure wrapped in another.
-  private struct Closure {
-    let step: Waiter.Step
+  @usableFromInline
+  struct Closure {
+    @usableFromInline let step: Waiter.Step
+
+    @inlinable init(step: @escaping Waiter.Step) {
+      self.step = step
+    }
   }
 
   private final class Box {
@@ -43,8 +49,8 @@ struct StoredStep: Sendable {
     }
   }
 
-  @inline(never)
-  private static func box(_ step: @escaping Waiter.Step) -> UInt {
+  @usableFromInline @inline(never)
+  static func box(_ step: @escaping Waiter.Step) -> UInt {
     UInt(bitPattern: Unmanaged.passRetained(Box(step)).toOpaque())
   }
 

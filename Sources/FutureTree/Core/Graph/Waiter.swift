@@ -15,9 +15,15 @@ class Waiter: ListEntry, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether it is a `Node`.
   final let isFuture: Bool
 
-  @usableFromInline init(isFuture: Bool = false, step: @escaping Step) {
+  @usableFromInline init(step: @escaping Step) {
     self.step = StoredStep(step)
-    self.isFuture = isFuture
+    isFuture = false
+  }
+
+  /// An entry that is a `Node`.
+  init(ofNode step: StoredStep) {
+    self.step = step
+    isFuture = true
   }
 
   deinit {
