@@ -101,6 +101,23 @@ struct Law14AwaitingTests {
     #expect(derived.state == "pending")
   }
 
+  @Test("a promise that is sealed while a task waits: the task gets the outcome, or asks the inner future")
+  func sealed() {
+    let (completed, asked) = (Promise<Int>(), Promise<Int>())
+    let (good, inner) = (Promise<Int>(), source(log))
+    _ = awaitValue("first", of: completed.future)
+    let task = awaitValue("second", of: asked.future)
+
+    completed.complete(.completeUsing(good.future))
+    asked.complete(.completeUsing(inner.future))
+    good.succeed(1)
+    task.cancel()
+    executor.runAll()
+
+    #expect(log.entries == ["source: ifOthers", "first 1", "second CancellationError"])
+    #expect(asked.future.tree().entries[0].consumers == 0)
+  }
+
   @Test("a task that is cancelled before it waits ends at once, and asks")
   func cancelledBefore() {
     let promise = source(log)

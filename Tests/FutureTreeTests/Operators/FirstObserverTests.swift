@@ -108,7 +108,7 @@ struct FirstObserverTests {
     let (called, removed) = (Promise<Int>(), Promise<Int>())
     _ = observed(called.future)
     let observation = observed(removed.future)
-    do { _ = observed(Future(node: Future<Int>.source())) }
+    do { _ = observed(Future<Int>(node: Future<Int>.source())) }
     #expect(census.alive == 2)
 
     called.succeed(1)
@@ -123,8 +123,9 @@ struct FirstObserverTests {
     let census = Census()
     var handles: [FutureObservation] = []
     do {
-      let (promise, pending) = (Promise<Probe>(), Future(node: Future<Int>.source()))
-      handles = [promise.future.observe { _ in }, pending.observe { [probe = census.probe()] _ in probe.touch() }]
+      let (promise, pending) = (Promise<Probe>(), Future<Int>(node: Future<Int>.source()))
+      handles.append(promise.future.observe { _ in })
+      handles.append(pending.observe { [probe = census.probe()] _ in probe.touch() })
       promise.succeed(census.probe())
     }
 

@@ -4,7 +4,7 @@
 /// 1. `succeeded`, `failed` and `cancelled` are final: no later event changes the phase.
 /// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to the
 ///    thread that moves the phase out of `queued`, or to its job if it also runs when its branch ends early.
-/// 3. `consumers` counts exactly the entries and tokens whose `isCounted` is true.
+/// 3. `consumers` counts exactly the entries and tokens whose `isCounted` is true, and a task that waits without an entry.
 struct FutureState {
   enum Phase: UInt8 {
     /// For its promise, its upstream, or the inputs of a join.

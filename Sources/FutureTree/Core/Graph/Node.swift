@@ -11,8 +11,8 @@
 /// task, a blocked thread, or an entry of a `FutureQueue`. A future is itself the entry, so that a link of a chain is one object.
 /// When a future ends, each of its waiters takes its *turn*: it reacts to the outcome. A future is *queued* while an executor has
 /// its body and has not begun it. A *consumer* is a waiter that `FutureState.consumers` counts, or a cancel token, which a `Waiter`
-/// in no list stands for. Observers do not count. The first observer of a source is no waiter: its body is in two words of the
-/// source (`FirstObserver`).
+/// in no list stands for. Observers do not count. The first observer of a source, or the first task that awaits it, needs no
+/// entry: it has two words of the source (`FirstObserver`).
 ///
 ///     Promise ─────▶ Source                    let future = promise.future
 ///                    │ waiters
