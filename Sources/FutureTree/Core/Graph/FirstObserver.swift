@@ -30,7 +30,7 @@ extension Node {
   @usableFromInline final func keepObserver(_ body: ValueStorage) -> Bool {
     guard state.createdBy.isSource else { return false }
     return lock.withLock {
-      guard waiters.isEmpty, state.observesFirst() else { return false }
+      guard state.isPending, waiters.isEmpty, state.observesFirst() else { return false }
       unsafeDowncast(self, to: Source.self).observer = body
       return true
     }
@@ -70,8 +70,8 @@ struct ObserverBody<Value: Sendable>: Sendable {
 }
 
 /// The handle of a first observer.
-final class FirstObservation: Sendable {
-  weak let source: Source?
+final class FirstObservation: @unchecked Sendable {  // Because: `source` is written only here and by the runtime.
+  private(set) weak var source: Source?
 
   init(of source: Source) {
     self.source = source

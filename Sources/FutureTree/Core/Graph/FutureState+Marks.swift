@@ -48,7 +48,7 @@ extension FutureState {
 
   /// A source gets its first observer. Returns false, and does nothing, if it may not.
   mutating func observesFirst() -> Bool {
-    guard isPending, marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
+    guard marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
     marks.insert(.isObserved)
     return true
   }
