@@ -44,7 +44,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
     case .named(let name):
       self.name = name
       return note(.named)
-    case .received(_, .applied(let request, _)):
+    case .received(let request?, .applied):
       return note(.cancelRequested(request))
     case .received(let request?, .withheld(let others)):
       return note(.withheld(request, by: others))

@@ -11,33 +11,15 @@
 ///
 /// A token holds its future only while that is pending, and never its outcome.
 public final class CancelToken: Sendable {
-  private enum Target {
-    case pending(Node)
-    case ended(Ending)
-  }
-
-  private let target: Locked<Target>
-  private let interest = Interest()
-  private let observation: FutureObservation
+  private let entry: TokenEntry
 
   init(_ node: Node) {
-    node.beginInterest(interest)
-    let target = Locked(Target.pending(node))
-    self.target = target
-    observation = FutureObservation(
-      observer: NodeObserver(of: node) { node in
-        guard let ending = node.state.ending else { return }
-        let previous = target.withLock { target in
-          defer { target = .ended(ending) }
-          return target
-        }
-        _ = previous  // Freed here, not under the lock.
-      })
+    entry = TokenEntry(node)
+    if !node.attach(entry, isConsumer: true) { entry.end(with: node) }
   }
 
   deinit {
-    observation.remove()
-    if case .pending(let node) = target.value { node.endInterest(interest) }
+    if case .pending(let node) = entry.target { node.endInterest(entry) }
   }
 
   /// Asks the future to cancel, as the consumer that this token is.
@@ -48,40 +30,64 @@ public final class CancelToken: Sendable {
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> CancelReceipt {
-    switch target.value {
+    switch entry.target {
     case .ended(let ending):
       return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0)
     case .pending(let node):
-      let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
-      let request = CancelRequest(options: options, reason: reason)
-      return CancellationPropagation.run(Signal(node: node, request: request, sender: interest, departure: .leaves))
+      let request = CancelRequest(options: options, reason: reason, fileID: fileID, line: line)
+      return CancellationPropagation.run(Signal(node: node, request: request, sender: entry, departure: .losesInterest))
     }
   }
 
   /// Says what `cancel` would come to if this token asked now, and does nothing (law 17).
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
-    switch target.value {
+    switch entry.target {
     case .ended(let ending):
       return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0)
     case .pending(let node):
       let request = CancelRequest(options: options, reason: .unspecified)
       return CancellationPropagation.preview(
-        Signal(node: node, request: request, sender: interest, departure: .leaves))
+        Signal(node: node, request: request, sender: entry, departure: .losesInterest))
     }
   }
 
   /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
   func whenCompleted(_ body: @escaping @Sendable () -> Void) -> FutureObservation? {
-    guard case .pending(let node) = target.value else {
+    guard case .pending(let node) = entry.target else {
       body()
       return nil
     }
     return FutureObservation(observer: NodeObserver(of: node) { _ in body() })
   }
+}
 
-  /// What is counted for a token: an entry that is in no list.
-  private final class Interest: Waiter, @unchecked Sendable {  // Because: see `Waiter`.
-    init() { super.init { _, _, _ in false } }
+/// The entry of a token in the list of its future: a consumer until the token has requested, and then an observer.
+private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock` guards the target.
+  enum Target {
+    case pending(Node)
+    case ended(Ending)
+  }
+
+  private let lock = Lock()
+  @exclusivity(unchecked) private var current: Target
+
+  var target: Target { lock.withLock { current } }
+
+  init(_ node: Node) {
+    current = .pending(node)
+    super.init { entry, node, _ in
+      unsafeDowncast(entry, to: TokenEntry.self).end(with: node)
+      return false
+    }
+  }
+
+  func end(with node: Node) {
+    let ending = node.endingOnceEnded
+    let previous = lock.withLock {
+      defer { current = .ended(ending) }
+      return current
+    }
+    _ = previous  // Freed here, not under the lock.
   }
 }
 

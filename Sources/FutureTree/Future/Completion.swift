@@ -20,7 +20,7 @@ public enum Completion<Value: Sendable>: Sendable {
   case completeUsing(Future<Value>)
 
   /// Cancelled, with the reason of the request that asked for it.
-  public static var cancelled: Completion { .cancelled(.unspecified) }
+  @inlinable public static var cancelled: Completion { .cancelled(.unspecified) }
 
   /// Creates the completion with an outcome.
   @inlinable public init(_ outcome: Outcome<Value>) {

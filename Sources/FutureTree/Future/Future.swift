@@ -144,8 +144,8 @@ extension Future {
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> CancelReceipt {
-    let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
-    return CancellationPropagation.run(Signal(node: node, request: CancelRequest(options: options, reason: reason)))
+    let request = CancelRequest(options: options, reason: reason, fileID: fileID, line: line)
+    return CancellationPropagation.run(Signal(node: node, request: request))
   }
 
   /// Says what `cancel` would come to if it was called now, and does nothing.

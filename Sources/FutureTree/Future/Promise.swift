@@ -128,18 +128,13 @@ extension Promise {
   ///   - handler: answers the request. It need not capture the promise: `request.complete(_:)` completes it later.
   /// - Returns: a handle with which the handler can be taken out. Dropping the handle changes nothing.
   /// - Complexity: O(1).
-  @discardableResult
+  @inlinable @discardableResult
   public func onRequestCancel(
     on executor: FutureExecutor = .immediate,
     _ handler: @escaping @Sendable (ReceivedCancelRequest<Value>) -> CancelRequestResponse<Value>
   ) -> CancelHandler {
-    let entry = source.install(
-      { source, request in
-        let received = ReceivedCancelRequest<Value>(source: source, request: request)
-        if case .complete(let completion) = handler(received) {
-          source.fulfill(completion, innerRole: .answer(to: request))
-        }
-      }, on: executor)
+    let entry = PromiseHandler(of: source, on: executor, handler)
+    source.install(entry)
     return CancelHandler(entry: entry)
   }
 
@@ -155,8 +150,13 @@ extension Promise {
 
 /// A request to cancel, as a handler receives it.
 public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
-  let source: Source
-  let request: CancelRequest
+  @usableFromInline let source: Source
+  @usableFromInline let request: CancelRequest
+
+  @inlinable init(source: Source, request: CancelRequest) {
+    self.source = source
+    self.request = request
+  }
 
   /// How far the request goes.
   public var options: CancellationOptions { request.options }
@@ -177,6 +177,10 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
 public struct CancelHandler: Sendable {
   let entry: HandlerEntry
 
+  @usableFromInline init(entry: HandlerEntry) {
+    self.entry = entry
+  }
+
   /// Takes the handler out, if it has not been called. O(1).
   public func remove() {
     entry.remove()
@@ -186,7 +190,7 @@ public struct CancelHandler: Sendable {
 // MARK: - The source
 
 extension Source {
-  @discardableResult @usableFromInline
+  @inlinable @discardableResult
   func fulfill<Value: Sendable>(_ completion: Completion<Value>, innerRole: InnerRole) -> Bool {
     let isFulfilled: Bool
     switch completion {
@@ -200,7 +204,7 @@ extension Source {
   }
 
   /// The handlers are taken with the seal: a request that comes later is for `inner`.
-  private func seal(onto inner: Node, as role: InnerRole) -> Bool {
+  @usableFromInline func seal(onto inner: Node, as role: InnerRole) -> Bool {
     let handlers: LinkedList<HandlerEntry>? = lock.withLock {
       guard state.isPending, state.seal() else { return nil }
       return takeUnaskedHandlers()

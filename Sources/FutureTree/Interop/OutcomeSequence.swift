@@ -135,7 +135,7 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
     let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason)
     let inOrder = left.values.sorted { $0.index < $1.index }
     CancellationPropagation.run(
-      TinyArray(inOrder.map { Signal(node: $0.node, request: request, sender: $0, departure: .leaves) }))
+      inOrder.map { Signal(node: $0.node, request: request, sender: $0, departure: .leaves) })
   }
 }
 

@@ -60,7 +60,11 @@ extension Source {
       let jobs = TaskJobs(executor) { self.fulfill(throwing: DroppedJob()) }
       task = Task(executorPreference: jobs, priority: priority, operation: body)
     }
-    install({ _, _ in task.cancel() }, on: .immediate)
+    let handler = PromiseHandler<Void>(of: self, on: .immediate) { _ in
+      task.cancel()
+      return .continue
+    }
+    install(handler)
   }
 
   /// Completes its promise with what a body threw (law 15).

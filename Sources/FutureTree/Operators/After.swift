@@ -35,10 +35,10 @@ extension Promise {
 extension Source {
   /// A request to cancel cancels a timer, and completes the promise.
   @usableFromInline func cancels(_ timer: FutureTimer) {
-    install(
-      { source, request in
-        timer.cancel()
-        source.fulfill(Completion<Void>.cancelled, innerRole: .answer(to: request))
-      }, on: .immediate)
+    let handler = PromiseHandler<Void>(of: self, on: .immediate) { _ in
+      timer.cancel()
+      return .complete(.cancelled)
+    }
+    install(handler)
   }
 }

@@ -1,30 +1,48 @@
 /// One wish that a future be cancelled: how far it goes, and why.
 public struct CancelRequest: Sendable {
-  /// One reference, because every future that a request reaches keeps it.
-  private let storage: Storage
+  /// One reference, because every future that a request reaches keeps it. The reason is the same object.
+  fileprivate let storage: CancellationReason.Storage
+
+  fileprivate init(_ storage: CancellationReason.Storage) {
+    self.storage = storage
+  }
 
   init(options: CancellationOptions, reason: CancellationReason) {
-    storage = Storage(options: options, reason: reason)
+    storage = reason.storage(with: options)
+  }
+
+  /// Creates a request with the place that asked. A reason that names a place keeps it: it tells who asked first.
+  init(options: CancellationOptions, reason: CancellationReason?, fileID: String, line: UInt) {
+    storage =
+      if let reason, !reason.fileID.isEmpty { reason.storage(with: options) } else {
+        CancellationReason.Storage(
+          message: reason?.message ?? CancellationReason.unspecifiedMessage, fileID: fileID, line: line,
+          options: options)
+      }
   }
 
   /// How far the request goes.
   public var options: CancellationOptions { storage.options }
 
   /// Why, and which line asked.
-  public var reason: CancellationReason { storage.reason }
+  public var reason: CancellationReason { CancellationReason(storage) }
 
   /// Whether both are one request, and not only equal.
   func isSame(as other: CancelRequest) -> Bool { storage === other.storage }
+}
 
-  private final class Storage: Sendable {
-    let options: CancellationOptions
-    let reason: CancellationReason
+extension CancelRequest {
+  /// A reference that is not counted, for code that retains the request elsewhere.
+  var unretained: Unretained { Unretained(storage: Unmanaged.passUnretained(storage)) }
 
-    init(options: CancellationOptions, reason: CancellationReason) {
-      self.options = options
-      self.reason = reason
-    }
+  struct Unretained {
+    fileprivate let storage: Unmanaged<CancellationReason.Storage>
+
+    var request: CancelRequest { CancelRequest(storage.takeUnretainedValue()) }
   }
+
+  /// The object that is retained for an unretained reference.
+  var object: AnyObject { storage }
 }
 
 extension CancelRequest: Hashable {
@@ -69,13 +87,14 @@ extension CancelRequest {
 enum RequestHistory {
   case none
   case asked(CancelRequest)
+  case onlyWithheld(CancelRequest)
   indirect case several(asked: CancelRequest?, furthest: CancelRequest?, withheld: CancelRequest?)
 
   private init(asked: CancelRequest?, furthest: CancelRequest?, withheld: CancelRequest?) {
     if let asked, withheld == nil, furthest?.isSame(as: asked) == true {
       self = .asked(asked)
-    } else if asked == nil, withheld == nil {
-      self = .none
+    } else if asked == nil, furthest == nil {
+      self = withheld.map { .onlyWithheld($0) } ?? .none
     } else {
       self = .several(asked: asked, furthest: furthest, withheld: withheld)
     }
@@ -84,7 +103,7 @@ enum RequestHistory {
   /// The strongest request that took effect here.
   var asked: CancelRequest? {
     switch self {
-    case .none: nil
+    case .none, .onlyWithheld: nil
     case .asked(let asked): asked
     case .several(let asked, _, _): asked
     }
@@ -94,7 +113,7 @@ enum RequestHistory {
   /// later. A force that reaches less far does not take it back (law 8).
   var furthest: CancelRequest? {
     switch self {
-    case .none: nil
+    case .none, .onlyWithheld: nil
     case .asked(let asked): asked
     case .several(_, let furthest, _): furthest
     }
@@ -102,18 +121,25 @@ enum RequestHistory {
 
   /// The strongest request that stopped here because other consumers have interest; the earliest among equals.
   var withheld: CancelRequest? {
-    if case .several(_, _, let withheld) = self { withheld } else { nil }
+    switch self {
+    case .none, .asked: nil
+    case .onlyWithheld(let withheld): withheld
+    case .several(_, _, let withheld): withheld
+    }
   }
 
   mutating func withhold(_ request: CancelRequest) {
     if let withheld, !request.isStronger(than: withheld) { return }
-    self = .several(asked: asked, furthest: furthest, withheld: request)
+    self = RequestHistory(asked: asked, furthest: furthest, withheld: request)
   }
 
   /// The future has ended: what was withheld is not delivered any more.
   @inline(__always)
   mutating func ended() {
-    if case .several = self { forgetWithheld() }
+    switch self {
+    case .none, .asked: break
+    case .onlyWithheld, .several: forgetWithheld()
+    }
   }
 
   @inline(never)

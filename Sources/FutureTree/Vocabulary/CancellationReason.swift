@@ -23,23 +23,38 @@ public struct CancellationReason: Sendable {
   /// The line that asked, counted from 1; 0 where the reason is a literal that no request stamped.
   public var line: UInt { storage.line }
 
-  /// One reference, so that passing a reason through a tree of a million futures copies no strings.
-  private final class Storage: Sendable {
+  /// One reference, so that passing a reason through a tree of a million futures copies no strings. A request to cancel is the
+  /// same object, so that it costs one allocation.
+  final class Storage: Sendable {
     let message: String
     let fileID: String
     let line: UInt
+    /// Those of the request, where it is one.
+    let options: CancellationOptions
 
-    init(message: String, fileID: String, line: UInt) {
+    init(message: String, fileID: String, line: UInt, options: CancellationOptions = []) {
       self.message = message
       self.fileID = fileID
       self.line = line
+      self.options = options
     }
+  }
+
+  init(_ storage: Storage) {
+    self.storage = storage
+  }
+
+  /// An object for a request of its own with this reason.
+  func storage(with options: CancellationOptions) -> Storage {
+    Storage(message: message, fileID: fileID, line: line, options: options)
   }
 }
 
 extension CancellationReason {
   /// Stands for "the reason of the request that led here", until a future that was asked puts that in its place.
-  static let unspecified = CancellationReason("no reason given", fileID: "", line: 0)
+  @usableFromInline static let unspecified = CancellationReason(unspecifiedMessage, fileID: "", line: 0)
+
+  static var unspecifiedMessage: String { "no reason given" }
 
   var isUnspecified: Bool { storage === CancellationReason.unspecified.storage }
 

@@ -68,7 +68,7 @@ import Testing
 
     let transition = state.receive(nil, from: (all: 1, departing: 1))
 
-    #expect(transition.disposition?.appliedMessage == "second")
+    #expect(transition.delivered?.applied.reason.message == "second")
     #expect(state.requests.withheld == nil)
   }
 
@@ -121,7 +121,7 @@ import Testing
       let transition = state.receive(request(options))
 
       #expect(transition.disposition?.effect == .ends)
-      #expect(transition.onward?.departure == .leaves && transition.onward?.request == nil)
+      #expect(transition.onward == .leaves && transition.forwarded(request(options)) == nil)
     }
   }
 
@@ -148,11 +148,7 @@ extension FutureState.Disposition {
     }
   }
 
-  fileprivate var appliedMessage: String? {
-    if case .applied(let request, _) = self { request.reason.message } else { nil }
-  }
-
   fileprivate var effect: FutureState.Effect? {
-    if case .applied(_, let effect) = self { effect } else { nil }
+    if case .applied(let effect) = self { effect } else { nil }
   }
 }

@@ -1,25 +1,49 @@
 // What a `FutureState` answers.
 
 extension FutureState {
-  /// What signals have changed.
+  /// What signals have changed. It retains nothing in the common case.
   struct Transition {
     /// What became of the request; `nil` if there was none.
     var disposition: Disposition?
     /// The request stopped here, so that its senders no longer count as consumers.
     var uncountsAll = false
-    /// What the futures that this one waits for receive; `nil` if nothing.
-    var onward: (request: CancelRequest?, departure: Signal.Departure)?
+    /// What becomes of the interest in the futures that this one waits for; `nil` if they receive no signal.
+    var onward: Signal.Departure?
+    /// Whether they receive the request as well.
+    var forwards = false
+    /// A request that was withheld here takes effect: the one that is applied, and the one that goes upstream. `nil` if both are
+    /// the request that came.
+    var delivered: Delivered?
+
+    /// An object, so that the common case copies one word.
+    final class Delivered: Sendable {
+      let applied: CancelRequest
+      let forwarded: CancelRequest
+
+      init(applied: CancelRequest, forwarded: CancelRequest) {
+        self.applied = applied
+        self.forwarded = forwarded
+      }
+    }
+
+    /// The request that takes effect, if one does.
+    func applied(_ request: CancelRequest?) -> CancelRequest? { delivered?.applied ?? request }
+
+    /// What the futures that this one waits for receive of the request.
+    func forwarded(_ request: CancelRequest?) -> CancelRequest? {
+      forwards ? (delivered?.forwarded ?? request)?.forwarded : nil
+    }
   }
 
   /// What becomes of a request at one future.
-  enum Disposition {
+  enum Disposition: Equatable {
     case tooLate(Ending)
     /// The future received a request that was at least as strong before.
     case duplicate
     /// The same, at a source without a handler: the earlier request is stored there.
     case storedBefore
     case withheld(others: Int)
-    case applied(CancelRequest, Effect)
+    case applied(Effect)
   }
 
   /// What a future does with a request that is applied to it.

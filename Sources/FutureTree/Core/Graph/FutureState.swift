@@ -89,76 +89,105 @@ extension FutureState {
   ///   - senders: How many consumers send a signal, and how many of them depart.
   mutating func receive(_ request: CancelRequest?, from senders: (all: Int, departing: Int) = (0, 0)) -> Transition {
     var transition = Transition()
-    var forwarded: CancelRequest?
-    if let request {
-      (transition.disposition, forwarded) = decide(on: request, from: senders.all, others: Int(consumers) - senders.all)
-    }
+    if let request { decide(on: request, from: senders.all, &transition) }
     guard isPending else { return transition }
     if case .withheld? = transition.disposition { transition.uncountsAll = true }
     let uncounted = transition.uncountsAll ? senders.all : senders.departing
-    consumers -= Int32(uncounted)
-    if uncounted > 0, consumers == 0 {
-      marks[.isAbandoned] = true
-      transition.onward = (nil, .losesInterest)
-      // The last consumer has withdrawn: the withheld request is delivered, unless it is a duplicate.
-      if let asked = requests.ask(nil, deliversWithheld: true) {
-        (transition.disposition, forwarded) = (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
-      }
+    if uncounted > 0 {
+      consumers -= Int32(uncounted)
+      if consumers == 0 { lastConsumerWithdrew(&transition) }
     }
-    guard case .applied(_, let effect)? = transition.disposition else { return transition }
+    guard case .applied(let effect)? = transition.disposition else { return transition }
     switch effect {
     case .callsHandlers, .stores:
       break
     case .forwards:
-      transition.onward = (forwarded?.forwarded, transition.onward?.departure ?? .stays)
+      transition.onward = transition.onward ?? .stays
+      transition.forwards = true
     case .ends:
-      let request = createdBy.forwardsRequests && !isCleaningUp ? forwarded?.forwarded : nil
-      transition.onward = (request, .leaves)
+      transition.onward = .leaves
+      transition.forwards = createdBy.forwardsRequests && !isCleaningUp
     case .skipsBody:
       transition.onward = nil
     }
     return transition
   }
 
-  /// `receive` in the common case that a first request goes on from a derived future with one input. Returns false, and does
-  /// nothing, in any other.
-  mutating func forwardsAtOnce(_ request: CancelRequest, senders: Int) -> Bool {
+  /// `receive` in the common case of a first request from one sender at most. Returns nil, and does nothing, in any other.
+  @inline(__always)
+  mutating func appliesAtOnce(_ request: CancelRequest, senders: Int, depart: Bool) -> Effect? {
     guard case .none = requests, marks.subtracting(.isInner).isEmpty, phase == .waiting || phase == .linked,
-      createdBy.forwardsRequests, !request.options.isForced
-    else { return false }
-    let reach = request.options.reach
-    guard reach == .everything || reach == .unlessOthersWait && Int(consumers) == senders else { return false }
+      createdBy.forwardsRequests
+    else { return nil }
+    let options = request.options
+    if options.contains(.doNotForwardIfOthersWaiting), Int(consumers) != senders { return nil }
+    let isSource = createdBy.isSource && phase == .waiting
+    let effect: Effect =
+      options.isForced ? .ends : isSource ? .callsHandlers : options.reach == .thisFuture ? .ends : .forwards
+    if depart {
+      guard effect == .callsHandlers else { return nil }
+      consumers -= Int32(senders)
+      if senders > 0, consumers == 0 { marks.insert(.isAbandoned) }
+    }
     requests = .asked(request)
+    return effect
+  }
+
+  /// `receive` in the common case that consumers depart without a request, and that no withheld one is delivered. Returns whether the last consumer
+  /// has withdrawn by that. Returns nil, and does nothing, in any other case.
+  @inline(__always)
+  mutating func withdrawsAtOnce(_ departing: Int) -> Bool? {
+    if isMonitored { return nil }
+    guard departing > 0, Int(consumers) == departing else {
+      consumers -= Int32(departing)
+      return false
+    }
+    guard requests.withheld == nil else { return nil }
+    consumers = 0
+    marks.insert(.isAbandoned)
     return true
+  }
+
+  /// The withheld request is delivered, unless it is a duplicate.
+  private mutating func lastConsumerWithdrew(_ transition: inout Transition) {
+    marks[.isAbandoned] = true
+    transition.onward = .losesInterest
+    guard requests.withheld != nil, let asked = requests.ask(nil, deliversWithheld: true) else { return }
+    transition.disposition = .applied(effect(of: asked.applied))
+    transition.delivered = Transition.Delivered(applied: asked.applied, forwarded: asked.forwarded)
   }
 
   /// A duplicate is delivered to no handler. The interest of its senders is withdrawn nevertheless (law 3), and if they were the
   /// last consumers, the withheld request is delivered.
-  ///
-  /// - Parameter others: How many consumers there are besides the senders.
-  /// - Returns: What becomes of the request, and what goes upstream if it is applied.
-  private mutating func decide(
-    on request: CancelRequest, from senders: Int, others: Int
-  ) -> (disposition: Disposition, forwarded: CancelRequest?) {
-    if let ending { return (.tooLate(ending), nil) }
+  private mutating func decide(on request: CancelRequest, from senders: Int, _ transition: inout Transition) {
+    if let ending { return transition.disposition = .tooLate(ending) }
+    let others = Int(consumers) - senders
     let isDuplicate = !requests.isNews(request)
     let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     if stopsForOthers, others > 0, !isDuplicate || senders > 0 {
       if !isDuplicate { requests.withhold(request) }
-      return (.withheld(others: others), nil)
+      return transition.disposition = .withheld(others: others)
+    }
+    if case .none = requests {
+      requests = .asked(request)
+      return transition.disposition = .applied(effect(of: request))
     }
     guard let asked = requests.ask(isDuplicate ? nil : request, deliversWithheld: others == 0) else {
       let isStored = createdBy.isSource && phase == .waiting && !isHeard
-      return (isStored ? .storedBefore : .duplicate, nil)
+      return transition.disposition = isStored ? .storedBefore : .duplicate
     }
-    return (.applied(asked.applied, effect(of: asked.applied)), asked.forwarded)
+    transition.disposition = .applied(effect(of: asked.applied))
+    if !asked.applied.isSame(as: request) || !asked.forwarded.isSame(as: request) {
+      transition.delivered = Transition.Delivered(applied: asked.applied, forwarded: asked.forwarded)
+    }
   }
 
   private func effect(of request: CancelRequest) -> Effect {
-    if request.options.isForced { return .ends }
+    let options = request.options
+    if options.isForced { return .ends }
     switch phase {
     case .waiting where createdBy.isSource: return .callsHandlers
-    case _ where request.options.reach == .thisFuture || !createdBy.forwardsRequests: return .ends
+    case _ where options.reach == .thisFuture || !createdBy.forwardsRequests: return .ends
     case .queued where createdBy.skipsBodyWhenAsked: return .skipsBody
     case .waiting: return .forwards
     case .linked: return isCleaningUp ? .stores : .forwards

@@ -27,7 +27,16 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   }
 
   override final var waitsFor: TinyArray<Link> {
-    TinyArray(slots.compactMap { slot in slot.input.map { Link(node: $0.takeUnretainedValue(), entry: slot) } })
+    var links = TinyArray<Link>()
+    links.reserveCapacity(slots.count)
+    eachInput { links.append(Link(node: $0, entry: $1)) }
+    return links
+  }
+
+  override final func eachInput(_ body: (_ input: Node, _ slot: Waiter) -> Void) {
+    for slot in slots {
+      if let input = slot.input { body(input.takeUnretainedValue(), slot) }
+    }
   }
 
   override final var hasManyInputs: Bool { slots.count > 16 }

@@ -18,9 +18,14 @@ extension Node {
 
   /// Withdraws the interest of entries whose futures have ended, with a request that stops where others wait.
   static func leave(_ links: TinyArray<Link>, because reason: @autoclosure () -> CancellationReason) {
-    guard !links.isEmpty else { return }
-    let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason())
-    CancellationPropagation.run(
-      links.mapped { Signal(node: $0.node, request: request, sender: $0.entry, departure: .leaves) })
+    var request: CancelRequest?
+    var signals: [Signal] = []
+    // A future that has ended meanwhile would receive the request too late.
+    links.each { link in
+      guard link.node.ending == nil else { return }
+      if request == nil { request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason()) }
+      signals.append(Signal(node: link.node, request: request, sender: link.entry, departure: .leaves))
+    }
+    CancellationPropagation.run(signals)
   }
 }

@@ -3,19 +3,14 @@ extension Node {
   /// The number of consumers now.
   var consumers: Int { lock.withLock { Int(state.consumers) } }
 
-  /// Counts an entry that is in no list as a consumer.
-  final func beginInterest(_ interest: Waiter) {
-    let isWantedAgain = lock.withLock {
-      guard state.isPending else { return false }
-      interest.isCounted = true
-      return state.consumerCame()
+  /// An entry leaves the list, and is no consumer any more.
+  final func endInterest(_ entry: Waiter) {
+    if let (isAbandoned, upstream) = withdrawAtOnce(Unmanaged.passUnretained(entry), .leaves) {
+      guard isAbandoned, let upstream else { return }
+      CancellationPropagation.run(Signal(node: upstream, sender: self, departure: .losesInterest))
+    } else {
+      CancellationPropagation.run(Signal(node: self, sender: entry, departure: .leaves))
     }
-    if isWantedAgain { notifyOfInterest() }
-  }
-
-  final func endInterest(_ interest: Waiter) {
-    let isCounted = lock.withLock { state.isPending && interest.isCounted }
-    if isCounted { CancellationPropagation.run(Signal(node: self, sender: interest, departure: .leaves)) }
   }
 
   /// Updates the interest in what this future waits for, and so on up to the sources.
@@ -23,12 +18,13 @@ extension Node {
   /// Threads that change the interest of one future may update its upstream in another order. Each checks again afterwards, so that
   /// the last update is right.
   func notifyOfInterest() {
+    if lock.withLock({ state.isAbandoned || !state.createdBy.isJoin && upstream == nil }) { return }
     var pending = [self]
     while let node = pending.popLast() {
       guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
       for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
       if node.lock.withLock({ node.state.isAbandoned }) {
-        CancellationPropagation.run(links.mapped { Signal(node: $0.node, sender: $0.entry, departure: .losesInterest) })
+        CancellationPropagation.run(links.map { Signal(node: $0.node, sender: $0.entry, departure: .losesInterest) })
       }
     }
   }

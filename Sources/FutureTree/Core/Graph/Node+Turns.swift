@@ -115,6 +115,16 @@ extension Node {
     return hasEnded
   }
 
+  /// This future has ended early, and has its body, which is released now, or runs when the callback that this thread is in has
+  /// returned.
+  final func endBodySoon() {
+    if state.createdBy.runsBodyWhenEndedEarly {
+      Trampoline.turn(of: self, upstream: self, .endedEarly)
+    } else {
+      _ = step(self, self, .releaseBody)
+    }
+  }
+
   /// This future has ended early, and has its body.
   private func endBody() {
     if !state.createdBy.runsBodyWhenEndedEarly {

@@ -219,6 +219,9 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
   }
 
+  /// Calls a closure for each input of a join, with the slot that waits for it. Called under the lock.
+  func eachInput(_ body: (_ input: Node, _ slot: Waiter) -> Void) {}
+
   /// Whether it has too many inputs for the search for cycles. Called under the lock.
   var hasManyInputs: Bool { false }
 

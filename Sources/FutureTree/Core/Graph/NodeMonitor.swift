@@ -2,7 +2,7 @@
 class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future guards what changes in a subclass.
   enum Event {
     case named(String)
-    /// The strongest of the requests that came, and what became of it.
+    /// The strongest of the requests that came, or a withheld one that takes effect in its place, and what became of it.
     case received(CancelRequest?, FutureState.Disposition?)
     /// An operator has made a future from this one. No other code knows it yet.
     case makes(Node)

@@ -22,9 +22,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
   /// Installs a handler, or calls it at once if a request waits for one (law 8).
   ///
   /// - Complexity: O(1).
-  @discardableResult
-  func install(_ handler: @escaping HandlerEntry.Body, on executor: FutureExecutor) -> HandlerEntry {
-    let entry = HandlerEntry(of: self, executor: executor, handler: handler)
+  @usableFromInline func install(_ entry: HandlerEntry) {
     let (isNeeded, request): (Bool, CancelRequest?) = lock.withLock {
       guard state.phase == .waiting else { return (false, nil) }
       if let asked = state.requests.asked {
@@ -36,7 +34,6 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     }
     if !isNeeded { entry.runDeferred() }
     if let request { entry.call(request) }
-    return entry
   }
 
   /// How many handlers a request would call now. Called under the lock.
@@ -47,8 +44,20 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     lock.withLock { handlers.remove(entry) }
   }
 
-  /// Takes the handlers that a request calls. A stronger request that a handler sends meanwhile gets those that are left.
-  func takeCalledHandlers() -> LinkedList<HandlerEntry> {
+  /// Calls the handlers, the last installed first. Returns how many there were.
+  ///
+  /// A stronger request that a handler sends meanwhile gets those that are left.
+  func callHandlers(_ request: CancelRequest) -> Int {
+    var entries = takeCalledHandlers()
+    var count = 0
+    while let entry = entries.popLast() {
+      count += 1
+      entry.call(request)
+    }
+    return count
+  }
+
+  private func takeCalledHandlers() -> LinkedList<HandlerEntry> {
     lock.withLock {
       // The state of a future that has ended does not change any more: other code reads it without the lock.
       if state.isPending, !handlers.isEmpty { state.isHeard = true }

@@ -1,101 +1,124 @@
 /// The first phase of a propagation: signals go upstream, and every future that they reach learns of the request.
 ///
-/// A future decides once, unless other threads change the graph: when everything that waits for it and that the propagation can reach has decided: only then is it known
-/// who its *other* consumers are. In a chain that is so by itself. Where paths part, `TopologicalOrder` says whose turn it is.
+/// A future decides once, unless other threads change the graph: when everything that waits for it and that the propagation can
+/// reach has decided. Only then is it known who its *other* consumers are. A future with one waiter decides at once. Where paths
+/// may meet, `TopologicalOrder` says whose turn it is, unless all signals that are left are to one future.
 extension CancellationPropagation {
-  mutating func walk(from starts: TinyArray<Signal>) {
-    var signals = starts
-    while let signal = signals.first, signals.others.isEmpty {
-      signals = visit(Signals(walkChain(from: signal)))
-    }
-    if signals.allSatisfy({ $0.node.isEndOfOnePath }) { signals = visitEach(signals) }
-    guard !signals.isEmpty else { return }
-    var order = TopologicalOrder(from: signals)
-    while let (vertex, signals) = order.next() { order.visited(vertex, sending: visit(signals)) }
-  }
-
-  /// Visits futures that wait for nothing and are wanted by one, as the inputs of a join often are: no paths meet there, so that
-  /// nothing has to be put in order. Returns the signals to what has been linked meanwhile.
-  private mutating func visitEach(_ signals: TinyArray<Signal>) -> TinyArray<Signal> {
-    var next = TinyArray<Signal>()
-    for signal in signals {
-      visit(Signals(signal)).each { next.append($0) }
-    }
-    return next
-  }
-
-  /// Walks as long as each future forwards the request to the one that it waits for. Returns the signal to the first that does
-  /// not.
-  private mutating func walkChain(from start: Signal) -> Signal {
-    guard let request = start.request, start.departure == .stays, preview == nil else { return start }
-    var node = start.node
-    var predecessor = start.predecessor.map { Int32($0) }
-    guard var next = node.forwardAtOnce(request, from: start.sender) else { return start }
-    let kept = reachedRequest(request)
-    while true {
-      let further = next.forwardAtOnce(request, from: node)
-      reached.append(Reached(node: consume node, request: kept, predecessor: predecessor, effect: .forwards))
-      let position = reached.count - 1
-      predecessor = Int32(position)
-      guard let further else {
-        return Signal(node: next, request: request, sender: reached[position].node, predecessor: position)
+  mutating func walk() {
+    while case let signals = queue.takeAll(), !signals.isEmpty {
+      var position = 0
+      while position < signals.count, visit(signals[position]) { position += 1 }
+      if position == signals.count { continue }
+      let left = signals[position...] + queue.takeAll()
+      if let meeting = Signals(ifToOneFuture: left) {
+        visit(meeting)
+      } else {
+        visitInOrder(left)
       }
-      node = next
-      next = further
     }
   }
 
-  /// What `Reached` keeps of a request.
-  private func reachedRequest(_ request: CancelRequest) -> CancelRequest? {
-    origin?.request.map { $0.isSame(as: request) } == true ? nil : request
-  }
-
-  /// Lets a future receive its signals. Returns those that it sends.
-  private mutating func visit(_ signals: Signals) -> TinyArray<Signal> {
-    let reaction: Node.Reaction
-    if preview != nil {
-      reaction = signals.node.preview(signals, reachedAs: reached.count, in: &preview!)
-    } else {
-      reaction = signals.node.receive(signals, reachedAs: reached.count, reports: &reports)
-      signals.all.each { if $0.departure == .losesInterest { $0.sender?.owner?.notifyOfInterest() } }
-    }
-    record(reaction, to: signals)
-    return reaction.next
-  }
-
-  private mutating func record(_ reaction: Node.Reaction, to signals: Signals) {
-    let isTarget = reached.isEmpty && first == nil
-    switch reaction.disposition {
-    case .tooLate(let ending):
-      if isTarget { first = .tooLate(ending) }
-    case .duplicate:
-      if isTarget { first = .duplicate } else { metDuplicate = true }
-    case .storedBefore:
-      if isTarget { first = .duplicate }
-    case .withheld(let others):
-      if isTarget { first = .withheld(by: others) }
-      stopCount += 1
-      othersWaiting += others
-      stops += signals.all.filter { $0.request != nil && $0.sender != nil && $0.departure != .leaves }
-    case .applied(let request, let effect):
-      reach(signals, request, effect, reaction)
-    case nil:
-      break
+  private mutating func visitInOrder(_ signals: ArraySlice<QueuedSignal>) {
+    var order = TopologicalOrder(from: signals)
+    while let (vertex, signals) = order.next() {
+      visit(signals)
+      order.visited(vertex, sending: queue.takeAll())
     }
   }
 
-  private mutating func reach(
-    _ signals: Signals, _ request: CancelRequest, _ effect: FutureState.Effect, _ reaction: Node.Reaction
+  /// Lets a future receive a signal, unless another may still come to it: then it returns false.
+  @inline(__always)
+  private mutating func visit(_ signal: QueuedSignal) -> Bool {
+    signal.node._withUnsafeGuaranteedRef { node in
+      guard preview == nil else {
+        if node.mayBeMeetingPoint { return false }
+        visit(Signals(signal))
+        return true
+      }
+      guard let request = signal.request, !request.options.isForced, request.options.reach != .thisFuture else {
+        return visitSlowly(signal)
+      }
+      var ownsBody = false
+      switch node.applyAtOnce(request, from: signal.sender, signal.departure, isAlone: false, ownsBody: &ownsBody) {
+      case .forwards(let upstream):
+        queue.append(
+          to: upstream, request.unretained, from: Unmanaged.passUnretained(node), .stays, predecessor: reached.count)
+        summary.record(.applied(.forwards))
+      case .callsHandlers:
+        summary.record(.applied(.callsHandlers))
+      case .ends, .endsSource, .none:
+        return visitSlowly(signal)
+      }
+      reach(signal.node, request, predecessor: signal.predecessor)
+      return true
+    }
+  }
+
+  @inline(never)
+  private mutating func visitSlowly(_ signal: QueuedSignal) -> Bool {
+    let request = signal.request
+    let reaction = signal.node._withUnsafeGuaranteedRef { node in
+      var queue: SignalQueue? = queue
+      return node.receiveIfAlone(signal, request, reachedAs: reached.count, &queue)
+    }
+    guard let reaction else { return false }
+    if signal.departure == .losesInterest { signal.owner?.notifyOfInterest() }
+    record(reaction, to: signal, request)
+    return true
+  }
+
+  /// Lets a future receive its signals.
+  private mutating func visit(_ signals: Signals) {
+    let request = signals.request
+    let reaction = signals.node._withUnsafeGuaranteedRef { node in
+      var queue: SignalQueue? = queue
+      if preview != nil {
+        return node.preview(signals, request, reachedAs: reached.count, in: &preview!, &queue)
+      }
+      return node.receive(signals, request, reachedAs: reached.count, &queue)
+    }
+    if preview == nil {
+      for signal in signals.all where signal.departure == .losesInterest { signal.owner?.notifyOfInterest() }
+    }
+    let predecessors = signals.all.compactMap(\.predecessor)
+    if predecessors.count > 1, case .applied? = reaction.transition.disposition {
+      otherPredecessors[reached.count] = Array(predecessors.dropFirst())
+    }
+    if case .withheld? = reaction.transition.disposition { for signal in signals.all { stop(signal) } }
+    record(reaction, of: signals.node, request, predecessor: predecessors.first)
+  }
+
+  mutating func record(_ reaction: Node.Reaction, to signal: QueuedSignal, _ request: CancelRequest?) {
+    if case .withheld? = reaction.transition.disposition { stop(signal) }
+    record(reaction, of: signal.node, request, predecessor: signal.predecessor)
+  }
+
+  /// - Parameter request: The strongest that the future has received.
+  private mutating func record(
+    _ reaction: Node.Reaction, of node: Unmanaged<Node>, _ request: CancelRequest?, predecessor: Int?
   ) {
-    handlerCount += reaction.handlerCount
-    if let source = signals.node.asSource { sources.append((source, request)) }
-    if reaction.hasEnded { ended.append((signals.node, reaction.ownsBody, reached.count + 1)) }
-    let predecessors = signals.predecessors
-    if !predecessors.others.isEmpty { otherPredecessors[reached.count] = predecessors.others }
-    reached.append(
-      Reached(
-        node: signals.node, request: reachedRequest(request), predecessor: predecessors.first.map { Int32($0) },
-        effect: effect)
-    )
+    let (position, transition) = (reached.count, reaction.transition)
+    summary.record(transition.disposition)
+    if case .applied? = transition.disposition {
+      if let applied = transition.delivered?.applied { queue.retain(applied.object) }
+      summary.handlers += reaction.handlerCount
+      if reaction.hasEnded {
+        let step = StraightWalk.Step(
+          node: node.takeUnretainedValue(), kind: reaction.ownsBody ? .endedWithBody : .ended)
+        ended.append((step, position + 1))
+      }
+      reach(node, transition.applied(request), predecessor: predecessor)
+    }
+    guard let departure = transition.onward, let upstream = reaction.upstream else { return }
+    let forwarded = transition.forwarded(request)
+    if let forwarded { queue.retain(forwarded.object) }
+    queue.append(
+      to: upstream, forwarded?.unretained, from: Unmanaged.passUnretained(node.takeUnretainedValue()), departure,
+      predecessor: forwarded == nil ? nil : position)
+  }
+
+  /// The request was withheld, and its sender waits no more.
+  private mutating func stop(_ signal: QueuedSignal) {
+    if signal.request != nil, signal.owner != nil, signal.departure != .leaves { stops.append(signal) }
   }
 }

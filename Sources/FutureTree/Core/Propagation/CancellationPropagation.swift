@@ -4,75 +4,122 @@
 /// handlers run, those furthest upstream first; then the waiters of the futures that have ended are notified. It visits each future
 /// once, unless other threads change the graph meanwhile, and after all that wait for it. It calls no user code in the first phase;
 /// but interest that another thread withdraws meanwhile runs a propagation of its own. Chains are walked by loops.
+///
+/// `StraightWalk` does all this as long as one signal goes from future to future. This is the general form.
 struct CancellationPropagation {
-  /// A future to which the request was applied. Others refer to it by its position in `reached`.
+  /// A future to which a request was applied. Others refer to it by its position in `reached`. `queue` retains both.
   struct Reached {
-    let node: Node
-    /// Nil if it is the request of `origin`.
-    let request: CancelRequest?
+    let node: Unmanaged<Node>
+    fileprivate let unretainedRequest: CancelRequest.Unretained?
     /// A future that forwarded the request to it; where several did, `otherPredecessors` has the others.
     let predecessor: Int32?
-    let effect: FutureState.Effect
+
+    var request: CancelRequest? { unretainedRequest.map(\.request) }
   }
 
   var reached: [Reached] = []
   /// By the position of the future that the request was forwarded to.
   var otherPredecessors: [Int: [Int]] = [:]
-  /// The sources that were reached, with the request that was applied there.
-  var sources: [(source: Source, request: CancelRequest)] = []
-  var handlerCount = 0
+  /// The positions of the sources that were reached.
+  var sources: [Int] = []
   /// The signals whose request was withheld: their senders wait no more.
-  var stops: [Signal] = []
+  var stops: [QueuedSignal] = []
   /// The futures that the propagation has ended. The greater the rank, the further upstream.
-  var ended: [(node: Node, ownsBody: Bool, rank: Int)] = []
+  var ended: [(step: StraightWalk.Step, rank: Int)] = []
   /// What futures that have ended early waited for.
   private var left: [Node.Link] = []
-  /// Called after the first phase: the clock of a log is code of a user.
-  var reports: [NodeMonitor.Report] = []
   /// In a preview, the states of futures as they would be: it changes these in place of the futures.
   var preview: [ObjectIdentifier: FutureState]?
-
-  /// How many other consumers the futures have at which the request stopped, and how many futures these are.
-  var othersWaiting = 0
-  var stopCount = 0
-  /// Whether a future beyond the first had received a request as strong before, unless it is a source without a handler.
-  var metDuplicate = false
+  var summary = CancelSummary()
+  let queue: SignalQueue
   /// The first signal, if there is only one.
-  private(set) var origin: Signal?
-  /// What became of the request at the first future, unless it was applied there.
-  var first: CancelReceipt.Effect?
+  private let origin: Signal?
+
+  private init(of signals: [Signal]) {
+    origin = nil
+    queue = SignalQueue()
+    for signal in signals { queue.append(signal) }
+  }
+
+  /// Goes on after a walk.
+  private init(
+    after walk: StraightWalk, _ fork: StraightWalk.Fork, from origin: Signal,
+    preview: [ObjectIdentifier: FutureState]? = nil
+  ) {
+    self.origin = origin
+    self.preview = preview
+    queue = fork.queue
+    for position in 0..<walk.path.count { queue.retain(walk.path[position].node) }
+    for position in 0..<walk.summary.reached {
+      let (step, request) = (walk.path[position], walk.request(appliedAt: position, origin.request))
+      if let request { queue.retain(request.object) }
+      if step.hasEnded { ended.append((step, position + 1)) }
+      reach(.passUnretained(step.node), request, predecessor: position > 0 ? position - 1 : nil)
+    }
+    summary = walk.summary
+    let predecessor = fork.signal.request == nil || reached.isEmpty ? nil : reached.count - 1
+    record(fork.reaction, to: queue.retaining(fork.signal, predecessor: predecessor), fork.signal.request)
+  }
 
   /// Runs a propagation that begins with one signal, and reports what became of it.
   ///
   /// - Complexity: O(futures + edges) that the request reaches.
   @discardableResult
   static func run(_ signal: Signal) -> CancelReceipt {
-    run(TinyArray(signal))
+    Trampoline.run {
+      var walk = StraightWalk()
+      guard let fork = walk.walk(from: signal) else { return walk.finish(signal) }
+      var propagation = CancellationPropagation(after: walk, fork, from: signal)
+      propagation.walk()
+      return propagation.finish()
+    }
   }
 
-  @discardableResult
-  static func run(_ signals: TinyArray<Signal>) -> CancelReceipt {
-    var propagation = CancellationPropagation()
-    propagation.origin = signals.count == 1 ? signals.first : nil
-    return Trampoline.run {
-      propagation.walk(from: signals)
-      propagation.prune()
-      propagation.leave()
-      for report in propagation.reports { report() }
-      propagation.callHandlers()
-      propagation.notify()
-      return propagation.receipt
+  static func run(_ signals: [Signal]) {
+    if let only = signals.first, signals.count == 1 {
+      run(only)
+    } else if !signals.isEmpty {
+      Trampoline.run {
+        var propagation = CancellationPropagation(of: signals)
+        propagation.walk()
+        _ = propagation.finish()
+      }
     }
+  }
+
+  /// Entries that wait no more leave the lists that they are in.
+  ///
+  /// Another thread may have renewed their interest meanwhile, so this withdraws it again, and a withheld request may be delivered.
+  static func leave(_ left: [Node.Link]) {
+    run(left.map { Signal(node: $0.node, sender: $0.entry, departure: .leaves) })
   }
 
   /// Reports what a propagation would come to, and changes nothing.
   ///
   /// - Complexity: As a propagation.
   static func preview(_ signal: Signal) -> CancelReceipt {
-    var propagation = CancellationPropagation()
-    propagation.preview = [:]
-    propagation.walk(from: TinyArray(signal))
-    return propagation.receipt
+    var walk = StraightWalk(isPreview: true)
+    guard let fork = walk.walk(from: signal) else { return walk.summary.receipt }
+    var propagation = CancellationPropagation(after: walk, fork, from: signal, preview: [:])
+    propagation.walk()
+    return propagation.summary.receipt
+  }
+
+  /// Adds a future to which a request was applied.
+  @inline(__always)
+  mutating func reach(_ node: Unmanaged<Node>, _ request: CancelRequest?, predecessor: Int?) {
+    if node._withUnsafeGuaranteedRef({ $0.state.createdBy.isSource }) { sources.append(reached.count) }
+    reached.append(
+      Reached(node: node, unretainedRequest: request?.unretained, predecessor: predecessor.map { Int32($0) }))
+  }
+
+  private mutating func finish() -> CancelReceipt {
+    prune()
+    if !left.isEmpty { CancellationPropagation.leave(left) }
+    for report in queue.reports { report() }
+    callHandlers()
+    notify()
+    return summary.receipt
   }
 }
 
@@ -82,14 +129,15 @@ extension CancellationPropagation {
   /// Law 3: where the request was withheld, the futures that only the requester consumes end, down to the requester.
   private mutating func prune() {
     for stop in stops {
-      guard let sender = stop.sender, let reason = stop.request?.reason else { continue }
-      left.append(Node.Link(node: stop.node, entry: sender))
+      guard let sender = stop.sender?.takeUnretainedValue(), let reason = stop.request?.reason else { continue }
+      let node = stop.node.takeUnretainedValue()
+      left.append(Node.Link(node: node, entry: sender))
       guard let consumer = sender.owner else { continue }
       guard let position = stop.predecessor else {
-        end(consumer, waitingFor: stop.node, reason: reason, rank: 0)
+        end(consumer, waitingFor: node, reason: reason, rank: 0)
         continue
       }
-      if end(consumer, waitingFor: stop.node, reason: reason, rank: position + 1) { endConsumers(of: position) }
+      if end(consumer, waitingFor: node, reason: reason, rank: position + 1) { endConsumers(of: position) }
     }
   }
 
@@ -97,10 +145,11 @@ extension CancellationPropagation {
   private mutating func endConsumers(of position: Int) {
     var pending = [position]
     while let position = pending.popLast() {
-      let node = reached[position].node
+      let node = reached[position].node.takeUnretainedValue()
       for predecessor in predecessors(of: position) {
         let consumer = reached[predecessor]
-        if end(consumer.node, waitingFor: node, reason: reason(of: consumer), rank: predecessor + 1) {
+        let reason = consumer.request?.reason ?? .unspecified
+        if end(consumer.node.takeUnretainedValue(), waitingFor: node, reason: reason, rank: predecessor + 1) {
           pending.append(predecessor)
         }
       }
@@ -117,25 +166,13 @@ extension CancellationPropagation {
     return [Int(predecessor)] + otherPredecessors[position, default: []]
   }
 
-  private func reason(of reached: Reached) -> CancellationReason {
-    (reached.request ?? origin?.request)?.reason ?? .unspecified
-  }
-
   @discardableResult
   private mutating func end(
     _ node: Node, waitingFor upstream: Node, reason: CancellationReason, rank: Int
   ) -> Bool {
-    guard let end = node.endEarly(waitingFor: upstream, reason: reason) else { return false }
-    ended.append((node, end.ownsBody, rank))
-    left += end.left
+    guard let ownsBody = node.endEarly(waitingFor: upstream, reason: reason, leaving: &left) else { return false }
+    ended.append((StraightWalk.Step(node: node, kind: ownsBody ? .endedWithBody : .ended), rank))
     return true
-  }
-
-  /// A future that has ended early has no interest any more. Another thread may have renewed that interest meanwhile, so this
-  /// withdraws it again, and a withheld request may be delivered.
-  private func leave() {
-    guard !left.isEmpty else { return }
-    CancellationPropagation.run(TinyArray(left.map { Signal(node: $0.node, sender: $0.entry, departure: .leaves) }))
   }
 }
 
@@ -143,40 +180,15 @@ extension CancellationPropagation {
 
 extension CancellationPropagation {
   private mutating func callHandlers() {
-    for (source, request) in sources.reversed() {
-      var entries = source.takeCalledHandlers()
-      while let entry = entries.popLast() {
-        handlerCount += 1
-        entry.call(request)
-      }
+    for position in sources.reversed() {
+      let source = reached[position].node.takeUnretainedValue().asSource
+      if let source, let request = reached[position].request { summary.handlers += source.callHandlers(request) }
     }
   }
 
   /// Notifies the waiters of the futures that have ended: as the handlers, what is furthest upstream first.
   private mutating func notify() {
     if ended.count > 1 { ended.sort { $0.rank > $1.rank } }
-    for ended in ended {
-      if ended.ownsBody { Trampoline.turn(of: ended.node, upstream: ended.node, .endedEarly) }
-      Trampoline.notify(ended.node)
-    }
-  }
-
-  private var receipt: CancelReceipt {
-    var effect: CancelReceipt.Effect = .stored
-    if let first {
-      effect = first
-    } else if let target = reached.first, target.effect == .ends || target.effect == .skipsBody {
-      effect = .completed
-    } else if handlerCount > 0 {
-      effect = .delivered
-    } else if othersWaiting > 0 {
-      effect = .withheld(by: othersWaiting)
-    } else if metDuplicate {
-      effect = .duplicate
-    }
-    // A duplicate reaches its target only. What its withdrawal delivered is the request of another.
-    let isDuplicate = if case .duplicate? = first { true } else { false }
-    return CancelReceipt(
-      effect: effect, reached: isDuplicate ? 1 : max(1, reached.count + stopCount), handlers: handlerCount)
+    for ended in ended { ended.step.notify() }
   }
 }

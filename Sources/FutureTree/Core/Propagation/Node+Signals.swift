@@ -1,11 +1,10 @@
 /// What a propagation does to one future, under that future's lock.
 extension Node {
-  /// How a future has reacted to signals, and where the propagation goes on.
+  /// How a future has reacted to signals.
   struct Reaction {
-    /// Nil where there was no request.
-    var disposition: FutureState.Disposition?
-    /// The signals to the futures that this one waits for.
-    var next = TinyArray<Signal>()
+    let transition: FutureState.Transition
+    /// What this future waits for, if that is one future, and if it receives a signal.
+    var upstream: Node?
     /// In a preview, how many handlers of a source the request would call.
     var handlerCount = 0
     /// This future has ended.
@@ -14,91 +13,239 @@ extension Node {
     var ownsBody = false
   }
 
+  /// Receives the only signal that a propagation has for this future.
+  ///
   /// - Parameters:
   ///   - position: The position of this future among those that the propagation has reached, if the request is applied.
-  ///   - reports: Receives what the propagation calls when it holds no lock.
-  func receive(_ signals: Signals, reachedAs position: Int, reports: inout [NodeMonitor.Report]) -> Reaction {
+  ///   - queue: Receives the signals to the inputs of a join, and reports. Nil if none was made yet.
+  func receive(
+    _ request: CancelRequest?, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, reachedAs position: Int,
+    _ queue: inout SignalQueue?
+  ) -> Reaction {
+    lock.withLock { receiveLocked(request, from: sender, departure, reachedAs: position, &queue) }
+  }
+
+  /// The same, unless another signal may still come: then it returns nil, and nothing has happened.
+  func receiveIfAlone(_ signal: QueuedSignal, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?) -> Reaction? {
     lock.withLock {
-      guard let ending = state.ending else {
-        return receivePending(signals, reachedAs: position, reports: &reports)
-      }
-      return Reaction(disposition: signals.request.map { _ in .tooLate(ending) })
+      if state.isPending, isMeetingPoint { return nil }
+      return receiveLocked(request, from: signal.sender, signal.departure, reachedAs: position, &queue)
     }
   }
 
-  /// `receive` in the common case: the request has at most one sender, and goes on to the one future that this one waits for,
-  /// which is returned. Returns nil, and does nothing, in any other case.
-  func forwardAtOnce(_ request: CancelRequest, from sender: Waiter?) -> Node? {
-    guard !state.createdBy.isSource, !state.createdBy.isJoin else { return nil }
+  /// Receives all signals that a propagation has for this future.
+  ///
+  /// - Parameter request: The strongest of their requests.
+  func receive(
+    _ signals: Signals, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?
+  ) -> Reaction {
+    lock.withLock {
+      let transition = receive(request, from: signals.countedSenders)
+      if state.isPending {
+        for signal in signals.all { depart(signal.sender, signal.departure, uncounts: transition.uncountsAll) }
+      }
+      return react(to: transition, request, reachedAs: position, &queue)
+    }
+  }
+
+  @inline(__always)
+  private func receiveLocked(
+    _ request: CancelRequest?, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, reachedAs position: Int,
+    _ queue: inout SignalQueue?
+  ) -> Reaction {
+    let transition = receive(request, from: Signal.count(sender, departure))
+    if state.isPending { depart(sender, departure, uncounts: transition.uncountsAll) }
+    return react(to: transition, request, reachedAs: position, &queue)
+  }
+
+  /// The state of a future that has ended does not change any more: other code reads it without the lock.
+  @inline(__always)
+  private func receive(_ request: CancelRequest?, from senders: (all: Int, departing: Int)) -> FutureState.Transition {
+    if state.isPending { return state.receive(request, from: senders) }
+    var ended = state
+    return ended.receive(request, from: senders)
+  }
+
+  /// - Parameter uncounts: Whether the sender is no longer a consumer even if it stays.
+  @inline(__always)
+  private func depart(_ sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, uncounts: Bool = false) {
+    sender?._withUnsafeGuaranteedRef { sender in
+      if departure == .leaves { waiters.remove(sender) }
+      if uncounts || departure != .stays { sender.isCounted = false }
+    }
+  }
+
+  private func react(
+    to transition: FutureState.Transition, _ request: CancelRequest?, reachedAs position: Int,
+    _ queue: inout SignalQueue?
+  ) -> Reaction {
+    var reaction = Reaction(transition: transition)
+    goOn(from: &reaction, request, reachedAs: position, &queue)
+    if state.isMonitored { report(transition, request, &queue) }
+    if case .applied(let effect)? = transition.disposition, effect == .ends || effect == .skipsBody {
+      reaction.ownsBody = effect == .skipsBody || ownsBody
+      reaction.hasEnded = end(effect, because: transition.applied(request)?.reason ?? .unspecified)
+    }
+    return reaction
+  }
+
+  private func end(_ effect: FutureState.Effect, because reason: CancellationReason) -> Bool {
+    if effect == .skipsBody, let upstream = upstream?.takeUnretainedValue(), upstream.state.ending == .failed {
+      return endLocked(as: upstream)
+    }
+    return endCancelled(reason)
+  }
+
+  @inline(never)
+  private func report(_ transition: FutureState.Transition, _ request: CancelRequest?, _ queue: inout SignalQueue?) {
+    guard let report = report(.received(transition.applied(request), transition.disposition)) else { return }
+    let used = queue ?? SignalQueue()
+    used.reports.append(report)
+    queue = used
+  }
+
+  @inline(__always)
+  private func goOn(
+    from reaction: inout Reaction, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?
+  ) {
+    guard let departure = reaction.transition.onward else { return }
+    if state.createdBy.isJoin {
+      send(reaction.transition.forwarded(request), departure, reachedAs: position, &queue)
+    } else {
+      reaction.upstream = upstream?.takeUnretainedValue()
+    }
+  }
+
+  /// Adds the signals to the inputs of a join.
+  @inline(never)
+  private func send(
+    _ request: CancelRequest?, _ departure: Signal.Departure, reachedAs position: Int, _ queue: inout SignalQueue?
+  ) {
+    let used = queue ?? SignalQueue()
+    let predecessor = request == nil ? nil : position
+    if let request { used.retain(request.object) }
+    eachInput { input, slot in
+      used.retain(slot)
+      used.append(to: input, request?.unretained, from: .passUnretained(slot), departure, predecessor: predecessor)
+    }
+    queue = used
+  }
+
+  /// A consumer withdraws its interest, in the common case that this changes nothing else here. Returns nil, and does nothing, in
+  /// any other case.
+  ///
+  /// - Returns: Whether it was the last consumer, and what this future waits for then.
+  func withdrawAtOnce(
+    _ sender: Unmanaged<Waiter>, _ departure: Signal.Departure
+  ) -> (isAbandoned: Bool, upstream: Node?)? {
+    guard !state.createdBy.isJoin else { return nil }
     return lock.withLock {
-      guard let upstream,
-        state.forwardsAtOnce(request, senders: sender?.isCounted == true ? 1 : 0)
-      else { return nil }
-      return upstream.takeUnretainedValue()
+      guard state.isPending, let isAbandoned = state.withdrawsAtOnce(Signal.count(sender, departure).departing) else {
+        return nil
+      }
+      depart(sender, departure, uncounts: true)
+      return (isAbandoned, isAbandoned ? upstream?.takeUnretainedValue() : nil)
+    }
+  }
+
+  /// What a request does in the common case.
+  enum Application {
+    /// It goes on to the one future that this one waits for.
+    case forwards(to: Node)
+    /// The handlers of this source receive it.
+    case callsHandlers
+    /// This future has ended, and what it waited for receives a signal.
+    case ends(upstream: Node)
+    /// This source has ended.
+    case endsSource
+    /// Nothing has happened: this is another case.
+    case none
+  }
+
+  /// `receive` in the common case: the request has at most one sender.
+  ///
+  /// - Parameters:
+  ///   - isAlone: Whether no other signal of the propagation can come here. Otherwise this future must be no meeting point.
+  ///   - ownsBody: Becomes true if this future has ended and still has its body. It is no part of the result, so that this is
+  ///     one word.
+  @inline(__always)
+  func applyAtOnce(
+    _ request: CancelRequest, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, isAlone: Bool,
+    ownsBody: inout Bool
+  ) -> Application {
+    if state.createdBy.isJoin { return .none }
+    return lock.withLock {
+      guard isAlone || !isMeetingPoint else { return .none }
+      let upstream = upstream
+      guard upstream != nil || state.createdBy.isSource,
+        let effect = state.appliesAtOnce(
+          request, senders: Signal.count(sender, .stays).all, depart: departure != .stays)
+      else { return .none }
+      switch effect {
+      case .forwards:
+        return upstream.map { .forwards(to: $0.takeUnretainedValue()) } ?? .none
+      case .ends:
+        ownsBody = self.ownsBody
+        let left = upstream?.takeUnretainedValue()
+        guard endCancelled(request.reason) else { return .none }
+        return left.map { .ends(upstream: $0) } ?? .endsSource
+      default:
+        depart(sender, departure)
+        return .callsHandlers
+      }
     }
   }
 
   /// What `receive` would return if the future were in the state that the preview has of it, which it changes instead.
   func preview(
-    _ signals: Signals, reachedAs position: Int, in states: inout [ObjectIdentifier: FutureState]
+    _ signals: Signals, _ request: CancelRequest?, reachedAs position: Int, in states: inout [ObjectIdentifier: FutureState],
+    _ queue: inout SignalQueue?
   ) -> Reaction {
     lock.withLock {
       var imagined = states[ObjectIdentifier(self)] ?? state
-      if let ending = imagined.ending { return Reaction(disposition: signals.request.map { _ in .tooLate(ending) }) }
-      let transition = imagined.receive(signals.request, from: signals.countedSenders)
-      let next = next(after: transition, reachedAs: position)
-      if case .applied(_, let effect)? = transition.disposition, effect == .ends || effect == .skipsBody {
-        _ = imagined.end(.cancelled)
-      }
+      let reaction = preview(
+        request, from: signals.countedSenders, state: &imagined, reachedAs: position, &queue)
       states[ObjectIdentifier(self)] = imagined
-      var reaction = Reaction(disposition: transition.disposition, next: next)
-      if case .applied? = transition.disposition, let source = asSource { reaction.handlerCount = source.handlerCount }
       return reaction
     }
   }
 
-  private func receivePending(
-    _ signals: Signals, reachedAs position: Int, reports: inout [NodeMonitor.Report]
+  /// The same for the only signal that a propagation has for this future.
+  func preview(
+    _ request: CancelRequest?, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, reachedAs position: Int,
+    _ queue: inout SignalQueue?
   ) -> Reaction {
-    let transition = state.receive(signals.request, from: signals.countedSenders)
-    signals.all.each { signal in
-      guard let sender = signal.sender else { return }
-      if signal.departure == .leaves { waiters.remove(sender) }
-      if transition.uncountsAll || signal.departure != .stays { sender.isCounted = false }
+    lock.withLock {
+      var imagined = state
+      return preview(
+        request, from: Signal.count(sender, departure), state: &imagined, reachedAs: position, &queue)
     }
-    var reaction = Reaction(disposition: transition.disposition, next: next(after: transition, reachedAs: position))
-    if let report = report(.received(signals.request, transition.disposition)) { reports.append(report) }
-    switch transition.disposition {
-    case .applied(let request, .ends):
-      reaction.ownsBody = ownsBody
-      reaction.hasEnded = endCancelled(request.reason)
-    case .applied(let request, .skipsBody):
-      reaction.ownsBody = true
-      if let upstream = upstream?.takeUnretainedValue(), upstream.state.ending == .failed {
-        reaction.hasEnded = endLocked(as: upstream)
-      } else {
-        reaction.hasEnded = endCancelled(request.reason)
-      }
-    case .tooLate, .duplicate, .storedBefore, .withheld, .applied, nil:
-      break
-    }
+  }
+
+  private func preview(
+    _ request: CancelRequest?, from senders: (all: Int, departing: Int), state imagined: inout FutureState,
+    reachedAs position: Int, _ queue: inout SignalQueue?
+  ) -> Reaction {
+    var reaction = Reaction(transition: imagined.receive(request, from: senders))
+    goOn(from: &reaction, request, reachedAs: position, &queue)
+    guard case .applied(let effect)? = reaction.transition.disposition else { return reaction }
+    if effect == .ends || effect == .skipsBody { _ = imagined.end(.cancelled) }
+    if let source = asSource { reaction.handlerCount = source.handlerCount }
     return reaction
   }
 
+  @inline(__always)
   var asSource: Source? { state.createdBy.isSource ? unsafeDowncast(self, to: Source.self) : nil }
 
-  /// Called under the lock.
-  private func next(after transition: FutureState.Transition, reachedAs position: Int) -> TinyArray<Signal> {
-    guard let onward = transition.onward else { return TinyArray() }
-    return waitsFor.mapped { link in
-      Signal(
-        node: link.node, request: onward.request, sender: link.entry, departure: onward.departure,
-        predecessor: onward.request.map { _ in position })
-    }
-  }
+  /// Whether other signals may come here.
+  var mayBeMeetingPoint: Bool { lock.withLock { state.isPending && isMeetingPoint } }
 
-  /// Whether a propagation that comes here goes no further, and no second path of it ends here.
-  var isEndOfOnePath: Bool { lock.withLock { !state.isPending || state.consumers <= 1 && waitsFor.isEmpty } }
+  /// Whether several entries may send signals, unless this future is a source with one consumer: then they change nothing more.
+  /// Called under the lock.
+  @inline(__always)
+  private var isMeetingPoint: Bool {
+    waiters.hasSeveral && (state.consumers > 1 || upstream != nil || state.createdBy.isJoin)
+  }
 
   /// Invariant 2 of `FutureState`: whether no thread and no job has the body yet. Called under the lock.
   private var ownsBody: Bool {
@@ -109,17 +256,34 @@ extension Node {
     }
   }
 
-  /// Ends `.cancelled` now, if it still waits for `upstream`.
+  /// Ends `.cancelled` now, if it still waits for `input`.
   ///
-  /// - Returns: Whether the caller has the body, and what else it waited for; nil if it did not wait for `upstream`.
-  func endEarly(waitingFor upstream: Node, reason: CancellationReason) -> (ownsBody: Bool, left: [Link])? {
+  /// - Parameter left: Receives what else it waited for.
+  /// - Returns: Whether the caller has the body; nil if it did not wait for `input`.
+  func endEarly(waitingFor input: Node, reason: CancellationReason, leaving left: inout [Link]) -> Bool? {
     lock.withLock {
       guard state.isPending else { return nil }
-      let links = waitsFor
-      let left = links.filter { $0.node !== upstream }
-      guard left.count < links.count else { return nil }
+      if state.createdBy.isJoin {
+        let links = Array(waitsFor)
+        let others = links.filter { $0.node !== input }
+        guard others.count < links.count else { return nil }
+        left += others
+      } else {
+        guard let upstream, upstream.toOpaque() == Unmanaged.passUnretained(input).toOpaque() else { return nil }
+      }
       let ownsBody = ownsBody
-      return endCancelled(reason) ? (ownsBody, left) : nil
+      return endCancelled(reason) ? ownsBody : nil
+    }
+  }
+
+  /// Takes out an entry that has stopped waiting for this future and that is not counted. Returns false, and does nothing, if its
+  /// interest was renewed meanwhile.
+  func leaves(_ entry: Waiter) -> Bool {
+    lock.withLock {
+      guard state.isPending else { return true }
+      if entry.isCounted { return false }
+      waiters.remove(entry)
+      return true
     }
   }
 }

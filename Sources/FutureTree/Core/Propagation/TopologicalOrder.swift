@@ -19,7 +19,7 @@ struct TopologicalOrder {
   private var ready: [Int] = []
   private var nextReady = 0
 
-  init(from starts: TinyArray<Signal>) {
+  init(from starts: ArraySlice<QueuedSignal>) {
     survey(from: starts)
     let first = starts.map { add($0) }
     edgesAreDone(to: first)
@@ -38,7 +38,7 @@ struct TopologicalOrder {
   }
 
   /// A future was visited, and sends these signals.
-  mutating func visited(_ vertex: Int, sending signals: TinyArray<Signal>) {
+  mutating func visited(_ vertex: Int, sending signals: [QueuedSignal]) {
     for signal in signals { add(signal) }
     edgesAreDone(to: vertices[vertex].upstream.take() ?? [])
   }
@@ -50,9 +50,9 @@ struct TopologicalOrder {
   /// A propagation goes on from a future if all consumers of that take part in it. It goes on from others, but for shared ones, if
   /// its request does not stop where others wait. All signals of a propagation have one request. Only a withheld request that it
   /// delivers on its way may go further.
-  private mutating func survey(from starts: TinyArray<Signal>) {
+  private mutating func survey(from starts: ArraySlice<QueuedSignal>) {
     var passesOthers = starts.contains { $0.request?.options.reach == .everything }
-    var edges = starts.map(\.node)
+    var edges = starts.map { $0.node.takeUnretainedValue() }
     var stopped: [Node] = []
     var next = 0
     while next < edges.count {
@@ -98,8 +98,8 @@ struct TopologicalOrder {
 
   /// Returns the position of the future that receives the signal.
   @discardableResult
-  private mutating func add(_ signal: Signal) -> Int {
-    let vertex = find(signal.node)
+  private mutating func add(_ signal: QueuedSignal) -> Int {
+    let vertex = find(signal.node.takeUnretainedValue())
     if vertices[vertex].signals == nil {
       vertices[vertex].signals = Signals(signal)
     } else {

@@ -77,6 +77,8 @@ struct LinkedList<Element: ListEntry> {
 
   var isEmpty: Bool { first == nil }
 
+  var hasSeveral: Bool { first.map { $0._withUnsafeGuaranteedRef { $0.next != nil } } ?? false }
+
   /// The entry, if there is no other.
   var only: Element? {
     guard let entry = first?.takeUnretainedValue(), entry.next == nil else { return nil }

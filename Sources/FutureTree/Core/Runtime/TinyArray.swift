@@ -17,6 +17,16 @@ struct TinyArray<Element>: Sequence {
   var isEmpty: Bool { first == nil }
   var count: Int { first == nil ? 0 : 1 + others.count }
 
+  /// - Precondition: there is an element at the position.
+  subscript(position: Int) -> Element {
+    get { position == 0 ? first! : others[position - 1] }
+    set { if position == 0 { first = newValue } else { others[position - 1] = newValue } }
+  }
+
+  mutating func reserveCapacity(_ count: Int) {
+    if count > 1 { others.reserveCapacity(count - 1) }
+  }
+
   mutating func append(_ element: Element) {
     if first == nil { first = element } else { others.append(element) }
   }

@@ -1,0 +1,301 @@
+/// A propagation as long as no paths part, which is most often all of it: one signal goes from future to future, up to a source.
+///
+/// It does what `CancellationPropagation` does, in the same three phases, but has nothing to put in order: it keeps the path, and
+/// needs no array for one or two futures. Where it comes to a join, to a future that is monitored, or to a withheld request that
+/// is delivered, `CancellationPropagation` goes on.
+///
+/// Senders are not retained here, because references that are counted at each step cost more than the step. The sender of a signal
+/// is the future before on the path, which retains it, or the sender of the first signal, which the caller retains.
+struct StraightWalk {
+  /// A future on the path.
+  struct Step {
+    enum Kind {
+      /// The request was applied here.
+      case reached
+      /// The same, and the future has ended.
+      case ended
+      /// The same, and the future still has its body.
+      case endedWithBody
+      /// The request did not come here, but the future has lost its last consumer. Only such steps follow.
+      case lostInterest
+    }
+
+    let node: Node
+    var kind: Kind
+  }
+
+  /// Where the general form goes on: a future that has reacted to a signal. An object, so that other walks return one word.
+  final class Fork {
+    let signal: Signal
+    let reaction: Node.Reaction
+    let queue: SignalQueue
+
+    init(signal: Signal, reaction: Node.Reaction, queue: SignalQueue) {
+      self.signal = signal
+      self.reaction = reaction
+      self.queue = queue
+    }
+  }
+
+  private let isPreview: Bool
+  /// From the target upstream.
+  private(set) var path = TinyArray<Step>()
+  private(set) var summary = CancelSummary()
+  /// What the futures beyond the target receive of the request, if that is another: without the force (law 5).
+  private var unforced: CancelRequest?
+  /// Where the request was withheld.
+  private var stop: Node?
+  /// The source at which the walk has come to its end, behind the path.
+  private var lastSource: Node?
+  /// How many sources are on the path.
+  private var sources = 0
+  /// How many futures on the path have ended.
+  private var ended = 0
+
+  init(isPreview: Bool = false) {
+    self.isPreview = isPreview
+  }
+
+  // MARK: - The first phase
+
+  /// Walks to the end of the path. Returns where the general form goes on, if the path does not end first.
+  mutating func walk(from origin: borrowing Signal) -> Fork? {
+    let sender = origin.sender.map { Unmanaged.passUnretained($0) }
+    guard let request = origin.request else { return withdraw(from: origin.node, sender, origin.departure) }
+    return ask(origin.node, request, sender, origin.departure)
+  }
+
+  /// Walks as long as the futures forward the request.
+  private mutating func ask(
+    _ first: Node, _ request: CancelRequest, _ firstSender: Unmanaged<Waiter>?, _ firstDeparture: Signal.Departure
+  ) -> Fork? {
+    var (node, sender, departure) = (first, firstSender, firstDeparture)
+    while true {
+      let onward: Signal.Departure
+      let upstream: Node?
+      var ownsBody = false
+      switch isPreview ? .none : node.applyAtOnce(request, from: sender, departure, isAlone: true, ownsBody: &ownsBody) {
+      case .forwards(let next):
+        sender = Unmanaged.passUnretained(node)
+        path.append(Step(node: consume node, kind: .reached))
+        node = next
+        continue
+      case .callsHandlers:
+        lastSource = node
+        summary.reached = path.count + 1
+        return nil
+      case .ends(let next):
+        end(node, ownsBody: ownsBody)
+        sender = Unmanaged.passUnretained(node)
+        (upstream, onward) = (next, .leaves)
+      case .endsSource:
+        end(node, ownsBody: ownsBody)
+        return nil
+      case .none:
+        summary.reached = path.count
+        var queue: SignalQueue?
+        let reaction = react(node, request, sender, departure, &queue)
+        let isSimple = queue == nil && reaction.transition.delivered == nil
+        guard isSimple else { return fork(at: node, request, sender, departure, reaction, queue) }
+        if departure == .losesInterest { renewInterest(of: sender) }
+        add(node, reaction)
+        sender = Unmanaged.passUnretained(node)
+        guard let next = reaction.transition.onward else { return nil }
+        (upstream, onward) = (reaction.upstream, next)
+        if !reaction.transition.forwards, let upstream { return withdraw(from: upstream, sender, onward) }
+      }
+      guard let upstream else { return nil }
+      guard let forwarded = request.forwarded else { return withdraw(from: upstream, sender, onward) }
+      if request.options.isForced {
+        unforced = forwarded
+        return ask(upstream, forwarded, sender, onward)
+      }
+      departure = onward
+      node = upstream
+    }
+  }
+
+  /// Walks as long as futures lose their last consumer, without a request.
+  private mutating func withdraw(
+    from first: Node, _ firstSender: Unmanaged<Waiter>?, _ firstDeparture: Signal.Departure
+  ) -> Fork? {
+    var (node, sender, departure) = (first, firstSender, firstDeparture)
+    while true {
+      if let from = sender, !isPreview, let (isAbandoned, next) = node.withdrawAtOnce(from, departure) {
+        if departure == .losesInterest { renewInterest(of: sender) }
+        guard isAbandoned, let next else { return nil }
+        sender = Unmanaged.passUnretained(node)
+        path.append(Step(node: consume node, kind: .lostInterest))
+        departure = .losesInterest
+        node = next
+        continue
+      }
+      var queue: SignalQueue?
+      let reaction = react(node, nil, sender, departure, &queue)
+      let isSimple = queue == nil && reaction.transition.delivered == nil
+      guard isSimple else { return fork(at: node, nil, sender, departure, reaction, queue) }
+      if departure == .losesInterest { renewInterest(of: sender) }
+      guard let onward = reaction.transition.onward, let upstream = reaction.upstream else { return nil }
+      sender = Unmanaged.passUnretained(node)
+      path.append(Step(node: consume node, kind: .lostInterest))
+      departure = onward
+      node = upstream
+    }
+  }
+
+  private mutating func end(_ node: Node, ownsBody: Bool) {
+    summary.reached = path.count
+    summary.record(.applied(.ends))
+    if node.state.createdBy.isSource { sources += 1 }
+    ended += 1
+    path.append(Step(node: node, kind: ownsBody ? .endedWithBody : .ended))
+  }
+
+  @inline(__always)
+  private func react(
+    _ node: Node, _ request: CancelRequest?, _ sender: Unmanaged<Waiter>?, _ departure: Signal.Departure,
+    _ queue: inout SignalQueue?
+  ) -> Node.Reaction {
+    if isPreview { return node.preview(request, from: sender, departure, reachedAs: path.count, &queue) }
+    return node.receive(request, from: sender, departure, reachedAs: path.count, &queue)
+  }
+
+  /// Another thread may have renewed the interest of a future that has just lost it.
+  private func renewInterest(of sender: Unmanaged<Waiter>?) {
+    if !isPreview { sender?._withUnsafeGuaranteedRef { $0.owner?.notifyOfInterest() } }
+  }
+
+  private mutating func add(_ node: Node, _ reaction: Node.Reaction) {
+    summary.record(reaction.transition.disposition)
+    switch reaction.transition.disposition {
+    case .applied:
+      summary.handlers += reaction.handlerCount
+      if node.state.createdBy.isSource { sources += 1 }
+      if reaction.hasEnded { ended += 1 }
+      path.append(
+        Step(node: node, kind: reaction.hasEnded ? reaction.ownsBody ? .endedWithBody : .ended : .reached))
+    case .withheld:
+      stop = node
+    case .tooLate, .duplicate, .storedBefore, nil:
+      break
+    }
+  }
+
+  @inline(never)
+  private func fork(
+    at node: Node, _ request: CancelRequest?, _ sender: Unmanaged<Waiter>?, _ departure: Signal.Departure,
+    _ reaction: Node.Reaction, _ queue: SignalQueue?
+  ) -> Fork {
+    let signal = Signal(
+      node: node, request: request, sender: sender?.takeUnretainedValue(), departure: departure)
+    return Fork(signal: signal, reaction: reaction, queue: queue ?? SignalQueue())
+  }
+
+  // MARK: - The end of the first phase, and the others
+
+  /// Completes the propagation after a walk that has come to its end.
+  mutating func finish(_ origin: borrowing Signal) -> CancelReceipt {
+    let owner = prune(origin)
+    if let source = lastSource?.asSource { callHandlers(of: source, at: path.count, origin.request) }
+    if sources > 0 { callHandlers(origin.request) }
+    if ended > 0 { notify() }
+    owner?.notify()
+    return summary.receipt
+  }
+
+  /// Law 3: the futures through which the request came to the one where it was withheld end, down to the sender of the first signal.
+  ///
+  /// - Returns: That sender, if it is a future that has ended.
+  private mutating func prune(_ origin: borrowing Signal) -> Step? {
+    guard let stop, let request = origin.request else { return nil }
+    var left: [Node.Link] = []
+    var owner: Step?
+    let sender: Waiter
+    if !path.isEmpty {
+      // A future that has ended by force has left already.
+      guard case .reached = path[path.count - 1].kind else { return nil }
+      sender = path[path.count - 1].node
+    } else {
+      guard let first = origin.sender, origin.departure != .leaves, first.owner != nil else { return nil }
+      sender = first
+    }
+    if let input = endPath(waitingFor: stop, request.reason, leaving: &left), let consumer = origin.sender?.owner,
+      let ownsBody = consumer.endEarly(waitingFor: input, reason: request.reason, leaving: &left)
+    {
+      owner = Step(node: consumer, kind: ownsBody ? .endedWithBody : .ended)
+    }
+    if !stop.leaves(sender) { left.append(Node.Link(node: stop, entry: sender)) }
+    if !left.isEmpty { CancellationPropagation.leave(left) }
+    return owner
+  }
+
+  /// Returns the future that the sender of the first signal waits for, if all futures on the way there have ended.
+  private mutating func endPath(
+    waitingFor stop: Node, _ reason: CancellationReason, leaving left: inout [Node.Link]
+  ) -> Node? {
+    var input = stop
+    var position = path.count
+    while position > 0 {
+      position -= 1
+      let node = path[position].node
+      guard let ownsBody = node.endEarly(waitingFor: input, reason: reason, leaving: &left) else { return nil }
+      path[position].kind = ownsBody ? .endedWithBody : .ended
+      ended += 1
+      input = node
+    }
+    return input
+  }
+
+  /// Calls the handlers of what is furthest upstream first.
+  private mutating func callHandlers(_ request: CancelRequest?) {
+    var position = path.count
+    while sources > 0 {
+      position -= 1
+      guard path[position].isReached, let source = path[position].node.asSource else { continue }
+      sources -= 1
+      callHandlers(of: source, at: position, request)
+    }
+  }
+
+  private mutating func callHandlers(of source: Source, at position: Int, _ request: CancelRequest?) {
+    if let request = self.request(appliedAt: position, request) { summary.handlers += source.callHandlers(request) }
+  }
+
+  /// The request that was applied to a future on the path of one.
+  func request(appliedAt position: Int, _ request: CancelRequest?) -> CancelRequest? {
+    position == 0 ? request : unforced ?? request
+  }
+
+  /// Notifies the waiters of the futures that have ended: what is furthest upstream first.
+  private mutating func notify() {
+    var position = path.count
+    while ended > 0 {
+      position -= 1
+      guard path[position].hasEnded else { continue }
+      ended -= 1
+      path[position].notify()
+    }
+  }
+}
+
+extension StraightWalk.Step {
+  var hasEnded: Bool {
+    switch kind {
+    case .ended, .endedWithBody: true
+    case .reached, .lostInterest: false
+    }
+  }
+
+  /// Whether the request was applied here.
+  var isReached: Bool {
+    switch kind {
+    case .reached, .ended, .endedWithBody: true
+    case .lostInterest: false
+    }
+  }
+
+  func notify() {
+    if case .endedWithBody = kind { node.endBodySoon() }
+    Trampoline.notify(node)
+  }
+}
