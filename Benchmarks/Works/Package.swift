@@ -19,7 +19,12 @@ let package = Package(
   targets: [
     .target(name: "BlackHole"),
     .target(name: "HeapCounter"),
-    .target(name: "Works", dependencies: ["FutureTree", "Baselines", "BlackHole"]),
+    .target(
+      name: "Works",
+      dependencies: [
+        "FutureTree", "Baselines", "BlackHole", .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+      ]),
     .target(name: "Baselines"),
     .executableTarget(name: "CountWorks", dependencies: ["Works", "Baselines", "HeapCounter"]),
     // The locks that could be under the library's, against each other. The library's own is a link to its file.

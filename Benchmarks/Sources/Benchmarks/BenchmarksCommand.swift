@@ -101,7 +101,7 @@ struct Operations: ParsableCommand {
 enum NamedWork {
   static func named(_ name: String) throws -> Work {
     let all =
-      OurWorks.all + NIOWorks.all + [("layers", Row.tenLayers)]
+      OurWorks.all + NIOWorks.all
     guard let found = all.first(where: { $0.name == name }) else {
       throw ValidationError("no work \"\(name)\"; there are: \(all.map(\.name).joined(separator: ", "))")
     }

@@ -1,7 +1,6 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
-import FutureTreeHTTPTesting
 import Measuring
 import Works
 
@@ -31,16 +30,8 @@ extension Row {
       theirs: loads { Chains.dataTasks($0, "/large") }),
   ]
 
-  static let tenLayers = Work("request", operations: 100) { repetitions in
-    let mock = MockLoader()
-    mock.onOthers(.text("hello"))
-    let api = Chains.tenLayers(before: mock)
-    let request = Chains.request("http://localhost/")
-    return processorTime {
-      for _ in 0..<(repetitions * 100) {
-        api.load(request).observe { outcome in if case .success(let response) = outcome { consume(response.bodySize) } }
-      }
-    }
+  private static let tenLayers = Work("request", operations: OurWorks.layers.operations) { repetitions in
+    processorTime { _ = OurWorks.layers.run(repetitions) }
   }
 
   private static let processorTimeOfDataTasks = Work("request", operations: 100) { repetitions in
@@ -78,17 +69,6 @@ extension Row {
 private enum Chains {
   static func request(_ url: String) -> HTTPRequest {
     do { return try HTTPRequest(url) } catch { preconditionFailure("\(error)") }
-  }
-
-  static func tenLayers(before loader: any HTTPLoader) -> any HTTPLoader {
-    do {
-      return try ResetGuard() --> Autocancel() --> Log { _ in }
-        --> ApplyEnvironment(ServerEnvironment(host: "example.com")) --> Coalesce() --> Retry()
-        --> BearerAuth(BearerToken("token")) --> Throttle(4) --> Timeout(attempt: .seconds(30)) --> Redirect()
-        --> loader
-    } catch {
-      preconditionFailure("\(error)")
-    }
   }
 
   private static let loader = URLSessionLoader()
