@@ -19,14 +19,46 @@ public struct HTTPRequest: Sendable {
   }
 
   /// What is to be done.
-  public var method: HTTPMethod
+  public var method: HTTPMethod {
+    get { storage.parts.method }
+    set { change { $0.method = newValue } }
+  }
   /// What it is to be done with.
-  public var target: Target
+  public var target: Target {
+    get { storage.parts.target }
+    set { change { $0.target = newValue } }
+  }
   /// The header fields that were set. The transport adds `Host`, `Content-Type`, and what frames the body.
-  public private(set) var headers = HTTPHeaders()
+  public var headers: HTTPHeaders { storage.parts.headers }
   /// What is sent with it.
-  public var body: HTTPBody = .empty
-  private var options = HTTPRequestOptions()
+  public var body: HTTPBody {
+    get { storage.parts.body }
+    set { change { $0.body = newValue } }
+  }
+
+  /// One reference, because every layer and every future of a chain has a copy.
+  private var storage: Storage
+
+  private struct Parts {
+    var method: HTTPMethod
+    var target: Target
+    var headers = HTTPHeaders()
+    var body: HTTPBody = .empty
+    var options = HTTPRequestOptions()
+  }
+
+  private final class Storage: @unchecked Sendable {  // Because: it changes only while one request has it.
+    @exclusivity(unchecked) var parts: Parts
+
+    init(_ parts: Parts) {
+      self.parts = parts
+    }
+  }
+
+  private mutating func change<Failure>(_ body: (inout Parts) throws(Failure) -> Void) throws(Failure) {
+    if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.parts) }
+    try body(&storage.parts)
+  }
 
   /// A `GET` request.
   ///
@@ -42,8 +74,7 @@ public struct HTTPRequest: Sendable {
 
   /// A request for a URL that was parsed before.
   public init(_ method: HTTPMethod, _ url: HTTPURL) {
-    self.method = method
-    target = .url(url)
+    storage = Storage(Parts(method: method, target: .url(url)))
   }
 
   /// A request for a path, as in `/users/1`; a layer fills in the host.
@@ -59,8 +90,7 @@ public struct HTTPRequest: Sendable {
 
   /// A request for a path that was built before.
   public init(_ method: HTTPMethod, path: HTTPPath) {
-    self.method = method
-    target = .path(path)
+    storage = Storage(Parts(method: method, target: .path(path)))
   }
 
   /// The URL, or nil if the request has only a path.
@@ -103,7 +133,7 @@ public struct HTTPRequest: Sendable {
   /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public mutating func setHeader(_ name: String, _ value: String) throws(HTTPError) {
     try HTTPRequest.checkIsAllowed(name)
-    try headers.set(name, value)
+    try change { parts throws(HTTPError) in try parts.headers.set(name, value) }
   }
 
   /// Adds a header field after those that are there.
@@ -111,29 +141,29 @@ public struct HTTPRequest: Sendable {
   /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public mutating func addHeader(_ name: String, _ value: String) throws(HTTPError) {
     try HTTPRequest.checkIsAllowed(name)
-    try headers.add(name, value)
+    try change { parts throws(HTTPError) in try parts.headers.add(name, value) }
   }
 
   /// Removes every header field with this name.
   public mutating func removeHeader(_ name: String) {
-    headers.remove(name)
+    change { $0.headers.remove(name) }
   }
 
   /// Adds the fields whose names the request does not have; they were checked by `checkIsAllowed`.
   mutating func addMissing(_ fields: HTTPHeaders) {
-    let present = headers
-    for field in fields where !present.contains(field.name) { headers.add(field) }
+    let missing = fields.filter { !headers.contains($0.name) }
+    if !missing.isEmpty { change { $0.headers.add(contentsOf: missing) } }
   }
 
   /// An option of this request, or its default.
   public subscript<Option: HTTPRequestOption>(option option: Option.Type) -> Option.Value {
-    get { options[option] }
-    set { options[option] = newValue }
+    get { storage.parts.options[option] }
+    set { change { $0.options[option] = newValue } }
   }
 
   /// The options that were set, to be compared, without some. nil if one of them cannot be compared.
   func comparableOptions(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {
-    options.comparable(without: ignored)
+    storage.parts.options.comparable(without: ignored)
   }
 
   /// RFC 9112, section 6, and RFC 9110, sections 7.2 and 7.6.1: what only the transport may say.

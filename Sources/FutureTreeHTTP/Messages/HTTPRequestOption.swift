@@ -14,32 +14,61 @@ public protocol HTTPRequestOption {
   static var defaultValue: Value { get }
 }
 
-/// The options that one request sets.
+/// The options that one request sets: a few, so that an array is searched faster than a dictionary.
 struct HTTPRequestOptions: Sendable {
-  private var values: [ObjectIdentifier: any Sendable] = [:]
+  private var values: [SetValue] = []
 
   subscript<Option: HTTPRequestOption>(option: Option.Type) -> Option.Value {
     get {
-      // A cast of nothing would take longer than all else.
-      guard let value = values[ObjectIdentifier(option)] else { return Option.defaultValue }
-      return value as? Option.Value ?? Option.defaultValue
+      guard let value = values.first(where: { $0.option == ObjectIdentifier(option) }) else {
+        return Option.defaultValue
+      }
+      // The option says which type its value has. A checked cast takes longer than all else.
+      return unsafeDowncast(value, to: TypedValue<Option.Value>.self).value
     }
-    set { values[ObjectIdentifier(option)] = newValue }
+    set {
+      let value = TypedValue(ObjectIdentifier(option), newValue)
+      if let index = values.firstIndex(where: { $0.option == value.option }) {
+        values[index] = value
+      } else {
+        values.append(value)
+      }
+    }
   }
 
   /// The values that were set, to be compared, without those of some options. nil if one of them cannot be compared.
   func comparable(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {
     var comparable: [ObjectIdentifier: AnyHashable] = [:]
-    for (option, value) in values where !ignored.contains(option) {
-      if let value = value as? any Hashable {
-        comparable[option] = AnyHashable(value)
-      } else if let value = value as? any PerhapsNothing, value.isNothing {
-        comparable[option] = AnyHashable(Nothing())
+    for entry in values where !ignored.contains(entry.option) {
+      if let value = entry.any as? any Hashable {
+        comparable[entry.option] = AnyHashable(value)
+      } else if let value = entry.any as? any PerhapsNothing, value.isNothing {
+        comparable[entry.option] = AnyHashable(Nothing())
       } else {
         return nil
       }
     }
     return comparable
+  }
+
+  /// A value of any type, with the option that it is set for.
+  private class SetValue: @unchecked Sendable {  // Because: all that it has are constants, of sendable types.
+    let option: ObjectIdentifier
+    var any: Any { preconditionFailure("\(#function): a value without a type") }
+
+    init(_ option: ObjectIdentifier) {
+      self.option = option
+    }
+  }
+
+  private final class TypedValue<Value: Sendable>: SetValue, @unchecked Sendable {  // Because: as `SetValue`.
+    let value: Value
+    override var any: Any { value }
+
+    init(_ option: ObjectIdentifier, _ value: Value) {
+      self.value = value
+      super.init(option)
+    }
   }
 
   /// Stands for nil of a type that cannot be compared.
