@@ -37,13 +37,14 @@ public final class Coalesce: HTTPLayer {
   private let flights = SingleFlight<CoalesceKey, HTTPResponse>()
   /// Of the flights that are under way.
   private let relays = Locked<[Future<HTTPResponse>: ProgressRelay]>([:])
+  /// Those that are not compared.
   private let ignored: Set<ObjectIdentifier>
   private let generation = Locked(0)
 
   /// - Parameter options: options that do not change the answer, such as a mark for a log. Those of the first caller hold
   ///   for the shared load.
   public init(ignoring options: any HTTPRequestOption.Type...) {
-    ignored = Set(options.map { ObjectIdentifier($0) })
+    ignored = CoalesceKey.ownOptions.union(options.map { ObjectIdentifier($0) })
   }
 
   /// How many shared loads are under way, those included that are being cancelled.
@@ -89,7 +90,7 @@ public final class Coalesce: HTTPLayer {
   private func shared(_ request: HTTPRequest, _ relay: ProgressRelay) -> HTTPRequest {
     var request = request
     request[option: ProgressHandler.self] = { relay.tell($0) }
-    request[option: RequestDeadline.self] = nil
+    if request[option: RequestDeadline.self] != nil { request[option: RequestDeadline.self] = nil }
     return request
   }
 

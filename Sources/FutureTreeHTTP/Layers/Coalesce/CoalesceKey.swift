@@ -5,8 +5,8 @@ import Foundation
 /// # Invariants
 /// 1. Requests with equal keys are answered alike: nothing that a loader could see of them differs, but for `ownOptions`.
 /// 2. A request that cannot be compared has no key.
-struct CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `options` are those of sendable options.
-  private enum Body: Hashable {
+final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `options` are sendable.
+  private enum Body: Equatable {
     case none
     case data(Data, type: String?)
     case file(URL, type: String?)
@@ -15,57 +15,73 @@ struct CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `
   }
 
   /// The loader that is asked. Held, so that its identity stays its own.
-  private struct Asked: Hashable {
+  private struct Asked: Equatable {
     private let loader: any HTTPLoader
-    private let ids: [ObjectIdentifier]
+    let id: ObjectIdentifier
+    private var groups: [ObjectIdentifier] = []
 
     /// `nil` for a loader without an identity. A link that is made for one load is identified by its layers.
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
-      var (ids, loader) = ([ObjectIdentifier](), loader)
-      while let link = loader as? LayeredLoader, let group = link.group {
-        ids.append(ObjectIdentifier(group))
+      var loader = loader
+      while let link = loader as? LayeredLoader {
+        guard let group = link.group else {
+          id = ObjectIdentifier(link)
+          return
+        }
+        groups.append(ObjectIdentifier(group))
         loader = link.next
       }
       guard let id = identity(of: loader) else { return nil }
-      self.ids = ids + [id]
+      self.id = id
     }
 
-    static func == (first: Asked, second: Asked) -> Bool { first.ids == second.ids }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(ids) }
+    static func == (first: Asked, second: Asked) -> Bool { first.id == second.id && first.groups == second.groups }
   }
 
-  private let method: HTTPMethod
-  private let target: HTTPRequest.Target
-  private let headers: HTTPHeaders
-  private let body: Body
-  private let maximumSize: Int?
-  private let options: [ObjectIdentifier: AnyHashable]
-  private let rule: RequestCoalescing.Rule
-  private let asked: Asked
-  private let generation: Int
+  private struct Compared: Equatable {
+    let method: HTTPMethod
+    let target: HTTPRequest.Target
+    let headers: HTTPHeaders
+    let body: Body
+    let maximumSize: Int?
+    let options: [ObjectIdentifier: AnyHashable]
+    let rule: RequestCoalescing.Rule
+    let asked: Asked
+    let generation: Int
+  }
+
+  private let compared: Compared
+  /// Of what most requests differ in, because a load looks for its key several times.
+  private let hash: Int
 
   /// nil if the request is not to be shared.
+  ///
+  /// - Parameter ignored: the options that are not compared, with `ownOptions`.
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
     let rule = request[option: RequestCoalescing.self].rule
     let delivery = request[option: ResponseDelivery.self]
-    guard let asked = Asked(next), CoalesceKey.allows(rule, request), delivery.file == nil,
-      let options = request.comparableOptions(without: ignored.union(CoalesceKey.ownOptions))
+    guard CoalesceKey.allows(rule, request), delivery.file == nil, let asked = Asked(next),
+      let options = request.comparableOptions(without: ignored)
     else { return nil }
-    method = request.method
-    target = request.target.canonical
-    headers = request.headers
-    body = CoalesceKey.body(of: request)
-    maximumSize = delivery.maximumSize
-    self.options = options
-    self.rule = rule
-    self.asked = asked
-    self.generation = generation
+    compared = Compared(
+      method: request.method, target: request.target.canonical, headers: request.headers,
+      body: CoalesceKey.body(of: request), maximumSize: delivery.maximumSize, options: options, rule: rule,
+      asked: asked, generation: generation)
+    var hasher = Hasher()
+    hasher.combine(compared.target)
+    hasher.combine(asked.id)
+    hash = hasher.finalize()
   }
 
+  static func == (first: CoalesceKey, second: CoalesceKey) -> Bool {
+    first === second || first.hash == second.hash && first.compared == second.compared
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+
   /// What is each caller's own, or compared in another way.
-  private static let ownOptions: Set<ObjectIdentifier> = [
+  static let ownOptions: Set<ObjectIdentifier> = [
     ObjectIdentifier(ProgressHandler.self), ObjectIdentifier(RequestDeadline.self),
     ObjectIdentifier(RequestPriority.self), ObjectIdentifier(RequestAttempt.self),
     ObjectIdentifier(ResponseDelivery.self), ObjectIdentifier(RequestCoalescing.self),
