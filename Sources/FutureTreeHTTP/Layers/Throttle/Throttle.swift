@@ -64,22 +64,29 @@ public final class Throttle: HTTPLayer {
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let patience = request[option: RequestDeadline.self]?.remaining
     if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)).named(.throttle) }
-    let (waiter, now) = (ThrottleWaiter(request, before: next), clock.now)
-    if request[option: BypassesThrottle.self] {
-      state.withLock { $0.scheduler.passed(waiter.host, at: now) }
-      begin(waiter)
-      advance()
-    } else {
-      let (arrival, limit) = state.withLock { state in
-        let arrival = state.scheduler.arrived(
-          waiter, host: waiter.host, priority: request[option: RequestPriority.self], patience: patience, at: now)
-        return (arrival, state.scheduler.queueLimit)
-      }
-      switch arrival {
-      case .queueIsFull: return .failed(HTTPError.queueFull(request, limit)).named(.throttle)
-      case .isTooLate: return .failed(HTTPError.tooLate(request)).named(.throttle)
-      case .waits(let ticket): watch(waiter, ticket)
-      }
+    let (host, now, bypasses) = (request.url?.host, clock.now, request[option: BypassesThrottle.self])
+    let begins = state.withLock { state in
+      guard bypasses else { return state.scheduler.beginsAtOnce(host, at: now) }
+      state.scheduler.passed(host, at: now)
+      return true
+    }
+    if begins {
+      let load = run(request, host, next)
+      let hasEnded = load.isCompleted
+      if bypasses || hasEnded { advance() }
+      // Not the one that is watched: who lets go of the load, or forces it, ends only what is his.
+      return hasEnded ? load : load.forwarded().named(.throttle)
+    }
+    let waiter = ThrottleWaiter(request, before: next)
+    let (arrival, limit) = state.withLock { state in
+      let arrival = state.scheduler.arrived(
+        waiter, host: waiter.host, priority: request[option: RequestPriority.self], patience: patience, at: now)
+      return (arrival, state.scheduler.queueLimit)
+    }
+    switch arrival {
+    case .queueIsFull: return .failed(HTTPError.queueFull(request, limit)).named(.throttle)
+    case .isTooLate: return .failed(HTTPError.tooLate(request)).named(.throttle)
+    case .waits(let ticket): watch(waiter, ticket)
     }
     return waiter.promise.future.named(.throttle)
   }
@@ -210,19 +217,25 @@ extension Throttle {
       promise.complete(isAsked ? .cancelled : .failure(HTTPError.tooLate(waiter.request)))
       return
     }
-    let load = waiter.next.load(waiter.request)
-    if load.isCompleted {
-      ended(waiter.host)
-    } else {
-      load.observe { [host = waiter.host] _ in
-        self.ended(host)
-        self.advance()
-      }
-    }
+    let load = run(waiter.request, waiter.host, waiter.next)
     if promise.seal(onto: load), promise.cancelRequest?.options.contains(.doNotForwardRequest) == true {
       // It came too late for the handler's answer and too early for the load (law 4).
       promise.future.cancel([.doNotForwardRequest, .forceImmediately], reason: promise.cancelRequest?.reason)
     }
+  }
+
+  /// Loads what was admitted, and counts it until it has ended.
+  private func run(_ request: HTTPRequest, _ host: String?, _ next: any HTTPLoader) -> Future<HTTPResponse> {
+    let load = next.load(request)
+    if load.isCompleted {
+      ended(host)
+    } else {
+      load.observe { _ in
+        self.ended(host)
+        self.advance()
+      }
+    }
+    return load
   }
 
   private func ended(_ host: String?) {

@@ -11,6 +11,7 @@ import FutureTree
 /// 2. A lane where somebody waits is in `heap`, unless its host is full; its `rank` there is no greater than its first's.
 /// 3. `idle` counts the lanes in `heap` where nobody waits: at most half of them, so that leaving costs O(1) in the long run.
 /// 4. `lanes` has the hosts where somebody waits or runs.
+/// 5. Where hosts do not count, all wait in `common`, and `lanes` and `heap` are empty.
 struct ThrottleQueue<Item> {
   typealias Ticket = UInt64
 
@@ -23,8 +24,9 @@ struct ThrottleQueue<Item> {
     var next: Ticket?
   }
 
-  /// How many may run for one host; nil: as many as like, and all are in one lane.
+  /// How many may run for one host; nil: hosts do not count.
   private let perHost: Int?
+  private let common = ThrottleLane()
   /// nil: a higher priority always goes first.
   private let aging: Duration?
   private var places: [Ticket: Place] = [:]
@@ -55,7 +57,6 @@ extension ThrottleQueue {
   mutating func append(_ item: Item, host: String?, level: Int, at now: Duration) -> Ticket {
     lastTicket += 1
     latest = max(latest ?? now, now)
-    let host = perHost == nil ? nil : host
     let lane = self.lane(for: host)
     let rank = rank(level: level, at: latest ?? now)
     places[lastTicket] = Place(item: item, host: host, level: level, rank: rank, previous: lane.lines[level].last)
@@ -75,7 +76,8 @@ extension ThrottleQueue {
   ///
   /// - Complexity: O(1), amortised.
   mutating func remove(_ ticket: Ticket) -> Item? {
-    guard let place = places.removeValue(forKey: ticket), let lane = lanes[place.host] else { return nil }
+    guard let place = places.removeValue(forKey: ticket) else { return nil }
+    let lane = self.lane(for: place.host)
     if let previous = place.previous {
       places[previous]?.next = place.next
     } else {
@@ -102,6 +104,7 @@ extension ThrottleQueue {
   ///
   /// - Complexity: O(log h) in the number of hosts, amortised.
   mutating func first() -> Ticket? {
+    if perHost == nil { return firstRank(of: common)?.ticket }
     while let lane = heap.first {
       guard lane.waiting > 0, !isFull(lane) else {
         if lane.waiting == 0 { idle -= 1 }
@@ -129,14 +132,20 @@ extension ThrottleQueue {
 // MARK: - Running
 
 extension ThrottleQueue {
+  /// Whether the host is not full.
+  func hasRoom(for host: String?) -> Bool {
+    guard perHost != nil, let lane = lanes[host] else { return true }
+    return !isFull(lane)
+  }
+
   /// Something runs for this host, whether it has waited or not.
   mutating func began(_ host: String?) {
-    lane(for: perHost == nil ? nil : host).running += 1
+    if perHost != nil { lane(for: host).running += 1 }
   }
 
   /// Something that ran for this host has ended.
   mutating func ended(_ host: String?) {
-    let host = perHost == nil ? nil : host
+    guard perHost != nil else { return }
     let lane = self.lane(for: host)
     lane.running -= 1
     if let rank = firstRank(of: lane) { list(lane, rank) }
@@ -148,6 +157,7 @@ extension ThrottleQueue {
 
 extension ThrottleQueue {
   private mutating func lane(for host: String?) -> ThrottleLane {
+    guard perHost != nil else { return common }
     if let lane = lanes[host] { return lane }
     let lane = ThrottleLane()
     lanes[host] = lane
@@ -160,6 +170,7 @@ extension ThrottleQueue {
 
   /// Puts a lane into the heap where it belongs by this rank, unless it stands further in front. A full one is left out.
   private mutating func list(_ lane: ThrottleLane, _ rank: ThrottleRank) {
+    guard perHost != nil else { return }
     if lane.isListed {
       guard rank < lane.rank else { return }
       lane.rank = rank
@@ -175,7 +186,12 @@ extension ThrottleQueue {
   }
 
   private func firstRank(of lane: ThrottleLane) -> ThrottleRank? {
-    lane.lines.compactMap { line in line.first.flatMap { places[$0]?.rank } }.min()
+    var first: ThrottleRank?
+    for line in lane.lines {
+      guard let ticket = line.first, let rank = places[ticket]?.rank else { continue }
+      if first.map({ rank < $0 }) ?? true { first = rank }
+    }
+    return first
   }
 
   private func rank(level: Int, at now: Duration) -> ThrottleRank {

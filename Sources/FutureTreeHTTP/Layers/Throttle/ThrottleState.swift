@@ -49,6 +49,15 @@ struct ThrottleState<Item> {
 }
 
 extension ThrottleState {
+  /// Something comes, and begins if nobody waits and nothing holds it back. Returns false if it has to wait.
+  mutating func beginsAtOnce(_ host: String?, at now: Duration) -> Bool {
+    guard waiting == 0, hasRoom, queue.hasRoom(for: host) else { return false }
+    bucket?.refill(at: now)
+    guard bucket?.hasToken != false else { return false }
+    admit(host)
+    return true
+  }
+
   /// Something comes, and waits at first; whether it may begin is the next step's to say.
   ///
   /// - Parameter patience: how long it can wait; nil for ever.
