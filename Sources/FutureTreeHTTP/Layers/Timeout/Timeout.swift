@@ -76,16 +76,23 @@ public struct Timeout: HTTPLayer {
     return watch.watch(next.load(prepared(request, deadline, watch))).named(.timeout)
   }
 
-  private typealias Time = (kind: TimeoutState.Kind, limit: Duration, clock: any FutureClock)
+  private struct Time {
+    let kind: TimeoutState.Kind
+    let limit: Duration
+    let clock: any FutureClock
+  }
 
   /// The deadline first: of times that are over at one moment it is the one that is told.
   private func times(_ deadline: HTTPDeadline?) -> [Time] {
-    let times: [(TimeoutState.Kind, Duration?, any FutureClock)] = [
-      (.deadline, deadline?.remaining.clampedToMaximumTimerDuration, deadline?.clock ?? clock),
-      (.attempt, attempt, clock),
-      (.firstByte, firstByte, clock), (.idle, idle, clock),
-    ]
-    return times.compactMap { kind, limit, clock in limit.map { (kind, $0, clock) } }
+    var times: [Time] = []
+    if let deadline {
+      let limit = deadline.remaining.clampedToMaximumTimerDuration
+      times.append(Time(kind: .deadline, limit: limit, clock: deadline.clock))
+    }
+    if let attempt { times.append(Time(kind: .attempt, limit: attempt, clock: clock)) }
+    if let firstByte { times.append(Time(kind: .firstByte, limit: firstByte, clock: clock)) }
+    if let idle { times.append(Time(kind: .idle, limit: idle, clock: clock)) }
+    return times
   }
 
   /// The earlier of that of the request and that of this layer.
@@ -97,7 +104,7 @@ public struct Timeout: HTTPLayer {
 
   private func prepared(_ request: HTTPRequest, _ deadline: HTTPDeadline?, _ watch: TimeoutWatch) -> HTTPRequest {
     var request = request
-    request[option: RequestDeadline.self] = deadline
+    if total != nil { request[option: RequestDeadline.self] = deadline }
     let grace = Duration.seconds(1)
     if let attempt, request[option: RequestTimeout.self] == nil {
       request[option: RequestTimeout.self] = attempt + grace

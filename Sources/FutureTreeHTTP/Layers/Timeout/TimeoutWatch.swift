@@ -4,11 +4,31 @@ import FutureTree
 final class TimeoutWatch: Sendable {
   private struct Guarded {
     var state: TimeoutState
-    var timers: [TimeoutState.Kind: FutureTimer] = [:]
+    /// At most one of each kind.
+    private(set) var timers: [(kind: TimeoutState.Kind, timer: FutureTimer)] = []
     /// What is given up then; nil until it is there.
     var future: Future<HTTPResponse>?
     /// Which time is over, as soon as that is known.
     var expiry: Expiry?
+
+    /// Takes out the timer of a kind.
+    mutating func take(_ kind: TimeoutState.Kind) -> FutureTimer? {
+      timers.firstIndex { $0.kind == kind }.map { timers.remove(at: $0).timer }
+    }
+
+    /// Returns the timer that is not needed: the new one if the load has ended, or the one before.
+    mutating func set(_ timer: FutureTimer, _ kind: TimeoutState.Kind) -> FutureTimer? {
+      guard !state.hasEnded else { return timer }
+      defer { timers.append((kind, timer)) }
+      return take(kind)
+    }
+
+    /// Returns what is to be cancelled and freed.
+    mutating func end() -> (timers: [(kind: TimeoutState.Kind, timer: FutureTimer)], future: Future<HTTPResponse>?) {
+      state.ended()
+      defer { (timers, future) = ([], nil) }
+      return (timers, future)
+    }
   }
 
   private struct Expiry {
@@ -43,7 +63,7 @@ final class TimeoutWatch: Sendable {
   func progressed(_ progress: HTTPProgress) {
     let now = clock.now
     let timer = guarded.withLock { guarded in
-      guarded.state.progressed(progress, now: now) ? guarded.timers.removeValue(forKey: .firstByte) : nil
+      guarded.state.progressed(progress, now: now) ? guarded.take(.firstByte) : nil
     }
     timer?.cancel()
   }
@@ -58,10 +78,7 @@ final class TimeoutWatch: Sendable {
     _ kind: TimeoutState.Kind, _ limit: Duration, lookingAfter delay: Duration? = nil, clock: (any FutureClock)? = nil
   ) {
     let timer = (clock ?? self.clock).schedule(after: delay ?? limit) { self.fired(kind, limit) }
-    let unwanted = guarded.withLock { guarded in
-      guarded.state.hasEnded ? timer : guarded.timers.updateValue(timer, forKey: kind)
-    }
-    unwanted?.cancel()
+    guarded.withLock { $0.set(timer, kind) }?.cancel()
   }
 
   private func fired(_ kind: TimeoutState.Kind, _ limit: Duration) {
@@ -91,12 +108,8 @@ final class TimeoutWatch: Sendable {
   }
 
   private func end() {
-    let (timers, future) = guarded.withLock { guarded in
-      guarded.state.ended()
-      defer { (guarded.timers, guarded.future) = ([:], nil) }
-      return (guarded.timers, guarded.future)
-    }
-    for timer in timers.values { timer.cancel() }
+    let (timers, future) = guarded.withLock { $0.end() }
+    for (_, timer) in timers { timer.cancel() }
     _ = future  // Freed here, not under the lock.
   }
 }
