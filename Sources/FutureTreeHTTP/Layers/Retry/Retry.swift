@@ -119,7 +119,7 @@ extension Retry {
     _ = pause  // Freed here, not under the lock.
     guard isCurrent || attempt == 1 else { return .cancelled(Retry.resetReason) }
     var request = request
-    request[option: RequestAttempt.self] = attempt
+    if request[option: RequestAttempt.self] != attempt { request[option: RequestAttempt.self] = attempt }
     return next.load(request)
   }
 
@@ -129,14 +129,22 @@ extension Retry {
     guard let result = Result(outcome) else { return .ends(outcome) }
     let context = RetryContext(
       request: request, attempt: attempt, result: result, elapsed: clock.now - start, random: random)
-    let server = request.url.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
-    if context.showsHealthyServer { state.withLock { $0.succeeded(load, on: server) } }
+    if context.showsHealthyServer, state.withLock({ $0.hasSpent }) {
+      let server = Retry.server(of: request)
+      state.withLock { $0.succeeded(load, on: server) }
+    }
     guard let delay = delay(after: context) else { return .ends(outcome) }
     if let deadline = request[option: RequestDeadline.self], deadline.isExceeded(after: delay) {
       return .ends(.failure(context.deadlineExceeded(delay, deadline)))
     }
+    let server = Retry.server(of: request)
     guard state.withLock({ $0.spend(load, on: server) }) else { return .ends(outcome) }
     return pause(for: delay, load).map { .goesOn(after: $0) } ?? .ends(outcome)
+  }
+
+  /// The server that has a budget: scheme, host and port.
+  private static func server(of request: HTTPRequest) -> String {
+    request.url.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
   }
 
   /// How long to wait; nil if there is to be no other attempt, whatever the clock and the budget say.

@@ -30,6 +30,9 @@ struct RetryState {
 
   var waitingCount: Int { pauses.count }
 
+  /// Whether a budget is not full.
+  var hasSpent: Bool { !budgets.isEmpty }
+
   mutating func came() -> Load {
     lastNumber += 1
     live.insert(lastNumber)
