@@ -41,5 +41,5 @@ public struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
   public var hasNoBody: Bool { (100..<200).contains(code) || code == 204 || code == 304 }
 
   /// The three digits.
-  public var description: String { "\(code)" }
+  public var description: String { String(code) }
 }

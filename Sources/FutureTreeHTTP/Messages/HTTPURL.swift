@@ -44,7 +44,7 @@ public struct HTTPURL: Sendable, Hashable {
 
   /// Scheme, host and port: what credentials never cross.
   public var origin: String {
-    "\(scheme.rawValue)://\(host)" + (explicitPort.map { ":\($0)" } ?? "")
+    scheme.rawValue + "://" + host + (explicitPort.map { ":" + String($0) } ?? "")
   }
 
   /// Whether scheme, host and port are the same; a port that is named and is the scheme's own is the same as none.
