@@ -204,4 +204,30 @@ import Testing
 
     #expect(bucket.wait >= .zero && rate.count >= 1 && rate.burst >= 1 && rate.duration > .zero)
   }
+
+  @Test("a request begins at once only where nobody waits, and limit, host, token and pause allow it")
+  func beginsAtOnce() {
+    var state = ThrottleState<String>(limit: 2, perHost: 1, rate: .init(2), queueLimit: 10, aging: nil)
+    func begins(_ host: String, _ now: Duration) -> Bool { state.beginsAtOnce(host, at: now) }
+
+    #expect(begins("a", .zero))
+    #expect(!begins("a", .zero), "the host is full")
+    state.isPaused = true
+    #expect(!begins("b", .zero), "it is paused")
+    state.isPaused = false
+    #expect(begins("b", .zero))
+    #expect(!begins("c", .seconds(2)), "all places are taken")
+    state.ended("b")
+    _ = state.arrived("waits", host: "a", priority: .normal, patience: nil, at: .seconds(2))
+    #expect(!begins("c", .seconds(2)), "another waits")
+    let waiting = state.reset()
+    #expect(waiting == ["waits"])
+    #expect(begins("c", .seconds(2)))
+    state.ended("c")
+    #expect(begins("c", .seconds(2)))
+    state.ended("c")
+    #expect(!begins("c", .seconds(2)), "there is no token")
+    state.ended("a")
+    #expect(state.isIdle)
+  }
 }

@@ -51,6 +51,29 @@ import Testing
     #expect(urgent[option: Priority.self] == 9)
   }
 
+  @Test("a copy of a request is changed alone, whatever is changed")
+  func copies() throws {
+    let changes: [(inout HTTPRequest) throws -> Void] = [
+      { $0.method = .put }, { $0.target = .path(try HTTPPath("/b")) }, { $0.body = .data(Data("b".utf8)) },
+      { try $0.setHeader("A", "2") }, { try $0.addHeader("A", "2") }, { $0.removeHeader("A") },
+      { $0[option: Priority.self] = 2 },
+    ]
+    func parts(_ request: HTTPRequest) -> [String] {
+      let values = request.headers.values(for: "A").description
+      return ["\(request.method)", request.path, "\(request.body)", values, "\(request[option: Priority.self])"]
+    }
+    var original = try HTTPRequest(.post, "http://example.com/a")
+    try original.setHeader("A", "1")
+    original[option: Priority.self] = 1
+    let before = parts(original)
+
+    for change in changes {
+      var copy = original
+      try change(&copy)
+      #expect(parts(original) == before && parts(copy) != before)
+    }
+  }
+
   @Test("a body has a type and a length, and an empty one is no body")
   func bodies() {
     let body = HTTPBody.data(Data("abc".utf8), contentType: "text/plain")
