@@ -186,9 +186,11 @@
       lock.withLock {
         guard state.isPending else { return nil }
         let entries = waiters.entries
-        let counted = entries.count { $0.isCounted }
-        if Int(state.consumers) != counted + tokens {
-          return "law 10: \(state.consumers) consumers counted, but \(counted) entries and \(tokens) tokens"
+        let counted = entries.filter(\.isCounted)
+        // A token is the only entry that is counted and waits on behalf of no future: the explorer has no tasks.
+        let countedTokens = counted.count { $0.owner == nil }
+        if Int(state.consumers) != counted.count || countedTokens != tokens {
+          return "law 10: \(state.consumers) consumers, \(counted.count) entries, \(countedTokens) of \(tokens) tokens"
         }
         if state.isAbandoned, state.consumers > 0 { return "law 10: abandoned, and wanted" }
         for entry in entries {

@@ -142,6 +142,19 @@ struct Law12DiamondTests {
     withExtendedLifetime(all) {}
   }
 
+  @Test("a force that ends a branch reaches the handlers behind a join without the force (law 5)")
+  func forceBehindJoin() {
+    let log = Recorder()
+    let (first, second) = (source(log, "first"), source(log, "second"))
+    let tail = Future.all([first.future.map { $0 }, second.future, first.future.map { $0 }]).map { $0[0] }
+
+    let receipt = tail.cancel(.forceImmediately)
+
+    #expect(log.entries == ["first: plain", "second: plain"])
+    #expect(receipt.effect == .completed)
+    #expect(receipt.reached == 6)
+  }
+
   @Test("completions are delivered after all handlers have run, each future once")
   func completionsLast() {
     let log = Recorder()

@@ -213,6 +213,26 @@ struct Law13TokenTests {
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
+  @Test("a token that has requested is no consumer, releases a future that completes, and is told of it")
+  func requestedToken() {
+    let census = Census()
+    let promise = Promise<Int>()
+    func make(_ probe: Probe) -> CancelToken {
+      promise.future.onComplete { outcome -> Outcome<Int> in
+        probe.touch()
+        return outcome
+      }.cancelToken()
+    }
+    let token = make(census.probe())
+
+    let receipts = [token.cancel(), token.cancel()]
+    promise.succeed(1)
+
+    #expect(receipts.map(\.effect) == [.stored, .duplicate])
+    #expect(census.alive == 0)
+    #expect(token.cancel().effect == .tooLate(.succeeded))
+  }
+
   @Test("20,000 tokens of one future are dropped in linear time", .timeLimit(.minutes(60)))
   func manyTokens() {
     let promise = Promise<Int>()

@@ -89,7 +89,7 @@ extension FutureState {
   ///   - senders: How many consumers send a signal, and how many of them depart.
   mutating func receive(_ request: CancelRequest?, from senders: (all: Int, departing: Int) = (0, 0)) -> Transition {
     var transition = Transition()
-    if let request { decide(on: request, from: senders.all, &transition) }
+    if let request { transition.disposition = decide(on: request, from: senders.all, &transition.delivered) }
     guard isPending else { return transition }
     if case .withheld? = transition.disposition { transition.uncountsAll = true }
     let uncounted = transition.uncountsAll ? senders.all : senders.departing
@@ -133,6 +133,19 @@ extension FutureState {
     return effect
   }
 
+  /// `receive` in the common case that a request is withheld, and that none took effect before. Returns how many other consumers
+  /// there are. Returns nil, and does nothing, in any other case.
+  @inline(__always)
+  mutating func withholdsAtOnce(_ request: CancelRequest, senders: Int) -> Int? {
+    let others = Int(consumers) - senders
+    guard others > 0, !isMonitored, requests.asked == nil,
+      isShared || request.options.contains(.doNotForwardIfOthersWaiting)
+    else { return nil }
+    requests.withhold(request)
+    consumers -= Int32(senders)
+    return others
+  }
+
   /// `receive` in the common case that consumers depart without a request, and that no withheld one is delivered. Returns whether the last consumer
   /// has withdrawn by that. Returns nil, and does nothing, in any other case.
   @inline(__always)
@@ -159,27 +172,29 @@ extension FutureState {
 
   /// A duplicate is delivered to no handler. The interest of its senders is withdrawn nevertheless (law 3), and if they were the
   /// last consumers, the withheld request is delivered.
-  private mutating func decide(on request: CancelRequest, from senders: Int, _ transition: inout Transition) {
-    if let ending { return transition.disposition = .tooLate(ending) }
+  private mutating func decide(
+    on request: CancelRequest, from senders: Int, _ delivered: inout Transition.Delivered?
+  ) -> Disposition {
+    if let ending { return .tooLate(ending) }
     let others = Int(consumers) - senders
     let isDuplicate = !requests.isNews(request)
     let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     if stopsForOthers, others > 0, !isDuplicate || senders > 0 {
       if !isDuplicate { requests.withhold(request) }
-      return transition.disposition = .withheld(others: others)
+      return .withheld(others: others)
     }
     if case .none = requests {
       requests = .asked(request)
-      return transition.disposition = .applied(effect(of: request))
+      return .applied(effect(of: request))
     }
     guard let asked = requests.ask(isDuplicate ? nil : request, deliversWithheld: others == 0) else {
       let isStored = createdBy.isSource && phase == .waiting && !isHeard
-      return transition.disposition = isStored ? .storedBefore : .duplicate
+      return isStored ? .storedBefore : .duplicate
     }
-    transition.disposition = .applied(effect(of: asked.applied))
     if !asked.applied.isSame(as: request) || !asked.forwarded.isSame(as: request) {
-      transition.delivered = Transition.Delivered(applied: asked.applied, forwarded: asked.forwarded)
+      delivered = Transition.Delivered(applied: asked.applied, forwarded: asked.forwarded)
     }
+    return .applied(effect(of: asked.applied))
   }
 
   private func effect(of request: CancelRequest) -> Effect {

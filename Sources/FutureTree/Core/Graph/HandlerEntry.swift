@@ -2,13 +2,13 @@
 ///
 /// A subclass has the handler with its type, and releases it in the step.
 @usableFromInline
-class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because: `lock` guards `source`, and the handler is of its taker.
+class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because: `lock` guards `source`, see `step`.
   /// Calls the handler with a request or, without one, releases it: a closure without captures, made where the types are known.
   @usableFromInline
   typealias Step = @Sendable (_ entry: HandlerEntry, _ source: Source, _ request: CancelRequest?) -> Void
 
   private let lock = Lock()
-  /// Nil once the handler was called or taken out. A handle of the entry keeps nothing alive after that.
+  /// Nil once the handler was called or taken out: the thread that takes it owns the handler. A handle of the entry keeps nothing alive after that.
   @exclusivity(unchecked) private final var source: Source?
   private final let step: Step
   private final let executor: FutureExecutor
@@ -28,6 +28,13 @@ class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because: `loc
         if let source = take() { step(self, source, request) }
       }
     }
+  }
+
+  /// The same in a propagation, which notifies the waiters of what the handler completes.
+  final func callInPropagation(_ request: CancelRequest) {
+    guard executor.isImmediate else { return call(request) }
+    LockRule.assertNoLockIsHeld()
+    if let source = take() { step(self, source, request) }
   }
 
   /// Takes the handler out of its source, unless it was called.
@@ -50,25 +57,5 @@ class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because: `loc
 
   private func take() -> Source? {
     lock.withLock { source.take() }
-  }
-}
-
-/// The handler of a promise.
-@usableFromInline
-final class PromiseHandler<Value: Sendable>: HandlerEntry, @unchecked Sendable {  // Because: see `HandlerEntry`.
-  @usableFromInline typealias Handler = @Sendable (ReceivedCancelRequest<Value>) -> CancelRequestResponse<Value>
-
-  @exclusivity(unchecked) @usableFromInline var handler: Handler?
-
-  @inlinable init(of source: Source, on executor: FutureExecutor, _ handler: @escaping Handler) {
-    self.handler = handler
-    super.init(of: source, on: executor) { entry, source, request in
-      let entry = unsafeDowncast(entry, to: PromiseHandler<Value>.self)
-      guard let handler = entry.handler.take(), let request else { return }
-      let received = ReceivedCancelRequest<Value>(source: source, request: request)
-      if case .complete(let completion) = handler(received) {
-        source.fulfill(completion, innerRole: .answer(to: request))
-      }
-    }
   }
 }

@@ -33,6 +33,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     return links
   }
 
+  override final var inputCapacity: Int { slots.count }
+
   override final func eachInput(_ body: (_ input: Node, _ slot: Waiter) -> Void) {
     for slot in slots {
       if let input = slot.input { body(input.takeUnretainedValue(), slot) }

@@ -102,12 +102,13 @@
 ///    waiters, and then with the queue. No chain recurses, however long it is (law 20).
 ///
 /// # The path of a request
-/// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. `walk` visits futures upstream, each after all futures
-///    that wait for it and that the propagation can reach; where paths part, `TopologicalOrder` puts them in order. Under the lock
-///    of a future, `FutureState.forwardsAtOnce` (in a chain) or `receive` decides on the request: too late, duplicate, stored
-///    already, withheld because other consumers remain, or applied. Applied means: reach a source, forward, store
-///    the request while a body is queued or runs or cleans up, end, or skip the body. The answer has what goes onward, of which
-///    `Node.next` makes signals.
+/// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. As long as that goes from one future to one other,
+///    `StraightWalk` follows it, and does the other phases too. At a join the general form goes on: its `walk` visits futures
+///    upstream, each after all futures that wait for it and that the propagation can reach; where paths may meet,
+///    `TopologicalOrder` puts them in order. Under the lock of a future, `FutureState` decides on the request (the common cases in
+///    `appliesAtOnce` and `withholdsAtOnce`, all in `receive`): too late, duplicate, stored already, withheld because other
+///    consumers remain, or applied. Applied means: reach a source, forward, store the request while a body is queued or runs or
+///    cleans up, end, or skip the body.
 /// 2. Where the request was withheld, the futures on the way there end `.cancelled` (`prune`), also the one on which `cancel` was
 ///    called.
 /// 3. The futures that ended in step 2, and the entries at which the request stopped, leave the lists that they are in (`leave`). A
@@ -115,7 +116,7 @@
 /// 4. Handlers are taken and called (`callHandlers`), in the reverse order of the visits, and those of one source the last installed first.
 /// 5. The waiters of ended futures are notified. A future that only forwarded the request stays pending until its upstream ends.
 ///
-/// From `Future.cancel` to the handler of a promise these are some 25 calls, in ten files. The source is locked twice.
+/// The source is locked twice between `Future.cancel` and the handler of a promise.
 ///
 /// # Where to add something
 /// An operator needs a case of `Operator`, which says on which outcomes it runs its body, and a file in `Operators`. The cases of
@@ -221,6 +222,9 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
 
   /// Calls a closure for each input of a join, with the slot that waits for it. Called under the lock.
   func eachInput(_ body: (_ input: Node, _ slot: Waiter) -> Void) {}
+
+  /// How many inputs a join has at most. Called under the lock.
+  var inputCapacity: Int { 0 }
 
   /// Whether it has too many inputs for the search for cycles. Called under the lock.
   var hasManyInputs: Bool { false }

@@ -52,7 +52,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     var count = 0
     while let entry = entries.popLast() {
       count += 1
-      entry.call(request)
+      entry.callInPropagation(request)
     }
     return count
   }

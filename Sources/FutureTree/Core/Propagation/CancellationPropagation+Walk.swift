@@ -5,11 +5,9 @@
 /// may meet, `TopologicalOrder` says whose turn it is, unless all signals that are left are to one future.
 extension CancellationPropagation {
   mutating func walk() {
-    while case let signals = queue.takeAll(), !signals.isEmpty {
-      var position = 0
-      while position < signals.count, visit(signals[position]) { position += 1 }
-      if position == signals.count { continue }
-      let left = signals[position...] + queue.takeAll()
+    while let signal = queue.popFirst() {
+      if visit(signal) { continue }
+      let left = queue.takeAll(refused: true)
       if let meeting = Signals(ifToOneFuture: left) {
         visit(meeting)
       } else {
@@ -31,21 +29,25 @@ extension CancellationPropagation {
   private mutating func visit(_ signal: QueuedSignal) -> Bool {
     signal.node._withUnsafeGuaranteedRef { node in
       guard preview == nil else {
-        if node.mayBeMeetingPoint { return false }
+        if node.mayBeMeetingPoint(with: signal.sender) { return false }
         visit(Signals(signal))
         return true
       }
-      guard let request = signal.request, !request.options.isForced, request.options.reach != .thisFuture else {
-        return visitSlowly(signal)
-      }
-      var ownsBody = false
-      switch node.applyAtOnce(request, from: signal.sender, signal.departure, isAlone: false, ownsBody: &ownsBody) {
+      guard let request = signal.request, signal.departure == .stays, !request.options.isForced,
+        request.options.reach != .thisFuture
+      else { return visitSlowly(signal) }
+      var details = Node.ApplicationDetails()
+      switch node.applyAtOnce(request, from: signal.sender, signal.departure, isAlone: false, &details) {
       case .forwards(let upstream):
         queue.append(
-          to: upstream, request.unretained, from: Unmanaged.passUnretained(node), .stays, predecessor: reached.count)
+          to: upstream, request.unretained, fromReached: signal.node, .stays, predecessor: reached.count)
         summary.record(.applied(.forwards))
       case .callsHandlers:
         summary.record(.applied(.callsHandlers))
+      case .withheld:
+        summary.record(.withheld(others: details.others))
+        stop(signal)
+        return true
       case .ends, .endsSource, .none:
         return visitSlowly(signal)
       }
@@ -113,7 +115,7 @@ extension CancellationPropagation {
     let forwarded = transition.forwarded(request)
     if let forwarded { queue.retain(forwarded.object) }
     queue.append(
-      to: upstream, forwarded?.unretained, from: Unmanaged.passUnretained(node.takeUnretainedValue()), departure,
+      to: upstream, forwarded?.unretained, fromReached: node, departure,
       predecessor: forwarded == nil ? nil : position)
   }
 

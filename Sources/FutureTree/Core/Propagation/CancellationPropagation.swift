@@ -58,7 +58,7 @@ struct CancellationPropagation {
     }
     summary = walk.summary
     let predecessor = fork.signal.request == nil || reached.isEmpty ? nil : reached.count - 1
-    record(fork.reaction, to: queue.retaining(fork.signal, predecessor: predecessor), fork.signal.request)
+    record(fork.reaction, to: queue.received(fork.signal, predecessor: predecessor), fork.signal.request)
   }
 
   /// Runs a propagation that begins with one signal, and reports what became of it.

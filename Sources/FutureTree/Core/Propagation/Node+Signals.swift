@@ -26,9 +26,11 @@ extension Node {
   }
 
   /// The same, unless another signal may still come: then it returns nil, and nothing has happened.
-  func receiveIfAlone(_ signal: QueuedSignal, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?) -> Reaction? {
+  func receiveIfAlone(
+    _ signal: QueuedSignal, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?
+  ) -> Reaction? {
     lock.withLock {
-      if state.isPending, isMeetingPoint { return nil }
+      if state.isPending, isMeetingPoint(with: signal.sender) { return nil }
       return receiveLocked(request, from: signal.sender, signal.departure, reachedAs: position, &queue)
     }
   }
@@ -68,7 +70,7 @@ extension Node {
 
   /// - Parameter uncounts: Whether the sender is no longer a consumer even if it stays.
   @inline(__always)
-  private func depart(_ sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, uncounts: Bool = false) {
+  func depart(_ sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, uncounts: Bool = false) {
     sender?._withUnsafeGuaranteedRef { sender in
       if departure == .leaves { waiters.remove(sender) }
       if uncounts || departure != .stays { sender.isCounted = false }
@@ -124,9 +126,10 @@ extension Node {
     let used = queue ?? SignalQueue()
     let predecessor = request == nil ? nil : position
     if let request { used.retain(request.object) }
+    used.reserve(inputCapacity)
+    let unretained = request?.unretained
     eachInput { input, slot in
-      used.retain(slot)
-      used.append(to: input, request?.unretained, from: .passUnretained(slot), departure, predecessor: predecessor)
+      used.append(to: input, unretained, from: slot, departure, predecessor: predecessor)
     }
     queue = used
   }
@@ -148,57 +151,10 @@ extension Node {
     }
   }
 
-  /// What a request does in the common case.
-  enum Application {
-    /// It goes on to the one future that this one waits for.
-    case forwards(to: Node)
-    /// The handlers of this source receive it.
-    case callsHandlers
-    /// This future has ended, and what it waited for receives a signal.
-    case ends(upstream: Node)
-    /// This source has ended.
-    case endsSource
-    /// Nothing has happened: this is another case.
-    case none
-  }
-
-  /// `receive` in the common case: the request has at most one sender.
-  ///
-  /// - Parameters:
-  ///   - isAlone: Whether no other signal of the propagation can come here. Otherwise this future must be no meeting point.
-  ///   - ownsBody: Becomes true if this future has ended and still has its body. It is no part of the result, so that this is
-  ///     one word.
-  @inline(__always)
-  func applyAtOnce(
-    _ request: CancelRequest, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, isAlone: Bool,
-    ownsBody: inout Bool
-  ) -> Application {
-    if state.createdBy.isJoin { return .none }
-    return lock.withLock {
-      guard isAlone || !isMeetingPoint else { return .none }
-      let upstream = upstream
-      guard upstream != nil || state.createdBy.isSource,
-        let effect = state.appliesAtOnce(
-          request, senders: Signal.count(sender, .stays).all, depart: departure != .stays)
-      else { return .none }
-      switch effect {
-      case .forwards:
-        return upstream.map { .forwards(to: $0.takeUnretainedValue()) } ?? .none
-      case .ends:
-        ownsBody = self.ownsBody
-        let left = upstream?.takeUnretainedValue()
-        guard endCancelled(request.reason) else { return .none }
-        return left.map { .ends(upstream: $0) } ?? .endsSource
-      default:
-        depart(sender, departure)
-        return .callsHandlers
-      }
-    }
-  }
-
   /// What `receive` would return if the future were in the state that the preview has of it, which it changes instead.
   func preview(
-    _ signals: Signals, _ request: CancelRequest?, reachedAs position: Int, in states: inout [ObjectIdentifier: FutureState],
+    _ signals: Signals, _ request: CancelRequest?, reachedAs position: Int,
+    in states: inout [ObjectIdentifier: FutureState],
     _ queue: inout SignalQueue?
   ) -> Reaction {
     lock.withLock {
@@ -237,18 +193,8 @@ extension Node {
   @inline(__always)
   var asSource: Source? { state.createdBy.isSource ? unsafeDowncast(self, to: Source.self) : nil }
 
-  /// Whether other signals may come here.
-  var mayBeMeetingPoint: Bool { lock.withLock { state.isPending && isMeetingPoint } }
-
-  /// Whether several entries may send signals, unless this future is a source with one consumer: then they change nothing more.
-  /// Called under the lock.
-  @inline(__always)
-  private var isMeetingPoint: Bool {
-    waiters.hasSeveral && (state.consumers > 1 || upstream != nil || state.createdBy.isJoin)
-  }
-
   /// Invariant 2 of `FutureState`: whether no thread and no job has the body yet. Called under the lock.
-  private var ownsBody: Bool {
+  var ownsBody: Bool {
     switch state.phase {
     case .waiting: true
     case .queued: !state.createdBy.runsBodyWhenEndedEarly

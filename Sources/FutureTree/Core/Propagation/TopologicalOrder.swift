@@ -38,7 +38,7 @@ struct TopologicalOrder {
   }
 
   /// A future was visited, and sends these signals.
-  mutating func visited(_ vertex: Int, sending signals: [QueuedSignal]) {
+  mutating func visited(_ vertex: Int, sending signals: ArraySlice<QueuedSignal>) {
     for signal in signals { add(signal) }
     edgesAreDone(to: vertices[vertex].upstream.take() ?? [])
   }

@@ -1,0 +1,108 @@
+/// The phases after the walk: branches that end early, handlers, notifications.
+extension StraightWalk {
+  /// Completes the propagation after a walk that has come to its end.
+  mutating func finish(_ origin: borrowing Signal) -> CancelReceipt {
+    let owner = prune(origin)
+    if let source = lastSource?.asSource { callHandlers(of: source, at: path.count, origin.request) }
+    if sources > 0 { callHandlers(origin.request) }
+    if ended > 0 { notify() }
+    owner?.notify()
+    return summary.receipt
+  }
+
+  /// Law 3: the futures through which the request came to the one where it was withheld end, down to the sender of the first signal.
+  ///
+  /// - Returns: That sender, if it is a future that has ended.
+  private mutating func prune(_ origin: borrowing Signal) -> Step? {
+    guard let stop, let request = origin.request else { return nil }
+    var left: [Node.Link] = []
+    var owner: Step?
+    let sender: Waiter
+    if !path.isEmpty {
+      // A future that has ended by force has left already.
+      guard case .reached = path[path.count - 1].kind else { return nil }
+      sender = path[path.count - 1].node
+    } else {
+      guard let first = origin.sender, origin.departure != .leaves, first.owner != nil else { return nil }
+      sender = first
+    }
+    if let input = endPath(waitingFor: stop, request.reason, leaving: &left), let consumer = origin.sender?.owner,
+      let ownsBody = consumer.endEarly(waitingFor: input, reason: request.reason, leaving: &left)
+    {
+      owner = Step(node: consumer, kind: ownsBody ? .endedWithBody : .ended)
+    }
+    if !stop.leaves(sender) { left.append(Node.Link(node: stop, entry: sender)) }
+    if !left.isEmpty { CancellationPropagation.leave(left) }
+    return owner
+  }
+
+  /// Returns the future that the sender of the first signal waits for, if all futures on the way there have ended.
+  private mutating func endPath(
+    waitingFor stop: Node, _ reason: CancellationReason, leaving left: inout [Node.Link]
+  ) -> Node? {
+    var input = stop
+    var position = path.count
+    while position > 0 {
+      position -= 1
+      let node = path[position].node
+      guard let ownsBody = node.endEarly(waitingFor: input, reason: reason, leaving: &left) else { return nil }
+      path[position].kind = ownsBody ? .endedWithBody : .ended
+      ended += 1
+      input = node
+    }
+    return input
+  }
+
+  /// Calls the handlers of what is furthest upstream first.
+  private mutating func callHandlers(_ request: CancelRequest?) {
+    var position = path.count
+    while sources > 0 {
+      position -= 1
+      guard path[position].isReached, let source = path[position].node.asSource else { continue }
+      sources -= 1
+      callHandlers(of: source, at: position, request)
+    }
+  }
+
+  private mutating func callHandlers(of source: Source, at position: Int, _ request: CancelRequest?) {
+    if let request = self.request(appliedAt: position, request) { summary.handlers += source.callHandlers(request) }
+  }
+
+  /// The request that was applied to a future on the path of one.
+  func request(appliedAt position: Int, _ request: CancelRequest?) -> CancelRequest? {
+    position == 0 ? request : unforced ?? request
+  }
+
+  /// Notifies the waiters of the futures that have ended: what is furthest upstream first.
+  private mutating func notify() {
+    var position = path.count
+    while ended > 0 {
+      position -= 1
+      guard path[position].hasEnded else { continue }
+      ended -= 1
+      path[position].notify()
+    }
+  }
+}
+
+extension StraightWalk.Step {
+  var hasEnded: Bool {
+    switch kind {
+    case .ended, .endedWithBody: true
+    case .reached, .lostInterest: false
+    }
+  }
+
+  /// Whether the request was applied here.
+  var isReached: Bool {
+    switch kind {
+    case .reached, .ended, .endedWithBody: true
+    case .lostInterest: false
+    }
+  }
+
+  func notify() {
+    if case .endedWithBody = kind { node.endBodySoon() }
+    Trampoline.notify(node)
+  }
+}
