@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -20,11 +22,23 @@ extension Trampoline {
       #endif
     }
     precondition(status == 0, "pthread_key_create failed with \(status)")
+    knownKey.store(UInt(key) + 1, ordering: .releasing)
     return key
   }()
 
+  /// The key plus 1, or 0 before it is made. To read the key itself, the runtime calls `swift_once` each time.
+  private static let knownKey = Atomic<UInt>(0)
+
   static var ofThread: Unmanaged<Trampoline> {
-    if let pointer = pthread_getspecific(key) { return Unmanaged.fromOpaque(pointer) }
+    let known = knownKey.load(ordering: .acquiring)
+    if known != 0, let pointer = pthread_getspecific(pthread_key_t(truncatingIfNeeded: known &- 1)) {
+      return Unmanaged.fromOpaque(pointer)
+    }
+    return make()
+  }
+
+  @inline(never)
+  private static func make() -> Unmanaged<Trampoline> {
     let trampoline = Unmanaged.passRetained(Trampoline())
     pthread_setspecific(key, trampoline.toOpaque())
     return trampoline

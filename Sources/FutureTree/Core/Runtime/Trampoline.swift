@@ -13,9 +13,15 @@ final class Trampoline {
   // MARK: - Adding
 
   /// Notifies the waiters of a future that has ended: now, or when the callback that this thread is in has returned.
+  @inline(__always)
   static func notify(_ node: Node) {
     guard node.finishEnd() else { return }
     LockRule.assertNoLockIsHeld()
+    notifyWaiters(of: node)
+  }
+
+  @inline(never)
+  private static func notifyWaiters(of node: Node) {
     ofThread._withUnsafeGuaranteedRef { trampoline in
       guard !trampoline.isActive else { return trampoline.queue.append(node) }
       trampoline.isActive = true

@@ -9,7 +9,8 @@ struct WorkQueue {
   }
 
   /// What comes first, where that is a future: a chain never needs the array.
-  private var chained: Node?
+  /// The queue retains it. Not a reference that the compiler counts: to set one releases what it was before, also nil.
+  private var chained: Unmanaged<Node>?
   /// Nil where it was taken out: nothing is freed while the array changes, because a `deinit` of a user may come back here.
   private var others: [Work?] = []
   private var taken = 0
@@ -28,11 +29,15 @@ struct WorkQueue {
   /// Adds a future that has ended to an empty queue.
   @inline(__always)
   mutating func chain(_ node: Node) {
-    chained = node
+    chained = .passRetained(node)
   }
 
   @inline(__always)
-  mutating func takeChained() -> Node? { chained.take() }
+  mutating func takeChained() -> Node? {
+    guard let node = chained else { return nil }
+    chained = nil
+    return node.takeRetainedValue()
+  }
 
   /// What comes next, if no future is chained.
   mutating func popFirst() -> Work? {
