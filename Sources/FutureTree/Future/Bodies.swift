@@ -50,7 +50,10 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
-      return try body(upstream.value(as: Input.self)).completion.resolve(self)
+      let next = try body(upstream.value(as: Input.self))
+      // The compiler decides this where it knows `Next`. A completion would hold a second reference to the future.
+      guard Next.self == Future<Next.Output>.self else { return next.completion.resolve(self) }
+      return resolve(with: unsafeBitCast(next, to: Future<Next.Output>.self).node, as: Next.Output.self)
     } catch {
       return fail(throwing: error)
     }
