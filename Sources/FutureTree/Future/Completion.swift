@@ -62,23 +62,25 @@ extension Completion {
     case .success(let value): node.succeed(value)
     case .failure(let error): node.fail(error)
     case .cancelled(let reason): node.cancel(reason)
-    case .completeUsing(let future): node.resolve(with: future.node, as: Value.self, innerRole: innerRole)
+    case .completeUsing(let future):
+      // The usual inner future has ended: its value is copied without a link.
+      future.node.hasSucceeded
+        ? node.succeed(future.node.value(as: Value.self)) : node.link(to: future.node, as: innerRole)
     }
   }
 }
 
 extension Node {
-  /// Ends as the inner future did that a body returned, or is linked to it. The usual inner future has ended: its value is copied
-  /// without a link.
+  /// Ends as the inner future did that a body returned, or is linked to it: as `Completion.resolve`, without a completion.
   @inlinable @inline(__always)
-  final func resolve<Value: Sendable>(with inner: Node, as type: Value.Type, innerRole: InnerRole = .work) -> Bool {
-    if _isPOD(type), ValueStorage.isInline(type) { return resolve(withBitsOf: inner, innerRole: innerRole) }
-    return inner.hasSucceeded ? succeed(inner.value(as: type)) : link(to: inner, as: innerRole)
+  final func resolve<Value: Sendable>(with inner: Node, as type: Value.Type) -> Bool {
+    if _isPOD(type), ValueStorage.isInline(type) { return resolve(withBitsOf: inner) }
+    return inner.hasSucceeded ? succeed(inner.value(as: type)) : link(to: inner, as: .work)
   }
 
   /// The same where the value is plain bits.
-  @usableFromInline final func resolve(withBitsOf inner: Node, innerRole: InnerRole) -> Bool {
-    guard inner.lock.withLock({ inner.state.phase == .succeeded }) else { return link(to: inner, as: innerRole) }
+  @usableFromInline final func resolve(withBitsOf inner: Node) -> Bool {
+    guard inner.lock.withLock({ inner.state.phase == .succeeded }) else { return link(to: inner, as: .work) }
     return lock.withLock { end(.succeeded) { $0 = inner.storage } }
   }
 }
