@@ -5,7 +5,7 @@
 ///
 /// What locks is the lock of the platform on Apple's platforms (`PlatformLock`), and `ParkingLock` elsewhere. With
 /// `-D FUTURETREE_PLATFORM_LOCK` it is `PlatformLock` everywhere, for measurements. `docs/decisions/the-lock.md` has the reasons.
-package struct Lock: ~Copyable, Sendable {
+@usableFromInline package struct Lock: ~Copyable, Sendable {
   #if FUTURETREE_EXPLORER
     package let explored = ExploredLock()
   #endif
@@ -34,6 +34,12 @@ package struct Lock: ~Copyable, Sendable {
     // Otherwise the compiler releases a result that the caller does not use inside the locked section.
     withExtendedLifetime(result) {}
     return result
+  }
+
+  /// Runs `body` under the lock. It is not generic, because code that is specialized in other modules, which cannot inline
+  /// `withLock`, would otherwise get the result through metadata.
+  @usableFromInline func runLocked(_ body: () throws -> Void) rethrows {
+    try withLock(body)
   }
 
   /// Between two steps of a locked section, for the explorer of the tests: only it can interrupt one.

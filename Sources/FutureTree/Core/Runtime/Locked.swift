@@ -1,14 +1,17 @@
 /// A value that is only reached under a lock.
-package final class Locked<State>: @unchecked Sendable {  // Because: `state` is guarded by `lock`.
-  private let lock = Lock()
-  private var state: State
+@usableFromInline package final class Locked<State>: @unchecked Sendable {  // Because: `state` is guarded by `lock`.
+  @usableFromInline let lock = Lock()
+  @exclusivity(unchecked) @usableFromInline var state: State
 
   package init(_ state: State) {
     self.state = state
   }
 
-  package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-    try lock.withLock { try body(&state) }
+  @inlinable package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    // Outside the locked section, so that the result outlives it.
+    var result: Result?
+    try lock.runLocked { result = try body(&state) }
+    return result!
   }
 
   #if FUTURETREE_EXPLORER
@@ -16,7 +19,7 @@ package final class Locked<State>: @unchecked Sendable {  // Because: `state` is
   #endif
 
   /// A copy of it. What is replaced is freed after the lock has been released.
-  package var value: State {
+  @inlinable package var value: State {
     get { withLock { $0 } }
     set {
       var replaced = newValue
