@@ -16,7 +16,7 @@
 ///
 /// - Note: Dropping it cancels nothing; flights that are under way complete for their callers.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  private let flights = Locked<[Key: Future<Value>]>([:])
+  @usableFromInline let flights = Locked<[Key: Future<Value>]>([:])
 
   /// One without flights.
   public init() {}
@@ -37,13 +37,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///     cancel it. It must not wait for the flight that it starts.
   /// - Returns: a future of the caller's own: a consumer of the flight, whose outcome passes.
   /// - Complexity: O(1).
-  public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
+  @inlinable public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
     join(key) { _ in try start() }.caller
   }
 
   /// The same for who keeps something for each flight: `start` and the caller are told which it is. The flight itself is not
   /// to be given away, and not to be asked.
-  package func join(
+  @inlinable package func join(
     _ key: Key, _ start: (_ flight: Future<Value>) throws -> Future<Value>
   ) -> (caller: Future<Value>, flight: Future<Value>) {
     var finished: Future<Value>?
@@ -68,7 +68,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   }
 
   /// Joins a flight, unless it is over.
-  private func join(_ flight: Future<Value>) -> Future<Value>? {
+  @inlinable func join(_ flight: Future<Value>) -> Future<Value>? {
     guard !flight.isCompleted else { return nil }
     // First join, then look: who was asked after we joined knows that we wait.
     let caller = flight.forwarded()
@@ -78,7 +78,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   }
 
   /// Puts a flight in the place of one that is over. Returns false if another was faster.
-  private func begin(_ flight: Future<Value>, _ key: Key, insteadOf finished: Future<Value>?) -> Bool {
+  @inlinable func begin(_ flight: Future<Value>, _ key: Key, insteadOf finished: Future<Value>?) -> Bool {
     let (isFirst, previous) = flights.withLock { flights in
       if let current = flights[key], current != finished { return (false, current as Future<Value>?) }
       return (true, flights.updateValue(flight, forKey: key))
@@ -87,7 +87,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     return isFirst
   }
 
-  private func end(_ flight: Future<Value>, _ key: Key) {
+  @inlinable func end(_ flight: Future<Value>, _ key: Key) {
     let ended = flights.withLock { flights in
       guard let index = flights.index(forKey: key), flights[index].value == flight else { return nil as Ended? }
       return flights.remove(at: index)
@@ -95,5 +95,5 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     _ = ended  // Freed here, not under the lock: the key may have a `deinit`.
   }
 
-  private typealias Ended = (key: Key, value: Future<Value>)
+  @usableFromInline typealias Ended = (key: Key, value: Future<Value>)
 }

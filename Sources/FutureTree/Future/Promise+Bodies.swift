@@ -3,7 +3,7 @@ extension Promise {
   /// request, without the force (law 5).
   @discardableResult
   package func seal(onto future: Future<Value>) -> Bool {
-    if complete(.completeUsing(future)) { return true }
+    if source.seal(onto: future.node, as: .work) { return true }
     if let request = source.lock.withLock({ source.state.requests.furthest?.forwarded }) {
       CancellationPropagation.run(Signal(node: future.node, request: request))
     }
@@ -12,7 +12,7 @@ extension Promise {
 
   /// Completes the future with what `body` returns, or with what it throws: errors that mean a cancellation cancel it.
   @discardableResult
-  func complete(_ body: () throws -> Completion<Value>) -> Bool {
+  @usableFromInline func complete(_ body: () throws -> Completion<Value>) -> Bool {
     do {
       return complete(try Trampoline.run(body))
     } catch let cancelled as FutureCancelled {

@@ -26,7 +26,7 @@ extension Future {
   }
 
   /// A consumer of this future with the same outcome, for a caller who must not get this one.
-  package func forwarded() -> Future {
+  @inlinable package func forwarded() -> Future {
     passingNode(.ensure, .immediate) { _ in }
   }
 }

@@ -73,7 +73,7 @@ enum Expiry {
 
 extension Future {
   /// The same future, which can be given up by `expire(with:because:)`.
-  package func expirable() -> Future { derive(BodyNode<Value>(.timeout)) }
+  @inlinable package func expirable() -> Future { derive(BodyNode<Value>(.timeout)) }
 
   /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
