@@ -62,22 +62,22 @@ extension Future {
   ///   - next: gets the number of an attempt that has ended, and its outcome.
   /// - Returns: a consumer of each attempt and of each pause while it waits for it.
   /// - Complexity: O(1) memory and stack, however many attempts there are.
-  package static func attempts(
+  @inlinable package static func attempts(
     _ begin: @escaping @Sendable (_ attempt: Int, _ isOver: @escaping @Sendable () -> Bool) -> Future,
     after next: @escaping @Sendable (_ attempt: Int, _ outcome: Outcome<Value>) -> AfterAttempt<Value>
   ) -> Future {
-    let progress = Locked((attempt: 1, isPause: false))
-    // The slot waits for an attempt, then for a pause, then for the next attempt, and so on.
+    // The slot waits for an attempt, then for a pause, then for the next attempt, and so on. So how many of its inputs have ended
+    // says which this one was.
     let rule = JoinNode<Value>.Rule { slot, input in
-      let (attempt, isPause) = progress.value
+      let (half, remainder) = slot.endedInputCount.quotientAndRemainder(dividingBy: 2)
+      let (attempt, isPause) = (half + remainder, remainder == 0)
       if isPause {
-        switch input.outcome(as: Void.self) {
-        case .success: break
-        case .failure(let error): return .ends(.failure(error))
-        case .cancelled(let reason): return .ends(.cancelled(reason))
+        switch input.endingOnceEnded {
+        case .succeeded: break
+        case .failed: return .ends(.failure(input.error))
+        case .cancelled: return .ends(.cancelled(input.cancellationReason))
         }
         if let asked = slot.join.request { return .ends(.cancelled(asked.reason)) }
-        progress.value = (attempt + 1, false)
         let join = slot.join
         return .waitsFor(begin(attempt + 1) { join.ending != nil }.node)
       }
@@ -85,9 +85,7 @@ extension Future {
       guard slot.join.request == nil else { return .ends(outcome) }
       switch next(attempt, outcome) {
       case .ends(let outcome): return .ends(outcome)
-      case .goesOn(let pause):
-        progress.value = (attempt, true)
-        return .waitsFor(pause.node)
+      case .goesOn(let pause): return .waitsFor(pause.node)
       }
     }
     let join = JoinNode<Value>(.retry, rule: rule)
@@ -97,7 +95,7 @@ extension Future {
 }
 
 /// What comes after an attempt that has ended.
-package enum AfterAttempt<Value: Sendable>: Sendable {
+@usableFromInline package enum AfterAttempt<Value: Sendable>: Sendable {
   case ends(Outcome<Value>)
   /// Another attempt, when this has succeeded.
   case goesOn(after: Future<Void>)

@@ -11,7 +11,7 @@ extension Future {
   ///
   /// - Returns: a consumer of each future; it does not fail. With no futures, a success with no outcomes.
   /// - Complexity: O(n).
-  public static func allSettled(_ futures: [Future]) -> Future<[Outcome<Value>]> {
+  @inlinable public static func allSettled(_ futures: [Future]) -> Future<[Outcome<Value>]> {
     guard !futures.isEmpty else { return .succeeded([]) }
     return JoinNode.future(.allSettled, of: futures.map { $0.node }) { _ in
       .waits

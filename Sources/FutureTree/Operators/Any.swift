@@ -11,12 +11,12 @@ extension Future {
   /// - Returns: a consumer of each future. Where none succeeds: `.cancelled` if all were, with the reason of the first of
   ///   them; otherwise a failure with `AllFailed`. With no futures, the latter.
   /// - Complexity: O(n).
-  public static func any(_ futures: [Future]) -> Future {
+  @inlinable public static func any(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
     return JoinNode.future(.any, of: futures.map { $0.node }) { input in
-      input.state.ending == .succeeded ? .ends(input.outcome(as: Value.self)) : .waits
+      input.endingOnceEnded == .succeeded ? .ends(input.outcome(as: Value.self)) : .waits
     } whenNoneDecided: { _ in
-      let errors = futures.filter { $0.node.state.ending == .failed }.map(\.node.error)
+      let errors = futures.filter { $0.node.endingOnceEnded == .failed }.map(\.node.error)
       return errors.isEmpty ? .cancelled(futures[0].node.cancellationReason) : .failure(AllFailed(errors: errors))
     }
   }

@@ -2,20 +2,20 @@
 
 extension JoinNode {
   /// A future that waits for all of `inputs` at once. One that is there twice has one slot: the join is one consumer of it.
-  static func future(
+  @inlinable static func future(
     _ createdBy: Operator, of inputs: [Node],
     whenEnded: @escaping @Sendable (Node) -> Verdict<Output>,
     whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil
   ) -> Future<Output> {
     let inputs = inputs.withoutRepeated()
-    let rule = Rule(whenEnded: { whenEnded($1) }, whenNoneDecided: whenNoneDecided)
+    let rule = Rule(whenNoneDecided: whenNoneDecided) { whenEnded($1) }
     let join = JoinNode(createdBy, rule: rule)
     for (slot, input) in zip(join.makeSlots(inputs.count), inputs) { join.wait(in: slot, for: input) }
     return Future(node: join)
   }
 
   /// A future that ends as the first input that does not succeed, or with what `gather` makes of their values.
-  static func allSuccesses(
+  @inlinable static func allSuccesses(
     _ createdBy: Operator, of inputs: [Node], gather: @escaping @Sendable () -> Output
   ) -> Future<Output> {
     future(createdBy, of: inputs) { input in

@@ -10,7 +10,7 @@ extension Future {
   ///
   /// - Returns: a consumer of each future. With no futures, a failure with `AllFailed` of no error.
   /// - Complexity: O(n).
-  public static func race(_ futures: [Future]) -> Future {
+  @inlinable public static func race(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
     return JoinNode.future(.race, of: futures.map { $0.node }) { input in
       .ends(input.outcome(as: Value.self))

@@ -12,7 +12,7 @@ extension Future {
   ///
   /// - Returns: A consumer of each future.
   /// - Complexity: O(1).
-  public static func zip<First: Sendable, Second: Sendable>(
+  @inlinable public static func zip<First: Sendable, Second: Sendable>(
     _ first: Future<First>, _ second: Future<Second>
   ) -> Future<(First, Second)> where Value == (First, Second) {
     JoinNode.allSuccesses(.zip, of: [first.node, second.node]) {
@@ -21,7 +21,7 @@ extension Future {
   }
 
   /// Returns a future of the values of three futures of different types, as a tuple.
-  public static func zip<First: Sendable, Second: Sendable, Third: Sendable>(
+  @inlinable public static func zip<First: Sendable, Second: Sendable, Third: Sendable>(
     _ first: Future<First>, _ second: Future<Second>, _ third: Future<Third>
   ) -> Future<(First, Second, Third)> where Value == (First, Second, Third) {
     JoinNode.allSuccesses(.zip, of: [first.node, second.node, third.node]) {
@@ -32,6 +32,7 @@ extension Future {
   /// Returns a future of the values of four or more futures of different types, as a tuple.
   ///
   /// - Complexity: O(n).
+  @inlinable
   public static func zip<
     First: Sendable, Second: Sendable, Third: Sendable, Fourth: Sendable, each Further: Sendable
   >(

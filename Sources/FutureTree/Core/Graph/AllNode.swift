@@ -72,7 +72,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
 
 extension [Node] {
   /// The futures, each once. Only where one is there twice is more done than to compare neighbours.
-  func withoutRepeated() -> [Node] {
+  @usableFromInline func withoutRepeated() -> [Node] {
     if count <= 4, indices.allSatisfy({ index in !self[..<index].contains { $0 === self[index] } }) { return self }
     var addresses = [UInt](unsafeUninitializedCapacity: count) { buffer, initialized in
       for index in indices { buffer[index] = UInt(bitPattern: Unmanaged.passUnretained(self[index]).toOpaque()) }

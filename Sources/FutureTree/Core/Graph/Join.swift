@@ -9,9 +9,10 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   @exclusivity(unchecked) private final var openSlots = 0
 
   /// The entry of a join in the list of one input.
+  @usableFromInline
   final class Slot: Waiter, @unchecked Sendable {  // Because: the join's lock guards the rest.
-    let join: Join
-    let index: Int
+    @usableFromInline let join: Join
+    @usableFromInline let index: Int
     /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
     /// How many inputs of this slot have ended. One that ends while `wait` runs on another thread must not be set afterwards.
@@ -24,6 +25,13 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     }
 
     override var owner: Node? { join }
+
+    /// How many inputs of this slot have ended.
+    @usableFromInline var endedInputCount: Int { join.lock.withLock { endedInputs } }
+  }
+
+  @usableFromInline init(createdBy: Operator, step: StoredStep) {
+    super.init(createdBy: createdBy, step: step)
   }
 
   override final var waitsFor: TinyArray<Link> {
@@ -48,10 +56,10 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   }
 
   /// The strongest request that this future has received: after it, work that has not begun does not begin (law 11).
-  final var request: CancelRequest? { lock.withLock { state.requests.asked } }
+  @usableFromInline final var request: CancelRequest? { lock.withLock { state.requests.asked } }
 
   /// Makes the slots. Call it once, before other code knows the join.
-  final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
+  @usableFromInline final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
     let slots = [Slot](unsafeUninitializedCapacity: count) { buffer, initialized in
       for index in 0..<count { buffer.initializeElement(at: index, to: Slot(join: self, index: index, step: step)) }
       initialized = count
@@ -64,7 +72,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   }
 
   /// A slot, which is in no list, begins to wait for an input.
-  final func wait(in slot: Slot, for input: Node) {
+  @usableFromInline final func wait(in slot: Slot, for input: Node) {
     let (endedInputs, isWanted) = lock.withLock { (slot.endedInputs, !state.isAbandoned) }
     wait(in: slot, for: input, after: endedInputs, isWanted: isWanted)
   }
@@ -119,13 +127,41 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     }
   }
 
+  /// An input of a slot that may decide has ended. Calls `body` under the lock if the join is pending.
+  @usableFromInline final func inputEnded(of slot: Slot, ifPending body: () -> Void) {
+    lock.withLock {
+      slot.input = nil
+      slot.endedInputs += 1
+      if state.isPending { body() }
+    }
+  }
+
   /// A slot whose input has ended waits for nothing more, and decides nothing. Returns whether no slot is open: then every input
   /// has ended, and none is about to decide on another thread.
-  final func closeSlot() -> Bool {
+  @usableFromInline final func closeSlot() -> Bool {
     lock.withLock {
       openSlots -= 1
       return openSlots == 0
     }
+  }
+
+  /// Ends with a value, which `store` writes under the lock, and detaches from the inputs that are left.
+  @usableFromInline final func decide(storingValue store: (inout ValueStorage) -> Void) -> Bool {
+    decide(because: decidedReason) {
+      guard end(.succeeded, store: store) else { return false }
+      ownsValue = true
+      return true
+    }
+  }
+
+  /// Ends with an error, and detaches from the inputs that are left.
+  @usableFromInline final func decide(failing error: any Error) -> Bool {
+    decide(because: decidedReason) { endLocked(failing: error) }
+  }
+
+  /// Ends `.cancelled`, and detaches from the inputs that are left.
+  @usableFromInline final func decide(cancelled reason: CancellationReason) -> Bool {
+    decide(because: decidedReason) { endLocked(cancelled: reason) }
   }
 
   /// The reason in the request to the inputs that are left when a join is decided.
@@ -133,8 +169,13 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     "`\(state.createdBy.name)` was decided without this one"
   }
 
+  /// Calls `body` under the lock.
+  @usableFromInline final func locked(_ body: () -> Void) {
+    lock.withLock(body)
+  }
+
   /// Frees the slots of a join that has ended.
-  final func releaseSlots() {
+  @usableFromInline final func releaseSlots() {
     let slots = lock.withLock {
       defer { self.slots = [] }
       return self.slots
@@ -144,18 +185,30 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 }
 
 /// A join with the type of its value. Its rule makes the difference between operators.
+///
+/// It is specialized where an operator is called: what needs the types is inlined there, and everything else is in `Join`.
+@usableFromInline
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
   /// The behavior of one operator. Its closures are called under no lock.
+  @usableFromInline
   struct Rule: Sendable {
     /// What the join does when the input of a slot has ended.
-    let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+    @usableFromInline let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
     /// What the join ends with when no slot waits any more and none has decided; nil if that cannot be.
-    var whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)?
+    @usableFromInline let whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)?
+
+    @inlinable init(
+      whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil,
+      whenEnded: @escaping @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+    ) {
+      self.whenEnded = whenEnded
+      self.whenNoneDecided = whenNoneDecided
+    }
   }
 
-  @exclusivity(unchecked) private var rule: Rule?
+  @exclusivity(unchecked) @usableFromInline var rule: Rule?
 
-  init(_ createdBy: Operator, rule: Rule) {
+  @inlinable init(_ createdBy: Operator, rule: Rule) {
     self.rule = rule
     super.init(
       createdBy: createdBy,
@@ -166,15 +219,17 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
   }
 
   /// Makes the slots, which begin to wait by `wait(in:for:)`.
-  func makeSlots(_ count: Int) -> [Slot] {
+  @inlinable func makeSlots(_ count: Int) -> [Slot] {
     makeSlots(count) { entry, input, _ in
       let slot = unsafeDowncast(entry, to: Slot.self)
       return unsafeDowncast(slot.join, to: JoinNode<Output>.self).inputEnded(of: slot, input)
     }
   }
 
-  private func inputEnded(of slot: Slot, _ input: Node) -> Bool {
-    guard inputEnded(of: slot, closes: false).isPending, let rule = lock.withLock({ rule }) else { return false }
+  @inlinable func inputEnded(of slot: Slot, _ input: Node) -> Bool {
+    var current: Rule?
+    inputEnded(of: slot, ifPending: { current = rule })
+    guard let rule = current else { return false }
     switch rule.whenEnded(slot, input) {
     case .waits:
       guard closeSlot(), let whenNoneDecided = rule.whenNoneDecided else { return false }
@@ -187,34 +242,30 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
     }
   }
 
-  private func end(with outcome: Outcome<Output>) -> Bool {
-    guard decide(because: decidedReason, { endLocked(with: outcome) }) else { return false }
-    release()
-    return true
+  @inlinable func end(with outcome: Outcome<Output>) -> Bool {
+    let hasEnded =
+      switch outcome {
+      case .success(let value): decide { $0.initialize(to: value, as: Output.self) }
+      case .failure(let error): decide(failing: error)
+      case .cancelled(let reason): decide(cancelled: reason)
+      }
+    if hasEnded { release() }
+    return hasEnded
   }
 
-  private func release() {
-    let rule = lock.withLock { self.rule.take() }
-    _ = rule  // Freed here, not under the lock.
+  @inlinable func release() {
+    var released: Rule?
+    locked { swap(&rule, &released) }
+    _ = released  // Freed here, not under the lock.
     releaseSlots()
   }
 }
 
 /// What a join does when one of its inputs has ended.
+@usableFromInline
 enum Verdict<Output: Sendable> {
   case waits
   /// The slot waits for this future next.
   case waitsFor(Node)
   case ends(Outcome<Output>)
-}
-
-extension Node {
-  /// Ends with an outcome. Called under the lock.
-  func endLocked<Value: Sendable>(with outcome: Outcome<Value>) -> Bool {
-    switch outcome {
-    case .success(let value): endLocked(succeeding: value)
-    case .failure(let error): endLocked(failing: error)
-    case .cancelled(let reason): endLocked(cancelled: reason)
-    }
-  }
 }

@@ -4,7 +4,7 @@ extension Node {
   @usableFromInline final var hasSucceeded: Bool { lock.withLock { state.phase == .succeeded } }
 
   /// How it ended, or nil while it is pending.
-  var ending: Ending? { lock.withLock { state.ending } }
+  @usableFromInline final var ending: Ending? { lock.withLock { state.ending } }
 
   /// - Precondition: it succeeded, and `type` is its type.
   @inlinable final func value<Value>(as type: Value.Type) -> Value { load(as: type) }
@@ -90,6 +90,15 @@ extension Node {
     case .cancelled: end(.cancelled) { $0.initialize(to: upstream.cancellationReason, as: CancellationReason.self) }
     case .succeeded where !upstream.ownsValue: end(.succeeded) { $0 = upstream.storage }
     case .succeeded, nil: preconditionFailure("\(#function): only the typed step can pass this value on")
+    }
+  }
+
+  /// Ends with an outcome. Called under the lock.
+  func endLocked<Value: Sendable>(with outcome: Outcome<Value>) -> Bool {
+    switch outcome {
+    case .success(let value): endLocked(succeeding: value)
+    case .failure(let error): endLocked(failing: error)
+    case .cancelled(let reason): endLocked(cancelled: reason)
     }
   }
 
