@@ -41,15 +41,15 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     join(key) { _ in try start() }.caller
   }
 
-  /// The same for who keeps something for each flight: `start` and the caller are told which it is. The flight itself is not
-  /// to be given away, and not to be asked.
+  /// Joins or starts a flight, and returns the key with which it was started: a key that is an object can keep what belongs to the
+  /// flight. `start` gets the flight itself, which is not to be given away, and not to be asked.
   @inlinable package func join(
     _ key: Key, _ start: (_ flight: Future<Value>) throws -> Future<Value>
-  ) -> (caller: Future<Value>, flight: Future<Value>) {
+  ) -> (caller: Future<Value>, key: Key) {
     var finished: Future<Value>?
     while true {
-      if let flight = flights.withLock({ $0[key] }), flight != finished {
-        if let caller = join(flight) { return (caller, flight) }
+      if let (key, flight) = current(key), flight != finished {
+        if let caller = join(flight) { return (caller, key) }
         finished = flight
       }
       let promise = Promise<Value>()
@@ -63,8 +63,12 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
         continue
       }
       promise.complete { .completeUsing(try start(flight)) }
-      return (caller, flight)
+      return (caller, key)
     }
+  }
+
+  @inlinable func current(_ key: Key) -> Flight? {
+    flights.withLock { flights in flights.index(forKey: key).map { flights[$0] } }
   }
 
   /// Joins a flight, unless it is over.
@@ -80,8 +84,12 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Puts a flight in the place of one that is over. Returns false if another was faster.
   @inlinable func begin(_ flight: Future<Value>, _ key: Key, insteadOf finished: Future<Value>?) -> Bool {
     let (isFirst, previous) = flights.withLock { flights in
-      if let current = flights[key], current != finished { return (false, current as Future<Value>?) }
-      return (true, flights.updateValue(flight, forKey: key))
+      // Removed first: an update would leave the key of the flight before.
+      let index = flights.index(forKey: key)
+      if let index, flights[index].value != finished { return (false, nil as Flight?) }
+      let previous = index.map { flights.remove(at: $0) }
+      flights[key] = flight
+      return (true, previous)
     }
     _ = previous  // Freed here, not under the lock.
     return isFirst
@@ -89,11 +97,11 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   @inlinable func end(_ flight: Future<Value>, _ key: Key) {
     let ended = flights.withLock { flights in
-      guard let index = flights.index(forKey: key), flights[index].value == flight else { return nil as Ended? }
+      guard let index = flights.index(forKey: key), flights[index].value == flight else { return nil as Flight? }
       return flights.remove(at: index)
     }
     _ = ended  // Freed here, not under the lock: the key may have a `deinit`.
   }
 
-  @usableFromInline typealias Ended = (key: Key, value: Future<Value>)
+  @usableFromInline typealias Flight = (key: Key, value: Future<Value>)
 }

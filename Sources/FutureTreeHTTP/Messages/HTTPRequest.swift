@@ -60,6 +60,9 @@ public struct HTTPRequest: Sendable {
     try body(&storage.parts)
   }
 
+  /// Whether one is an unchanged copy of the other. Where it is false they may be equal all the same.
+  func sharesStorage(with other: HTTPRequest) -> Bool { storage === other.storage }
+
   /// A `GET` request.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`.

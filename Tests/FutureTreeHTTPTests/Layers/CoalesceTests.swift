@@ -19,7 +19,7 @@ struct CoalesceTests {
   }
 
   func expectNothingLeft() {
-    #expect(coalesce.flightCount == 0 && coalesce.relayCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
+    #expect(coalesce.flightCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
   }
 
   // MARK: Sharing

@@ -35,8 +35,6 @@ import FutureTree
 /// **In two chains** loads are shared between them if the same loader stands behind it in both.
 public final class Coalesce: HTTPLayer {
   private let flights = SingleFlight<CoalesceKey, HTTPResponse>()
-  /// Of the flights that are under way.
-  private let relays = Locked<[Future<HTTPResponse>: ProgressRelay]>([:])
   /// Those that are not compared.
   private let ignored: Set<ObjectIdentifier>
   private let generation = Locked(0)
@@ -50,9 +48,6 @@ public final class Coalesce: HTTPLayer {
   /// How many shared loads are under way, those included that are being cancelled.
   public var flightCount: Int { flights.count }
 
-  /// How many flights have somebody to tell how far they are.
-  var relayCount: Int { relays.withLock { $0.count } }
-
   /// Joins the load of an identical request, or begins one.
   ///
   /// - Returns: a future of the caller's own, with the outcome of `next`, or a failure with the code `deadlineExceeded`.
@@ -65,16 +60,16 @@ public final class Coalesce: HTTPLayer {
     if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
     let handler = request[option: ProgressHandler.self]
     var number: Int?
-    let (answer, flight) = flights.join(key) { flight in
-      let relay = relay(of: flight.named(.sharedLoad))
+    let (answer, flightKey) = flights.join(key) { flight in
+      _ = flight.named(.sharedLoad)
       // Before anything can be told.
-      number = handler.map { relay.add($0) }
-      return next.load(shared(request, relay))
+      number = handler.map { key.relay.add($0) }
+      return next.load(shared(request, key.relay))
     }
     var own = answer.named(.caller).answering(request)
     if let deadline, let remaining { own = own.ending(after: remaining, deadline.clock, HTTPError.tooLate(request)) }
     if let handler {
-      let relay = relay(of: flight)
+      let relay = flightKey.relay
       relay.follow(number ?? relay.add(handler), own)
     }
     return own.named(.coalesce)
@@ -92,22 +87,6 @@ public final class Coalesce: HTTPLayer {
     request[option: ProgressHandler.self] = { relay.tell($0) }
     if request[option: RequestDeadline.self] != nil { request[option: RequestDeadline.self] = nil }
     return request
-  }
-
-  /// The relay of a flight, which is kept until that has ended.
-  private func relay(of flight: Future<HTTPResponse>) -> ProgressRelay {
-    let fresh = ProgressRelay()
-    let relay = relays.withLock { relays in
-      if let relay = relays[flight] { return relay }
-      relays[flight] = fresh
-      return fresh
-    }
-    guard relay === fresh else { return relay }
-    flight.observe { [relays] _ in
-      let ended = relays.withLock { $0.removeValue(forKey: flight) }
-      _ = ended  // Freed here, not under the lock.
-    }
-    return relay
   }
 }
 

@@ -51,6 +51,8 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     let generation: Int
   }
 
+  /// Tells the callers of the flight that began with this key how far it is. Not compared.
+  let relay = ProgressRelay()
   private let compared: Compared
   /// Of what most requests differ in, because a load looks for its key several times.
   private let hash: Int

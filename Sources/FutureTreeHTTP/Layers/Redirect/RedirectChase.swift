@@ -10,8 +10,7 @@ final class RedirectChase: Sendable {
   private let policy: Redirect.Policy
   /// What the caller has: asked, it knows so before anything else does.
   private let outer: Future<HTTPResponse>
-  private let trail = Locked<[Redirection]>([])
-  private let told = Locked(HTTPProgress())
+  private let progress = Locked((trail: [Redirection](), told: HTTPProgress()))
 
   init(over next: any HTTPLoader, limit: Int, _ policy: Redirect.Policy, for outer: Future<HTTPResponse>) {
     self.next = next
@@ -21,9 +20,10 @@ final class RedirectChase: Sendable {
   }
 
   func begin(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    next.load(reporting(request)).onComplete { outcome -> Completion<HTTPResponse> in
+    let sent = reporting(request)
+    return next.load(sent).onComplete { outcome -> Completion<HTTPResponse> in
       guard case .success(let response) = outcome else { return Completion(outcome) }
-      return try self.goOn(from: request, response)
+      return try self.goOn(from: request, self.restored(response, request, sent: sent))
     }
     .named(.hop)
   }
@@ -31,7 +31,7 @@ final class RedirectChase: Sendable {
   private func goOn(from request: HTTPRequest, _ response: HTTPResponse) throws -> Completion<HTTPResponse> {
     guard RedirectRules.apply(to: response) else { return .success(finished(response, request)) }
     if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
-    let number = trail.withLock { $0.count } + 1
+    let number = progress.withLock { $0.trail.count } + 1
     let proposed = try naming(response, request) { () throws(HTTPError) in
       guard number <= limit else { throw exceeded(response) }
       return try RedirectRules.request(after: request, answeredWith: response)
@@ -48,7 +48,7 @@ final class RedirectChase: Sendable {
 
   private func remember(_ response: HTTPResponse, _ request: HTTPRequest) {
     guard let url = request.url ?? response.request.url else { return }
-    trail.withLock { $0.append(Redirection(method: request.method, url: url, status: response.status)) }
+    progress.withLock { $0.trail.append(Redirection(method: request.method, url: url, status: response.status)) }
   }
 
   private func exceeded(_ response: HTTPResponse) -> HTTPError {
@@ -72,8 +72,8 @@ final class RedirectChase: Sendable {
   /// The answer with the way that led to it, and with the handler of the caller in its request. Only where a load ends: the
   /// way is not to be copied at each step.
   private func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
-    let handler = request[option: ProgressHandler.self]
-    let trail = trail.value
+    let handler = response.request.sharesStorage(with: request) ? nil : request[option: ProgressHandler.self]
+    let trail = progress.withLock { $0.trail }
     guard handler != nil || !trail.isEmpty else { return response }
     var sent = response.request
     if handler != nil { sent[option: ProgressHandler.self] = handler }
@@ -89,14 +89,20 @@ extension RedirectChase {
   private func reporting(_ request: HTTPRequest) -> HTTPRequest {
     guard let handler = request[option: ProgressHandler.self] else { return request }
     var request = request
-    request[option: ProgressHandler.self] = { [told] progress in
+    request[option: ProgressHandler.self] = { [progress] new in
       handler(
-        told.withLock { told in
-          told = progress.notLess(than: told)
-          return told
+        progress.withLock { progress in
+          progress.told = new.notLess(than: progress.told)
+          return progress.told
         })
     }
     return request
+  }
+
+  /// The answer to the request before `reporting`, if it has the request that was sent. That is no new request, as `finished` makes.
+  private func restored(_ response: HTTPResponse, _ request: HTTPRequest, sent: HTTPRequest) -> HTTPResponse {
+    guard !sent.sharesStorage(with: request), response.request.sharesStorage(with: sent) else { return response }
+    return response.answering(request)
   }
 }
 
