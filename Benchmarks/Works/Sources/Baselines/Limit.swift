@@ -7,22 +7,27 @@ public struct Limit: Equatable, Sendable {
   public let reference: String?
   public let atLeast: Double
   public let goal: Double
+  /// What is checked in place of `atLeast`, for a work that has not reached that yet.
+  public let held: Double?
 
   public init(
     _ work: String, _ measure: String = "instructions", timesThoseOf reference: String? = nil, atLeast: Double,
-    goal: Double
+    goal: Double, held: Double? = nil
   ) {
     self.work = work
     self.measure = measure
     self.reference = reference
     self.atLeast = atLeast
     self.goal = goal
+    self.held = held
   }
 
   /// How far a figure came.
   public enum Verdict: String, Equatable, Sendable {
     case unmeasured = "NOT MEASURED"
     case missed = "MISSED"
+    /// It has not reached `atLeast`, and costs no more than it did.
+    case notYet = "not yet"
     case atLeast = "at least"
     case goal
   }
@@ -36,7 +41,9 @@ public struct Limit: Equatable, Sendable {
 
   public func verdict(on figures: Figures) -> Verdict {
     guard let figure = figure(in: figures) else { return .unmeasured }
-    return figure <= goal ? .goal : figure <= atLeast ? .atLeast : .missed
+    if figure <= goal { return .goal }
+    if figure <= atLeast { return .atLeast }
+    return held.map { figure <= $0 } == true ? .notYet : .missed
   }
 
   /// A row of a table in Markdown.

@@ -34,6 +34,13 @@ struct CancelSummary {
     }
   }
 
+  /// Records a future that the request has ended.
+  @inline(__always)
+  mutating func recordEnd() {
+    if reached == 0 { hasEndedTarget = true }
+    reached += 1
+  }
+
   var receipt: CancelReceipt {
     var effect: CancelReceipt.Effect = .stored
     if let atTarget {

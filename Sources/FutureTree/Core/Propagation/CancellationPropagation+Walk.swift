@@ -29,7 +29,7 @@ extension CancellationPropagation {
   private mutating func visit(_ signal: QueuedSignal) -> Bool {
     signal.node._withUnsafeGuaranteedRef { node in
       guard preview == nil else {
-        if node.mayBeMeetingPoint(with: signal.sender) { return false }
+        if node.mayBeMeetingPoint { return false }
         visit(Signals(signal))
         return true
       }

@@ -28,7 +28,7 @@ extension Node {
   ) -> Application {
     if state.createdBy.isJoin { return .none }
     return lock.withLock {
-      guard isAlone || !isMeetingPoint(with: sender) else { return .none }
+      guard isAlone || !isMeetingPoint else { return .none }
       let upstream = upstream
       let senders = Signal.count(sender, .stays).all
       guard upstream != nil || state.createdBy.isSource,
@@ -73,16 +73,10 @@ extension Node {
     return true
   }
 
-  /// Whether other signals than one from this sender may come here.
-  func mayBeMeetingPoint(with sender: Unmanaged<Waiter>?) -> Bool {
-    lock.withLock { state.isPending && isMeetingPoint(with: sender) }
-  }
+  /// Whether several entries may send signals.
+  var mayBeMeetingPoint: Bool { lock.withLock { state.isPending && isMeetingPoint } }
 
-  /// Whether several entries may send signals, unless this future is a source and the sender its only consumer: then further
-  /// signals change nothing. Called under the lock.
+  /// The same. Called under the lock.
   @inline(__always)
-  final func isMeetingPoint(with sender: Unmanaged<Waiter>?) -> Bool {
-    guard waiters.hasSeveral else { return false }
-    return upstream != nil || state.createdBy.isJoin || Int(state.consumers) > Signal.count(sender, .stays).all
-  }
+  final var isMeetingPoint: Bool { waiters.hasSeveral }
 }

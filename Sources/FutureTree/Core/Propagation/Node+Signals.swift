@@ -30,7 +30,7 @@ extension Node {
     _ signal: QueuedSignal, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?
   ) -> Reaction? {
     lock.withLock {
-      if state.isPending, isMeetingPoint(with: signal.sender) { return nil }
+      if state.isPending, isMeetingPoint { return nil }
       return receiveLocked(request, from: signal.sender, signal.departure, reachedAs: position, &queue)
     }
   }

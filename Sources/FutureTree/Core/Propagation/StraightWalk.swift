@@ -148,9 +148,10 @@ struct StraightWalk {
     }
   }
 
+  @inline(__always)
   private mutating func end(_ node: Node, ownsBody: Bool) {
     summary.reached = path.count
-    summary.record(.applied(.ends))
+    summary.recordEnd()
     if node.state.createdBy.isSource { sources += 1 }
     ended += 1
     path.append(Step(node: node, kind: ownsBody ? .endedWithBody : .ended))
