@@ -28,7 +28,8 @@ extension Node {
   ) -> Application {
     if state.createdBy.isJoin { return .none }
     return lock.withLock {
-      guard isAlone || !isMeetingPoint else { return .none }
+      // The state of a future that has ended does not change any more: other code reads it without the lock.
+      guard state.isPending, isAlone || !isMeetingPoint else { return .none }
       let upstream = upstream
       let senders = Signal.count(sender, .stays).all
       guard upstream != nil || state.createdBy.isSource,
@@ -67,7 +68,7 @@ extension Node {
     _ request: CancelRequest, from sender: Unmanaged<Waiter>?, _ senders: Int, _ departure: Signal.Departure,
     _ details: inout ApplicationDetails
   ) -> Bool {
-    guard state.isPending, let others = state.withholdsAtOnce(request, senders: senders) else { return false }
+    guard let others = state.withholdsAtOnce(request, senders: senders) else { return false }
     details.others = others
     depart(sender, departure, uncounts: true)
     return true

@@ -100,9 +100,9 @@ struct StraightWalk {
         summary.reached = path.count
         var queue: SignalQueue?
         let reaction = react(node, request, sender, departure, &queue)
+        if departure == .losesInterest { renewInterest(of: sender) }
         let isSimple = queue == nil && reaction.transition.delivered == nil
         guard isSimple else { return fork(at: node, request, sender, departure, reaction, queue) }
-        if departure == .losesInterest { renewInterest(of: sender) }
         add(node, reaction)
         sender = Unmanaged.passUnretained(node)
         guard let next = reaction.transition.onward else { return nil }
@@ -137,9 +137,9 @@ struct StraightWalk {
       }
       var queue: SignalQueue?
       let reaction = react(node, nil, sender, departure, &queue)
+      if departure == .losesInterest { renewInterest(of: sender) }
       let isSimple = queue == nil && reaction.transition.delivered == nil
       guard isSimple else { return fork(at: node, nil, sender, departure, reaction, queue) }
-      if departure == .losesInterest { renewInterest(of: sender) }
       guard let onward = reaction.transition.onward, let upstream = reaction.upstream else { return nil }
       sender = Unmanaged.passUnretained(node)
       path.append(Step(node: consume node, kind: .lostInterest))
