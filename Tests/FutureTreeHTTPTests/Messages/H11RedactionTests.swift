@@ -39,17 +39,22 @@ import Testing
   }
 
   @Test("a loader with a request on its way, and the future of that")
-  func loaders() throws {
+  func loaders() async throws {
+    let server = try Loopback.server()
+    server.on("/held", .stall)
     let loader = URLSessionLoader(.patient)
-    var request = try HTTPRequest("http://127.0.0.1:1/?\(secret)")
+    var request = try HTTPRequest(server.url("/held?\(secret)"))
     try request.setHeader("Authorization", secret)
 
+    // Nothing changes while it is printed: the request is there, and no answer comes.
     let future = loader.load(request)
+    _ = await server.waitForRequest(to: "/held").outcome
 
     for value in [loader, ResetGuard() --> loader, future, future.tree()] as [Any] {
       #expect(!showsSecret(value), "\(type(of: value))")
     }
     future.cancel(.forceImmediately)
+    _ = await future.outcome
   }
 
   @Test("bodies, their contents and the parts of forms")
