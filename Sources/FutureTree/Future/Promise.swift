@@ -36,7 +36,7 @@ public final class Promise<Value: Sendable>: Sendable {
     self.init(.promise, fileID: fileID, line: line)
   }
 
-  @usableFromInline init(_ createdBy: Operator, fileID: String, line: UInt) {
+  @inlinable init(_ createdBy: Operator, fileID: String, line: UInt) {
     source = Future<Value>.source(createdBy)
     self.fileID = ""
     self.line = 0

@@ -26,7 +26,11 @@ extension Future {
   public func asyncMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    flatMapNode(.map, executor) { value in Future<U>.running(on: executor) { try await body(value) } }
+    bodyNode(.map, executor) { node, upstream in
+      let value = upstream.value(as: Value.self)
+      let task = Future<U>.running(on: node.executor) { try await body(value) }
+      return node.resolve(with: task.node, as: U.self)
+    }
   }
 
   /// Calls an async `body` with the value on the main actor, and completes with the value that it returns.
@@ -56,7 +60,10 @@ extension Future {
   public func asyncRecover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
   ) -> Future {
-    asyncRecover(executor, executor, body)
+    bodyNode(.recover, executor) { node, upstream in
+      let executor = node.executor
+      return node.resolve(with: Future.recovering(upstream.error, on: executor, actor: executor, body), as: Value.self)
+    }
   }
 
   /// Replaces a failure with the value that an async `body` returns, on the main actor.
@@ -64,17 +71,17 @@ extension Future {
   public func asyncRecover(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) async throws -> Value
   ) -> Future {
-    asyncRecover(.immediate, MainExecutor.executor, body)
+    bodyNode(.recover, MainExecutor.executor) { node, upstream in
+      let task = Future.recovering(upstream.error, on: .immediate, actor: MainExecutor.executor, body)
+      return node.resolve(with: task, as: Value.self)
+    }
   }
 
-  @inlinable func asyncRecover(
-    _ executor: FutureExecutor, _ actor: FutureExecutor, _ body: @escaping @Sendable (any Error) async throws -> Value
-  ) -> Future {
-    bodyNode(.recover, actor) { node, upstream in
-      let error = upstream.error
-      let task = Future.running(on: executor, actor: actor, askedFirst: .failure(error)) { try await body(error) }
-      return task.completion.resolve(node)
-    }
+  @inlinable static func recovering(
+    _ error: any Error, on executor: FutureExecutor, actor: FutureExecutor,
+    _ body: @escaping @Sendable (any Error) async throws -> Value
+  ) -> Node {
+    running(on: executor, actor: actor, askedFirst: .failure(error)) { try await body(error) }.node
   }
 
   /// Calls an async `body` with the outcome, and completes with the value that it returns.
@@ -97,8 +104,10 @@ extension Future {
   public func asyncOnComplete<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {
-    completionNode(.onComplete, executor) { outcome in
-      .completeUsing(.running(on: executor, askedFirst: nil) { try await body(outcome) })
+    bodyNode(.onComplete, executor) { node, upstream in
+      let outcome = upstream.outcome(as: Value.self)
+      let task = Future<U>.running(on: node.executor, askedFirst: nil) { try await body(outcome) }
+      return node.link(to: task.node, as: outcome.ending == .cancelled ? .cleanUp : .work)
     }
   }
 

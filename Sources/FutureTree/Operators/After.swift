@@ -35,10 +35,21 @@ extension Promise {
 extension Source {
   /// A request to cancel cancels a timer, and completes the promise.
   @usableFromInline func cancels(_ timer: FutureTimer) {
-    let handler = PromiseHandler<Void>(of: self, on: .immediate) { _ in
+    install(TimerHandler(timer, of: self))
+  }
+}
+
+/// A handler that cancels a timer, and completes the promise. It has the timer itself: a closure would be another block of memory.
+private final class TimerHandler: HandlerEntry, @unchecked Sendable {  // Because: see `HandlerEntry`.
+  @exclusivity(unchecked) private var timer: FutureTimer?
+
+  init(_ timer: FutureTimer, of source: Source) {
+    self.timer = timer
+    super.init(of: source, on: .immediate) { entry, source, request in
+      let entry = unsafeDowncast(entry, to: TimerHandler.self)
+      guard let timer = entry.timer.take(), let request else { return }
       timer.cancel()
-      return .complete(.cancelled)
+      source.fulfill(Completion<Void>.cancelled, innerRole: .answer(to: request))
     }
-    install(handler)
   }
 }

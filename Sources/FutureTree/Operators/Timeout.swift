@@ -20,7 +20,7 @@ extension Future {
   @inlinable public func timeout(
     after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
-    let node = BodyNode<Value>(.timeout)
+    let node = TimeoutNode.made(of: Value.self)
     let future: Future = derive(node)
     Expiry.set(on: node, after: duration, clock: clock, fileID: fileID, line: line)
     return future
@@ -49,34 +49,36 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 enum Expiry {
   /// Ends a future with an error when a time has passed.
   @usableFromInline
-  static func set(on node: Node, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
+  static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
       expire(node, because: "its timeout was negative") { node.endLocked(failing: error) }
     } else if node.ending == nil {
-      let timer = clock.schedule(after: duration) {
-        let error = TimeoutError(duration: duration)
-        expire(node, because: "timed out after \(duration.rounded)") { node.endLocked(failing: error) }
-      }
-      _ = NodeObserver(of: node) { _ in timer.cancel() }
+      node.set(
+        clock.schedule(after: duration) {
+          let error = TimeoutError(duration: duration)
+          expire(node, because: "timed out after \(duration.rounded)") { node.endLocked(failing: error) }
+        })
     }
   }
 
   /// Ends a future, and detaches it from what it waits for (law 23).
   ///
   /// - Parameter end: ends the future, under its lock. Returns false if it had ended.
-  static func expire(_ node: Node, because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
+  static func expire(_ node: TimeoutNode, because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
     Trampoline.run {
-      if node.decide(because: reason(), end) { Trampoline.notify(node) }
+      guard node.decide(because: reason(), end) else { return }
+      node.cancelTimer()
+      Trampoline.notify(node)
     }
   }
 }
 
 extension Future {
   /// The same future, which can be given up by `expire(with:because:)`.
-  @inlinable package func expirable() -> Future { derive(BodyNode<Value>(.timeout)) }
+  @inlinable package func expirable() -> Future { derive(TimeoutNode.made(of: Value.self)) }
 
   /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
-    Expiry.expire(node, because: reason()) { node.endLocked(with: outcome) }
+    Expiry.expire(unsafeDowncast(node, to: TimeoutNode.self), because: reason()) { node.endLocked(with: outcome) }
   }
 }

@@ -139,6 +139,9 @@ extension Node {
   /// Called under the lock.
   private var hasExecutor: Bool { details?.executor.isImmediate == false }
 
+  /// Where the body runs. Async bodies ask for it, so that their closures need not capture it.
+  @usableFromInline final var executor: FutureExecutor { lock.withLock { details?.executor } ?? .immediate }
+
   /// The step of a future whose value has the type `Output`, but for `run`.
   @inlinable @inline(__always) final func perform<Output: Sendable>(
     _ action: Action, with upstream: Node, as type: Output.Type, releaseBody: () -> Void = {}
@@ -171,7 +174,7 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `node` belong
   }
 
   static func submit(_ node: Node, upstream: Node) {
-    guard let executor = node.lock.withLock({ node.details?.executor }) else { return }
+    let executor = node.executor
     let job = QueuedBody(node: node, upstream: upstream)
     executor.run { job.run() }
   }
