@@ -1,0 +1,74 @@
+import FutureTree
+import Testing
+
+/// What becomes of the timer of a `timeout`.
+@Suite("Operators: the timer of a timeout")
+struct TimeoutTimerTests {
+  @Test("a future that completes while the clock sets the timer cancels it")
+  func completesMeanwhile() {
+    let promise = Promise<Int>()
+    let clock = OwningClock { promise.succeed(1) }
+
+    let timed = promise.future.timeout(after: .seconds(5), clock: clock)
+
+    #expect(timed.outcomeIfCompleted == .success(1))
+    #expect(clock.cancelled == 1)
+  }
+
+  @Test("a future that completes in time cancels the timer once")
+  func completesInTime() {
+    let promise = Promise<Int>()
+    let clock = OwningClock()
+    let timed = promise.future.timeout(after: .seconds(5), clock: clock)
+
+    promise.succeed(1)
+
+    #expect(timed.outcomeIfCompleted == .success(1))
+    #expect(clock.cancelled == 1)
+  }
+
+  @Test("a future that timed out releases the timer, also one that holds its body")
+  func releasesTimer() {
+    let promise = Promise<Int>()
+    let clock = OwningClock()
+    var timed: Future<Int>? = promise.future.timeout(after: .seconds(5), clock: clock)
+
+    clock.timer?.body()
+    let outcome = timed?.outcomeIfCompleted
+    timed = nil
+
+    #expect(outcome?.error is TimeoutError)
+    #expect(clock.timer == nil)
+  }
+}
+
+/// A clock that does not hold its one timer. The timer holds its body, and what cancels it holds the timer.
+private final class OwningClock: FutureClock, @unchecked Sendable {  // Because: one thread uses it.
+  final class Timer: Sendable {
+    let body: @Sendable () -> Void
+
+    init(body: @escaping @Sendable () -> Void) {
+      self.body = body
+    }
+  }
+
+  private(set) weak var timer: Timer?
+  private(set) var cancelled = 0
+  private let whileSetting: @Sendable () -> Void
+
+  init(whileSetting: @escaping @Sendable () -> Void = {}) {
+    self.whileSetting = whileSetting
+  }
+
+  var now: Duration { .zero }
+
+  func schedule(after _: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+    let timer = Timer(body: body)
+    self.timer = timer
+    whileSetting()
+    return FutureTimer { [weak self] in
+      withExtendedLifetime(timer) {}
+      self?.cancelled += 1
+    }
+  }
+}
