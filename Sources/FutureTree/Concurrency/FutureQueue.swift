@@ -95,7 +95,7 @@ extension FutureQueue {
 }
 
 /// Where one body stands: first in the queue, and then, as an observer, with the future that the body returned.
-private final class Place: Waiter, Deferred, @unchecked Sendable {  // Because: the queue's lock guards `begin`.
+private final class Place: Waiter, @unchecked Sendable {  // Because: the queue's lock guards `begin`.
   typealias Begin = @Sendable (Place) -> Void
 
   /// Runs the body; nil once it was called or taken out.
@@ -125,7 +125,7 @@ private final class Place: Waiter, Deferred, @unchecked Sendable {  // Because: 
   }
 
   /// Lets the next begin.
-  func runDeferred() {
+  override func runDeferred() {
     queue.advance()
   }
 }

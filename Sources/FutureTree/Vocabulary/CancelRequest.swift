@@ -35,10 +35,14 @@ extension CancelRequest {
   /// A reference that is not counted, for code that retains the request elsewhere.
   var unretained: Unretained { Unretained(storage: Unmanaged.passUnretained(storage)) }
 
-  struct Unretained {
+  struct Unretained: Equatable {
     fileprivate let storage: Unmanaged<CancellationReason.Storage>
 
     var request: CancelRequest { CancelRequest(storage.takeUnretainedValue()) }
+
+    static func == (left: Unretained, right: Unretained) -> Bool {
+      left.storage.toOpaque() == right.storage.toOpaque()
+    }
   }
 
   /// The object that is retained for an unretained reference.

@@ -2,7 +2,7 @@
 ///
 /// A subclass has the handler with its type, and releases it in the step.
 @usableFromInline
-class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because: `lock` guards `source`, see `step`.
+class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards `source`, see `step`.
   /// Calls the handler with a request or, without one, releases it: a closure without captures, made where the types are known.
   @usableFromInline
   typealias Step = @Sendable (_ entry: HandlerEntry, _ source: Source, _ request: CancelRequest?) -> Void
@@ -51,7 +51,7 @@ class HandlerEntry: ListEntry, Deferred, @unchecked Sendable {  // Because: `loc
   }
 
   /// Releases the handler.
-  final func runDeferred() {
+  override final func runDeferred() {
     if let source = take() { step(self, source, nil) }
   }
 

@@ -37,15 +37,33 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   override final var waitsFor: TinyArray<Link> {
     var links = TinyArray<Link>()
     links.reserveCapacity(slots.count)
-    eachInput { links.append(Link(node: $0, entry: $1)) }
+    eachInput { links.append(Link(node: $0.takeUnretainedValue(), entry: $1.takeUnretainedValue())) }
     return links
   }
 
-  override final var inputCapacity: Int { slots.count }
+  override final var inputsToLeave: LeftInputs {
+    let left = LeftInputs(capacity: slots.count, slots: slots)
+    eachInput { left.append($0, .fromOpaque($1.toOpaque())) }
+    return left
+  }
 
-  override final func eachInput(_ body: (_ input: Node, _ slot: Waiter) -> Void) {
-    for slot in slots {
-      if let input = slot.input { body(input.takeUnretainedValue(), slot) }
+  /// Adds the signals to the inputs. Called under the lock.
+  final func send(
+    _ request: CancelRequest.Unretained?, _ departure: Signal.Departure, predecessor: Int?, in queue: SignalQueue
+  ) {
+    queue.retain(slots)
+    queue.reserve(slots.count)
+    eachInput { input, slot in
+      queue.append(
+        toRetained: input.retain(), request, from: .fromOpaque(slot.toOpaque()), departure, predecessor: predecessor)
+    }
+  }
+
+  /// Calls a closure for each slot that waits. Called under the lock.
+  @inline(__always)
+  private final func eachInput(_ body: (_ input: Unmanaged<Node>, _ slot: Unmanaged<Slot>) -> Void) {
+    slots.eachUnretained { slot in
+      if let input = slot._withUnsafeGuaranteedRef({ $0.input }) { body(input, slot) }
     }
   }
 
@@ -268,4 +286,12 @@ enum Verdict<Output: Sendable> {
   /// The slot waits for this future next.
   case waitsFor(Node)
   case ends(Outcome<Output>)
+}
+
+extension Array where Element: AnyObject {
+  /// Calls a closure for each element. To count each reference would cost as much as the call.
+  @inline(__always)
+  func eachUnretained(_ body: (Unmanaged<Element>) -> Void) {
+    withUnsafeBytes { for element in $0.bindMemory(to: Unmanaged<Element>.self) { body(element) } }
+  }
 }

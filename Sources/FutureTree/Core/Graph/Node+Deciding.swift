@@ -6,25 +6,52 @@ extension Node {
   ///   - reason: The reason of the request to the futures that are left.
   ///   - end: ends this future, under its lock. Returns false if it had ended.
   final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
-    let left: TinyArray<Link>? = lock.withLock {
+    let left = lock.withLock { () -> LeftInputs? in
       guard state.isPending else { return nil }
-      let links = waitsFor
-      return end() ? links : nil
+      let inputs = inputsToLeave
+      return end() ? inputs : nil
     }
     guard let left else { return false }
-    Node.leave(left, because: reason())
+    left.leave(because: reason())
     return true
   }
+}
 
-  /// Withdraws the interest of entries whose futures have ended, with a request that stops where others wait.
-  static func leave(_ links: TinyArray<Link>, because reason: @autoclosure () -> CancellationReason) {
+/// What a future waits for when it is decided, and the entries that wait.
+///
+/// A join may have thousands, of which most have ended by then. So only the inputs are counted references, and an entry is kept
+/// alive by its future.
+final class LeftInputs {
+  private var inputs: [(node: Unmanaged<Node>, entry: Unmanaged<Waiter>)] = []
+  private let slots: [Join.Slot]
+
+  /// - Parameter slots: The entries, if they are slots.
+  init(capacity: Int, slots: [Join.Slot] = []) {
+    self.slots = slots
+    inputs.reserveCapacity(capacity)
+  }
+
+  deinit {
+    for input in inputs { input.node.release() }
+  }
+
+  @inline(__always)
+  func append(_ node: Unmanaged<Node>, _ entry: Unmanaged<Waiter>) {
+    inputs.append((node.retain(), entry))
+  }
+
+  /// Withdraws the interest of the entries, with a request that stops where others wait.
+  func leave(because reason: @autoclosure () -> CancellationReason) {
     var request: CancelRequest?
     var signals: [Signal] = []
-    // A future that has ended meanwhile would receive the request too late.
-    links.each { link in
-      guard link.node.ending == nil else { return }
+    for input in inputs {
+      // A future that has ended meanwhile would receive the request too late.
+      guard input.node._withUnsafeGuaranteedRef({ $0.ending == nil }) else { continue }
       if request == nil { request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason()) }
-      signals.append(Signal(node: link.node, request: request, sender: link.entry, departure: .leaves))
+      signals.append(
+        Signal(
+          node: input.node.takeUnretainedValue(), request: request, sender: input.entry.takeUnretainedValue(),
+          departure: .leaves))
     }
     CancellationPropagation.run(signals)
   }

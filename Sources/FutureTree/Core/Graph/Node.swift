@@ -220,11 +220,12 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
   }
 
-  /// Calls a closure for each input of a join, with the slot that waits for it. Called under the lock.
-  func eachInput(_ body: (_ input: Node, _ slot: Waiter) -> Void) {}
-
-  /// How many inputs a join has at most. Called under the lock.
-  var inputCapacity: Int { 0 }
+  /// The same, for a future that is about to be decided. Called under the lock.
+  var inputsToLeave: LeftInputs {
+    let left = LeftInputs(capacity: 1)
+    if let upstream { left.append(upstream, .passUnretained(self)) }
+    return left
+  }
 
   /// Whether it has too many inputs for the search for cycles. Called under the lock.
   var hasManyInputs: Bool { false }

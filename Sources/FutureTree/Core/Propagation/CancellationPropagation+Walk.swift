@@ -5,8 +5,10 @@
 /// may meet, `TopologicalOrder` says whose turn it is, unless all signals that are left are to one future.
 extension CancellationPropagation {
   mutating func walk() {
+    var last: (unretained: CancelRequest.Unretained?, request: CancelRequest?)
     while let signal = queue.popFirst() {
-      if visit(signal) { continue }
+      if signal.unretainedRequest != last.unretained { last = (signal.unretainedRequest, signal.request) }
+      if visit(signal, last.request) { continue }
       let left = queue.takeAll(refused: true)
       if let meeting = Signals(ifToOneFuture: left) {
         visit(meeting)
@@ -26,21 +28,22 @@ extension CancellationPropagation {
 
   /// Lets a future receive a signal, unless another may still come to it: then it returns false.
   @inline(__always)
-  private mutating func visit(_ signal: QueuedSignal) -> Bool {
+  private mutating func visit(_ signal: QueuedSignal, _ request: CancelRequest?) -> Bool {
     signal.node._withUnsafeGuaranteedRef { node in
       guard preview == nil else {
         if node.mayBeMeetingPoint { return false }
         visit(Signals(signal))
         return true
       }
-      guard let request = signal.request, signal.departure == .stays, !request.options.isForced,
+      guard let request, signal.departure == .stays, !request.options.isForced,
         request.options.reach != .thisFuture
       else { return visitSlowly(signal) }
       var details = Node.ApplicationDetails()
       switch node.applyAtOnce(request, from: signal.sender, signal.departure, isAlone: false, &details) {
       case .forwards(let upstream):
         queue.append(
-          to: upstream, request.unretained, fromReached: signal.node, .stays, predecessor: reached.count)
+          toRetained: upstream, signal.unretainedRequest, from: .fromOpaque(signal.node.toOpaque()), .stays,
+          predecessor: reached.count)
         summary.record(.applied(.forwards))
       case .callsHandlers:
         summary.record(.applied(.callsHandlers))
@@ -48,10 +51,10 @@ extension CancellationPropagation {
         summary.record(.withheld(others: details.others))
         stop(signal)
         return true
-      case .ends, .endsSource, .none:
+      case .none, .ends, .endsSource:  // A request that only goes on ends nothing.
         return visitSlowly(signal)
       }
-      reach(signal.node, request, predecessor: signal.predecessor)
+      reach(signal.node, signal.unretainedRequest, predecessor: signal.predecessor)
       return true
     }
   }
@@ -109,13 +112,13 @@ extension CancellationPropagation {
           node: node.takeUnretainedValue(), kind: reaction.ownsBody ? .endedWithBody : .ended)
         ended.append((step, position + 1))
       }
-      reach(node, transition.applied(request), predecessor: predecessor)
+      reach(node, transition.applied(request)?.unretained, predecessor: predecessor)
     }
     guard let departure = transition.onward, let upstream = reaction.upstream else { return }
     let forwarded = transition.forwarded(request)
     if let forwarded { queue.retain(forwarded.object) }
     queue.append(
-      to: upstream, forwarded?.unretained, fromReached: node, departure,
+      toRetained: .passRetained(upstream), forwarded?.unretained, from: .fromOpaque(node.toOpaque()), departure,
       predecessor: forwarded == nil ? nil : position)
   }
 

@@ -54,7 +54,7 @@ struct CancellationPropagation {
       let (step, request) = (walk.path[position], walk.request(appliedAt: position, origin.request))
       if let request { queue.retain(request.object) }
       if step.hasEnded { ended.append((step, position + 1)) }
-      reach(.passUnretained(step.node), request, predecessor: position > 0 ? position - 1 : nil)
+      reach(.passUnretained(step.node), request?.unretained, predecessor: position > 0 ? position - 1 : nil)
     }
     summary = walk.summary
     let predecessor = fork.signal.request == nil || reached.isEmpty ? nil : reached.count - 1
@@ -107,10 +107,10 @@ struct CancellationPropagation {
 
   /// Adds a future to which a request was applied.
   @inline(__always)
-  mutating func reach(_ node: Unmanaged<Node>, _ request: CancelRequest?, predecessor: Int?) {
+  mutating func reach(_ node: Unmanaged<Node>, _ request: CancelRequest.Unretained?, predecessor: Int?) {
     if node._withUnsafeGuaranteedRef({ $0.state.createdBy.isSource }) { sources.append(reached.count) }
     reached.append(
-      Reached(node: node, unretainedRequest: request?.unretained, predecessor: predecessor.map { Int32($0) }))
+      Reached(node: node, unretainedRequest: request, predecessor: predecessor.map { Int32($0) }))
   }
 
   private mutating func finish() -> CancelReceipt {
@@ -180,9 +180,14 @@ extension CancellationPropagation {
 
 extension CancellationPropagation {
   private mutating func callHandlers() {
+    var last: (unretained: CancelRequest.Unretained?, request: CancelRequest?)
     for position in sources.reversed() {
-      let source = reached[position].node.takeUnretainedValue().asSource
-      if let source, let request = reached[position].request { summary.handlers += source.callHandlers(request) }
+      let reached = reached[position]
+      if reached.unretainedRequest != last.unretained { last = (reached.unretainedRequest, reached.request) }
+      guard let request = last.request else { continue }
+      reached.node._withUnsafeGuaranteedRef { node in
+        summary.handlers += unsafeDowncast(node, to: Source.self).callHandlers(request)
+      }
     }
   }
 

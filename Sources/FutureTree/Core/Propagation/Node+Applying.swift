@@ -1,13 +1,13 @@
 /// What a propagation most often does to one future, in one short locked section: see `Node+Signals.swift` for all cases.
 extension Node {
-  /// What a request does in the common case.
+  /// What a request does in the common case. It is plain bits, with a reference that the receiver of this releases.
   enum Application {
     /// It goes on to the one future that this one waits for.
-    case forwards(to: Node)
+    case forwards(to: Unmanaged<Node>)
     /// The handlers of this source receive it.
     case callsHandlers
     /// This future has ended, and what it waited for receives a signal.
-    case ends(upstream: Node)
+    case ends(upstream: Unmanaged<Node>)
     /// This source has ended.
     case endsSource
     /// It stops here, because others have interest, and the sender is no longer a consumer.
@@ -37,7 +37,7 @@ extension Node {
       else { return withholdAtOnce(request, from: sender, senders, departure, &details) ? .withheld : .none }
       switch effect {
       case .forwards:
-        return upstream.map { .forwards(to: $0.takeUnretainedValue()) } ?? .none
+        return upstream.map { .forwards(to: $0.retain()) } ?? .none
       case .ends:
         return endAtOnce(request, &details)
       default:
@@ -58,8 +58,8 @@ extension Node {
   @inline(never)
   private func endAtOnce(_ request: CancelRequest, _ details: inout ApplicationDetails) -> Application {
     details.ownsBody = ownsBody
-    let left = upstream?.takeUnretainedValue()
-    guard endCancelled(request.reason) else { return .none }
+    let left = upstream?.retain()
+    _ = endCancelled(request.reason)
     return left.map { .ends(upstream: $0) } ?? .endsSource
   }
 

@@ -124,13 +124,9 @@ extension Node {
     _ request: CancelRequest?, _ departure: Signal.Departure, reachedAs position: Int, _ queue: inout SignalQueue?
   ) {
     let used = queue ?? SignalQueue()
-    let predecessor = request == nil ? nil : position
     if let request { used.retain(request.object) }
-    used.reserve(inputCapacity)
-    let unretained = request?.unretained
-    eachInput { input, slot in
-      used.append(to: input, unretained, from: slot, departure, predecessor: predecessor)
-    }
+    unsafeDowncast(self, to: Join.self).send(
+      request?.unretained, departure, predecessor: request == nil ? nil : position, in: used)
     queue = used
   }
 

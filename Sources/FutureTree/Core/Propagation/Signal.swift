@@ -28,7 +28,7 @@ struct Signal {
 /// All signals of a propagation to one future.
 struct Signals {
   let node: Unmanaged<Node>
-  private(set) var all: [QueuedSignal]
+  private(set) var all: ArraySlice<QueuedSignal>
 
   init(_ first: QueuedSignal) {
     node = first.node
@@ -41,7 +41,7 @@ struct Signals {
       return nil
     }
     node = first.node
-    all = Array(signals)
+    all = signals
   }
 
   mutating func append(_ signal: QueuedSignal) {
@@ -51,9 +51,11 @@ struct Signals {
   /// The strongest request among them.
   var request: CancelRequest? {
     var strongest: CancelRequest?
-    for signal in all {
+    var last: CancelRequest.Unretained?
+    for signal in all where signal.unretainedRequest != last {
+      last = signal.unretainedRequest
       guard let request = signal.request else { continue }
-      if let strongest, request.isSame(as: strongest) || !request.isStronger(than: strongest) { continue }
+      if let strongest, !request.isStronger(than: strongest) { continue }
       strongest = request
     }
     return strongest

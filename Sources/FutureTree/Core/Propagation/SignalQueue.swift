@@ -1,7 +1,7 @@
 /// A signal of a propagation, which retains what it refers to (`SignalQueue`).
 struct QueuedSignal {
   let node: Unmanaged<Node>
-  fileprivate let unretainedRequest: CancelRequest.Unretained?
+  let unretainedRequest: CancelRequest.Unretained?
   let sender: Unmanaged<Waiter>?
   fileprivate let retainsSender: Bool
   let departure: Signal.Departure
@@ -28,6 +28,7 @@ final class SignalQueue {
   @exclusivity(unchecked) private var signals: [QueuedSignal] = []
   @exclusivity(unchecked) private var taken = 0
   @exclusivity(unchecked) private var retained: [AnyObject] = []
+  @exclusivity(unchecked) private var retainedSlots: [[Join.Slot]] = []
   /// Called after the first phase: the clock of a log is code of a user.
   @exclusivity(unchecked) var reports: [NodeMonitor.Report] = []
 
@@ -46,31 +47,23 @@ final class SignalQueue {
   /// Adds a signal.
   func append(_ signal: Signal) {
     if let request = signal.request { retained.append(request.object) }
-    append(to: signal.node, signal.request?.unretained, from: signal.sender, signal.departure, predecessor: nil)
-  }
-
-  /// Adds a signal, whose request is retained already.
-  @inline(__always)
-  func append(
-    to node: Node, _ request: CancelRequest.Unretained?, from sender: Waiter?, _ departure: Signal.Departure,
-    predecessor: Int?
-  ) {
     signals.append(
       QueuedSignal(
-        node: .passRetained(node), unretainedRequest: request, sender: sender.map { .passRetained($0) },
-        retainsSender: true, departure: departure, predecessor: predecessor))
+        node: .passRetained(signal.node), unretainedRequest: signal.request?.unretained,
+        sender: signal.sender.map { .passRetained($0) }, retainsSender: true, departure: signal.departure,
+        predecessor: nil))
   }
 
-  /// Adds a signal, whose request and sender are retained already.
+  /// Adds a signal, whose request and sender are retained already. The queue gets a reference to the node that the caller has.
   @inline(__always)
   func append(
-    to node: Node, _ request: CancelRequest.Unretained?, fromReached sender: Unmanaged<Node>,
+    toRetained node: Unmanaged<Node>, _ request: CancelRequest.Unretained?, from sender: Unmanaged<Waiter>,
     _ departure: Signal.Departure, predecessor: Int?
   ) {
     signals.append(
       QueuedSignal(
-        node: .passRetained(node), unretainedRequest: request, sender: .fromOpaque(sender.toOpaque()),
-        retainsSender: false, departure: departure, predecessor: predecessor))
+        node: node, unretainedRequest: request, sender: sender, retainsSender: false, departure: departure,
+        predecessor: predecessor))
   }
 
   /// Returns a signal that was received before this queue was made, and retains what it refers to.
@@ -86,6 +79,10 @@ final class SignalQueue {
 
   func retain(_ object: AnyObject) {
     retained.append(object)
+  }
+
+  func retain(_ slots: [Join.Slot]) {
+    retainedSlots.append(slots)
   }
 
   @inline(__always)

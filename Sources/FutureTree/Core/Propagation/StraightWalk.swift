@@ -76,7 +76,7 @@ struct StraightWalk {
       case .forwards(let next):
         sender = Unmanaged.passUnretained(node)
         path.append(Step(node: consume node, kind: .reached))
-        node = next
+        node = next.takeRetainedValue()
         continue
       case .callsHandlers:
         if departure == .losesInterest { renewInterest(of: sender) }
@@ -86,7 +86,7 @@ struct StraightWalk {
       case .ends(let next):
         end(node, ownsBody: details.ownsBody)
         sender = Unmanaged.passUnretained(node)
-        (upstream, onward) = (next, .leaves)
+        (upstream, onward) = (next.takeRetainedValue(), .leaves)
       case .endsSource:
         end(node, ownsBody: details.ownsBody)
         return nil

@@ -9,6 +9,9 @@ class ListEntry: @unchecked Sendable {  // Because: the owner of the list guards
 
   /// Whether the entry is in a list. Guarded like the list.
   final var isListed: Bool { previous != nil }
+
+  /// What a trampoline does when it calls this entry.
+  func runDeferred() {}
 }
 
 /// Objects in the order in which they came. The list retains each once. Appending and removing are O(1).
@@ -33,8 +36,13 @@ struct LinkedList<Element: ListEntry> {
   ///
   /// - Precondition: the entry is in this list or in none.
   mutating func remove(_ entry: Element) {
+    if detach(entry) { Unmanaged.passUnretained(entry).release() }
+  }
+
+  /// Takes the entry out, if it is here, but not the reference to it. Returns whether it was here.
+  private mutating func detach(_ entry: Element) -> Bool {
     // The entries of an empty list may belong to another thread, which took them out with the whole list.
-    guard let first, let previous = entry.previous else { return }
+    guard let first, let previous = entry.previous else { return false }
     let next = entry.next
     if first.toOpaque() == Unmanaged.passUnretained(entry as ListEntry).toOpaque() {
       self.first = next
@@ -45,7 +53,7 @@ struct LinkedList<Element: ListEntry> {
     }
     entry.next = nil
     entry.previous = nil
-    Unmanaged.passUnretained(entry).release()
+    return true
   }
 
   /// Takes out the first entry, with the reference that the list had.
@@ -55,12 +63,12 @@ struct LinkedList<Element: ListEntry> {
     return takeFirst()?.takeRetainedValue()
   }
 
-  /// Takes out the last entry, with a reference of the caller's.
+  /// Takes out the last entry, with the reference that the list had.
   mutating func popLast() -> Element? {
-    guard let last = first?._withUnsafeGuaranteedRef({ $0.previous })?.takeUnretainedValue() else { return nil }
-    let entry = unsafeDowncast(last, to: Element.self)
-    remove(entry)
-    return entry
+    guard let last = first?._withUnsafeGuaranteedRef({ $0.previous }) else { return nil }
+    let entry = Unmanaged<Element>.fromOpaque(last.toOpaque())
+    _ = entry._withUnsafeGuaranteedRef { detach($0) }
+    return entry.takeRetainedValue()
   }
 
   /// Takes out the first entry, with the reference that the list had, and does not repair the list behind it: a caller that does

@@ -31,19 +31,6 @@ struct TinyArray<Element>: Sequence {
     if first == nil { first = element } else { others.append(element) }
   }
 
-  func mapped<Other>(_ transform: (Element) -> Other) -> TinyArray<Other> {
-    var result = TinyArray<Other>()
-    each { result.append(transform($0)) }
-    return result
-  }
-
-  /// Unlike a `for` loop, it copies nothing.
-  @inline(__always)
-  func each(_ body: (Element) -> Void) {
-    if let first { body(first) }
-    for element in others { body(element) }
-  }
-
   func makeIterator() -> Iterator {
     Iterator(elements: self)
   }

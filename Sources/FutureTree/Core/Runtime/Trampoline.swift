@@ -23,7 +23,7 @@ final class Trampoline {
   @inline(never)
   private static func notifyWaiters(of node: Node) {
     ofThread._withUnsafeGuaranteedRef { trampoline in
-      guard !trampoline.isActive else { return trampoline.queue.append(node) }
+      guard !trampoline.isActive else { return trampoline.queue.append(.passRetained(node)) }
       trampoline.isActive = true
       trampoline.notifyWaiters(of: node)
       if !trampoline.queue.isEmpty { trampoline.drain() }
@@ -33,7 +33,7 @@ final class Trampoline {
 
   /// Lets an entry take its turn: now, or when the callback that this thread is in has returned.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Node.Turn) {
-    add(.turn(.passRetained(entry), upstream, turn))
+    add(.turn(.passRetained(entry), upstream: .passRetained(upstream), turn))
   }
 
   /// Lets an entry take its turn at once, also inside a callback, and releases it. Completions of that turn are notified as
@@ -44,8 +44,8 @@ final class Trampoline {
   }
 
   /// Calls an object: now, or when the callback that this thread is in has returned.
-  static func call(_ deferred: any Deferred) {
-    add(.call(deferred))
+  static func call(_ entry: ListEntry) {
+    add(.call(.passRetained(entry)))
   }
 
   /// Runs code of a user, and then notifies the waiters of what it completed.
@@ -75,15 +75,24 @@ final class Trampoline {
 
   private func drain() {
     while true {
-      while let node = queue.takeChained() { notifyWaiters(of: node) }
+      while let node = queue.takeChained() { notifyWaiters(ofRetained: node) }
       guard let work = queue.popFirst() else { break }
       switch work {
-      case .notify(let node): notifyWaiters(of: node)
-      case .turn(let entry, let upstream, let turn): take(turn, of: entry, upstream: upstream)
-      case .call(let deferred): deferred.runDeferred()
+      case .notify(let node):
+        notifyWaiters(ofRetained: node)
+      case .turn(let entry, let upstream, let turn):
+        take(turn, of: entry, upstream: upstream.takeRetainedValue())
+      case .call(let entry):
+        entry.takeRetainedValue().runDeferred()
       }
     }
     queue.trim()
+  }
+
+  @inline(__always)
+  private func notifyWaiters(ofRetained node: Unmanaged<Node>) {
+    node._withUnsafeGuaranteedRef { notifyWaiters(of: $0) }
+    node.release()
   }
 
   @inline(__always)
@@ -94,20 +103,17 @@ final class Trampoline {
     if node.state.isObserved { node.callFirstObserver() }
     while let entry = node.takeWaiter() {
       turns.current = entry
-      let isNext = entry._withUnsafeGuaranteedRef { waiter -> Bool in
+      let hasFutureEnded = entry._withUnsafeGuaranteedRef { waiter -> Bool in
         guard waiter.isFuture else {
           if waiter.step(waiter, node, .run), let ended = waiter.owner { hasEnded(ended) }
           return false
         }
         let waiter = unsafeDowncast(waiter, to: Node.self)
-        guard waiter.upstreamEnded(node, hasSucceeded: hasSucceeded), waiter.finishEnd() else { return false }
-        if queue.isEmpty { return true }
-        queue.append(.notify(waiter))
-        return false
+        return waiter.upstreamEnded(node, hasSucceeded: hasSucceeded) && waiter.finishEnd()
       }
       turns.current = nil
-      if isNext {
-        queue.chain(unsafeDowncast(entry.takeRetainedValue(), to: Node.self))
+      if hasFutureEnded {
+        queue.append(Unmanaged<Node>.fromOpaque(entry.toOpaque()))
       } else {
         entry.release()
         if turns.link != nil { linkInner() }
@@ -118,7 +124,7 @@ final class Trampoline {
 
   /// A future has ended in a turn: its waiters are notified when that is done.
   private func hasEnded(_ node: Node) {
-    if node.finishEnd() { queue.append(node) }
+    if node.finishEnd() { queue.append(.passRetained(node)) }
   }
 
   private func take(_ turn: Node.Turn, of entry: Unmanaged<Waiter>, upstream: Node) {

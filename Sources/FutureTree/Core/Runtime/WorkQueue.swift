@@ -1,18 +1,19 @@
 /// What a trampoline has to do, first in, first out.
+///
+/// It consists of plain bits: to copy and free an enum with counted references costs more than to notify a future. The queue has one
+/// reference to each object that work refers to, and the caller of `popFirst` and `takeChained` gets it.
 struct WorkQueue {
   enum Work {
     /// A future has ended: its waiters take their turns.
-    case notify(Node)
+    case notify(Unmanaged<Node>)
     /// One entry takes its turn, and is released.
-    case turn(Unmanaged<Waiter>, Node, Node.Turn)
-    case call(any Deferred)
+    case turn(Unmanaged<Waiter>, upstream: Unmanaged<Node>, Node.Turn)
+    case call(Unmanaged<ListEntry>)
   }
 
   /// What comes first, where that is a future: a chain never needs the array.
-  /// The queue retains it. Not a reference that the compiler counts: to set one releases what it was before, also nil.
   private var chained: Unmanaged<Node>?
-  /// Nil where it was taken out: nothing is freed while the array changes, because a `deinit` of a user may come back here.
-  private var others: [Work?] = []
+  private var others: [Work] = []
   private var taken = 0
 
   var isEmpty: Bool { chained == nil && taken == others.count }
@@ -21,28 +22,21 @@ struct WorkQueue {
     others.append(work)
   }
 
+  /// Adds a future that has ended, with a reference of the caller's.
   @inline(__always)
-  mutating func append(_ node: Node) {
-    if isEmpty { chain(node) } else { append(.notify(node)) }
-  }
-
-  /// Adds a future that has ended to an empty queue.
-  @inline(__always)
-  mutating func chain(_ node: Node) {
-    chained = .passRetained(node)
+  mutating func append(_ node: Unmanaged<Node>) {
+    if isEmpty { chained = node } else { append(.notify(node)) }
   }
 
   @inline(__always)
-  mutating func takeChained() -> Node? {
-    guard let node = chained else { return nil }
-    chained = nil
-    return node.takeRetainedValue()
+  mutating func takeChained() -> Unmanaged<Node>? {
+    chained.take()
   }
 
   /// What comes next, if no future is chained.
   mutating func popFirst() -> Work? {
     guard taken < others.count else { return nil }
-    let work = others[taken].take()
+    let work = others[taken]
     taken += 1
     if taken > 1_000, taken * 2 > others.count {
       others.removeSubrange(..<taken)
@@ -57,11 +51,6 @@ struct WorkQueue {
     others.removeAll(keepingCapacity: others.capacity <= 1_000)
     taken = 0
   }
-}
-
-/// An object that a trampoline calls.
-protocol Deferred: AnyObject {
-  func runDeferred()
 }
 
 /// The turns that a thread is in: more than one where a callback blocks, or an executor runs a job at once.
