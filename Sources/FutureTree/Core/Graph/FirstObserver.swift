@@ -5,7 +5,7 @@
 ///
 /// # Invariants
 /// 1. `Source.observer` has the body of the observer, or zeros when the body was taken. The lock of the source guards it, also
-///    after the end. Who takes the body calls it or releases it, once.
+///    after the end. The code that takes the body calls it or releases it, once.
 /// 2. It is used once at most, while nothing else waits for the source. So this observer comes first in the order of subscription,
 ///    and a handle means one observer.
 /// 3. `FutureState.isObserved` says that it was used. That does not change once the source has ended, so `Trampoline` and

@@ -8,11 +8,10 @@
 /// promise was *sealed*. A *handler* is a closure that a promise calls with a *request* to cancel.
 ///
 /// A *waiter* is an entry in the list of a future: a derived future, a sealed source, a slot of a join, an observer, an awaiting
-/// task, a blocked thread, or an entry of a `FutureQueue`. A future is itself the entry, so that a link of a chain is one object.
+/// task, a blocked thread, a cancel token, or an entry of a `FutureQueue`. A future is itself the entry, so that a link of a chain is one object.
 /// When a future ends, each of its waiters takes its *turn*: it reacts to the outcome. A future is *queued* while an executor has
-/// its body and has not begun it. A *consumer* is a waiter that `FutureState.consumers` counts, or a cancel token, which a `Waiter`
-/// in no list stands for. Observers do not count. The first observer of a source, or the first task that awaits it, needs no
-/// entry: it has two words of the source (`FirstObserver`).
+/// its body and has not begun it. A *consumer* is a waiter that `FutureState.consumers` counts. Observers do not count. The first
+/// observer of a source, or the first task that awaits it, needs no entry: it has two words of the source (`FirstObserver`).
 ///
 ///     Promise ─────▶ Source                    let future = promise.future
 ///                    │ waiters
@@ -48,8 +47,9 @@
 /// 4. A thread holds one lock at most. Under a lock the library calls no body, handler, clock or executor, and releases no object
 ///    whose `deinit` can run user code. Such an object is returned from the locked section and released after it.
 /// 5. Links form no reference cycle, unless a future waits for itself in a way that `CompletedWithItself` does not detect. These are
-///    cycles while they are pending: a join and its slots, `AllNode` and its inputs, a source and its handlers. The end of the join
-///    breaks the first two. The end of the source, its seal, or the call of the handler breaks the third.
+///    cycles while they are pending: a join and its slots, `AllNode` and its inputs, a source and its handlers, a future and the
+///    entries of its tokens. The end of the join breaks the first two. The end of the source, its seal, or the call of the handler
+///    breaks the third. The end of the future, or the release of the token, breaks the fourth.
 ///
 /// # Why locks cannot deadlock
 /// By invariant 4 no thread waits for a lock while it holds one. An operation on two futures locks the first, unlocks it, and then
@@ -60,8 +60,8 @@
 /// small programs (`Tests/FutureTreeTests/Explorer`).
 ///
 /// # Memory order
-/// To unlock releases, to lock acquires, and no field of the core is atomic but the lock's own (`ParkingLock`). The list of an
-/// upstream and `upstream` publish a future to other threads, both under a lock. Handles are `Sendable`: the user's code passes them
+/// To unlock releases, to lock acquires. Two fields of the core are atomic: that of the lock (`ParkingLock`), and the key of the
+/// trampolines (`Trampoline+Thread`), which stores with release and loads with acquire. The list of an upstream and `upstream` publish a future to other threads, both under a lock. Handles are `Sendable`: the user's code passes them
 /// on safely. So each thread that reaches a future knows what its initializer wrote. The following reads take no lock. Behind each
 /// stand its release and its acquire.
 ///
@@ -96,8 +96,8 @@
 /// 3. Each waiter takes its turn. `FutureState.beginsAtOnce` and `passesAtOnce` decide the common cases, and `upstreamEnded` the
 ///    others: a derived future runs its body now, submits it to an executor, ends as its upstream did, or ends `.cancelled`. What
 ///    needs the types is left to its `step`, a closure without captures that is made where they are known, so that it is
-///    specialized (`StoredStep`). If the body returned a future, `Node.link` adds the derived future to the list of that inner future, or
-///    `Node.linkOrBypass` takes the derived future out of the chain (law 21).
+///    specialized (`StoredStep`). If the body returned a future, `Node.link` adds the derived future to the list of that inner
+///    future, or `Node.linkOrBypass` takes the derived future out of the chain (law 21).
 /// 4. A future that has ended in its turn is added to the trampoline's queue if it has waiters. The loop goes on with the other
 ///    waiters, and then with the queue. No chain recurses, however long it is (law 20).
 ///

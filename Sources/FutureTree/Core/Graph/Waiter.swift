@@ -1,5 +1,5 @@
-/// An entry in the list of a future: a future, a slot of a join, an observer, an awaiting task, a blocked thread, an entry of a
-/// `FutureQueue`. The entry of a cancel token is in no list.
+/// An entry in the list of a future: a future, a slot of a join, an observer, an awaiting task, a blocked thread, a cancel token, or
+/// an entry of a `FutureQueue`.
 ///
 /// A derived future is itself the entry, so that a link of a chain is one object.
 ///

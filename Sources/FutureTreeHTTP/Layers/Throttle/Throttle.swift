@@ -74,7 +74,7 @@ public final class Throttle: HTTPLayer {
       let load = run(request, host, next)
       let hasEnded = load.isCompleted
       if bypasses || hasEnded { advance() }
-      // Not the one that is watched: who lets go of the load, or forces it, ends only what is his.
+      // Not the one that is watched: a caller that cancels, or forces, ends only its own future.
       return hasEnded ? load : load.forwarded().named(.throttle)
     }
     let waiter = ThrottleWaiter(request, before: next)
