@@ -36,7 +36,7 @@ extension OurWorks {
     ]
 
   private static let ofCancellations = [
-    Limit("cancel-all", atLeast: 2500, goal: 2000, held: 3100),
+    Limit("cancel-all", atLeast: 2500, goal: 2000),
     Limit("cancel", atLeast: 800, goal: 700),
     Limit("everyday", atLeast: 3000, goal: 2000),
     Limit("everyday-shared-interest", atLeast: 3500, goal: 2500),
