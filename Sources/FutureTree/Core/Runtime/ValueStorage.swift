@@ -33,7 +33,7 @@ struct ValueStorage {
   }
 
   @inlinable mutating func initialize<Value>(to value: Value, as type: Value.Type) {
-    withUnsafeMutableBytes(of: &words) { bytes in
+    _withUnprotectedUnsafeMutableBytes(of: &words) { bytes in
       guard ValueStorage.isInline(type) else {
         let box = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         box.initialize(to: value)
@@ -46,7 +46,7 @@ struct ValueStorage {
 
   /// Reads without an exclusive access, because several threads may read at once.
   @inlinable func load<Value>(as type: Value.Type) -> Value {
-    withUnsafeBytes(of: words) { bytes in
+    _withUnprotectedUnsafeBytes(of: words) { bytes in
       guard ValueStorage.isInline(type) else {
         return bytes.load(as: UnsafeMutableRawPointer.self).assumingMemoryBound(to: type).pointee
       }
@@ -59,13 +59,13 @@ struct ValueStorage {
   /// - Precondition: it is inline.
   @inlinable func take<Value>(as type: Value.Type) -> Value {
     var words = words
-    return withUnsafeMutableBytes(of: &words) { bytes in
+    return _withUnprotectedUnsafeMutableBytes(of: &words) { bytes in
       bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: type).move()
     }
   }
 
   @inlinable mutating func destroy<Value>(as type: Value.Type) {
-    withUnsafeMutableBytes(of: &words) { bytes in
+    _withUnprotectedUnsafeMutableBytes(of: &words) { bytes in
       guard ValueStorage.isInline(type) else {
         let box = bytes.load(as: UnsafeMutableRawPointer.self).assumingMemoryBound(to: type)
         box.deinitialize(count: 1)
