@@ -9,6 +9,12 @@ extension Node {
   private func waits(for other: Node, within length: Int, _ inputsLeft: inout Int) -> Bool {
     var node = self
     for length in (0..<length).reversed() {
+      guard node.state.createdBy.isJoin else {
+        guard let upstream = node.lock.withLock({ node.upstream?.takeUnretainedValue() }) else { return false }
+        if upstream === other { return true }
+        node = upstream
+        continue
+      }
       let links = node.lock.withLock { node.hasManyInputs ? TinyArray() : node.waitsFor }
       guard let first = links.first else { return false }
       for link in links.others {

@@ -79,14 +79,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
   ///
   /// Never inlined: its branches would keep the compiler from freeing a promise on the stack without the runtime.
   @inlinable @inline(never) func fulfill<Value: Sendable>(value: Value) -> Bool {
-    if _isPOD(Value.self), ValueStorage.isInline(Value.self) {
-      var bits = ValueStorage()
-      // It fits, so that the function needs no stack guard.
-      _withUnprotectedUnsafeMutableBytes(of: &bits.words) {
-        $0.baseAddress.unsafelyUnwrapped.initializeMemory(as: Value.self, to: value)
-      }
-      return fulfill(bits: bits)
-    }
+    if let bits = ValueStorage(bitsOf: value) { return fulfill(bits: bits) }
     guard succeed(value, byPromise: true) else { return false }
     promiseWasFulfilled()
     return true

@@ -6,7 +6,7 @@
 /// but interest that another thread withdraws meanwhile runs a propagation of its own. Chains are walked by loops.
 ///
 /// `StraightWalk` does all this as long as one signal goes from future to future. This is the general form.
-struct CancellationPropagation {
+struct CancellationPropagation: ~Copyable {
   /// A future to which a request was applied. Others refer to it by its position in `reached`. `queue` retains both.
   struct Reached {
     let node: Unmanaged<Node>
@@ -43,12 +43,13 @@ struct CancellationPropagation {
 
   /// Goes on after a walk.
   private init(
-    after walk: StraightWalk, _ fork: StraightWalk.Fork, from origin: Signal,
+    after walk: borrowing StraightWalk, _ fork: StraightWalk.Fork, from origin: Signal,
     preview: [ObjectIdentifier: FutureState]? = nil
   ) {
     self.origin = origin
     self.preview = preview
     queue = fork.queue
+    reached.reserveCapacity(16)
     for position in 0..<walk.path.count { queue.retain(walk.path[position].node) }
     for position in 0..<walk.summary.reached {
       let (step, request) = (walk.path[position], walk.request(appliedAt: position, origin.request))

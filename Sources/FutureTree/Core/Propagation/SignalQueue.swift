@@ -39,9 +39,9 @@ final class SignalQueue {
     }
   }
 
-  /// Prepares for so many signals.
+  /// Prepares for so many signals, and a few that follow.
   func reserve(_ count: Int) {
-    signals.reserveCapacity(signals.count + count)
+    signals.reserveCapacity(signals.count + count + 16)
   }
 
   /// Adds a signal.

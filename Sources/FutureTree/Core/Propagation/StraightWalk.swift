@@ -6,7 +6,7 @@
 ///
 /// Senders are not retained here, because references that are counted at each step cost more than the step. The sender of a signal
 /// is the future before on the path, which retains it, or the sender of the first signal, which the caller retains.
-struct StraightWalk {
+struct StraightWalk: ~Copyable {
   /// A future on the path.
   struct Step {
     enum Kind {
