@@ -140,7 +140,10 @@ private final class SilentTransport: HTTPLoader {
 private struct StoppedClock: FutureClock {
   var now: Duration { .zero }
 
-  func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer { FutureTimer {} }
+  /// The timer holds the body: a back-off whose body is freed ends with an error.
+  func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+    FutureTimer { withExtendedLifetime(body) {} }
+  }
 }
 
 @Sendable private func consumeCancellation(_ outcome: Outcome<HTTPResponse>) {
