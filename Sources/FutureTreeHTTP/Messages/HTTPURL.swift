@@ -44,7 +44,20 @@ public struct HTTPURL: Sendable, Hashable {
 
   /// Scheme, host and port: what credentials never cross.
   public var origin: String {
-    scheme.rawValue + "://" + host + (explicitPort.map { ":" + String($0) } ?? "")
+    var origin = ""
+    write(originTo: &origin)
+    return origin
+  }
+
+  /// Appends `origin` to a text.
+  func write(originTo text: inout String) {
+    text += scheme.rawValue
+    text += "://"
+    text += host
+    if let explicitPort {
+      text += ":"
+      text += String(explicitPort)
+    }
   }
 
   /// Whether scheme, host and port are the same; a port that is named and is the scheme's own is the same as none.

@@ -5,7 +5,7 @@ enum OneLine {
   /// - Parameter limit: how many scalars are written at most, those of escapes included; for what is cut off, an ellipsis
   ///   follows.
   static func text(_ text: String, limit: Int = 500) -> String {
-    if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
+    if text.utf8.count <= limit, isPlain(text) { return text }
     var line = ""
     var room = limit
     for scalar in text.unicodeScalars {
@@ -15,6 +15,11 @@ enum OneLine {
       line += shown
     }
     return line
+  }
+
+  private static func isPlain(_ text: String) -> Bool {
+    let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in bytes.allSatisfy { (0x20..<0x7F).contains($0) } }
+    return isPlain ?? text.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
   }
 
   /// Control characters, line and paragraph separators, formats such as marks of direction, and what means nothing.

@@ -61,8 +61,19 @@ extension Redaction {
 
   /// The URL of a request, or its path if it has no more, with the values of its query that are shown.
   func target(of request: HTTPRequest) -> String {
-    let front = (request.url?.origin ?? "") + request.path
-    return request.query.map { front + "?" + query($0) } ?? front
+    var target = ""
+    write(targetOf: request, to: &target)
+    return target
+  }
+
+  /// Appends `target(of:)` to a text.
+  func write(targetOf request: HTTPRequest, to text: inout String) {
+    request.url?.write(originTo: &text)
+    text += request.path
+    if let query = request.query {
+      text += "?"
+      text += self.query(query)
+    }
   }
 
   /// An item without `=` may be a value as well as a name.
