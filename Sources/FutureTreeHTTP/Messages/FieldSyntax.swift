@@ -3,17 +3,25 @@ package enum FieldSyntax {
   /// What is wrong with a method or a field name, as the rest of a sentence; nil if nothing is.
   static func fault(inToken text: String) -> String? {
     guard !text.isEmpty else { return "is empty" }
-    return text.utf8.firstIndex { !isTokenByte($0) }.map { fault(at: $0, in: text) }
+    return firstIndex(in: text) { !isTokenByte($0) }.map { fault(at: $0, in: text) }
   }
 
   /// What is wrong with a field value, as the rest of a sentence; nil if nothing is.
   ///
   /// Bytes beyond ASCII are refused with the control bytes: what would stand on the wire depends on the platform.
   static func fault(inValue text: String) -> String? {
-    if let index = text.utf8.firstIndex(where: { !isValueByte($0) }) { return fault(at: index, in: text) }
+    if let index = firstIndex(in: text, where: { !isValueByte($0) }) { return fault(at: index, in: text) }
     if let first = text.utf8.first, isBlank(first) { return "begins with a blank, which would be cut off" }
     if let last = text.utf8.last, isBlank(last) { return "ends with a blank, which would be cut off" }
     return nil
+  }
+
+  /// The first byte that answers to a condition. Contiguous bytes are searched several times as fast as a text.
+  private static func firstIndex(in text: String, where condition: (UInt8) -> Bool) -> String.Index? {
+    let utf8 = text.utf8
+    let offset = utf8.withContiguousStorageIfAvailable { bytes in bytes.firstIndex(where: condition) }
+    guard let offset else { return utf8.firstIndex(where: condition) }
+    return offset.map { utf8.index(utf8.startIndex, offsetBy: $0) }
   }
 
   /// What is wrong with a media type such as `text/plain; charset="utf-8"`, as the rest of a sentence (RFC 9110, 8.3.1).

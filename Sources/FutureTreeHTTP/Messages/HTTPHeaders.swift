@@ -119,9 +119,9 @@ public struct HTTPHeaders: Sendable {
   /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`.
   public mutating func set(_ name: String, _ value: String) throws(HTTPError) {
     let field = try Field(name, value)
-    let position = fields.firstIndex { $0.isNamed(name) }
+    guard let position = fields.firstIndex(where: { $0.isNamed(name) }) else { return fields.append(field) }
     fields.removeAll { $0.isNamed(name) }
-    fields.insert(field, at: position ?? fields.endIndex)
+    fields.insert(field, at: position)
   }
 
   /// Removes every field with this name.
