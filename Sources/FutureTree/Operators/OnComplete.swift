@@ -34,4 +34,15 @@ extension Future {
   ) -> Future<Next.Output> {
     onComplete(on: MainExecutor.executor) { outcome in try MainExecutor.assume { try body(outcome) } }
   }
+
+  /// The same with a body that also gets the future that is returned, which knows whether it was asked to cancel.
+  @inlinable package func completed<U>(
+    _ body: @escaping @Sendable (_ outcome: Outcome<Value>, _ future: Future<U>) throws -> Completion<U>
+  ) -> Future<U> {
+    bodyNode(.onComplete, .immediate) { node, upstream in
+      let outcome = upstream.outcome(as: Value.self)
+      let completion = try body(outcome, Future<U>(node: node))
+      return completion.resolve(node, innerRole: outcome.ending == .cancelled ? .cleanUp : .work)
+    }
+  }
 }

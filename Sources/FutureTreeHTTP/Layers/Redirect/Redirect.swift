@@ -62,10 +62,7 @@ public struct Redirect: HTTPLayer {
     case .limit(let own): limit = own
     case .off: return next.load(request)
     }
-    let promise = Promise<HTTPResponse>()
-    let chase = RedirectChase(over: next, limit: max(0, limit), policy, for: promise.future.named(.redirect))
-    promise.seal(onto: chase.begin(request))
-    return promise.future
+    return RedirectChase(over: next, limit: max(0, limit), policy).begin(request).named(.redirect)
   }
 }
 

@@ -4,31 +4,30 @@ import FutureTree
 ///
 /// Each request is loaded by a future of its own, and the one before waits for it. So a request to cancel goes to the request
 /// that is under way, and any number of answers that are there at once are followed in constant stack (law 20).
-final class RedirectChase: Sendable {
+struct RedirectChase: Sendable {
   private let next: any HTTPLoader
   private let limit: Int
   private let policy: Redirect.Policy
-  /// What the caller has: asked, it knows so before anything else does.
-  private let outer: Future<HTTPResponse>
   private let progress = Locked((trail: [Redirection](), told: HTTPProgress()))
 
-  init(over next: any HTTPLoader, limit: Int, _ policy: Redirect.Policy, for outer: Future<HTTPResponse>) {
+  init(over next: any HTTPLoader, limit: Int, _ policy: Redirect.Policy) {
     self.next = next
     self.limit = limit
     self.policy = policy
-    self.outer = outer
   }
 
-  func begin(_ request: HTTPRequest) -> Future<HTTPResponse> {
+  /// - Parameter first: The future of the first request, which the caller has: asked, it knows so before anything else does.
+  func begin(_ request: HTTPRequest, after first: Future<HTTPResponse>? = nil) -> Future<HTTPResponse> {
     let sent = reporting(request)
-    return next.load(sent).onComplete { outcome -> Completion<HTTPResponse> in
+    return next.load(sent).completed { outcome, hop in
       guard case .success(let response) = outcome else { return Completion(outcome) }
-      return try self.goOn(from: request, self.restored(response, request, sent: sent))
+      return try goOn(from: request, restored(response, request, sent: sent), outer: first ?? hop)
     }
-    .named(.hop)
   }
 
-  private func goOn(from request: HTTPRequest, _ response: HTTPResponse) throws -> Completion<HTTPResponse> {
+  private func goOn(
+    from request: HTTPRequest, _ response: HTTPResponse, outer: Future<HTTPResponse>
+  ) throws -> Completion<HTTPResponse> {
     guard RedirectRules.apply(to: response) else { return .success(finished(response, request)) }
     if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
     let number = progress.withLock { $0.trail.count } + 1
@@ -43,7 +42,7 @@ final class RedirectChase: Sendable {
       try RedirectRules.checked(decided, after: request, answeredWith: response)
     }
     remember(response, request)
-    return .completeUsing(begin(following))
+    return .completeUsing(begin(following, after: outer).named(.hop))
   }
 
   private func remember(_ response: HTTPResponse, _ request: HTTPRequest) {
