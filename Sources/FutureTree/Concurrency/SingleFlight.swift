@@ -38,18 +38,21 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// - Returns: a future of the caller's own: a consumer of the flight, whose outcome passes.
   /// - Complexity: O(1).
   @inlinable public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
-    join(key) { _ in try start() }.caller
+    join(key, as: { $0.forwarded() }) { _ in try start() }.caller
   }
 
   /// Joins or starts a flight, and returns the key with which it was started: a key that is an object can keep what belongs to the
   /// flight. `start` gets the flight itself, which is not to be given away, and not to be asked.
+  ///
+  /// - Parameter derive: Makes the future of a caller, a consumer of the flight.
   @inlinable package func join(
-    _ key: Key, _ start: (_ flight: Future<Value>) throws -> Future<Value>
+    _ key: Key, as derive: (_ flight: Future<Value>) -> Future<Value>,
+    _ start: (_ flight: Future<Value>) throws -> Future<Value>
   ) -> (caller: Future<Value>, key: Key) {
     var finished: Future<Value>?
     while true {
       if let (key, flight) = current(key), flight != finished {
-        if let caller = join(flight) { return (caller, key) }
+        if let caller = join(flight, derive) { return (caller, key) }
         finished = flight
       }
       let promise = Promise<Value>()
@@ -57,12 +60,12 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
       // Before anybody hears of the outcome the key is free.
       flight.observe { [weak self] _ in self?.end(flight, key) }
       // Before anybody can join it and leave, it is wanted.
-      let caller = flight.forwarded()
+      let caller = derive(flight)
       guard begin(flight, key, insteadOf: finished) else {
         promise.complete(.cancelled)
         continue
       }
-      promise.complete { .completeUsing(try start(flight)) }
+      promise.complete(.completeUsing(.attempt { try start(flight) }))
       return (caller, key)
     }
   }
@@ -72,10 +75,12 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   }
 
   /// Joins a flight, unless it is over.
-  @inlinable func join(_ flight: Future<Value>) -> Future<Value>? {
+  @inlinable func join(
+    _ flight: Future<Value>, _ derive: (_ flight: Future<Value>) -> Future<Value>
+  ) -> Future<Value>? {
     guard !flight.isCompleted else { return nil }
     // First join, then look: who was asked after we joined knows that we wait.
-    let caller = flight.forwarded()
+    let caller = derive(flight)
     guard flight.cancelRequest != nil else { return caller }
     caller.cancel(.doNotForwardRequest)
     return nil

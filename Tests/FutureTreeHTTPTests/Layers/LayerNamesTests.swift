@@ -25,11 +25,11 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     [
       NamedLayer(ResetGuard(), "ResetGuard"),
       NamedLayer(Autocancel(), "Autocancel", "tracked load"),
-      NamedLayer(Coalesce(), "Coalesce", "caller", "shared load"),
+      NamedLayer(Coalesce(), "Coalesce", "shared load"),
       NamedLayer(Retry(), "Retry"),
       NamedLayer(Throttle(1), "Throttle"),
       NamedLayer(Timeout(attempt: .seconds(1), clock: ManualClock()), "Timeout"),
-      NamedLayer(Redirect(), "Redirect", "hop"),
+      NamedLayer(Redirect(), "Redirect"),
       NamedLayer(ModifyRequest.deferred { .succeeded($0) }, "ModifyRequest"),
       NamedLayer(BasicAuth { .succeeded(nil) }, "BasicAuth"),
       NamedLayer(BearerAuth { .succeeded(nil) }, "BearerAuth"),

@@ -60,14 +60,14 @@ public final class Coalesce: HTTPLayer {
     if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
     let handler = request[option: ProgressHandler.self]
     var number: Int?
-    let (answer, flightKey) = flights.join(key) { flight in
+    let (answer, flightKey) = flights.join(key, as: { $0.answering(request) }) { flight in
       _ = flight.named(.sharedLoad)
       // Before anything can be told.
       number = handler.map { key.relay.add($0) }
       return next.load(shared(request, key.relay))
     }
-    var own = answer.named(.caller).answering(request)
-    if let deadline, let remaining { own = own.ending(after: remaining, deadline.clock, HTTPError.tooLate(request)) }
+    var own = answer
+    if let deadline, let remaining { own = own.named(.caller).ending(after: remaining, deadline.clock, HTTPError.tooLate(request)) }
     if let handler {
       let relay = flightKey.relay
       relay.follow(number ?? relay.add(handler), own)
@@ -100,7 +100,7 @@ extension Coalesce: CustomReflectable {
 extension Future<HTTPResponse> {
   /// The same, with the caller's request in the answer. An answer that was faster than a cancel stays one.
   fileprivate func answering(_ request: HTTPRequest) -> Future {
-    onComplete { outcome -> Completion<HTTPResponse> in
+    completed { outcome, _ in
       switch outcome {
       case .success(let response): .success(response.answering(request))
       case .failure(let error): .failure((error as? HTTPError)?.answering(request) ?? error)

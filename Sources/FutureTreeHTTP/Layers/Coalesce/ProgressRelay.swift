@@ -1,7 +1,7 @@
 import FutureTree
 
 /// Tells the progress of one load to all who wait for it.
-final class ProgressRelay: Sendable {
+struct ProgressRelay: Sendable {
   typealias Handler = @Sendable (HTTPProgress) -> Void
 
   /// One who waits.
@@ -33,8 +33,8 @@ final class ProgressRelay: Sendable {
   /// The one with this number is told until this future has ended.
   func follow(_ id: Int, _ future: Future<HTTPResponse>) {
     callers.withLock { $0.all[id]?.future = future }
-    future.observe { [weak self] _ in
-      let ended = self?.callers.withLock { $0.all.removeValue(forKey: id) }
+    future.observe { [weak callers] _ in
+      let ended = callers?.withLock { $0.all.removeValue(forKey: id) }
       _ = ended  // Freed here, not under the lock.
     }
   }
