@@ -79,18 +79,10 @@ public final class Retry: HTTPLayer {
 
   /// Loads, up to as often as the strategy says.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    let (load, start) = (state.withLock { $0.came() }, clock.now)
-    let future = Future<HTTPResponse>.attempts { attempt, _ in
-      self.begin(attempt, of: request, load, next)
-    } after: { attempt, outcome in
-      self.afterwards(outcome, attempt, of: request, load, start: start)
-    }
-    future.observe { _ in
-      let pause = self.state.withLock { $0.ended(load) }
-      // Nobody asked it where the load was let go of (law 4).
-      pause?.cancel()
-    }
-    return future.named(.retry)
+    let work = RetriedLoad(retry: self, load: state.withLock { $0.came() }, request, next, start: clock.now)
+    let future = begin(1, of: work).named(.retry)
+    future.observe { _ in work.retry.ended(work.load) }
+    return future
   }
 
   /// Ends the back-offs, fills the budgets, and resets `next`.
@@ -111,24 +103,68 @@ public final class Retry: HTTPLayer {
 
 // MARK: - Attempts
 
+/// One load of a `Retry`. An object, because a closure that has only an object needs no memory of its own.
+private final class RetriedLoad: Sendable {
+  let retry: Retry
+  let load: RetryState.Load
+  let request: HTTPRequest
+  let next: any HTTPLoader
+  let start: Duration
+
+  init(retry: Retry, load: RetryState.Load, _ request: HTTPRequest, _ next: any HTTPLoader, start: Duration) {
+    self.retry = retry
+    self.load = load
+    self.request = request
+    self.next = next
+    self.start = start
+  }
+}
+
 extension Retry {
+  /// Begins an attempt, and then another one after it. Futures that were returned by bodies are linked without a stack (law 20).
+  ///
+  /// - Parameter first: The future of the first attempt, which the caller has. After a request to cancel it nothing begins.
   private func begin(
-    _ attempt: Int, of request: HTTPRequest, _ load: RetryState.Load, _ next: any HTTPLoader
+    _ attempt: Int, of work: RetriedLoad, after first: Future<HTTPResponse>? = nil
   ) -> Future<HTTPResponse> {
+    send(attempt, of: work).completed { outcome, future in
+      let outer = first ?? future
+      guard outer.cancelRequest == nil else { return Completion(outcome) }
+      switch work.retry.afterwards(outcome, attempt, of: work) {
+      case .ends(let outcome): return Completion(outcome)
+      case .goesOn(let pause):
+        let next = pause.flatMap { _ -> Future<HTTPResponse> in
+          if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
+          return work.retry.begin(attempt + 1, of: work, after: outer).named(.attempt)
+        }
+        return .completeUsing(next.named(.attempt))
+      }
+    }
+  }
+
+  private func send(_ attempt: Int, of work: RetriedLoad) -> Future<HTTPResponse> {
+    let load = work.load
     let (isCurrent, pause) = state.withLock { ($0.isCurrent(load), $0.hasWaited(load)) }
     _ = pause  // Freed here, not under the lock.
     guard isCurrent || attempt == 1 else { return .cancelled(Retry.resetReason) }
-    var request = request
+    var request = work.request
     if request[option: RequestAttempt.self] != attempt { request[option: RequestAttempt.self] = attempt }
-    return next.load(request)
+    return work.next.load(request)
+  }
+
+  private func ended(_ load: RetryState.Load) {
+    let pause = state.withLock { $0.ended(load) }
+    // Nobody asked it where the load was let go of (law 4).
+    pause?.cancel()
   }
 
   private func afterwards(
-    _ outcome: Outcome<HTTPResponse>, _ attempt: Int, of request: HTTPRequest, _ load: RetryState.Load, start: Duration
+    _ outcome: Outcome<HTTPResponse>, _ attempt: Int, of work: RetriedLoad
   ) -> AfterAttempt<HTTPResponse> {
+    let (request, load) = (work.request, work.load)
     guard let result = Result(outcome) else { return .ends(outcome) }
     let context = RetryContext(
-      request: request, attempt: attempt, result: result, elapsed: clock.now - start, random: random)
+      request: request, attempt: attempt, result: result, elapsed: clock.now - work.start, random: random)
     if context.showsHealthyServer, state.withLock({ $0.hasSpent }) {
       let server = Retry.server(of: request)
       state.withLock { $0.succeeded(load, on: server) }
@@ -192,5 +228,6 @@ extension Result<HTTPResponse, any Error> {
 
 extension FutureName {
   fileprivate static let retry = FutureName("Retry")
+  fileprivate static let attempt = FutureName("attempt")
   fileprivate static let backOff = FutureName("back-off")
 }
