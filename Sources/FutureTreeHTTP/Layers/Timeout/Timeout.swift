@@ -65,34 +65,28 @@ public struct Timeout: HTTPLayer {
   /// Loads, and fails with the code `deadlineExceeded` or `timedOut` when a time is over.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let deadline = deadline(of: request)
-    let times = times(deadline)
-    guard !times.isEmpty else { return next.load(request) }
-    if let over = times.first(where: { $0.limit <= .zero }) {
-      return .failed(over.kind.error(request, over.limit)).named(.timeout)
+    var isTimed = false
+    var over: (kind: TimeoutState.Kind, limit: Duration)?
+    eachTime(deadline) { kind, limit, _ in
+      isTimed = true
+      if over == nil, limit <= .zero { over = (kind, limit) }
     }
+    guard isTimed else { return next.load(request) }
+    if let over { return .failed(over.kind.error(request, over.limit)).named(.timeout) }
 
     let watch = TimeoutWatch(request, clock: clock)
-    for time in times { watch.set(time.kind, time.limit, clock: time.clock) }
+    eachTime(deadline) { kind, limit, clock in watch.set(kind, limit, clock: clock) }
     return watch.watch(next.load(prepared(request, deadline, watch))).named(.timeout)
   }
 
-  private struct Time {
-    let kind: TimeoutState.Kind
-    let limit: Duration
-    let clock: any FutureClock
-  }
-
   /// The deadline first: of times that are over at one moment it is the one that is told.
-  private func times(_ deadline: HTTPDeadline?) -> [Time] {
-    var times: [Time] = []
-    if let deadline {
-      let limit = deadline.remaining.clampedToMaximumTimerDuration
-      times.append(Time(kind: .deadline, limit: limit, clock: deadline.clock))
-    }
-    if let attempt { times.append(Time(kind: .attempt, limit: attempt, clock: clock)) }
-    if let firstByte { times.append(Time(kind: .firstByte, limit: firstByte, clock: clock)) }
-    if let idle { times.append(Time(kind: .idle, limit: idle, clock: clock)) }
-    return times
+  private func eachTime(
+    _ deadline: HTTPDeadline?, _ body: (TimeoutState.Kind, _ limit: Duration, any FutureClock) -> Void
+  ) {
+    if let deadline { body(.deadline, deadline.remaining.clampedToMaximumTimerDuration, deadline.clock) }
+    if let attempt { body(.attempt, attempt, clock) }
+    if let firstByte { body(.firstByte, firstByte, clock) }
+    if let idle { body(.idle, idle, clock) }
   }
 
   /// The earlier of that of the request and that of this layer.
