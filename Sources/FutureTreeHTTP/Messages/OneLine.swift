@@ -18,8 +18,9 @@ enum OneLine {
   }
 
   private static func isPlain(_ text: String) -> Bool {
-    let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in bytes.allSatisfy { (0x20..<0x7F).contains($0) } }
-    return isPlain ?? text.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+    let plain: ClosedRange<UInt8> = 0x20...0x7E
+    return text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(plain.contains) }
+      ?? text.utf8.allSatisfy(plain.contains)
   }
 
   /// Control characters, line and paragraph separators, formats such as marks of direction, and what means nothing.
