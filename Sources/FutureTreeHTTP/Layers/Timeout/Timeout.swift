@@ -76,7 +76,7 @@ public struct Timeout: HTTPLayer {
 
     let watch = TimeoutWatch(request, clock: clock)
     eachTime(deadline) { kind, limit, clock in watch.set(kind, limit, clock: clock) }
-    return watch.watch(next.load(prepared(request, deadline, watch))).named(.timeout)
+    return watch.watch(next.load(prepared(request, deadline, watch)))
   }
 
   /// The deadline first: of times that are over at one moment it is the one that is told.
@@ -119,5 +119,5 @@ public struct Timeout: HTTPLayer {
 }
 
 extension FutureName {
-  fileprivate static let timeout = FutureName("Timeout")
+  static let timeout = FutureName("Timeout")
 }

@@ -48,6 +48,10 @@ final class TimeoutWatch: Sendable {
 
   /// The outcome of what lies behind the layer, unless a time is over first.
   func watch(_ inner: Future<HTTPResponse>) -> Future<HTTPResponse> {
+    if inner.isCompleted {
+      end()
+      return inner
+    }
     let future = inner.expirable()
     let expiry = guarded.withLock { guarded in
       guarded.future = future
@@ -56,7 +60,7 @@ final class TimeoutWatch: Sendable {
     // It was over while `inner` was being made.
     if let expiry { giveUp(future, expiry) }
     future.observe { _ in self.end() }
-    return future
+    return future.named(.timeout)
   }
 
   /// Something was sent or received.
