@@ -38,7 +38,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// - Returns: a future of the caller's own: a consumer of the flight, whose outcome passes.
   /// - Complexity: O(1).
   @inlinable public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
-    join(key, as: { $0.forwarded() }) { _ in try start() }.caller
+    join(key, as: { $0.forwarded() }, { _ in try start() }).caller
   }
 
   /// Joins or starts a flight, and returns the key with which it was started: a key that is an object can keep what belongs to the

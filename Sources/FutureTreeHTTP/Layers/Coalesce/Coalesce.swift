@@ -60,14 +60,17 @@ public final class Coalesce: HTTPLayer {
     if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
     let handler = request[option: ProgressHandler.self]
     var number: Int?
-    let (answer, flightKey) = flights.join(key, as: { $0.answering(request) }) { flight in
+    let answering = { (flight: Future<HTTPResponse>) in flight.answering(request) }
+    let (answer, flightKey) = flights.join(key, as: answering) { flight in
       _ = flight.named(.sharedLoad)
       // Before anything can be told.
       number = handler.map { key.relay.add($0) }
       return next.load(shared(request, key.relay))
     }
     var own = answer
-    if let deadline, let remaining { own = own.named(.caller).ending(after: remaining, deadline.clock, HTTPError.tooLate(request)) }
+    if let deadline, let remaining {
+      own = own.named(.caller).ending(after: remaining, deadline.clock, HTTPError.tooLate(request))
+    }
     if let handler {
       let relay = flightKey.relay
       relay.follow(number ?? relay.add(handler), own)
