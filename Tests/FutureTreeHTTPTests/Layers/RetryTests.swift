@@ -178,6 +178,22 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
+  @Test("law 21: attempts that are over leave no future behind")
+  func attemptsLeaveNothing() {
+    let fixture = RetryFixture(.constant(.seconds(1), attempts: 200), budget: nil)
+    fixture.mock.on(.any, .status(.serviceUnavailable).times(150), .status(.ok))
+    let load = fixture.api.load(anyRequest())
+    fixture.clock.advance(by: .seconds(5))
+    let count = load.tree().entries.count
+
+    fixture.clock.advance(by: .seconds(100))
+
+    #expect(load.tree().entries.count == count, "\(load.tree())")
+    fixture.clock.advance(by: .seconds(100))
+    #expect(load.status == "200")
+    fixture.expectNothingLeft()
+  }
+
   @Test("H7: one request loaded twice has its own attempts each")
   func twice() {
     mock.on(.any, .status(.serviceUnavailable).times(2), .status(.ok).times(2))

@@ -133,11 +133,12 @@ extension Retry {
       switch work.retry.afterwards(outcome, attempt, of: work) {
       case .ends(let outcome): return Completion(outcome)
       case .goesOn(let pause):
+        // Without names, so that they are bypassed, and attempts that are over leave nothing behind (law 21).
         let next = pause.flatMap { _ -> Future<HTTPResponse> in
           if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
-          return work.retry.begin(attempt + 1, of: work, after: outer).named(.attempt)
+          return work.retry.begin(attempt + 1, of: work, after: outer)
         }
-        return .completeUsing(next.named(.attempt))
+        return .completeUsing(next)
       }
     }
   }
@@ -228,6 +229,5 @@ extension Result<HTTPResponse, any Error> {
 
 extension FutureName {
   fileprivate static let retry = FutureName("Retry")
-  fileprivate static let attempt = FutureName("attempt")
   fileprivate static let backOff = FutureName("back-off")
 }
