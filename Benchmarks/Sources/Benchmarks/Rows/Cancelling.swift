@@ -4,8 +4,8 @@ import Works
 extension Row {
   /// A tree whose root 1,000 pending leaves wait for is asked to cancel at the root, and the handler of the root's promise
   /// completes it `.cancelled`; an `all` of 1,000 pending promises, the handler of each of which does that; and an `all` of 1,000
-  /// `map` of one source, whose handler does that; against a task group of 1,000 children, each suspended in a cancellation handler that resumes it, from `cancelAll` until all
-  /// have ended. What is cancelled was made before, and is not in the figures.
+  /// `map` of one source, whose handler does that; against a task group of 1,000 children, each suspended in a cancellation
+  /// handler that resumes it, from `cancelAll` until all have ended. What is cancelled was made before, and is not in the figures.
   ///
   /// A chain of 1,000 `map`, made before, is asked to cancel at its tail, and cancelled by the handler of its promise;
   /// against completing such a chain, ours and theirs.

@@ -52,8 +52,8 @@ extension OurWorks {
     Limit("layers", atLeast: 80_000, goal: 47_000),
     Limit("layers", "blocks", atLeast: 60, goal: 40),
     Limit("layers-throttled", timesThoseOf: "layers", atLeast: 1, goal: 0.5),
-    Limit("layers-backoff", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.32),
-    Limit("layers-wire", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.35),
+    Limit("layers-backoff", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.3),
+    Limit("layers-wire", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.33),
   ]
 
   /// What a unit costs among 100,000 against one among 10, or 1,000 loads.
