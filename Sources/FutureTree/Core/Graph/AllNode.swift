@@ -17,7 +17,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
         $0.inputEnded(of: slot, input)
       }
     }
-    // Both arrays keep their elements alive: a reference counted once more for each call would cost as much as the call.
+    // The two arrays keep their elements alive. Counting one more reference for each call would cost as much as the call.
     withExtendedLifetime((slots, unique)) {
       for index in slots.indices {
         let (slot, input) = (Unmanaged.passUnretained(slots[index]), Unmanaged.passUnretained(unique[index]))
@@ -71,7 +71,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
 }
 
 extension [Node] {
-  /// The futures, each once. Only where one is there twice is more done than to compare neighbours.
+  /// Returns each future once, in the order of its first occurrence. Builds a set only if a future is repeated.
   @usableFromInline func withoutRepeated() -> [Node] {
     if count <= 4, indices.allSatisfy({ index in !self[..<index].contains { $0 === self[index] } }) { return self }
     var addresses = [UInt](unsafeUninitializedCapacity: count) { buffer, initialized in

@@ -1,23 +1,24 @@
-/// The first observer of a source: two words in the source, instead of an object in its list.
+/// The first observer of a source, stored in two words of the source instead of an entry in its list.
 ///
-/// Most promises are observed once, soon after they were made. The block of memory and the lock of an `Observer` are a quarter of
-/// the life of such a promise.
+/// Most promises are observed once, soon after they are made. For such a promise, the heap block and the lock of an `Observer`
+/// would be a quarter of the cost.
 ///
 /// # Invariants
-/// 1. `Source.observer` has the body of the observer, or zeros when the body was taken. The lock of the source guards it, also
-///    after the end. The code that takes the body calls it or releases it, once.
-/// 2. It is used once at most, while nothing else waits for the source. So this observer comes first in the order of subscription,
-///    and a handle means one observer.
-/// 3. `FutureState.isObserved` says that it was used. That does not change once the source has ended, so `Trampoline` and
-///    `finishEnd` read it without the lock.
-/// 4. It is no waiter: it is not in the list, counts as no consumer, and does not retain the source. A source that is freed while
-///    it is pending releases the body.
-/// 5. The words may have the continuation of an awaiting task instead (`Node+Awaiting`), which counts as a consumer.
-///    `FutureState.isAwaited` says so. While the first word is zero, the second says that the task was cancelled before it waited.
-/// 6. A handle refers to the source weakly, so that it keeps no outcome alive.
+/// 1. `Source.observer` holds the body of the observer. It holds zeros before the body is stored and after it is taken. The lock
+///    of the source guards it, also after the source has ended. The thread that takes the body calls or releases it, once.
+/// 2. The storage is used at most once, and only while no waiter is in the list. So this observer is the first in the order of
+///    subscription, and a handle identifies one observer.
+/// 3. `FutureState.isObserved` is true once the storage was used. It does not change after the source has ended. So `Trampoline`
+///    and `finishEnd` read it without the lock.
+/// 4. The observer is not a waiter: it is not in the list, is not a consumer, and does not retain the source. A source that is
+///    deallocated while it is pending releases the body.
+/// 5. The storage may hold the continuation of an awaiting task instead (`Node+Awaiting`). That task is a consumer, and
+///    `FutureState.isAwaited` is true. While the first word is 0, a 1 in the second word means that the task was cancelled before
+///    it waited.
+/// 6. A handle has a weak reference to the source, so it keeps no outcome alive.
 extension Node {
-  /// Makes a closure the first observer. Returns false, and does nothing, if this is no source, or another rule of this file
-  /// forbids it.
+  /// Makes a closure the first observer. Returns false, and does nothing, unless this future is a pending source whose storage is
+  /// unused and that has no waiter and no monitor.
   @inlinable @inline(__always)
   final func observeFirst<Value: Sendable>(_ body: @escaping @Sendable (Outcome<Value>) -> Void) -> Bool {
     var words = ValueStorage()
@@ -38,7 +39,7 @@ extension Node {
 }
 
 extension Source {
-  /// The step of a source for its first observer. The value of the source has the type `Value`.
+  /// Takes the first observer, and calls it if the action is `.callObserver`. `Value` is the type of the source's value.
   @inlinable @inline(__always)
   final func performObserver<Value: Sendable>(_ action: Action, as type: Value.Type) {
     guard let body = takeObserver()?.take(as: ObserverBody<Value>.self) else { return }
@@ -53,13 +54,13 @@ extension Source {
     }
   }
 
-  /// Removes the observer, if its body was not taken.
+  /// Removes the observer, unless its body was taken.
   final func removeObserver() {
     _ = step(self, self, .releaseObserver)
   }
 }
 
-/// A closure with its own shape: generic code such as `ValueStorage` would get a bare one wrapped in another.
+/// A closure inside a struct. A bare closure would reach generic code, such as `ValueStorage`, wrapped in a second closure.
 @usableFromInline
 struct ObserverBody<Value: Sendable>: Sendable {
   @usableFromInline let call: @Sendable (Outcome<Value>) -> Void

@@ -1,21 +1,20 @@
 // What a `FutureState` answers.
 
 extension FutureState {
-  /// What signals have changed. It retains nothing in the common case.
+  /// The changes that signals made. Retains nothing in the common case.
   struct Transition {
     /// What became of the request; `nil` if there was none.
     var disposition: Disposition?
     /// The request stopped here, so that its senders no longer count as consumers.
     var uncountsAll = false
-    /// What becomes of the interest in the futures that this one waits for; `nil` if they receive no signal.
+    /// The departure in the signals to the futures that this one waits for; `nil` if they receive no signal.
     var onward: Signal.Departure?
-    /// Whether they receive the request as well.
+    /// Whether those futures also receive the request.
     var forwards = false
-    /// A request that was withheld here takes effect: the one that is applied, and the one that goes upstream. `nil` if both are
-    /// the request that came.
+    /// The request that is applied, and the request that is forwarded upstream. `nil` if both are the received request.
     var delivered: Delivered?
 
-    /// An object, so that the common case copies one word.
+    /// A class, so that the common case copies one word.
     final class Delivered: Sendable {
       let applied: CancelRequest
       let forwarded: CancelRequest
@@ -26,10 +25,10 @@ extension FutureState {
       }
     }
 
-    /// The request that takes effect, if one does.
+    /// Returns the request that takes effect, if any.
     func applied(_ request: CancelRequest?) -> CancelRequest? { delivered?.applied ?? request }
 
-    /// What the futures that this one waits for receive of the request.
+    /// Returns the request that the futures that this one waits for receive, if any.
     func forwarded(_ request: CancelRequest?) -> CancelRequest? {
       forwards ? (delivered?.forwarded ?? request)?.forwarded : nil
     }

@@ -1,7 +1,7 @@
 // The marks of a `FutureState`.
 
 extension FutureState {
-  /// What most futures are not. Code outside `FutureState` uses the properties below.
+  /// Properties that few futures have. Code outside `FutureState` uses the accessors below.
   struct Marks: OptionSet {
     let rawValue: UInt8
     static let isShared = Marks(rawValue: 1 << 0)
@@ -19,13 +19,13 @@ extension FutureState {
     }
   }
 
-  /// Law 6: while others wait, every request that reaches this future is treated as law 3.
+  /// Whether the future is shared (law 6): while other consumers wait, law 3 applies to every request.
   var isShared: Bool {
     get { marks[.isShared] }
     set { marks[.isShared] = newValue }
   }
 
-  /// Whether a monitor observes it. That does not change once the future has ended.
+  /// Whether a monitor observes this future. Does not change after the future has ended.
   var isMonitored: Bool {
     get { marks[.isMonitored] }
     set { marks[.isMonitored] = newValue }
@@ -37,33 +37,34 @@ extension FutureState {
     set { marks[.isHeard] = newValue }
   }
 
-  /// Whether a future has been linked to this one: another takes its outcome from it.
+  /// Whether another future is or was linked to this one, to take its outcome.
   var isInner: Bool {
     get { marks[.isInner] }
     set { marks[.isInner] = newValue }
   }
 
-  /// Whether the words for the first observer of this source were used. That does not change once the future has ended.
+  /// Whether the storage for the first observer of this source was used. Does not change after the future has ended.
   var isObserved: Bool { marks[.isObserved] }
 
-  /// A source gets its first observer. Returns false, and does nothing, if it may not.
+  /// Marks the storage for the first observer as used. Returns false, and does nothing, if a monitor observes this source or if
+  /// the storage was used before.
   mutating func observesFirst() -> Bool {
     guard marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
     marks.insert(.isObserved)
     return true
   }
 
-  /// Whether an awaiting task used them.
+  /// Whether an awaiting task used that storage.
   var isAwaited: Bool { marks[.isAwaited] }
 
-  /// The same for an awaiting task, which is a consumer.
+  /// Marks that storage as used by an awaiting task, and counts the task as a consumer. Returns false if that is not possible.
   mutating func awaitsFirst() -> Bool {
     guard !isAbandoned, observesFirst(), oneMoreConsumer() else { return false }
     marks.insert(.isAwaited)
     return true
   }
 
-  /// Whether there is nothing that a future for which this one begins to wait must learn.
+  /// Whether a future needs no signal when this one begins to wait for it.
   var forwardsNothing: Bool {
     guard isPending, marks.isDisjoint(with: [.isAbandoned, .isMonitored]), case .none = requests else { return false }
     return true

@@ -1,9 +1,10 @@
-/// The life cycle of one future, its consumers and its requests, as a value. Pure: takes no lock, calls no closure, holds no future.
+/// The life cycle of one future, its consumers and its requests, as a value. Pure: takes no lock, calls no closure, holds no
+/// future.
 ///
 /// # Invariants
 /// 1. `succeeded`, `failed` and `cancelled` are final: no later event changes the phase.
-/// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to the
-///    thread that moves the phase out of `queued`, or to its job if it also runs when its branch ends early.
+/// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to
+///    the thread that moves the phase out of `queued`, or to its job if it also runs when its branch ends early.
 /// 3. `consumers` counts exactly the entries and tokens whose `isCounted` is true, and a task that waits without an entry.
 struct FutureState {
   enum Phase: UInt8 {
@@ -113,7 +114,8 @@ extension FutureState {
     return transition
   }
 
-  /// `receive` in the common case of a first request from one sender at most. Returns nil, and does nothing, in any other.
+  /// Applies a request in the common case: it is the first, and has at most one sender. Returns nil, and does nothing, in every
+  /// other case.
   @inline(__always)
   mutating func appliesAtOnce(_ request: CancelRequest, senders: Int, depart: Bool) -> Effect? {
     guard case .none = requests, marks.subtracting(.isInner).isEmpty, phase == .waiting || phase == .linked,
@@ -133,8 +135,8 @@ extension FutureState {
     return effect
   }
 
-  /// `receive` in the common case that a request is withheld, and that none took effect before. Returns how many other consumers
-  /// there are. Returns nil, and does nothing, in any other case.
+  /// Withholds a request in the common case: no request took effect before. Returns the number of other consumers. Returns nil,
+  /// and does nothing, in every other case.
   @inline(__always)
   mutating func withholdsAtOnce(_ request: CancelRequest, senders: Int) -> Int? {
     let others = Int(consumers) - senders
@@ -146,8 +148,8 @@ extension FutureState {
     return others
   }
 
-  /// `receive` in the common case that consumers depart without a request, and that no withheld one is delivered. Returns whether the last consumer
-  /// has withdrawn by that. Returns nil, and does nothing, in any other case.
+  /// Withdraws the interest of consumers in the common case: they send no request, and no withheld request is delivered. Returns
+  /// whether the last consumer has withdrawn. Returns nil, and does nothing, in every other case.
   @inline(__always)
   mutating func withdrawsAtOnce(_ departing: Int) -> Bool? {
     if isMonitored { return nil }
@@ -161,7 +163,7 @@ extension FutureState {
     return true
   }
 
-  /// The withheld request is delivered, unless it is a duplicate.
+  /// Withdraws the interest upstream, and delivers the withheld request unless it is a duplicate.
   private mutating func lastConsumerWithdrew(_ transition: inout Transition) {
     marks[.isAbandoned] = true
     transition.onward = .losesInterest
@@ -231,16 +233,16 @@ extension FutureState {
     }
   }
 
-  /// `upstreamEnded` in the common case: the operator has a body for this ending, nothing was asked, and the body runs at once.
-  /// Returns false, and does nothing, in any other.
+  /// Begins the body in the common case: no request was received. The caller has checked that the operator runs a body for this
+  /// ending, and that no executor is set. Returns false, and does nothing, in every other case.
   mutating func beginsAtOnce() -> Bool {
     guard phase == .waiting, case .none = requests else { return false }
     phase = .running
     return true
   }
 
-  /// Whether `upstreamEnded` would return `passes` for an ending that the operator has no body for, and nothing is left to do but
-  /// to end.
+  /// Whether this future only has to end as its upstream did: it is neither a source nor a join. The caller has checked that the
+  /// operator runs no body for this ending.
   func passesAtOnce() -> Bool {
     (phase == .waiting || phase == .linked) && !createdBy.isSource && !createdBy.isJoin
   }

@@ -1,14 +1,16 @@
 /// A handler that was installed on a source: it is called or taken out, at most once ever (law 9).
 ///
-/// A subclass has the handler with its type, and releases it in the step.
+/// A subclass holds the typed handler. Its step calls or releases the handler.
 @usableFromInline
 class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards `source`, see `step`.
-  /// Calls the handler with a request or, without one, releases it: a closure without captures, made where the types are known.
+  /// A closure that calls the handler with a request, or releases it if there is no request. It has no captures, and is made
+  /// where the types are known.
   @usableFromInline
   typealias Step = @Sendable (_ entry: HandlerEntry, _ source: Source, _ request: CancelRequest?) -> Void
 
   private let lock = Lock()
-  /// Nil once the handler was called or taken out: the thread that takes it owns the handler. A handle of the entry keeps nothing alive after that.
+  /// `nil` after the handler was called or removed. The thread that takes the reference owns the handler. A handle of the entry
+  /// keeps nothing alive after that.
   @exclusivity(unchecked) private final var source: Source?
   private final let step: Step
   private final let executor: FutureExecutor
@@ -30,7 +32,7 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
     }
   }
 
-  /// The same in a propagation, which notifies the waiters of what the handler completes.
+  /// Calls the handler inside a propagation, which notifies the waiters of the futures that the handler completes.
   final func callInPropagation(_ request: CancelRequest) {
     guard executor.isImmediate else { return call(request) }
     LockRule.assertNoLockIsHeld()

@@ -1,7 +1,7 @@
 /// A future that waits for several others at once, or for one after another.
 ///
-/// It has slots, each in the list of the input that it waits for now. A slot retains its join, so that a join lives as long as one
-/// input is pending. The join retains its slots until it has ended, which breaks the cycle.
+/// It has slots, each in the list of the input that it waits for now. A slot retains its join, so that a join lives as long as
+/// one input is pending. The join retains its slots until it has ended, which breaks the cycle.
 @usableFromInline
 class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are guarded as `upstream` is.
   @exclusivity(unchecked) private final var slots: [Slot] = []
@@ -15,7 +15,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     @usableFromInline let index: Int
     /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
-    /// How many inputs of this slot have ended. One that ends while `wait` runs on another thread must not be set afterwards.
+    /// The number of inputs of this slot that have ended. One that ends while `wait` runs on another thread must not be set
+    /// afterwards.
     @exclusivity(unchecked) fileprivate var endedInputs = 0
 
     fileprivate init(join: Join, index: Int, step: @escaping Step) {
@@ -26,7 +27,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 
     override var owner: Node? { join }
 
-    /// How many inputs of this slot have ended.
+    /// The number of inputs of this slot that have ended.
     @usableFromInline var endedInputCount: Int { join.lock.withLock { endedInputs } }
   }
 
@@ -47,7 +48,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     return left
   }
 
-  /// Adds the signals to the inputs. Called under the lock.
+  /// Adds a signal for each input to the queue. Called under the lock.
   final func send(
     _ request: CancelRequest.Unretained?, _ departure: Signal.Departure, predecessor: Int?, in queue: SignalQueue
   ) {
@@ -95,7 +96,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     wait(in: slot, for: input, after: endedInputs, isWanted: isWanted)
   }
 
-  /// The same, where the caller knows how many inputs of the slot have ended, and whether this join has interest.
+  /// Makes a slot wait for an input. The caller knows how many inputs of the slot have ended, and whether this join has interest.
   @inline(__always)
   final func wait(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     // First the list of the input, then `slot.input`: code that sees it relies on the entry in the list.
@@ -111,7 +112,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     if !isSet { finishWaiting(in: slot, for: input, after: endedInputs, isWanted: isWanted) }
   }
 
-  /// The second part of waiting, where more is to be done than to set the input: the slot is in the list of the input.
+  /// Completes `wait` if more is necessary than to set the input. The slot is already in the list of the input.
   @inline(never)
   private final func finishWaiting(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     var report: NodeMonitor.Report?
@@ -145,7 +146,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     }
   }
 
-  /// An input of a slot that may decide has ended. Calls `body` under the lock if the join is pending.
+  /// Records the end of an input whose slot may decide. Calls `body` under the lock if the join is pending.
   @usableFromInline final func inputEnded(of slot: Slot, ifPending body: () -> Void) {
     lock.withLock {
       slot.input = nil
@@ -163,7 +164,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     }
   }
 
-  /// Ends with a value, which `store` writes under the lock, and detaches from the inputs that are left.
+  /// Ends with a value that `store` writes under the lock, and detaches from the remaining inputs.
   @usableFromInline final func decide(storingValue store: (inout ValueStorage) -> Void) -> Bool {
     decide(because: decidedReason) {
       guard end(.succeeded, store: store) else { return false }
@@ -172,12 +173,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     }
   }
 
-  /// Ends with an error, and detaches from the inputs that are left.
+  /// Ends with an error, and detaches from the remaining inputs.
   @usableFromInline final func decide(failing error: any Error) -> Bool {
     decide(because: decidedReason) { endLocked(failing: error) }
   }
 
-  /// Ends `.cancelled`, and detaches from the inputs that are left.
+  /// Ends `.cancelled`, and detaches from the remaining inputs.
   @usableFromInline final func decide(cancelled reason: CancellationReason) -> Bool {
     decide(because: decidedReason) { endLocked(cancelled: reason) }
   }
@@ -204,7 +205,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 
 /// A join with the type of its value. Its rule makes the difference between operators.
 ///
-/// It is specialized where an operator is called: what needs the types is inlined there, and everything else is in `Join`.
+/// The class is specialized at each call of an operator. Code that needs the types is inlined there. All other code is in `Join`.
 @usableFromInline
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
   /// The behavior of one operator. Its closures are called under no lock.
@@ -289,7 +290,7 @@ enum Verdict<Output: Sendable> {
 }
 
 extension Array where Element: AnyObject {
-  /// Calls a closure for each element. To count each reference would cost as much as the call.
+  /// Calls a closure for each element without counting references. Counting each reference would cost as much as the call.
   @inline(__always)
   func eachUnretained(_ body: (Unmanaged<Element>) -> Void) {
     withUnsafeBytes { for element in $0.bindMemory(to: Unmanaged<Element>.self) { body(element) } }

@@ -30,19 +30,19 @@ extension Node {
     acquireEnd()
   }
 
-  /// Resuming a task orders memory already, but by atomics of Swift's runtime, which the thread sanitizer does not see on Linux. The
-  /// lock, which it sees, keeps it from reporting the reads of the outcome as races.
+  /// Resuming a task orders memory already, but by atomics of Swift's runtime, which the thread sanitizer does not see on Linux.
+  /// The lock, which it sees, keeps it from reporting the reads of the outcome as races.
   private func acquireEnd() {
     lock.withLock {}
   }
 }
 
-// MARK: - The first that waits for a source
+// MARK: - The first task that awaits a source
 
 extension Node {
   private enum Place { case ended, first, listed }
 
-  /// Counts the task as a consumer, if it can wait without an entry: see `FirstObserver`.
+  /// Counts the task as a consumer if it can wait without an entry (`FirstObserver`).
   private func beginAwaiting() -> Place {
     lock.withLock {
       guard state.isPending else { return .ended }
@@ -59,7 +59,7 @@ extension Node {
     }
     acquireEnd()
     guard !hasOutcome else { return true }
-    // From now on an entry is counted for the task, as for a token.
+    // From here on, an entry is counted in place of the task, as for a token.
     let entry = AwaitEntry()
     lock.withLock { entry.isCounted = state.isPending }
     stopWaiting(as: entry, cancellingWith: options)
@@ -68,7 +68,7 @@ extension Node {
 }
 
 extension Source {
-  /// The task is resumed with true when there is an outcome, and with false if it was cancelled before.
+  /// Resumes the task with true when there is an outcome, or with false if the task was cancelled first.
   fileprivate func wait(_ continuation: UnsafeContinuation<Bool, Never>) {
     let hasOutcome: Bool? = lock.withLock {
       guard state.isPending else { return true }
@@ -79,7 +79,8 @@ extension Source {
     if let hasOutcome { continuation.resume(returning: hasOutcome) }
   }
 
-  /// Once the future has ended, the continuation belongs to the thread that notifies the waiters.
+  /// Resumes the task with false, unless the future has ended. Then the continuation belongs to the thread that notifies the
+  /// waiters.
   fileprivate func firstTaskWasCancelled() {
     lock.withLock { () -> UnsafeContinuation<Bool, Never>? in
       guard state.isPending else { return nil }
@@ -113,7 +114,7 @@ private final class AwaitEntry: Waiter, @unchecked Sendable {  // Because: see a
     }
   }
 
-  /// The task is resumed with true when there is an outcome, and with false if it was cancelled before.
+  /// Resumes the task with true when there is an outcome, or with false if the task was cancelled first.
   func wait(for node: Node, isConsumer: Bool, _ continuation: UnsafeContinuation<Bool, Never>) {
     self.continuation = continuation
     guard node.attach(self, isConsumer: isConsumer) else {

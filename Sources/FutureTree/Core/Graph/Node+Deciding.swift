@@ -17,10 +17,10 @@ extension Node {
   }
 }
 
-/// What a future waits for when it is decided, and the entries that wait.
+/// The futures that a future still waits for when it is decided, and the entries that wait.
 ///
-/// A join may have thousands, of which most have ended by then. So only the inputs are counted references, and an entry is kept
-/// alive by its future.
+/// A join may have thousands of inputs, and most of them have ended by then. So only references to pending inputs are counted.
+/// `slots` keeps slots alive. Any other entry is the decided future, which the caller keeps alive.
 final class LeftInputs {
   private var inputs: [(node: Unmanaged<Node>, entry: Unmanaged<Waiter>)] = []
   private let slots: [Join.Slot]
@@ -40,7 +40,7 @@ final class LeftInputs {
     inputs.append((node.retain(), entry))
   }
 
-  /// Withdraws the interest of the entries, with a request that stops where others wait.
+  /// Withdraws the interest of the entries, with a request that stops where other consumers wait.
   func leave(because reason: @autoclosure () -> CancellationReason) {
     var request: CancelRequest?
     var signals: [Signal] = []

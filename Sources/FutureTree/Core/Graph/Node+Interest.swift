@@ -3,7 +3,7 @@ extension Node {
   /// The number of consumers now.
   var consumers: Int { lock.withLock { Int(state.consumers) } }
 
-  /// An entry leaves the list, and is no consumer any more.
+  /// Removes an entry from the list, and withdraws its interest.
   final func endInterest(_ entry: Waiter) {
     if let (isAbandoned, upstream) = withdrawAtOnce(Unmanaged.passUnretained(entry), .leaves) {
       guard isAbandoned, let upstream else { return }
@@ -15,8 +15,8 @@ extension Node {
 
   /// Updates the interest in what this future waits for, and so on up to the sources.
   ///
-  /// Threads that change the interest of one future may update its upstream in another order. Each checks again afterwards, so that
-  /// the last update is right.
+  /// Threads that change the interest of one future may update its upstream in another order. Each checks again afterwards, so
+  /// that the last update is right.
   func notifyOfInterest() {
     if lock.withLock({ state.isAbandoned || !state.createdBy.isJoin && upstream == nil }) { return }
     var pending = [self]

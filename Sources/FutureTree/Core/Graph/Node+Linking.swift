@@ -80,14 +80,14 @@ extension Node {
 }
 
 extension Node {
-  /// Ends as the inner future did that a body returned, or is linked to it: without a completion in between.
+  /// Ends with the outcome of the inner future that a body returned, or links this future to it. Makes no `Completion`.
   @inlinable @inline(__always)
   final func resolve<Value: Sendable>(with inner: Node, as type: Value.Type) -> Bool {
     if _isPOD(type), ValueStorage.isInline(type) { return resolve(withBitsOf: inner) }
     return inner.hasSucceeded ? succeed(inner.value(as: type)) : link(to: inner, as: .work)
   }
 
-  /// The same where the value is plain bits.
+  /// Does the same for a value that is plain bits.
   @usableFromInline final func resolve(withBitsOf inner: Node) -> Bool {
     guard inner.lock.withLock({ inner.state.phase == .succeeded }) else { return link(to: inner, as: .work) }
     return lock.withLock { end(.succeeded) { $0 = inner.storage } }

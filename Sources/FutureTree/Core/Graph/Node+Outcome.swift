@@ -83,7 +83,7 @@ extension Node {
     lock.withLock { endLocked(as: upstream) }
   }
 
-  /// Ends as `upstream` did, which has no value that needs a type. Called under the lock.
+  /// Ends as `upstream` did, whose value, if any, is plain bits. Called under the lock.
   func endLocked(as upstream: Node) -> Bool {
     switch upstream.state.ending {
     case .failed: end(.failed) { $0.initialize(to: upstream.error, as: (any Error).self) }
@@ -155,8 +155,8 @@ extension Node {
     reason.isUnspecified ? state.requests.asked?.reason ?? reason : reason
   }
 
-  /// Lets the monitor report the end, where there is one. Returns whether there are waiters to notify. Only the thread that ended this
-  /// future calls it.
+  /// Lets the monitor report the end, where there is one. Returns whether there are waiters to notify. Only the thread that ended
+  /// this future calls it.
   @inline(__always)
   func finishEnd() -> Bool {
     if state.isMonitored { finishReportOfEnd() }

@@ -24,13 +24,14 @@ extension Node {
     }
   }
 
-  /// The future that this one waits for has ended: what most often happens then, and else `upstreamEndedOtherwise`.
+  /// Reacts to the end of the future that this one waits for. Runs the body at once in the most frequent case, and calls
+  /// `upstreamEndedOtherwise` in every other case.
   @inline(__always) final func upstreamEnded(_ upstream: Node, hasSucceeded: Bool) -> Bool {
     if hasSucceeded, state.createdBy.runsBody(on: .succeeded), beginsAtOnce() { return step(self, upstream, .run) }
     return upstreamEndedOtherwise(upstream)
   }
 
-  /// What happens often, and else `upstreamEnded(_:)`.
+  /// Reacts to the end of `upstream` in the other frequent cases. Calls `upstreamEnded(_:)` in every other case.
   @inline(never) private func upstreamEndedOtherwise(_ upstream: Node) -> Bool {
     let ending = upstream.endingOnceEnded
     if state.createdBy.runsBody(on: ending) {
@@ -44,10 +45,11 @@ extension Node {
     return upstreamEnded(upstream)
   }
 
-  /// The body runs now: no request has come, and there is no executor. Returns false, and does nothing, in any other case.
+  /// Begins the body if no request was received and this future has no `details`, so no executor. Returns false, and does
+  /// nothing, in every other case.
   ///
-  /// `isPending` is checked first: a mutating call on the state of an ended future would be an access that races with threads that
-  /// read this state without the lock.
+  /// Checks `isPending` first. A mutating call on the state of an ended future would race with threads that read the state
+  /// without the lock.
   @inline(__always) private func beginsAtOnce() -> Bool {
     lock.withLock {
       guard state.isPending, !hasDetails, state.beginsAtOnce() else { return false }
@@ -56,8 +58,8 @@ extension Node {
     }
   }
 
-  /// This future ends as `upstream` did, because the operator does not run its body then. Returns false, and does nothing, in
-  /// any other case, and where only the step can copy the value.
+  /// Ends as `upstream` did, because the operator does not run its body then. Returns false, and does nothing, in every other
+  /// case, and if only the step can copy the value.
   @inline(__always) private func passesAtOnce(_ upstream: Node, _ ending: Ending) -> Bool {
     lock.withLock {
       guard !upstream.ownsValue, state.passesAtOnce() else { return false }
@@ -115,8 +117,8 @@ extension Node {
     return hasEnded
   }
 
-  /// This future has ended early, and has its body, which is released now, or runs when the callback that this thread is in has
-  /// returned.
+  /// Releases the body of a future that has ended early. If the operator runs the body also then, the body runs when the current
+  /// callback of this thread has returned.
   final func endBodySoon() {
     if state.createdBy.runsBodyWhenEndedEarly {
       Trampoline.turn(of: self, upstream: self, .endedEarly)
@@ -139,7 +141,7 @@ extension Node {
   /// Called under the lock.
   private var hasExecutor: Bool { details?.executor.isImmediate == false }
 
-  /// Where the body runs. Async bodies ask for it, so that their closures need not capture it.
+  /// The executor of the body. Async bodies read it here, so their closures need not capture it.
   @usableFromInline final var executor: FutureExecutor { lock.withLock { details?.executor } ?? .immediate }
 
   /// The step of a future whose value has the type `Output`, but for `run`.

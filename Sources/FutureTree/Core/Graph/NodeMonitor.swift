@@ -2,7 +2,7 @@
 class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future guards what changes in a subclass.
   enum Event {
     case named(String)
-    /// The strongest of the requests that came, or a withheld one that takes effect in its place, and what became of it.
+    /// The strongest request received, or a withheld request that takes effect in its place, and its disposition.
     case received(CancelRequest?, FutureState.Disposition?)
     /// An operator has made a future from this one. No other code knows it yet.
     case makes(Node)
@@ -25,7 +25,8 @@ class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future gua
 }
 
 extension Node {
-  /// Reports an event to the monitor, if there is one. Called under the lock. The caller calls the result when it has released it.
+  /// Reports an event to the monitor, if there is one. Called under the lock. The caller calls the result when it has released
+  /// it.
   @inline(__always)
   final func report(_ event: @autoclosure () -> NodeMonitor.Event) -> NodeMonitor.Report? {
     state.isMonitored ? details?.monitor?.observe(event(), of: self) : nil

@@ -1,6 +1,6 @@
 /// A future that a promise completes, with the handlers that its owner installed.
 @usableFromInline
-final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `handlers`.
+final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `handlers` and `observer`.
   @exclusivity(unchecked) private var handlers = LinkedList<HandlerEntry>()
   /// The body of the first observer: see `FirstObserver.swift`.
   @exclusivity(unchecked) final var observer = ValueStorage()
@@ -44,9 +44,9 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     lock.withLock { handlers.remove(entry) }
   }
 
-  /// Calls the handlers, the last installed first. Returns how many there were.
+  /// Calls the handlers, the last installed first. Returns how many it called.
   ///
-  /// A stronger request that a handler sends meanwhile gets those that are left.
+  /// Takes all handlers before the first call. A request that one of them sends finds no handler of this source.
   func callHandlers(_ request: CancelRequest) -> Int {
     var entries = takeCalledHandlers()
     var count = 0
@@ -59,7 +59,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
 
   private func takeCalledHandlers() -> LinkedList<HandlerEntry> {
     lock.withLock {
-      // The state of a future that has ended does not change any more: other code reads it without the lock.
+      // The state of a future that has ended must not change: other code reads it without the lock.
       if state.isPending, !handlers.isEmpty { state.isHeard = true }
       return takeHandlers()
     }
@@ -77,7 +77,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
 
   /// Completes its promise with a value, and notifies the waiters. Returns false if the promise was completed before.
   ///
-  /// Never inlined: its branches would keep the compiler from freeing a promise on the stack without the runtime.
+  /// Is never inlined. With its branches, the compiler could not free a promise on the stack without a call of the runtime.
   @inlinable @inline(never) func fulfill<Value: Sendable>(value: Value) -> Bool {
     if let bits = ValueStorage(bitsOf: value) { return fulfill(bits: bits) }
     guard succeed(value, byPromise: true) else { return false }
@@ -85,7 +85,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     return true
   }
 
-  /// The same with a value that is plain bits.
+  /// Completes its promise with a value that is plain bits, and notifies the waiters.
   @usableFromInline func fulfill(bits: ValueStorage) -> Bool {
     var released = LinkedList<HandlerEntry>()
     let isFulfilled = lock.withLock {

@@ -1,12 +1,12 @@
 /// The step of an entry, in one word.
 ///
-/// A closure is two words: a function, and a reference to what it captures. A step captures nothing where it is specialized, so
-/// that the second word is null, and yet it would be retained in each call and released with each entry. Without it a link costs
-/// some 50 instructions less, and a source has room for an observer (`FirstObserver`).
+/// A closure has two words: a function, and a reference to its captures. A specialized step captures nothing, so its second word
+/// is null. Swift would still retain that word in each call, and release it with each entry. Without it, a link takes about 50
+/// instructions less, and a source has room for an observer (`FirstObserver`).
 ///
 /// # Invariants
 /// 1. `word` is the function of a step without captures, or an owned reference to a box that has the step (`isBoxed`).
-/// 2. A step that captures the metadata of its types is boxed: debug builds, and generic code that was not specialized, make those.
+/// 2. A step that captures the metadata of its types is boxed. Debug builds and unspecialized generic code make such steps.
 /// 3. `release` is called once, by the `deinit` of the entry.
 @usableFromInline
 struct StoredStep: Sendable {
@@ -31,7 +31,7 @@ struct StoredStep: Sendable {
     if isBoxed { releaseBox() }
   }
 
-  /// Generic code such as `unsafeBitCast` would get a bare closure wrapped in another.
+  /// A closure inside a struct. A bare closure would reach generic code, such as `unsafeBitCast`, wrapped in a second closure.
   @usableFromInline
   struct Closure {
     @usableFromInline let step: Waiter.Step

@@ -1,9 +1,9 @@
 /// A future with the outcome of its upstream, which a timer may end first.
 ///
-/// It has its timer itself: an observer that cancels the timer would be two more blocks of memory.
+/// The node holds its timer. An observer that cancels the timer would need two more heap blocks.
 @usableFromInline
 final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards `timer`.
-  /// Nil before it is set, and once it was taken. Whoever takes it cancels it: the code that ended this future, or that expired it.
+  /// `nil` before it is set and after it was taken. The thread that takes it cancels it, after this future has ended or expired.
   @exclusivity(unchecked) private var timer: FutureTimer?
 
   @usableFromInline init(step: StoredStep) {
@@ -19,7 +19,7 @@ final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards 
       })
   }
 
-  /// Cancels the timer when this future ends, or now if it has ended.
+  /// Stores the timer to cancel when this future ends. Cancels it now if this future has ended.
   func set(_ timer: FutureTimer) {
     let isPending = lock.withLock {
       guard state.isPending else { return false }
@@ -29,7 +29,7 @@ final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards 
     if !isPending { Trampoline.run { timer.cancel() } }
   }
 
-  /// Called once this future has ended, by its step in place of releasing a body.
+  /// Cancels the timer. Called after this future has ended: by `Expiry.expire`, or by its step in place of releasing a body.
   @usableFromInline func cancelTimer() {
     let timer = lock.withLock {
       defer { self.timer = nil }

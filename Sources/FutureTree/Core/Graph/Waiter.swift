@@ -1,5 +1,5 @@
-/// An entry in the list of a future: a future, a slot of a join, an observer, an awaiting task, a blocked thread, a cancel token, or
-/// an entry of a `FutureQueue`.
+/// An entry in the list of a future: a future, a slot of a join, an observer, an awaiting task, a blocked thread, a cancel token,
+/// or an entry of a `FutureQueue`.
 ///
 /// A derived future is itself the entry, so that a link of a chain is one object.
 ///
@@ -52,7 +52,7 @@ class Waiter: ListEntry, @unchecked Sendable {  // Because: see invariant 1.
     case destroyValue
     /// Calls the first observer of a source that has ended.
     case callObserver
-    /// Releases it.
+    /// Releases the first observer of a source.
     case releaseObserver
   }
 }

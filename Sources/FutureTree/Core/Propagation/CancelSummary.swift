@@ -1,15 +1,15 @@
-/// What a propagation has met, of which it makes a receipt.
+/// The results of a propagation, from which it makes a receipt.
 struct CancelSummary {
-  /// To how many futures the request was applied.
+  /// The number of futures to which the request was applied.
   var reached = 0
-  /// How many handlers received it or, in a preview, would receive it.
+  /// The number of handlers that received the request or, in a preview, would receive it.
   var handlers = 0
-  /// At how many futures it was withheld, and how many other consumers these have.
+  /// The number of futures that withheld the request, and the number of their other consumers.
   private var stops = 0
   private var othersWaiting = 0
-  /// Whether a future beyond the target had received a request as strong before, unless it is a source without a handler.
+  /// Whether a future beyond the target had already received a request as strong. A source without a handler does not count.
   private var metDuplicate = false
-  /// What became of the request at the target, unless it was applied there.
+  /// The effect at the target, unless the request was applied there.
   private var atTarget: CancelReceipt.Effect?
   private var hasEndedTarget = false
 
@@ -54,7 +54,7 @@ struct CancelSummary {
     } else if metDuplicate {
       effect = .duplicate
     }
-    // A duplicate reaches its target only. What its withdrawal delivered is the request of another.
+    // A duplicate reaches only its target. A withheld request that its withdrawal delivered is another request.
     let isDuplicate = if case .duplicate? = atTarget { true } else { false }
     return CancelReceipt(effect: effect, reached: isDuplicate ? 1 : max(1, reached + stops), handlers: handlers)
   }

@@ -1,8 +1,8 @@
 /// The first phase of a propagation: signals go upstream, and every future that they reach learns of the request.
 ///
-/// A future decides once, unless other threads change the graph: when everything that waits for it and that the propagation can
-/// reach has decided. Only then is it known who its *other* consumers are. A future with one waiter decides at once. Where paths
-/// may meet, `TopologicalOrder` says whose turn it is, unless all signals that are left are to one future.
+/// A future decides once, unless other threads change the graph. It decides after all futures that wait for it and that the
+/// propagation can reach. Only then are its *other* consumers known. A future with one waiter decides at once. Where paths may
+/// meet, `TopologicalOrder` selects the next future, unless all remaining signals are to one future.
 extension CancellationPropagation {
   mutating func walk() {
     var last: (unretained: CancelRequest.Unretained?, request: CancelRequest?)
@@ -26,7 +26,7 @@ extension CancellationPropagation {
     }
   }
 
-  /// Lets a future receive a signal, unless another may still come to it: then it returns false.
+  /// Delivers a signal to a future. Returns false, and does nothing, if another signal may still come to that future.
   @inline(__always)
   private mutating func visit(_ signal: QueuedSignal, _ request: CancelRequest?) -> Bool {
     signal.node._withUnsafeGuaranteedRef { node in
@@ -51,7 +51,7 @@ extension CancellationPropagation {
         summary.record(.withheld(others: details.others))
         stop(signal)
         return true
-      case .none, .ends, .endsSource:  // A request that only goes on ends nothing.
+      case .none, .ends, .endsSource:  // A request that is only forwarded ends nothing.
         return visitSlowly(signal)
       }
       reach(signal.node, signal.unretainedRequest, predecessor: signal.predecessor)
@@ -72,7 +72,7 @@ extension CancellationPropagation {
     return true
   }
 
-  /// Lets a future receive its signals.
+  /// Delivers its signals to a future.
   private mutating func visit(_ signals: Signals) {
     let request = signals.request
     let reaction = signals.node._withUnsafeGuaranteedRef { node in
@@ -98,7 +98,7 @@ extension CancellationPropagation {
     record(reaction, of: signal.node, request, predecessor: signal.predecessor)
   }
 
-  /// - Parameter request: The strongest that the future has received.
+  /// - Parameter request: The strongest request in the signals.
   private mutating func record(
     _ reaction: Node.Reaction, of node: Unmanaged<Node>, _ request: CancelRequest?, predecessor: Int?
   ) {
@@ -122,7 +122,7 @@ extension CancellationPropagation {
       predecessor: forwarded == nil ? nil : position)
   }
 
-  /// The request was withheld, and its sender waits no more.
+  /// Records that the request of a signal was withheld, so its sender no longer waits.
   private mutating func stop(_ signal: QueuedSignal) {
     if signal.request != nil, signal.owner != nil, signal.departure != .leaves { stops.append(signal) }
   }

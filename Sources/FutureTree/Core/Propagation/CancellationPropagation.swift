@@ -1,17 +1,18 @@
 /// One request to cancel on its way through the graph, or an interest that is withdrawn.
 ///
 /// A propagation has three phases (law 12). Signals go upstream until every future that they reach knows of the request; then
-/// handlers run, those furthest upstream first; then the waiters of the futures that have ended are notified. It visits each future
-/// once, unless other threads change the graph meanwhile, and after all that wait for it. It calls no user code in the first phase;
-/// but interest that another thread withdraws meanwhile runs a propagation of its own. Chains are walked by loops.
+/// handlers run, those furthest upstream first; then the waiters of the futures that have ended are notified. It visits each
+/// future once, unless other threads change the graph meanwhile, and after all that wait for it. It calls no user code in the
+/// first phase; but interest that another thread withdraws meanwhile runs a propagation of its own. Chains are walked by loops.
 ///
-/// `StraightWalk` does all this as long as one signal goes from future to future. This is the general form.
+/// `StraightWalk` performs all phases while each future sends the signal to one other future. This type is the general form.
 struct CancellationPropagation: ~Copyable {
-  /// A future to which a request was applied. Others refer to it by its position in `reached`. `queue` retains both.
+  /// A future to which a request was applied. Other code refers to it by its position in `reached`. `queue` retains the future
+  /// and the request.
   struct Reached {
     let node: Unmanaged<Node>
     fileprivate let unretainedRequest: CancelRequest.Unretained?
-    /// A future that forwarded the request to it; where several did, `otherPredecessors` has the others.
+    /// A future that forwarded the request to it. If several did, `otherPredecessors` has the others.
     let predecessor: Int32?
 
     var request: CancelRequest? { unretainedRequest.map(\.request) }
@@ -41,7 +42,7 @@ struct CancellationPropagation: ~Copyable {
     for signal in signals { queue.append(signal) }
   }
 
-  /// Goes on after a walk.
+  /// Creates a propagation that continues a walk.
   private init(
     after walk: borrowing StraightWalk, _ fork: StraightWalk.Fork, from origin: Signal,
     preview: [ObjectIdentifier: FutureState]? = nil
@@ -88,9 +89,10 @@ struct CancellationPropagation: ~Copyable {
     }
   }
 
-  /// Entries that wait no more leave the lists that they are in.
+  /// Removes entries that no longer wait from the lists that they are in.
   ///
-  /// Another thread may have renewed their interest meanwhile, so this withdraws it again, and a withheld request may be delivered.
+  /// Another thread may have renewed their interest meanwhile. So this withdraws the interest again, and may deliver a withheld
+  /// request.
   static func leave(_ left: [Node.Link]) {
     run(left.map { Signal(node: $0.node, sender: $0.entry, departure: .leaves) })
   }
@@ -192,7 +194,7 @@ extension CancellationPropagation {
     }
   }
 
-  /// Notifies the waiters of the futures that have ended: as the handlers, what is furthest upstream first.
+  /// Notifies the waiters of the futures that have ended: as for handlers, those furthest upstream first.
   private mutating func notify() {
     if ended.count > 1 { ended.sort { $0.rank > $1.rank } }
     for ended in ended { ended.step.notify() }

@@ -1,26 +1,26 @@
-/// What a propagation most often does to one future, in one short locked section: see `Node+Signals.swift` for all cases.
+/// The common cases of what a propagation does to one future, in one short locked section. `Node+Signals.swift` has all cases.
 extension Node {
-  /// What a request does in the common case. It is plain bits, with a reference that the receiver of this releases.
+  /// The effect of a request in the common case. The value is plain bits. The caller releases the reference in it.
   enum Application {
-    /// It goes on to the one future that this one waits for.
+    /// The request is forwarded to the one future that this one waits for.
     case forwards(to: Unmanaged<Node>)
     /// The handlers of this source receive it.
     case callsHandlers
-    /// This future has ended, and what it waited for receives a signal.
+    /// This future has ended. The future that it waited for receives a signal.
     case ends(upstream: Unmanaged<Node>)
     /// This source has ended.
     case endsSource
-    /// It stops here, because others have interest, and the sender is no longer a consumer.
+    /// The request was withheld, because other consumers have interest. The sender is no longer a consumer.
     case withheld
-    /// Nothing has happened: this is another case.
+    /// No common case. Nothing has changed.
     case none
   }
 
-  /// `receive` in the common case: the request has at most one sender.
+  /// Performs `receive` in the common case: the request has at most one sender.
   ///
   /// - Parameters:
-  ///   - isAlone: Whether no other signal of the propagation can come here. Otherwise this future must be no meeting point.
-  ///   - details: Receives what more is known. It is no part of the result, so that this is one word.
+  ///   - isAlone: Whether no other signal of the propagation can reach this future. If false, a meeting point returns `.none`.
+  ///   - details: Receives further results. They are not part of the return value, so that it is one word.
   @inline(__always)
   func applyAtOnce(
     _ request: CancelRequest, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, isAlone: Bool,
@@ -28,7 +28,7 @@ extension Node {
   ) -> Application {
     if state.createdBy.isJoin { return .none }
     return lock.withLock {
-      // The state of a future that has ended does not change any more: other code reads it without the lock.
+      // The state of a future that has ended must not change: other code reads it without the lock.
       guard state.isPending, isAlone || !isMeetingPoint else { return .none }
       let upstream = upstream
       let senders = Signal.count(sender, .stays).all
@@ -47,11 +47,11 @@ extension Node {
     }
   }
 
-  /// What `applyAtOnce` finds out besides.
+  /// Further results of `applyAtOnce`.
   struct ApplicationDetails {
     /// This future has ended and still has its body.
     var ownsBody = false
-    /// How many other consumers the future has where the request was withheld.
+    /// The number of other consumers, if the request was withheld.
     var others = 0
   }
 
@@ -74,10 +74,10 @@ extension Node {
     return true
   }
 
-  /// Whether several entries may send signals.
+  /// Whether this future is pending, and several entries may send signals.
   var mayBeMeetingPoint: Bool { lock.withLock { state.isPending && isMeetingPoint } }
 
-  /// The same. Called under the lock.
+  /// Whether several entries may send signals. Called under the lock.
   @inline(__always)
   final var isMeetingPoint: Bool { waiters.hasSeveral }
 }

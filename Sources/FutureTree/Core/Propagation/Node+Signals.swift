@@ -1,11 +1,11 @@
 /// What a propagation does to one future, under that future's lock.
 extension Node {
-  /// How a future has reacted to signals.
+  /// The reaction of a future to signals.
   struct Reaction {
     let transition: FutureState.Transition
-    /// What this future waits for, if that is one future, and if it receives a signal.
+    /// The future that this one waits for, if it is one future and receives a signal.
     var upstream: Node?
-    /// In a preview, how many handlers of a source the request would call.
+    /// In a preview, the number of handlers of a source that the request would call.
     var handlerCount = 0
     /// This future has ended.
     var hasEnded = false
@@ -17,7 +17,7 @@ extension Node {
   ///
   /// - Parameters:
   ///   - position: The position of this future among those that the propagation has reached, if the request is applied.
-  ///   - queue: Receives the signals to the inputs of a join, and reports. Nil if none was made yet.
+  ///   - queue: Receives the signals to the inputs of a join, and the reports. `nil` if no queue was made yet.
   func receive(
     _ request: CancelRequest?, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, reachedAs position: Int,
     _ queue: inout SignalQueue?
@@ -25,7 +25,7 @@ extension Node {
     lock.withLock { receiveLocked(request, from: sender, departure, reachedAs: position, &queue) }
   }
 
-  /// The same, unless another signal may still come: then it returns nil, and nothing has happened.
+  /// Receives a signal. Returns nil, and does nothing, if another signal may still come.
   func receiveIfAlone(
     _ signal: QueuedSignal, _ request: CancelRequest?, reachedAs position: Int, _ queue: inout SignalQueue?
   ) -> Reaction? {
@@ -60,7 +60,7 @@ extension Node {
     return react(to: transition, request, reachedAs: position, &queue)
   }
 
-  /// The state of a future that has ended does not change any more: other code reads it without the lock.
+  /// Decides on a request. The state of a future that has ended must not change, because other code reads it without the lock.
   @inline(__always)
   private func receive(_ request: CancelRequest?, from senders: (all: Int, departing: Int)) -> FutureState.Transition {
     if state.isPending { return state.receive(request, from: senders) }
@@ -118,7 +118,7 @@ extension Node {
     }
   }
 
-  /// Adds the signals to the inputs of a join.
+  /// Adds a signal for each input of a join.
   @inline(never)
   private func send(
     _ request: CancelRequest?, _ departure: Signal.Departure, reachedAs position: Int, _ queue: inout SignalQueue?
@@ -130,10 +130,10 @@ extension Node {
     queue = used
   }
 
-  /// A consumer withdraws its interest, in the common case that this changes nothing else here. Returns nil, and does nothing, in
-  /// any other case.
+  /// Withdraws the interest of a consumer in the common case: no withheld request is delivered. Returns nil, and does nothing, in
+  /// every other case.
   ///
-  /// - Returns: Whether it was the last consumer, and what this future waits for then.
+  /// - Returns: Whether it was the last consumer and, if so, the future that this one waits for.
   func withdrawAtOnce(
     _ sender: Unmanaged<Waiter>, _ departure: Signal.Departure
   ) -> (isAbandoned: Bool, upstream: Node?)? {
@@ -162,7 +162,7 @@ extension Node {
     }
   }
 
-  /// The same for the only signal that a propagation has for this future.
+  /// Previews the only signal that a propagation has for this future.
   func preview(
     _ request: CancelRequest?, from sender: Unmanaged<Waiter>?, _ departure: Signal.Departure, reachedAs position: Int,
     _ queue: inout SignalQueue?
@@ -200,8 +200,8 @@ extension Node {
 
   /// Ends `.cancelled` now, if it still waits for `input`.
   ///
-  /// - Parameter left: Receives what else it waited for.
-  /// - Returns: Whether the caller has the body; nil if it did not wait for `input`.
+  /// - Parameter left: Receives the other futures that it waited for.
+  /// - Returns: Whether the caller owns the body; nil if this future did not wait for `input`.
   func endEarly(waitingFor input: Node, reason: CancellationReason, leaving left: inout [Link]) -> Bool? {
     lock.withLock {
       guard state.isPending else { return nil }
@@ -218,8 +218,8 @@ extension Node {
     }
   }
 
-  /// Takes out an entry that has stopped waiting for this future and that is not counted. Returns false, and does nothing, if its
-  /// interest was renewed meanwhile.
+  /// Removes an entry that has stopped waiting for this future and is not counted. Returns false, and does nothing, if the
+  /// interest of the entry was renewed meanwhile.
   func leaves(_ entry: Waiter) -> Bool {
     lock.withLock {
       guard state.isPending else { return true }

@@ -6,7 +6,7 @@ struct Signal {
     case stays
     /// It still waits, but is no longer a consumer (law 10).
     case losesInterest
-    /// It no longer waits: it is taken out of the list, if it is there.
+    /// It no longer waits, and is removed from the list if it is there.
     case leaves
   }
 
@@ -17,7 +17,7 @@ struct Signal {
   var sender: Waiter?
   var departure = Departure.stays
 
-  /// How many consumers send a signal, and how many depart with it. Called under the lock of the future that receives it.
+  /// Returns how many consumers send a signal, and how many of them depart. Called under the lock of the future that receives it.
   @inline(__always)
   static func count(_ sender: Unmanaged<Waiter>?, _ departure: Departure) -> (all: Int, departing: Int) {
     guard let sender, sender._withUnsafeGuaranteedRef({ $0.isCounted }) else { return (0, 0) }
@@ -35,7 +35,7 @@ struct Signals {
     all = [first]
   }
 
-  /// Returns nil if the signals are to several futures.
+  /// Creates the signals of one future. Returns nil if they are to several futures.
   init?(ifToOneFuture signals: ArraySlice<QueuedSignal>) {
     guard let first = signals.first, signals.allSatisfy({ $0.node.toOpaque() == first.node.toOpaque() }) else {
       return nil

@@ -1,35 +1,36 @@
-/// A signal of a propagation, which retains what it refers to (`SignalQueue`).
+/// A signal of a propagation. `SignalQueue` retains the objects that it refers to.
 struct QueuedSignal {
   let node: Unmanaged<Node>
   let unretainedRequest: CancelRequest.Unretained?
   let sender: Unmanaged<Waiter>?
   fileprivate let retainsSender: Bool
   let departure: Signal.Departure
-  /// The position of the future that forwards the request, among those that the propagation has reached; nil where it starts.
+  /// The position of the future that forwards the request in `CancellationPropagation.reached`; `nil` where the propagation
+  /// starts.
   let predecessor: Int?
 
   var request: CancelRequest? { unretainedRequest.map(\.request) }
 
-  /// The future on whose behalf it was sent.
+  /// The future on whose behalf the signal was sent.
   var owner: Node? { sender?._withUnsafeGuaranteedRef { $0.owner } }
 }
 
-/// The signals of a propagation, first in, first out, and all that the propagation refers to.
+/// The signals of a propagation, first in, first out, and the objects that the propagation refers to.
 ///
-/// To count references at each step costs more than the step. So the structures of a propagation consist of plain bits with
-/// references that are not counted.
+/// Counting references at each step would cost more than the step. So the structures of a propagation are plain bits with
+/// uncounted references.
 ///
 /// # Invariants
-/// 1. An object to which a `QueuedSignal` or a `CancellationPropagation.Reached` refers is retained here, by a signal or in
-///    `retained`, until the queue is freed. The propagation retains the queue to its end.
-/// 2. A queue belongs to one thread. Objects are freed when that holds no lock.
+/// 1. An object to which a `QueuedSignal` or a `CancellationPropagation.Reached` refers is retained here, by a signal, in
+///    `retained` or in `retainedSlots`, until the queue is freed. The propagation retains the queue to its end.
+/// 2. A queue belongs to one thread. That thread frees objects only while it holds no lock.
 final class SignalQueue {
-  /// Also those that were taken: they retain their futures, and some their senders.
+  /// Includes the signals that were taken: they retain their futures, and some of them their senders.
   @exclusivity(unchecked) private var signals: [QueuedSignal] = []
   @exclusivity(unchecked) private var taken = 0
   @exclusivity(unchecked) private var retained: [AnyObject] = []
   @exclusivity(unchecked) private var retainedSlots: [[Join.Slot]] = []
-  /// Called after the first phase: the clock of a log is code of a user.
+  /// The reports of monitors. They are called after the first phase, because the clock of a log is user code.
   @exclusivity(unchecked) var reports: [NodeMonitor.Report] = []
 
   deinit {
@@ -39,7 +40,7 @@ final class SignalQueue {
     }
   }
 
-  /// Prepares for so many signals, and a few that follow.
+  /// Reserves memory for `count` signals and a few more.
   func reserve(_ count: Int) {
     signals.reserveCapacity(signals.count + count + 16)
   }
@@ -54,7 +55,7 @@ final class SignalQueue {
         predecessor: nil))
   }
 
-  /// Adds a signal, whose request and sender are retained already. The queue gets a reference to the node that the caller has.
+  /// Adds a signal whose request and sender are already retained. The queue takes over the caller's reference to the node.
   @inline(__always)
   func append(
     toRetained node: Unmanaged<Node>, _ request: CancelRequest.Unretained?, from sender: Unmanaged<Waiter>,
@@ -66,7 +67,7 @@ final class SignalQueue {
         predecessor: predecessor))
   }
 
-  /// Returns a signal that was received before this queue was made, and retains what it refers to.
+  /// Returns a signal that was received before this queue was made, and retains the objects that it refers to.
   func received(_ signal: Signal, predecessor: Int?) -> QueuedSignal {
     if let request = signal.request { retained.append(request.object) }
     if let sender = signal.sender { retained.append(sender) }
@@ -92,7 +93,7 @@ final class SignalQueue {
     return signals[taken - 1]
   }
 
-  /// Takes the signals that are left. The last that was taken is the first of them, if it is `refused`.
+  /// Takes the remaining signals. If the last signal taken was `refused`, it is the first of them.
   func takeAll(refused: Bool = false) -> ArraySlice<QueuedSignal> {
     let start = refused ? taken - 1 : taken
     taken = signals.count

@@ -1,6 +1,6 @@
 /// The phases after the walk: branches that end early, handlers, notifications.
 extension StraightWalk {
-  /// Completes the propagation after a walk that has come to its end.
+  /// Completes the propagation after a walk without a fork.
   mutating func finish(_ origin: borrowing Signal) -> CancelReceipt {
     let owner = prune(origin)
     if let source = lastSource?.asSource { callHandlers(of: source, at: path.count, origin.request) }
@@ -10,7 +10,8 @@ extension StraightWalk {
     return summary.receipt
   }
 
-  /// Law 3: the futures through which the request came to the one where it was withheld end, down to the sender of the first signal.
+  /// Ends the futures through which the request reached the future that withheld it, down to the sender of the first signal (law
+  /// 3).
   ///
   /// - Returns: That sender, if it is a future that has ended.
   private mutating func prune(_ origin: borrowing Signal) -> Step? {
@@ -19,7 +20,7 @@ extension StraightWalk {
     var owner: Step?
     let sender: Waiter
     if !path.isEmpty {
-      // A future that has ended by force has left already.
+      // A future that ended by force has already detached.
       guard case .reached = path[path.count - 1].kind else { return nil }
       sender = path[path.count - 1].node
     } else {
@@ -36,7 +37,8 @@ extension StraightWalk {
     return owner
   }
 
-  /// Returns the future that the sender of the first signal waits for, if all futures on the way there have ended.
+  /// Ends the futures on the path. Returns the future that the sender of the first signal waits for, or nil if a future on the
+  /// path no longer waited.
   private mutating func endPath(
     waitingFor stop: Node, _ reason: CancellationReason, leaving left: inout [Node.Link]
   ) -> Node? {
@@ -53,7 +55,7 @@ extension StraightWalk {
     return input
   }
 
-  /// Calls the handlers of what is furthest upstream first.
+  /// Calls the handlers, those furthest upstream first.
   private mutating func callHandlers(_ request: CancelRequest?) {
     var position = path.count
     while sources > 0 {
@@ -68,12 +70,12 @@ extension StraightWalk {
     if let request = self.request(appliedAt: position, request) { summary.handlers += source.callHandlers(request) }
   }
 
-  /// The request that was applied to a future on the path of one.
+  /// Returns the request that was applied to the future at this position. `request` is the request of the first signal.
   func request(appliedAt position: Int, _ request: CancelRequest?) -> CancelRequest? {
     position == 0 ? request : unforced ?? request
   }
 
-  /// Notifies the waiters of the futures that have ended: what is furthest upstream first.
+  /// Notifies the waiters of the futures that have ended, those furthest upstream first.
   private mutating func notify() {
     var position = path.count
     while ended > 0 {

@@ -1,22 +1,23 @@
-/// A propagation as long as no paths part, which is most often all of it: one signal goes from future to future, up to a source.
+/// A propagation along one path: each future sends the signal to one other future, up to a source. Most propagations are such a
+/// walk.
 ///
-/// It does what `CancellationPropagation` does, in the same three phases, but has nothing to put in order: it keeps the path, and
-/// needs no array for one or two futures. Where it comes to a join, to a future that is monitored, or to a withheld request that
-/// is delivered, `CancellationPropagation` goes on.
+/// It has the same three phases as `CancellationPropagation`, but has no futures to order. It stores the path, and needs no array
+/// for one or two futures. At a join, at a future with a monitor, or at a withheld request that is delivered,
+/// `CancellationPropagation` continues.
 ///
-/// Senders are not retained here, because references that are counted at each step cost more than the step. The sender of a signal
-/// is the future before on the path, which retains it, or the sender of the first signal, which the caller retains.
+/// Senders are not retained here, because counting references at each step would cost more than the step. The sender of a signal
+/// is the previous future on the path, which the path retains, or the sender of the first signal, which the caller retains.
 struct StraightWalk: ~Copyable {
   /// A future on the path.
   struct Step {
     enum Kind {
       /// The request was applied here.
       case reached
-      /// The same, and the future has ended.
+      /// The request was applied here, and the future has ended.
       case ended
-      /// The same, and the future still has its body.
+      /// The request was applied here. The future has ended and still has its body.
       case endedWithBody
-      /// The request did not come here, but the future has lost its last consumer. Only such steps follow.
+      /// The request did not reach this future, but its last consumer has withdrawn. Only such steps follow.
       case lostInterest
     }
 
@@ -24,7 +25,8 @@ struct StraightWalk: ~Copyable {
     var kind: Kind
   }
 
-  /// Where the general form goes on: a future that has reacted to a signal. An object, so that other walks return one word.
+  /// The future at which `CancellationPropagation` continues, and its reaction to the signal. A class, so that a walk returns one
+  /// word.
   final class Fork {
     let signal: Signal
     let reaction: Node.Reaction
@@ -38,32 +40,32 @@ struct StraightWalk: ~Copyable {
   }
 
   private let isPreview: Bool
-  /// From the target upstream.
+  /// The path, from the target upstream.
   var path = TinyArray<Step>()
   var summary = CancelSummary()
-  /// What the futures beyond the target receive of the request, if that is another: without the force (law 5).
+  /// The request that the futures beyond the target receive, if it is not the original: the request without the force (law 5).
   var unforced: CancelRequest?
-  /// Where the request was withheld.
+  /// The future that withheld the request.
   var stop: Node?
-  /// The source at which the walk has come to its end, behind the path.
+  /// The source at which the walk ended. It is not on the path.
   var lastSource: Node?
-  /// How many sources are on the path.
+  /// The number of sources on the path.
   var sources = 0
-  /// How many futures on the path have ended.
+  /// The number of futures on the path that have ended.
   var ended = 0
 
   init(isPreview: Bool = false) {
     self.isPreview = isPreview
   }
 
-  /// Walks to the end of the path. Returns where the general form goes on, if the path does not end first.
+  /// Walks to the end of the path. Returns a fork if `CancellationPropagation` must continue.
   mutating func walk(from origin: borrowing Signal) -> Fork? {
     let sender = origin.sender.map { Unmanaged.passUnretained($0) }
     guard let request = origin.request else { return withdraw(from: origin.node, sender, origin.departure) }
     return ask(origin.node, request, sender, origin.departure)
   }
 
-  /// Walks as long as the futures forward the request.
+  /// Walks while the futures forward the request.
   private mutating func ask(
     _ first: Node, _ request: CancelRequest, _ firstSender: Unmanaged<Waiter>?, _ firstDeparture: Signal.Departure
   ) -> Fork? {
@@ -120,7 +122,7 @@ struct StraightWalk: ~Copyable {
     }
   }
 
-  /// Walks as long as futures lose their last consumer, without a request.
+  /// Walks while futures lose their last consumer, without a request.
   private mutating func withdraw(
     from first: Node, _ firstSender: Unmanaged<Waiter>?, _ firstDeparture: Signal.Departure
   ) -> Fork? {
@@ -166,7 +168,7 @@ struct StraightWalk: ~Copyable {
     return node.receive(request, from: sender, departure, reachedAs: summary.reached, &queue)
   }
 
-  /// Another thread may have renewed the interest of a future that has just lost it.
+  /// Updates the interest of a sender that has just lost it, because another thread may have renewed it.
   private func renewInterest(of sender: Unmanaged<Waiter>?) {
     if !isPreview { sender?._withUnsafeGuaranteedRef { $0.owner?.notifyOfInterest() } }
   }

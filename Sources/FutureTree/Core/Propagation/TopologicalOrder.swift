@@ -47,9 +47,9 @@ struct TopologicalOrder {
 
   /// Counts the edges on which a signal may come.
   ///
-  /// A propagation goes on from a future if all consumers of that take part in it. It goes on from others, but for shared ones, if
-  /// its request does not stop where others wait. All signals of a propagation have one request. Only a withheld request that it
-  /// delivers on its way may go further.
+  /// A propagation goes on from a future if all consumers of that take part in it. It goes on from others, but for shared ones,
+  /// if its request does not stop where others wait. All signals of a propagation have one request. Only a withheld request that
+  /// it delivers on its way may go further.
   private mutating func survey(from starts: ArraySlice<QueuedSignal>) {
     var passesOthers = starts.contains { $0.request?.options.reach == .everything }
     var edges = starts.map { $0.node.takeUnretainedValue() }

@@ -10,7 +10,7 @@ class ListEntry: @unchecked Sendable {  // Because: the owner of the list guards
   /// Whether the entry is in a list. Guarded like the list.
   final var isListed: Bool { previous != nil }
 
-  /// What a trampoline does when it calls this entry.
+  /// Performs the work for which a trampoline calls this entry.
   func runDeferred() {}
 }
 
@@ -39,7 +39,7 @@ struct LinkedList<Element: ListEntry> {
     if detach(entry) { Unmanaged.passUnretained(entry).release() }
   }
 
-  /// Takes the entry out, if it is here, but not the reference to it. Returns whether it was here.
+  /// Removes the entry if it is in this list, without releasing the reference to it. Returns whether it was in the list.
   private mutating func detach(_ entry: Element) -> Bool {
     // The entries of an empty list may belong to another thread, which took them out with the whole list.
     guard let first, let previous = entry.previous else { return false }
@@ -63,7 +63,7 @@ struct LinkedList<Element: ListEntry> {
     return takeFirst()?.takeRetainedValue()
   }
 
-  /// Takes out the last entry, with the reference that the list had.
+  /// Removes the last entry, and returns it with the list's reference to it.
   mutating func popLast() -> Element? {
     guard let last = first?._withUnsafeGuaranteedRef({ $0.previous }) else { return nil }
     let entry = Unmanaged<Element>.fromOpaque(last.toOpaque())

@@ -36,8 +36,8 @@
     return result
   }
 
-  /// Runs `body` under the lock. It is not generic, because code that is specialized in other modules, which cannot inline
-  /// `withLock`, would otherwise get the result through metadata.
+  /// Runs `body` under the lock. This method is not generic. Other modules cannot inline `withLock`, and their specialized code
+  /// would receive a generic result through metadata.
   @usableFromInline func runLocked(_ body: () throws -> Void) rethrows {
     try withLock(body)
   }

@@ -8,7 +8,7 @@
   }
 
   @inlinable package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-    // Outside the locked section, so that the result outlives it.
+    // Declared outside the locked section, so that the result outlives it.
     var result: Result?
     try lock.runLocked { result = try body(&state) }
     return result!

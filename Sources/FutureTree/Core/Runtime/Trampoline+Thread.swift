@@ -26,7 +26,7 @@ extension Trampoline {
     return key
   }()
 
-  /// The key plus 1, or 0 before it is made. To read the key itself, the runtime calls `swift_once` each time.
+  /// The key plus 1, or 0 before the key is made. Each read of the key itself would call `swift_once`.
   private static let knownKey = Atomic<UInt>(0)
 
   static var ofThread: Unmanaged<Trampoline> {

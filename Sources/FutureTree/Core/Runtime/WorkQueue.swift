@@ -1,7 +1,7 @@
 /// What a trampoline has to do, first in, first out.
 ///
-/// It consists of plain bits: to copy and free an enum with counted references costs more than to notify a future. The queue has one
-/// reference to each object that work refers to, and the caller of `popFirst` and `takeChained` gets it.
+/// Work is plain bits: copying and freeing an enum with counted references costs more than notifying a future. The queue owns one
+/// reference to each object that its work refers to. The caller of `popFirst` or `takeChained` takes over that reference.
 struct WorkQueue {
   enum Work {
     /// A future has ended: its waiters take their turns.
@@ -22,7 +22,7 @@ struct WorkQueue {
     others.append(work)
   }
 
-  /// Adds a future that has ended, with a reference of the caller's.
+  /// Adds a future that has ended, and takes over the caller's reference to it.
   @inline(__always)
   mutating func append(_ node: Unmanaged<Node>) {
     if isEmpty { chained = node } else { append(.notify(node)) }
