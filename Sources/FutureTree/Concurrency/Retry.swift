@@ -66,8 +66,8 @@ extension Future {
     _ begin: @escaping @Sendable (_ attempt: Int, _ isOver: @escaping @Sendable () -> Bool) -> Future,
     after next: @escaping @Sendable (_ attempt: Int, _ outcome: Outcome<Value>) -> AfterAttempt<Value>
   ) -> Future {
-    // The slot waits for an attempt, then for a pause, then for the next attempt, and so on. So how many of its inputs have ended
-    // says which this one was.
+    // The slot waits for an attempt, then for a pause, then for the next attempt, and so on. So the number of its ended inputs
+    // identifies the input that has ended.
     let rule = JoinNode<Value>.Rule { slot, input in
       let (half, remainder) = slot.endedInputCount.quotientAndRemainder(dividingBy: 2)
       let (attempt, isPause) = (half + remainder, remainder == 0)

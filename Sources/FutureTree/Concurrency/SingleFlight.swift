@@ -41,10 +41,11 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     join(key, as: { $0.forwarded() }, { _ in try start() }).caller
   }
 
-  /// Joins or starts a flight, and returns the key with which it was started: a key that is an object can keep what belongs to the
-  /// flight. `start` gets the flight itself, which is not to be given away, and not to be asked.
+  /// Joins or starts a flight. Returns the future of the caller and the key with which the flight was started. A key that is an
+  /// object can hold the data of the flight. `start` receives the flight itself. It must not hand out the flight, or ask it to
+  /// cancel.
   ///
-  /// - Parameter derive: Makes the future of a caller, a consumer of the flight.
+  /// - Parameter derive: Makes the future of a caller. That future is a consumer of the flight.
   @inlinable package func join(
     _ key: Key, as derive: (_ flight: Future<Value>) -> Future<Value>,
     _ start: (_ flight: Future<Value>) throws -> Future<Value>
@@ -89,7 +90,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Puts a flight in the place of one that is over. Returns false if another was faster.
   @inlinable func begin(_ flight: Future<Value>, _ key: Key, insteadOf finished: Future<Value>?) -> Bool {
     let (isFirst, previous) = flights.withLock { flights in
-      // Removed first: an update would leave the key of the flight before.
+      // Removed first, because an update would keep the key of the previous flight.
       let index = flights.index(forKey: key)
       if let index, flights[index].value != finished { return (false, nil as Flight?) }
       let previous = index.map { flights.remove(at: $0) }

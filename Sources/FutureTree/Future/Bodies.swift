@@ -51,7 +51,7 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
     guard let body = body.take() else { return false }
     do {
       let next = try body(upstream.value(as: Input.self))
-      // The compiler decides this where it knows `Next`. A completion would hold a second reference to the future.
+      // The compiler evaluates this condition where it knows `Next`. A completion would hold a second reference to the future.
       guard Next.self == Future<Next.Output>.self else { return next.completion.resolve(self) }
       return resolve(with: unsafeBitCast(next, to: Future<Next.Output>.self).node, as: Next.Output.self)
     } catch {
@@ -60,12 +60,12 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
   }
 }
 
-/// A future of any other operator with one upstream. Its body ends it, or links it to an inner future, and returns whether it has
-/// ended. Without a body it only takes over the outcome of its upstream.
+/// A future of any other operator with one upstream. Its body ends it or links it to an inner future, and returns whether it has
+/// ended. Without a body, it takes the outcome of its upstream.
 @usableFromInline
 final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
-  /// - Parameter upstream: the future that the body gets the outcome of. If the branch ended early, that is `node`, which then is
-  ///   cancelled, and all that the body does to it is ignored.
+  /// - Parameter upstream: The future whose outcome the body receives. If the branch ended early, this is `node` itself. Then
+  ///   `node` is cancelled, and the body has no effect on it.
   @usableFromInline typealias Body = @Sendable (_ node: Node, _ upstream: Node) throws -> Bool
 
   @exclusivity(unchecked) @usableFromInline var body: Body?
@@ -104,7 +104,7 @@ extension Future {
     derive(FlatMapNode(createdBy, on: executor, body))
   }
 
-  /// A future whose body gets the outcome, and answers with a completion.
+  /// Returns a future whose body receives the outcome and returns a completion.
   @inlinable func completionNode<U>(
     _ createdBy: Operator, _ executor: FutureExecutor,
     _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
@@ -116,7 +116,7 @@ extension Future {
     }
   }
 
-  /// A future whose body looks at the outcome, which then passes.
+  /// Returns a future whose body observes the outcome. The future then ends with that outcome.
   @inlinable func passingNode(
     _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (_ upstream: Node) -> Void
   ) -> Future {

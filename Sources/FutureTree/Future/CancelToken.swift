@@ -61,7 +61,7 @@ public final class CancelToken: Sendable {
   }
 }
 
-/// The entry of a token in the list of its future: a consumer until the token has requested, and then an observer.
+/// The entry of a token in the list of its future: a consumer until the token has sent a request, and an observer after it.
 private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock` guards the target.
   enum Target {
     case pending(Node)

@@ -13,8 +13,8 @@ public struct FutureObservation: Sendable {
     target = .listed(observer)
   }
 
-  /// The handle of the first observer of a source. The compiler removes the call, and with it two blocks of memory, where the
-  /// handle is not used: hence the attribute.
+  /// Returns the handle of the first observer of a source. If the handle is not used, the attribute lets the compiler remove the
+  /// call, and with it two heap blocks.
   @usableFromInline @_effects(readonly)
   static func ofFirstObserver(of node: Node) -> FutureObservation {
     FutureObservation(target: .first(FirstObservation(of: unsafeDowncast(node, to: Source.self))))

@@ -49,7 +49,7 @@ extension Future {
 }
 
 extension Source {
-  /// Runs a task, which completes this source, and forwards requests to cancel to it.
+  /// Runs a task that completes this source. Forwards requests to cancel to the task.
   @usableFromInline func runTask(
     on executor: FutureExecutor, priority: TaskPriority?, _ body: @escaping @Sendable () async -> Void
   ) {
@@ -67,7 +67,7 @@ extension Source {
     install(handler)
   }
 
-  /// Completes its promise with what a body threw (law 15).
+  /// Completes its promise with an error that a body threw (law 15).
   @usableFromInline func fulfill(throwing error: any Error) {
     fulfill(Completion<Void>(throwing: error), innerRole: .work)
   }

@@ -24,7 +24,7 @@ extension Future where Value == Void {
 }
 
 extension Promise {
-  /// Succeeds with a value when a time has passed, and returns the future.
+  /// Succeeds with a value after a duration. Returns the future.
   @inlinable func succeed(_ value: Value, after duration: Duration, clock: any FutureClock) -> Future<Value> {
     // The timer holds the promise, so that a clock that goes away breaks it instead of leaving the future hanging.
     source.cancels(clock.schedule(after: duration) { self.succeed(value) })
@@ -33,13 +33,14 @@ extension Promise {
 }
 
 extension Source {
-  /// A request to cancel cancels a timer, and completes the promise.
+  /// Installs a handler that cancels a timer and completes the promise.
   @usableFromInline func cancels(_ timer: FutureTimer) {
     install(TimerHandler(timer, of: self))
   }
 }
 
-/// A handler that cancels a timer, and completes the promise. It has the timer itself: a closure would be another block of memory.
+/// A handler that cancels a timer and completes the promise. It holds the timer itself, because a closure would need another heap
+/// block.
 private final class TimerHandler: HandlerEntry, @unchecked Sendable {  // Because: see `HandlerEntry`.
   @exclusivity(unchecked) private var timer: FutureTimer?
 

@@ -12,7 +12,7 @@ extension Future {
   /// - Complexity: O(n).
   @inlinable public static func all(_ futures: [Future]) -> Future<[Value]> {
     guard !futures.isEmpty else { return .succeeded([]) }
-    // A future is one reference to its node, and so an array of the ones is an array of the others.
+    // A future is one reference to its node. So an array of futures has the layout of an array of nodes.
     let join = AllNode(
       of: unsafeBitCast(futures, to: [Node].self),
       step: StoredStep { entry, _, action in

@@ -35,7 +35,7 @@ extension Future {
     onComplete(on: MainExecutor.executor) { outcome in try MainExecutor.assume { try body(outcome) } }
   }
 
-  /// The same with a body that also gets the future that is returned, which knows whether it was asked to cancel.
+  /// Calls `body` with the outcome and the returned future. The body can read from that future whether it was asked to cancel.
   @inlinable package func completed<U>(
     _ body: @escaping @Sendable (_ outcome: Outcome<Value>, _ future: Future<U>) throws -> Completion<U>
   ) -> Future<U> {

@@ -44,10 +44,10 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 
 // MARK: - Giving up
 
-/// What of `timeout` needs no type.
+/// The part of `timeout` that needs no type.
 @usableFromInline
 enum Expiry {
-  /// Ends a future with an error when a time has passed.
+  /// Ends a future with an error after a duration.
   @usableFromInline
   static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
@@ -61,9 +61,9 @@ enum Expiry {
     }
   }
 
-  /// Ends a future, and detaches it from what it waits for (law 23).
+  /// Ends a future, and detaches it from the future that it waits for (law 23).
   ///
-  /// - Parameter end: ends the future, under its lock. Returns false if it had ended.
+  /// - Parameter end: Ends the future, under its lock. Returns false if it had ended.
   static func expire(_ node: TimeoutNode, because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
     Trampoline.run {
       guard node.decide(because: reason(), end) else { return }

@@ -1,6 +1,6 @@
-/// One wish that a future be cancelled: how far it goes, and why.
+/// A request to cancel a future: how far it goes, and why.
 public struct CancelRequest: Sendable {
-  /// One reference, because every future that a request reaches keeps it. The reason is the same object.
+  /// One reference, because every future that a request reaches stores it. The reason is the same object.
   fileprivate let storage: CancellationReason.Storage
 
   fileprivate init(_ storage: CancellationReason.Storage) {
@@ -11,7 +11,8 @@ public struct CancelRequest: Sendable {
     storage = reason.storage(with: options)
   }
 
-  /// Creates a request with the place that asked. A reason that names a place keeps it: it tells who asked first.
+  /// Creates a request with the source location of the caller. A reason that has a source location keeps it: the location of the
+  /// first request.
   init(options: CancellationOptions, reason: CancellationReason?, fileID: String, line: UInt) {
     storage =
       if let reason, !reason.fileID.isEmpty { reason.storage(with: options) } else {
@@ -32,7 +33,7 @@ public struct CancelRequest: Sendable {
 }
 
 extension CancelRequest {
-  /// A reference that is not counted, for code that retains the request elsewhere.
+  /// An uncounted reference, for code that retains the request elsewhere.
   var unretained: Unretained { Unretained(storage: Unmanaged.passUnretained(storage)) }
 
   struct Unretained: Equatable {
@@ -45,7 +46,7 @@ extension CancelRequest {
     }
   }
 
-  /// The object that is retained for an unretained reference.
+  /// The object to retain while an unretained reference is in use.
   var object: AnyObject { storage }
 }
 

@@ -23,13 +23,13 @@ public struct CancellationReason: Sendable {
   /// The line that asked, counted from 1; 0 where the reason is a literal that no request stamped.
   public var line: UInt { storage.line }
 
-  /// One reference, so that passing a reason through a tree of a million futures copies no strings. A request to cancel is the
-  /// same object, so that it costs one allocation.
+  /// One object, so passing a reason through a tree of a million futures copies no strings. A `CancelRequest` refers to the same
+  /// object, so it costs one allocation.
   final class Storage: Sendable {
     let message: String
     let fileID: String
     let line: UInt
-    /// Those of the request, where it is one.
+    /// The options of the request, if this is the object of a request.
     let options: CancellationOptions
 
     init(message: String, fileID: String, line: UInt, options: CancellationOptions = []) {
@@ -44,7 +44,7 @@ public struct CancellationReason: Sendable {
     self.storage = storage
   }
 
-  /// An object for a request of its own with this reason.
+  /// Creates the object of a new request with this reason.
   func storage(with options: CancellationOptions) -> Storage {
     Storage(message: message, fileID: fileID, line: line, options: options)
   }
