@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Which loader may lead to which other, for all chains that exist.
+/// The order of the loaders of all chains: which loader may lead to which other loader.
 ///
 /// # Invariants
 /// 1. A loader leads only to loaders that were put into a chain before it, as a chain is made from its end. This also holds

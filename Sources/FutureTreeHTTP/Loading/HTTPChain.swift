@@ -57,7 +57,7 @@ final class LayeredLoader: HTTPLoader {
   let next: any HTTPLoader
   /// The composed layers whose second part begins with this link. A branch of a route makes such links for each load.
   let group: LayeredLayer?
-  /// Whether the link has a place in `ChainOrder`. One that is made for a load has none: only resets need it.
+  /// Whether the link has a place in `ChainOrder`. A link that is made for a load has none, because only resets need it.
   private let isPlaced: Bool
 
   init(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil, isPlaced: Bool = true) {
@@ -90,12 +90,12 @@ final class LayeredLoader: HTTPLoader {
 /// A layer that leads to other loaders than its `next`.
 protocol Branching {}
 
-/// The same loader, or an object around it if it is a value.
+/// Returns the loader, or an object that wraps it if it is a value.
 func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
   identity(of: loader) == nil ? LoaderObject(loader) { loader.reset() } : loader
 }
 
-/// The identity of a loader or a layer; nil for one that is a value.
+/// Returns the identity of a loader or a layer, or nil if it is a value.
 func identity<Object>(of object: Object) -> ObjectIdentifier? {
   type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
@@ -115,7 +115,7 @@ final class LoaderObject: HTTPLoader {
   func reset() -> Future<Void> { resetLoader() }
 }
 
-/// Composed layers, to be put before several loaders.
+/// Composed layers that can be put before several loaders.
 final class LayeredLayer: HTTPLayer {
   let first: any HTTPLayer
   let second: any HTTPLayer

@@ -3,8 +3,8 @@ import FutureTree
 /// One reset of several chains that may share loaders. Each loader is reset once, when no chain can lead to it any more.
 ///
 /// A link *passes the reset on* when its layer resets `next`, or ends. Until then every loader to which the link may lead
-/// (`ChainOrder`) waits for it. A loader that the layer resets before `next` is an exception: the layer may wait for it. The latest
-/// loader waits for none, so the run cannot come to a standstill.
+/// (`ChainOrder`) waits for it. A loader that the layer resets before `next` is an exception: the layer may wait for it. The
+/// loader that was put into a chain last waits for none, so the run cannot deadlock.
 ///
 /// The run is passed down in two ways: with the `next` that a layer gets and may use at any time, and as a task-local value, for
 /// a user's loader that resets another one before it returns.
@@ -65,7 +65,7 @@ final class ResetRun: Sendable {
     }
   }
 
-  /// A part resets some loaders. Returns `nil` if the run has ended.
+  /// Resets loaders on behalf of a part. Returns `nil` if the run has ended.
   ///
   /// - Parameter isNext: Whether the layer of the part has reset its `next`.
   private func join(
@@ -108,7 +108,7 @@ final class ResetRun: Sendable {
   }
 
   private func beginNext() -> Part? {
-    let order = ChainOrder.current.value  // Read for each part: the one before may have made links.
+    let order = ChainOrder.current.value  // Read for each part, because the previous part may have made links.
     return parts.withLock { parts in
       guard let all = parts else { return nil }
       let index = all.firstIndex { part in
@@ -121,8 +121,8 @@ final class ResetRun: Sendable {
     }
   }
 
-  /// Whether a part may still lead to another. A link that has reset the other before its `next` may wait for that, so neither the
-  /// link nor what waits for the link stands in the way of the other.
+  /// Whether a part may still lead to another. A link that has reset the other before its `next` may wait for that, so neither
+  /// the link nor what waits for the link stands in the way of the other.
   private static func blocks(_ part: Part, _ other: Part, _ all: [Part], _ order: ChainOrder) -> Bool {
     guard part.isWaiting || part.isCalled || part.holdsNext, order.mayLead(part.id, to: other.id) else { return false }
     if part.isCalled { return true }

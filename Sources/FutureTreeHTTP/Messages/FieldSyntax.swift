@@ -16,7 +16,8 @@ package enum FieldSyntax {
     return nil
   }
 
-  /// The first byte that answers to a condition. Contiguous bytes are searched several times as fast as a text.
+  /// Returns the index of the first byte that satisfies a condition. Searching contiguous bytes is several times as fast as
+  /// searching a `String`.
   private static func firstIndex(in text: String, where condition: (UInt8) -> Bool) -> String.Index? {
     let utf8 = text.utf8
     let offset = utf8.withContiguousStorageIfAvailable { bytes in bytes.firstIndex(where: condition) }

@@ -36,7 +36,7 @@ public struct HTTPRequest: Sendable {
     set { change { $0.body = newValue } }
   }
 
-  /// One reference, because every layer and every future of a chain has a copy.
+  /// One reference, because every layer and every future of a chain copies the request.
   private var storage: Storage
 
   private struct Parts {
@@ -47,7 +47,7 @@ public struct HTTPRequest: Sendable {
     var options = HTTPRequestOptions()
   }
 
-  private final class Storage: @unchecked Sendable {  // Because: it changes only while one request has it.
+  private final class Storage: @unchecked Sendable {  // Because: it changes only while one request refers to it.
     @exclusivity(unchecked) var parts: Parts
 
     init(_ parts: Parts) {
@@ -60,7 +60,7 @@ public struct HTTPRequest: Sendable {
     try body(&storage.parts)
   }
 
-  /// Whether one is an unchanged copy of the other. Where it is false they may be equal all the same.
+  /// Returns whether one request is an unchanged copy of the other. If false, the requests may still be equal.
   func sharesStorage(with other: HTTPRequest) -> Bool { storage === other.storage }
 
   /// A `GET` request.

@@ -14,7 +14,7 @@ public protocol HTTPRequestOption {
   static var defaultValue: Value { get }
 }
 
-/// The options that one request sets: a few, so that an array is searched faster than a dictionary.
+/// The options that one request sets. They are few, so searching an array is faster than searching a dictionary.
 struct HTTPRequestOptions: Sendable {
   private var values: [SetValue] = []
 
@@ -23,7 +23,7 @@ struct HTTPRequestOptions: Sendable {
       guard let value = values.first(where: { $0.option == ObjectIdentifier(option) }) else {
         return Option.defaultValue
       }
-      // The option says which type its value has. A checked cast takes longer than all else.
+      // The option determines the type of its value. A checked cast would take longer than the rest of this getter.
       return unsafeDowncast(value, to: TypedValue<Option.Value>.self).value
     }
     set {
@@ -52,7 +52,7 @@ struct HTTPRequestOptions: Sendable {
   }
 
   /// A value of any type, with the option that it is set for.
-  private class SetValue: @unchecked Sendable {  // Because: all that it has are constants, of sendable types.
+  private class SetValue: @unchecked Sendable {  // Because: its properties are constants of sendable types.
     let option: ObjectIdentifier
     var any: Any { preconditionFailure("\(#function): a value without a type") }
 

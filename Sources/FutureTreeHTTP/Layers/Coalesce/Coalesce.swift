@@ -35,7 +35,7 @@ import FutureTree
 /// **In two chains** loads are shared between them if the same loader stands behind it in both.
 public final class Coalesce: HTTPLayer {
   private let flights = SingleFlight<CoalesceKey, HTTPResponse>()
-  /// Those that are not compared.
+  /// The options that are not compared.
   private let ignored: Set<ObjectIdentifier>
   private let generation = Locked(0)
 

@@ -20,7 +20,7 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     let id: ObjectIdentifier
     private var groups: [ObjectIdentifier] = []
 
-    /// `nil` for a loader without an identity. A link that is made for one load is identified by its layers.
+    /// Returns `nil` for a loader without an identity. A link that is made for one load is identified by its layers.
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
       var loader = loader
@@ -51,15 +51,15 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     let generation: Int
   }
 
-  /// Tells the callers of the flight that began with this key how far it is. Not compared.
+  /// Reports progress to the callers of the flight that began with this key. Not compared.
   let relay = ProgressRelay()
   private let compared: Compared
-  /// Of what most requests differ in, because a load looks for its key several times.
+  /// The hash of the target and the loader, in which most requests differ. Stored, because a load looks up its key several times.
   private let hash: Int
 
   /// nil if the request is not to be shared.
   ///
-  /// - Parameter ignored: the options that are not compared, with `ownOptions`.
+  /// - Parameter ignored: The options that are not compared. They include `ownOptions`.
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
     let rule = request[option: RequestCoalescing.self].rule
     let delivery = request[option: ResponseDelivery.self]

@@ -2,9 +2,9 @@ import FutureTree
 
 /// The lines of one load in a `Log`, as text. Pure.
 struct LogText: Sendable {
-  /// What is written when the load begins.
+  /// The line that is written when the load begins.
   let start: String
-  /// The bytes of `start` with which the other line begins: number, method and URL, and on which attempt.
+  /// The number of bytes of `start` with which the second line also begins: the number, the method, the URL and the attempt.
   private let frontCount: Int
 
   init(number: Int, label: String?, _ request: HTTPRequest, _ redaction: Redaction) {
@@ -40,7 +40,7 @@ struct LogText: Sendable {
     }
   }
 
-  /// The texts as one, copied into one block of memory: to append or interpolate each takes several times as long.
+  /// Concatenates texts in one heap block. Appending or interpolating them takes several times as long.
   private static func line(_ texts: [String]) -> String {
     String(unsafeUninitializedCapacity: texts.reduce(0) { $0 + $1.utf8.count }) { line in
       var count = 0

@@ -16,7 +16,7 @@ struct RedirectChase: Sendable {
     self.policy = policy
   }
 
-  /// - Parameter first: The future of the first request, which the caller has: asked, it knows so before anything else does.
+  /// - Parameter first: The future of the first request, which the caller holds. It is the first to receive a request to cancel.
   func begin(_ request: HTTPRequest, after first: Future<HTTPResponse>? = nil) -> Future<HTTPResponse> {
     let sent = reporting(request)
     return next.load(sent).completed { outcome, hop in
@@ -98,7 +98,8 @@ extension RedirectChase {
     return request
   }
 
-  /// The answer to the request before `reporting`, if it has the request that was sent. That is no new request, as `finished` makes.
+  /// Returns the answer with the request before `reporting`, if the answer has the request that was sent. Unlike `finished`, it
+  /// makes no new request.
   private func restored(_ response: HTTPResponse, _ request: HTTPRequest, sent: HTTPRequest) -> HTTPResponse {
     guard !sent.sharesStorage(with: request), response.request.sharesStorage(with: sent) else { return response }
     return response.answering(request)

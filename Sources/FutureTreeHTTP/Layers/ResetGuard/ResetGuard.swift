@@ -65,7 +65,7 @@ public final class ResetGuard: HTTPLayer {
     future.observe { _ in
       ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
-    // Not the one that is watched: a caller that cancels, or forces, ends only its own future.
+    // Returns a derived future, not the observed one. A caller that cancels or forces it ends only its own future.
     return future.forwarded().named(.resetGuard)
   }
 

@@ -103,7 +103,7 @@ public final class Retry: HTTPLayer {
 
 // MARK: - Attempts
 
-/// One load of a `Retry`. An object, because a closure that has only an object needs no memory of its own.
+/// One load of a `Retry`. A class, because a closure that captures a single object needs no heap block.
 private final class RetriedLoad: Sendable {
   let retry: Retry
   let load: RetryState.Load
@@ -121,9 +121,11 @@ private final class RetriedLoad: Sendable {
 }
 
 extension Retry {
-  /// Begins an attempt, and then another one after it. Futures that were returned by bodies are linked without a stack (law 20).
+  /// Begins an attempt, and after it the next one unless it was the last. Links the futures that bodies return in constant stack
+  /// (law 20).
   ///
-  /// - Parameter first: The future of the first attempt, which the caller has. After a request to cancel it nothing begins.
+  /// - Parameter first: The future of the first attempt, which the caller holds. After it receives a request to cancel, no
+  ///   attempt begins.
   private func begin(
     _ attempt: Int, of work: RetriedLoad, after first: Future<HTTPResponse>? = nil
   ) -> Future<HTTPResponse> {
@@ -133,7 +135,7 @@ extension Retry {
       switch work.retry.afterwards(outcome, attempt, of: work) {
       case .ends(let outcome): return Completion(outcome)
       case .goesOn(let pause):
-        // Without names, so that they are bypassed, and attempts that are over leave nothing behind (law 21).
+        // These futures have no names, so they are bypassed. Attempts that have ended leave no future behind (law 21).
         let next = pause.flatMap { _ -> Future<HTTPResponse> in
           if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
           return work.retry.begin(attempt + 1, of: work, after: outer)
@@ -155,7 +157,7 @@ extension Retry {
 
   private func ended(_ load: RetryState.Load) {
     let pause = state.withLock { $0.ended(load) }
-    // Nobody asked it where the load was let go of (law 4).
+    // The pause has received no request if the load was cancelled with `doNotForwardRequest` (law 4).
     pause?.cancel()
   }
 
@@ -179,7 +181,7 @@ extension Retry {
     return pause(for: delay, load).map { .goesOn(after: $0) } ?? .ends(outcome)
   }
 
-  /// The server that has a budget: scheme, host and port.
+  /// Returns the key of the server's budget: scheme, host and port.
   private static func server(of request: HTTPRequest) -> String {
     request.url.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
   }

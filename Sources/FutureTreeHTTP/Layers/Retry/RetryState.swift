@@ -30,7 +30,7 @@ struct RetryState {
 
   var waitingCount: Int { pauses.count }
 
-  /// Whether a budget is not full.
+  /// Whether any budget is not full.
   var hasSpent: Bool { !budgets.isEmpty }
 
   mutating func came() -> Load {

@@ -22,8 +22,8 @@ import FutureTree
 /// before it.
 ///
 /// **Cancellation.** A request that waits leaves the queue in constant time (amortised where hosts are counted), completes
-/// `.cancelled` at once and takes no token. One that is under way is the next loader's to complete. What runs before a request that waits is
-/// neither counted nor asked (law 22).
+/// `.cancelled` at once and takes no token. The next loader completes a request that is in flight. What runs before a request
+/// that waits is neither counted nor asked (law 22).
 ///
 /// **Reset.** What waits completes `.cancelled`, the bucket of the rate is full again, and the next loader is reset. What is
 /// under way keeps its place until it ends; limit and pause stay.
@@ -74,7 +74,7 @@ public final class Throttle: HTTPLayer {
       let load = run(request, host, next)
       let hasEnded = load.isCompleted
       if bypasses || hasEnded { advance() }
-      // Not the one that is watched: a caller that cancels, or forces, ends only its own future.
+      // Returns a derived future while the load is pending. A caller that cancels or forces it ends only its own future.
       return hasEnded ? load : load.forwarded().named(.throttle)
     }
     let waiter = ThrottleWaiter(request, before: next)
@@ -224,7 +224,7 @@ extension Throttle {
     }
   }
 
-  /// Loads what was admitted, and counts it until it has ended.
+  /// Loads an admitted request, and counts it as running until it has ended.
   private func run(_ request: HTTPRequest, _ host: String?, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let load = next.load(request)
     if load.isCompleted {

@@ -11,7 +11,7 @@ import FutureTree
 /// 2. A lane where somebody waits is in `heap`, unless its host is full; its `rank` there is no greater than its first's.
 /// 3. `idle` counts the lanes in `heap` where nobody waits: at most half of them, so that leaving costs O(1) in the long run.
 /// 4. `lanes` has the hosts where somebody waits or runs.
-/// 5. Where hosts do not count, all wait in `common`, and `lanes` and `heap` are empty.
+/// 5. Without a limit per host, all tickets wait in `common`, and `lanes` and `heap` are empty.
 struct ThrottleQueue<Item> {
   typealias Ticket = UInt64
 
@@ -24,7 +24,7 @@ struct ThrottleQueue<Item> {
     var next: Ticket?
   }
 
-  /// How many may run for one host; nil: hosts do not count.
+  /// The number of requests that may run for one host. `nil` disables this limit.
   private let perHost: Int?
   private let common = ThrottleLane()
   /// nil: a higher priority always goes first.

@@ -49,7 +49,8 @@ struct ThrottleState<Item> {
 }
 
 extension ThrottleState {
-  /// Something comes, and begins if nobody waits and nothing holds it back. Returns false if it has to wait.
+  /// Admits a request if no other request waits, and the limits, the rate and the pause allow it. Returns false if the request
+  /// must wait.
   mutating func beginsAtOnce(_ host: String?, at now: Duration) -> Bool {
     guard waiting == 0, hasRoom, queue.hasRoom(for: host) else { return false }
     bucket?.refill(at: now)

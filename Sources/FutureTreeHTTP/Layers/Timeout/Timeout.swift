@@ -79,7 +79,7 @@ public struct Timeout: HTTPLayer {
     return watch.watch(next.load(prepared(request, deadline, watch)))
   }
 
-  /// The deadline first: of times that are over at one moment it is the one that is told.
+  /// Calls `body` for each time limit, the deadline first. If several limits have passed, the load fails with the first of them.
   private func eachTime(
     _ deadline: HTTPDeadline?, _ body: (TimeoutState.Kind, _ limit: Duration, any FutureClock) -> Void
   ) {

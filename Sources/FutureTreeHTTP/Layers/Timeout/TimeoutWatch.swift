@@ -4,26 +4,26 @@ import FutureTree
 final class TimeoutWatch: Sendable {
   private struct Guarded {
     var state: TimeoutState
-    /// At most one of each kind.
+    /// The timers, at most one of each kind.
     private(set) var timers: [(kind: TimeoutState.Kind, timer: FutureTimer)] = []
     /// What is given up then; nil until it is there.
     var future: Future<HTTPResponse>?
     /// Which time is over, as soon as that is known.
     var expiry: Expiry?
 
-    /// Takes out the timer of a kind.
+    /// Removes and returns the timer of a kind.
     mutating func take(_ kind: TimeoutState.Kind) -> FutureTimer? {
       timers.firstIndex { $0.kind == kind }.map { timers.remove(at: $0).timer }
     }
 
-    /// Returns the timer that is not needed: the new one if the load has ended, or the one before.
+    /// Stores a timer. Returns the timer to cancel: the new one if the load has ended, or the previous one of its kind.
     mutating func set(_ timer: FutureTimer, _ kind: TimeoutState.Kind) -> FutureTimer? {
       guard !state.hasEnded else { return timer }
       defer { timers.append((kind, timer)) }
       return take(kind)
     }
 
-    /// Returns what is to be cancelled and freed.
+    /// Records the end of the load. Returns the timers to cancel, and the future to release.
     mutating func end() -> (timers: [(kind: TimeoutState.Kind, timer: FutureTimer)], future: Future<HTTPResponse>?) {
       state.ended()
       defer { (timers, future) = ([], nil) }
