@@ -178,7 +178,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("law 21: attempts that are over leave no future behind")
+  @Test("law 21: attempts that have ended leave no future behind")
   func attemptsLeaveNothing() {
     let fixture = RetryFixture(.constant(.seconds(1), attempts: 200), budget: nil)
     fixture.mock.on(.any, .status(.serviceUnavailable).times(150), .status(.ok))

@@ -205,7 +205,7 @@ import Testing
     #expect(bucket.wait >= .zero && rate.count >= 1 && rate.burst >= 1 && rate.duration > .zero)
   }
 
-  @Test("a request begins at once only where nobody waits, and limit, host, token and pause allow it")
+  @Test("a request begins at once only if no other waits, and the limit, the host, the rate and the pause allow it")
   func beginsAtOnce() {
     var state = ThrottleState<String>(limit: 2, perHost: 1, rate: .init(2), queueLimit: 10, aging: nil)
     func begins(_ host: String, _ now: Duration) -> Bool { state.beginsAtOnce(host, at: now) }

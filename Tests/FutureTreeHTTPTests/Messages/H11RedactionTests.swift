@@ -46,7 +46,7 @@ import Testing
     var request = try HTTPRequest(server.url("/held?\(secret)"))
     try request.setHeader("Authorization", secret)
 
-    // Nothing changes while it is printed: the request is there, and no answer comes.
+    // The loader does not change while it is printed: the request has arrived, and no answer is sent.
     let future = loader.load(request)
     _ = await server.waitForRequest(to: "/held").outcome
 

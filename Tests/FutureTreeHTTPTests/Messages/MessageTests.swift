@@ -51,7 +51,7 @@ import Testing
     #expect(urgent[option: Priority.self] == 9)
   }
 
-  @Test("a copy of a request is changed alone, whatever is changed")
+  @Test("a change of a copy does not change the original request")
   func copies() throws {
     let changes: [(inout HTTPRequest) throws -> Void] = [
       { $0.method = .put }, { $0.target = .path(try HTTPPath("/b")) }, { $0.body = .data(Data("b".utf8)) },

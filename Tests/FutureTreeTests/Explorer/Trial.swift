@@ -187,7 +187,7 @@
         guard state.isPending else { return nil }
         let entries = waiters.entries
         let counted = entries.filter(\.isCounted)
-        // A token is the only entry that is counted and waits on behalf of no future: the explorer has no tasks.
+        // Only the entry of a token is counted and waits on behalf of no future, because the explorer has no tasks.
         let countedTokens = counted.count { $0.owner == nil }
         if Int(state.consumers) != counted.count || countedTokens != tokens {
           return "law 10: \(state.consumers) consumers, \(counted.count) entries, \(countedTokens) of \(tokens) tokens"

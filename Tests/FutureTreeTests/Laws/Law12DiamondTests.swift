@@ -142,7 +142,7 @@ struct Law12DiamondTests {
     withExtendedLifetime(all) {}
   }
 
-  @Test("a force that ends a branch reaches the handlers behind a join without the force (law 5)")
+  @Test("a forced request that ends a branch reaches the handlers behind a join without the force (law 5)")
   func forceBehindJoin() {
     let log = Recorder()
     let (first, second) = (source(log, "first"), source(log, "second"))

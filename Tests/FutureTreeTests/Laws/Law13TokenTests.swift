@@ -213,7 +213,7 @@ struct Law13TokenTests {
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("a token that has requested is no consumer, releases a future that completes, and is told of it")
+  @Test("a token that has sent a request is no consumer, releases a future that completes, and knows its ending")
   func requestedToken() {
     let census = Census()
     let promise = Promise<Int>()

@@ -101,7 +101,7 @@ struct Law14AwaitingTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("a promise that is sealed while a task waits: the task gets the outcome, or asks the inner future")
+  @Test("a task that awaits a promise receives the outcome, or cancels the inner future, after the promise is sealed")
   func sealed() {
     let (completed, asked) = (Promise<Int>(), Promise<Int>())
     let (good, inner) = (Promise<Int>(), source(log))

@@ -6,7 +6,7 @@ import Testing
 /// The first observer of a source has no object of its own: see `FirstObserver.swift`.
 @Suite("Operators: the first observer of a promise")
 struct FirstObserverTests {
-  @Test("observers and consumers are called in the order in which they came")
+  @Test("observers and consumers are called in the order of subscription")
   func order() {
     let log = Recorder()
     let (observed, mapped) = (Promise<Int>(), Promise<Int>())
@@ -22,7 +22,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["first", "map", "second", "map", "first"])
   }
 
-  @Test("one that was removed is not called, and its handle does not remove another")
+  @Test("an observer that was removed is not called, and its handle does not remove another")
   func removed() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -36,7 +36,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["second"])
   }
 
-  @Test("it hears of the future that its promise is sealed onto")
+  @Test("the observer receives the outcome of the future onto which its promise is sealed")
   func sealed() {
     let log = Recorder()
     let (promise, inner) = (Promise<Int>(), Promise<Int>())
@@ -49,7 +49,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["success(2)"])
   }
 
-  @Test("it can be removed after the seal, and be added after it")
+  @Test("an observer can be removed after the seal, and added after it")
   func removedAfterSeal() {
     let log = Recorder()
     let (promise, inner) = (Promise<Int>(), Promise<Int>())
@@ -66,7 +66,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["success(3)"])
   }
 
-  @Test("inside it, its future can be observed, and it can be removed")
+  @Test("an observer can observe its future again, and remove itself, while it is called")
   func reentry() {
     let log = Recorder()
     let (promise, holder) = (Promise<Int>(), Locked<FutureObservation?>(nil))
@@ -82,7 +82,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["outer", "inner success(1)"])
   }
 
-  @Test("it hears of a promise that is dropped or forced, once")
+  @Test("the observer is called once when its promise is dropped or its future is forced")
   func dropped() {
     let (log, promise) = (Recorder(), Promise<Int>())
     promise.future.observe { log($0.state) }
@@ -99,7 +99,7 @@ struct FirstObserverTests {
     #expect(error.value is BrokenPromise)
   }
 
-  @Test("it is released when it was called, when it is removed, and with a source that never ends")
+  @Test("the observer is released after its call, when it is removed, and with a source that never ends")
   func released() {
     let census = Census()
     func observed(_ future: Future<Int>) -> FutureObservation {
@@ -118,7 +118,7 @@ struct FirstObserverTests {
     removed.succeed(1)
   }
 
-  @Test("its handle keeps no outcome alive, and may outlive the future")
+  @Test("the handle keeps no outcome alive, and may outlive the future")
   func handle() {
     let census = Census()
     var handles: [FutureObservation] = []
@@ -133,7 +133,7 @@ struct FirstObserverTests {
     for handle in handles { handle.remove() }
   }
 
-  @Test("a picture of the tree shows no waiter for it")
+  @Test("the tree shows no waiter for the observer")
   func picture() {
     let promise = Promise<Int>()
     promise.future.observe { _ in }

@@ -212,7 +212,7 @@ struct SingleFlightTests {
       return flights.load(Key(probe: probe)) { promises[index].future }
     }
     load(0).cancel()
-    _ = load(1)  // Takes the place of the first, whose key is freed then.
+    _ = load(1)  // Replaces the first flight, whose key is deallocated.
 
     for promise in promises { promise.succeed(1) }
 

@@ -1,7 +1,7 @@
 import FutureTree
 import Testing
 
-/// What becomes of the timer of a `timeout`.
+/// Tests of the timer of a `timeout`.
 @Suite("Operators: the timer of a timeout")
 struct TimeoutTimerTests {
   @Test("a future that completes while the clock sets the timer cancels it")
@@ -42,7 +42,7 @@ struct TimeoutTimerTests {
   }
 }
 
-/// A clock that does not hold its one timer. The timer holds its body, and what cancels it holds the timer.
+/// A clock that does not retain its only timer. The timer retains its body. The object that cancels the timer retains the timer.
 private final class OwningClock: FutureClock, @unchecked Sendable {  // Because: one thread uses it.
   final class Timer: Sendable {
     let body: @Sendable () -> Void

@@ -117,7 +117,7 @@ import Testing
     #expect(promise.future.cancelRequest?.options == [.doNotForwardIfOthersWaiting, .forceImmediately])
   }
 
-  @Test("a handler that has not been called hears the stronger request that another handler sends")
+  @Test("a handler that has not been called receives the stronger request that another handler sends")
   func strongerFromHandler() {
     let (first, decides, last) = (Promise<Int>(), Promise<Int>(), source())
     first.onRequestCancel { [future = last.future] _ in
