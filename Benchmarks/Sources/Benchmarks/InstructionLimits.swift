@@ -1,9 +1,9 @@
 import Foundation
 
-/// The limits of instructions, which `Benchmarks/guard` counts in a program of its own: valgrind cannot read the debug information
-/// of this one.
+/// The limits of instructions. `Benchmarks/guard` counts instructions in a separate program, because valgrind cannot read the
+/// debug information of this one.
 enum InstructionLimits {
-  /// Prints a table, and returns whether all limits are reached. What cannot be counted here is skipped by name.
+  /// Prints a table. Returns whether all limits are reached. Prints which figures cannot be counted here.
   static func areReached() throws -> Bool {
     let process = Process()
     process.executableURL = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../guard")

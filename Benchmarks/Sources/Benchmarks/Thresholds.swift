@@ -1,8 +1,7 @@
 import Measuring
 
 extension Row {
-  /// What the row should reach at least, and what it should, for `--check`. Times are printed only; a count that is missed is a
-  /// failure.
+  /// The minimum and the goal of the row, for `--check`. A missed time is only printed. A missed count is a failure.
   var threshold: Threshold? { Row.thresholds["\(name) / \(peer)"] }
 
   /// Thresholds of rows that do not exist: somebody renamed one.

@@ -15,12 +15,12 @@ import Testing
     #expect(Limit("chain", atLeast: atLeast, goal: 700).verdict(on: figures) == verdict)
   }
 
-  @Test("a goal that is reached says so")
+  @Test("a figure that reaches the goal has the verdict `goal`")
   func goal() {
     #expect(Limit("chain", atLeast: 900, goal: 800).verdict(on: figures) == .goal)
   }
 
-  @Test("a ratio is that of two counts of one measure")
+  @Test("a ratio compares two counts of one measure")
   func ratio() {
     let limit = Limit("recover", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1)
 
@@ -35,7 +35,7 @@ import Testing
     #expect(Limit("layers", atLeast: 60, goal: 40).verdict(on: figures) == .unmeasured)
   }
 
-  @Test("what was not measured is not reached")
+  @Test("a limit whose work was not measured is not reached")
   func unmeasured() {
     #expect(Limit("chain", timesThoseOf: "promise", atLeast: 2, goal: 1).verdict(on: figures) == .unmeasured)
     #expect(Limit("promise", atLeast: 2, goal: 1).row(for: figures).hasSuffix("| NOT MEASURED |"))

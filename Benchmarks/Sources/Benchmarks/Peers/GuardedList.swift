@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What a future would be without a lock of its own design: a list of closures that a `Mutex` guards.
+/// A list of closures that a `Mutex` guards: the peer of a pending future, which has its own lock.
 final class GuardedList: Sendable {
-  /// An entry of the list, which removes itself in constant time.
+  /// An entry of the list. Removing it takes constant time.
   final class Entry: @unchecked Sendable {  // Because: the mutex of the list guards the links.
     let body: @Sendable (Int) -> Void
     fileprivate var next: Entry?

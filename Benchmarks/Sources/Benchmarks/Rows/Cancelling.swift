@@ -2,13 +2,17 @@ import FutureTree
 import Works
 
 extension Row {
-  /// A tree whose root 1,000 pending leaves wait for is asked to cancel at the root, and the handler of the root's promise
-  /// completes it `.cancelled`; an `all` of 1,000 pending promises, the handler of each of which does that; and an `all` of 1,000
-  /// `map` of one source, whose handler does that; against a task group of 1,000 children, each suspended in a cancellation
-  /// handler that resumes it, from `cancelAll` until all have ended. What is cancelled was made before, and is not in the figures.
+  /// Cancels three trees, which are made before the measurement:
   ///
-  /// A chain of 1,000 `map`, made before, is asked to cancel at its tail, and cancelled by the handler of its promise;
-  /// against completing such a chain, ours and theirs.
+  /// - A tree with 1,000 pending leaves, at its root. The handler of the root's promise completes it `.cancelled`.
+  /// - An `all` of 1,000 pending promises. The handler of each promise completes it.
+  /// - An `all` of 1,000 `map` of one source. The handler of the source completes it.
+  ///
+  /// The peer is a task group of 1,000 children, from `cancelAll` until all have ended. Each child is suspended in a cancellation
+  /// handler that resumes it.
+  ///
+  /// A chain of 1,000 `map`, made before, is asked to cancel at its tail. The handler of its promise cancels it. The peers are
+  /// completing such a chain, and completing a chain of `EventLoopFuture`.
   static let cancelling = [
     Row(
       "cancel a tree of 1,000 leaves", against: "a task group of 1,000", ours: OurWorks.cancelTree, theirs: taskGroup),

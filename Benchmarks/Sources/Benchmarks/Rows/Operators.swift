@@ -1,9 +1,9 @@
 import Works
 
 extension Row {
-  /// Chains of 1,000 links of one operator, against such a chain of `map`. Names that end in `-failing` or `-cancelled` say how the
-  /// promise is completed; where they have no such ending, it succeeds. Joins have 1,000 inputs, promises included (`zip`: two),
-  /// and stand against an `all` of 1,000.
+  /// Compares chains of 1,000 links of one operator with a chain of 1,000 `map`. A name that ends in `-failing` or `-cancelled`
+  /// says how the promise is completed. Without such an ending, the promise succeeds. Joins have 1,000 inputs (`zip`: two),
+  /// promises included. They are compared with an `all` of 1,000.
   static let operators = OurWorks.operators.map { name, work in
     let isLink = work.unit == "link"
     return Row(

@@ -4,12 +4,11 @@ import FutureTree
 import Works
 
 extension Row {
-  /// Two threads that each make, complete and let go of chains of 1,000 `map` of their own, against one thread that does
-  /// half of that; divided by what a loop that only counts gains in the same way, because a machine may not grant two
-  /// processors.
+  /// Compares two threads with one thread that does half the work. Each thread makes, completes and releases its own chains of
+  /// 1,000 `map`. The ratio is divided by the gain of a counting loop, because a machine may not provide two processors.
   ///
-  /// Threads that observe one pending future and remove their observation, at once, against threads that do the same to a list of
-  /// closures that a `Mutex` guards.
+  /// Compares threads that add and remove observations of one pending future at the same time with threads that do so in a list
+  /// of closures. A `Mutex` guards the list.
   static let threads =
     ownTrees
     + [2, 8].map { threads in
@@ -25,7 +24,7 @@ extension Row {
         })
     }
 
-  /// So many threads of the system, each of which does a thing 1,000 times.
+  /// A work with a number of system threads, each of which runs a closure 1,000 times.
   private static func contended(_ threads: Int, _ make: @escaping @Sendable () -> @Sendable () -> Void) -> Work {
     Work("observation", operations: 1000 * threads) { repetitions in
       let body = make()

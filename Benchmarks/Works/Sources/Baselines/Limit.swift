@@ -1,13 +1,13 @@
-/// What a figure must reach, and what it should. Less is better.
+/// The minimum and the goal of a figure. Less is better.
 public struct Limit: Equatable, Sendable {
   public let work: String
-  /// What is counted, such as "instructions".
+  /// The counted unit, such as "instructions".
   public let measure: String
-  /// The work whose figure is 1; nil if the limits are counts.
+  /// The work to whose figure the limits are relative; nil if the limits are counts.
   public let reference: String?
   public let atLeast: Double
   public let goal: Double
-  /// What is checked in place of `atLeast`, for a work that has not reached that yet.
+  /// The value that is checked in place of `atLeast`, for a work that has not reached `atLeast` yet.
   public let held: Double?
 
   public init(
@@ -22,17 +22,17 @@ public struct Limit: Equatable, Sendable {
     self.held = held
   }
 
-  /// How far a figure came.
+  /// The result of comparing a figure with its limit.
   public enum Verdict: String, Equatable, Sendable {
     case unmeasured = "NOT MEASURED"
     case missed = "MISSED"
-    /// It has not reached `atLeast`, and costs no more than it did.
+    /// The figure has not reached `atLeast`, but is within `held`.
     case notYet = "not yet"
     case atLeast = "at least"
     case goal
   }
 
-  /// The count, or its ratio to the count of the reference; nil if one of them was not measured.
+  /// Returns the count, or its ratio to the count of the reference; nil if one of them was not measured.
   public func figure(in figures: Figures) -> Double? {
     guard let count = figures.value(of: work, measure) else { return nil }
     guard let reference else { return count }
@@ -46,7 +46,7 @@ public struct Limit: Equatable, Sendable {
     return held.map { figure <= $0 } == true ? .notYet : .missed
   }
 
-  /// A row of a table in Markdown.
+  /// Returns a row of a table in Markdown.
   public func row(for figures: Figures) -> String {
     let of = reference.map { "times those of `\($0)`" } ?? measure
     let figure = figure(in: figures)?.short ?? "–"

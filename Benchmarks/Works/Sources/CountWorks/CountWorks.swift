@@ -3,7 +3,7 @@ import Foundation
 import HeapCounter
 import Works
 
-/// The program that `Benchmarks/guard` runs. Its main is synchronous, because valgrind does not survive another.
+/// The program that `Benchmarks/guard` runs. Its `main` is synchronous, because valgrind fails on an asynchronous one.
 @main
 enum CountWorks {
   static func main() {
@@ -65,7 +65,7 @@ enum CountWorks {
     if !comparison.isPassed { exit(1) }
   }
 
-  /// The works that the limits of a measure are of or refer to, each once.
+  /// Returns the works that have a limit for a measure, and their references, each once.
   private static func limited(_ measure: String) -> [String] {
     var names: [String] = []
     for limit in OurWorks.limits where limit.measure == measure {

@@ -1,10 +1,10 @@
 import FutureTree
 
-/// One task that waits, on the thread that resumes it, so that callgrind counts it.
+/// Works of one task that waits. It runs on the thread that resumes it, so that callgrind counts it.
 extension OurWorks {
   static let awaiting: [Named] = [("value", value), ("continuation", continuation), ("task", cancelledTask)]
 
-  /// A promise is made, its future awaited, and the promise completed when the task is suspended.
+  /// Makes a promise, awaits its future, and completes the promise when the task is suspended.
   public static let value = Work("wait", operations: 1000) { repetitions in
     let slot = Slot<Promise<Int>>()
     return timed {
@@ -22,7 +22,7 @@ extension OurWorks {
     }
   }
 
-  /// The same with a continuation in a cancellation handler: what `value` is compared with.
+  /// Does the same with a continuation in a cancellation handler: the peer of `value`.
   public static let continuation = Work("wait", operations: 1000) { repetitions in
     let slot = Slot<CheckedContinuation<Int, Never>>()
     return timed {
@@ -44,7 +44,7 @@ extension OurWorks {
     }
   }
 
-  /// A task is suspended in a cancellation handler, cancelled, and ends: what a token is compared with.
+  /// Suspends a task in a cancellation handler, and cancels it: the peer of a token.
   public static let cancelledTask = Work("token", operations: 1000) {
     let loop = ManualLoop()
     for _ in 0..<1000 {

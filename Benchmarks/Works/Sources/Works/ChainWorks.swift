@@ -6,7 +6,7 @@ extension OurWorks {
     ("complete", completeChain),
   ]
 
-  /// Chains of `map` are made, observed at the tail, completed and let go.
+  /// Makes chains of `map`, observes their tails, completes and releases them.
   public static func chain(of length: Int) -> Work {
     Work("link", operations: 1000) {
       for _ in 0..<(1000 / length) {
@@ -19,7 +19,7 @@ extension OurWorks {
     }
   }
 
-  /// A chain of 1,000 `map` whose bodies capture what changes from link to link.
+  /// A chain of 1,000 `map` whose bodies capture a value that differs from link to link.
   public static let capturingChain = Work("link", operations: 1000) {
     let promise = Promise<Int>()
     var tail = promise.future
@@ -48,8 +48,8 @@ extension OurWorks {
     chain.promise.succeed(1)
   }
 
-  /// Asks the tail of a chain of 1,000 `map`, made before, to cancel: the request goes up to the promise, whose handler
-  /// answers, and the cancellation comes down again.
+  /// Cancels a chain of 1,000 `map`, made before, at its tail. The request reaches the handler of the promise, which completes
+  /// it. The outcome then reaches the tail.
   public static let cancelTail = Work("link", operations: 1000) { () -> PendingChain in
     let chain = pendingChain()
     chain.promise.onRequestCancel { _ in .complete(.cancelled) }

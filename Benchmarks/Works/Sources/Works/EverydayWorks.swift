@@ -1,13 +1,14 @@
 import FutureTree
 
-/// One cancellation of one small tree, which is made for it. A unit is a promise that is made, cancelled and completed.
+/// Cancellations of small trees. A unit is one `map` that is made and cancelled. Most works also make and complete its promise
+/// for each unit.
 extension OurWorks {
   static let everyday: [Named] = [
     ("everyday", cancelledMap), ("everyday-shared-interest", cancelledMapOfMany), ("everyday-handler", answeredRequest),
     ("everyday-forced", forcedMap), ("everyday-shared", cancelledMapOfShared), ("preview", preview),
   ]
 
-  /// A `map` is cancelled alone. The promise is completed later.
+  /// Cancels a `map` with a request that is not forwarded. Completes the promise later.
   public static let cancelledMap = Work("cancel", operations: 1000) {
     for number in 0..<1000 {
       let promise = Promise<Int>()
@@ -16,7 +17,7 @@ extension OurWorks {
     }
   }
 
-  /// A `map` is cancelled while another consumer waits, with a request that stops there.
+  /// Cancels a `map` while another consumer waits, with a request that stops there.
   public static let cancelledMapOfMany = Work("cancel", operations: 1000) {
     wanted(Promise<Int>())
   } repeating: { promise in
@@ -24,7 +25,7 @@ extension OurWorks {
     for _ in 0..<1000 { future.map { $0 &+ 1 }.cancel(.doNotForwardIfOthersWaiting) }
   }
 
-  /// A request reaches the handler of a promise, which completes it.
+  /// Sends a request to the handler of a promise, which completes it.
   public static let answeredRequest = Work("cancel", operations: 1000) {
     for _ in 0..<1000 {
       let promise = Promise<Int>()
@@ -33,7 +34,7 @@ extension OurWorks {
     }
   }
 
-  /// A `map` is cancelled by force, and the promise completed too late.
+  /// Cancels a `map` by force, and completes the promise too late.
   public static let forcedMap = Work("cancel", operations: 1000) {
     for number in 0..<1000 {
       let promise = Promise<Int>()
@@ -42,7 +43,7 @@ extension OurWorks {
     }
   }
 
-  /// A `map` of a shared future is cancelled while another consumer waits.
+  /// Cancels a `map` of a shared future while another consumer waits.
   public static let cancelledMapOfShared = Work("cancel", operations: 1000) { () -> Promise<Int> in
     let promise = wanted(Promise<Int>())
     promise.future.shared()
@@ -58,7 +59,7 @@ extension OurWorks {
     return promise
   }
 
-  /// Tells what a cancellation of a `map` would do. The tree was made before.
+  /// Previews the cancellation of a `map`. The tree was made before.
   public static let preview = Work("preview", operations: 1000) { () -> (Promise<Int>, Future<Int>) in
     let promise = Promise<Int>()
     return (promise, promise.future.map { $0 &+ 1 })

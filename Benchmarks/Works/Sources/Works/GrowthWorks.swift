@@ -1,8 +1,8 @@
 import FutureTree
 
-/// The same works with 10 to 1,000,000 units at once: what a unit costs must not grow with their number.
+/// Works with 10 to 1,000,000 simultaneous units. The cost of a unit must not grow with their number.
 extension OurWorks {
-  /// The sizes of each work. `CountWorks` knows them by names such as `consumers-1000`.
+  /// The sizes of each work. `CountWorks` accepts names such as `consumers-1000`.
   public static let sizes = [10, 1000, 100_000, 1_000_000]
 
   static let growth: [Named] = sizes.flatMap { size -> [Named] in
@@ -47,7 +47,7 @@ extension OurWorks {
     }
   }
 
-  /// Cancel tokens of one pending future are taken, kept, and dropped.
+  /// Makes, stores and drops cancel tokens of one pending future.
   private static func tokens(_ size: Int) -> Work {
     work("token", size) {
       let promise = Promise<Int>()

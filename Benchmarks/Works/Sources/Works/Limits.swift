@@ -1,7 +1,7 @@
 import Baselines
 
 extension OurWorks {
-  /// What the works must reach: `Benchmarks/guard` fails if one misses it.
+  /// The limits of the works. `Benchmarks/guard --limits` fails if a work misses one.
   public static let limits: [Limit] = ofPromises + ofOperators + ofCancellations + ofLoads + ofGrowth
 
   private static let ofPromises = [
@@ -26,11 +26,11 @@ extension OurWorks {
       "asyncRecover",
     ].map { Limit($0, timesThoseOf: "chain", atLeast: 1.3, goal: 1.1) }
     + [
-      // With the timer, which is a closure and a call of the clock.
+      // Includes the timer: a closure and a call of the clock.
       Limit("timeout", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 1.9),
-      // With a timer, a promise for it and an inner future in each link.
+      // Includes a timer, its promise and an inner future in each link.
       Limit("delayed", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 7.5),
-      // With a task in each link. A task alone costs 15 links: see `task`.
+      // Includes a task in each link. A task alone costs as much as 15 links (`task`).
       Limit("asyncMap", timesThoseOf: "chain", atLeast: 22, goal: 19),
       Limit("asyncOnComplete", timesThoseOf: "chain", atLeast: 22, goal: 19),
     ]
@@ -56,7 +56,7 @@ extension OurWorks {
     Limit("layers-wire", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.33),
   ]
 
-  /// What a unit costs among 100,000 against one among 10, or 1,000 loads.
+  /// The cost of a unit in a large number, relative to its cost in a small number.
   private static let ofGrowth =
     ["consumers", "inputs", "links", "tokens"].map {
       Limit("\($0)-100000", timesThoseOf: "\($0)-10", atLeast: 1.3, goal: 1.1)

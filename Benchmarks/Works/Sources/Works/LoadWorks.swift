@@ -28,7 +28,7 @@ extension OurWorks {
     }
   }
 
-  /// One load that is cancelled while a layer or the transport holds it.
+  /// A load that is cancelled while a layer or the transport holds it.
   private static func cancelled(_ chain: @escaping @autoclosure @Sendable () -> LoadChain) -> Work {
     Work("load", operations: 100, preparing: chain) { chain in
       let request = LoadChain.request(0)
@@ -88,14 +88,14 @@ private struct LoadChain: Sendable {
     return chain
   }
 
-  /// All places of the throttle are taken.
+  /// Returns a chain whose throttle has no free slot.
   static func throttled() -> LoadChain {
     let chain = onWire()
     _ = chain.begin((1...4).map(request))
     return chain
   }
 
-  /// Every attempt fails, and no back-off ends.
+  /// Returns a chain in which every attempt fails and no back-off ends.
   static func backingOff() -> LoadChain {
     let mock = MockLoader()
     mock.onOthers(.status(.serviceUnavailable))
@@ -114,13 +114,13 @@ private struct LoadChain: Sendable {
     precondition(transport?.live.count == 0, "a load is still in flight")
   }
 
-  /// Another one for each number.
+  /// Returns a different request for each number.
   static func request(_ number: Int) -> HTTPRequest {
     do { return try HTTPRequest("http://localhost/\(number)") } catch { preconditionFailure("\(error)") }
   }
 }
 
-/// A transport that answers nothing, and confirms each cancellation at once.
+/// A transport that never answers, and confirms each cancellation at once.
 private final class SilentTransport: HTTPLoader {
   let live = LiveLoads()
 
@@ -136,11 +136,11 @@ private final class SilentTransport: HTTPLoader {
   func reset() -> Future<Void> { live.reset() }
 }
 
-/// A clock that never calls back, however long counting takes.
+/// A clock whose timers never fire.
 private struct StoppedClock: FutureClock {
   var now: Duration { .zero }
 
-  /// The timer holds the body: a back-off whose body is freed ends with an error.
+  /// Returns a timer that retains the body, because a back-off whose body is released ends with an error.
   func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
     FutureTimer { withExtendedLifetime(body) {} }
   }

@@ -34,7 +34,7 @@ extension OurWorks {
     Work("link", operations: 1000, repeating: body)
   }
 
-  /// Makes a chain of 1,000 links, and completes it. It is inlined, so that the links cost what they cost in a loop.
+  /// Makes a chain of 1,000 links, and completes it. Is inlined, so that a link costs as much as in a loop.
   @inline(__always)
   private static func completed<Value>(
     _ link: (Future<Value>) -> Future<Value>, take: @escaping @Sendable (Value) -> Void,
@@ -64,7 +64,7 @@ extension OurWorks {
     completed(link, take: { consume($0) }, by: { $0.completeCancelled() })
   }
 
-  /// With a value that must be released.
+  /// Completes a chain with a value that must be released.
   @inline(__always)
   private static func succeedOwning(_ link: (Future<[Int]>) -> Future<[Int]>) {
     completed(link, take: { consume($0.count) }, by: { $0.succeed([1]) })
@@ -113,7 +113,7 @@ extension OurWorks {
 
   // MARK: - Joins
 
-  /// 500 times two promises are made, joined and completed.
+  /// Makes, joins and completes two promises, 500 times.
   private static func pairs<Joined>(_ join: @escaping @Sendable (Future<Int>, Future<Int>) -> Future<Joined>) -> Work {
     Work("input", operations: 1000) {
       for number in 0..<500 {
@@ -128,7 +128,7 @@ extension OurWorks {
 
   public static let zip = pairs { Future.zip($0, $1) }
 
-  /// 1,000 promises are made, joined, and completed.
+  /// Makes, joins and completes 1,000 promises.
   private static func joined<Joined>(_ join: @escaping @Sendable ([Future<Int>]) -> Future<Joined>) -> Work {
     Work("input", operations: 1000) {
       let promises = (0..<1000).map { _ in Promise<Int>() }
@@ -173,7 +173,7 @@ private final class DueClock: FutureClock, @unchecked Sendable {  // Because: on
   }
 }
 
-/// The jobs of an executor that runs on the thread that asks it to.
+/// The jobs of an executor that runs them on the calling thread.
 private final class JobList: @unchecked Sendable {  // Because: one thread uses it.
   var all: [FutureExecutor.Job] = []
 }

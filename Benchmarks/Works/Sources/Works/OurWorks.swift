@@ -1,6 +1,6 @@
-/// What is measured of FutureTree. One repetition is about 1,000 operations, but for the large sizes of `growth`.
+/// The measured works of FutureTree. One repetition has about 1,000 operations, except for the large sizes of `growth`.
 public enum OurWorks {
-  /// A work, and the name by which `CountWorks run` takes it.
+  /// A work, and its name for `CountWorks run`.
   public typealias Named = (name: String, work: Work)
 
   /// The works whose heap blocks and instructions are guarded, by the names in the baseline.

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Takes the value of an outcome.
+/// Consumes the value of an outcome.
 @inline(__always)
 func consume(_ outcome: Outcome<Int>) {
   if case .success(let value) = outcome { consume(value) }

@@ -3,7 +3,7 @@ import FutureTree
 extension OurWorks {
   static let promises: [Named] = [("escaping-promise", escapingPromise), ("life", life)]
 
-  /// A promise is made, its future observed, the promise completed.
+  /// Makes a promise, observes its future, and completes the promise.
   public static let promise = Work("promise", operations: 1000) {
     for number in 0..<1000 {
       let promise = Promise<Int>()
@@ -12,7 +12,7 @@ extension OurWorks {
     }
   }
 
-  /// The same with a promise that the optimiser cannot keep on the stack.
+  /// Does the same with a promise that the optimizer cannot keep on the stack.
   public static let escapingPromise = Work("promise", operations: 1000) {
     for number in 0..<1000 {
       let promise = passed(Promise<Int>())
@@ -21,7 +21,7 @@ extension OurWorks {
     }
   }
 
-  /// A promise and one `map` of its future are made, and the promise is completed. Compare the works of `everyday` with it.
+  /// Makes a promise and one `map` of its future, and completes the promise. Compare the works of `everyday` with this one.
   public static let life = Work("life", operations: 1000) {
     for number in 0..<1000 {
       let promise = Promise<Int>()

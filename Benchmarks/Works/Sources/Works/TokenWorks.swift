@@ -5,7 +5,7 @@ extension OurWorks {
     ("token", token), ("cancelToken", cancelToken), ("cancelToken-asked", askedCancelToken),
   ]
 
-  /// A `CancellationTokenSource` is made, one handler registered, the source cancelled.
+  /// Makes a `CancellationTokenSource`, registers one handler, and cancels the source.
   public static let token = Work("token", operations: 1000) {
     for number in 0..<1000 {
       let source = CancellationTokenSource()
@@ -14,7 +14,7 @@ extension OurWorks {
     }
   }
 
-  /// A cancel token of a pending future is taken and dropped.
+  /// Makes and drops a cancel token of a pending future.
   public static let cancelToken = Work("token", operations: 1000) { () -> Promise<Int> in
     Promise<Int>()
   } repeating: { promise in
@@ -22,7 +22,7 @@ extension OurWorks {
     for _ in 0..<1000 { _ = future.cancelToken() }
   }
 
-  /// A cancel token is taken and asked to cancel with a request that stops at another consumer, which is there.
+  /// Makes a cancel token, and cancels with a request that is withheld because another consumer waits.
   public static let askedCancelToken = Work("token", operations: 1000) { () -> Promise<Int> in
     let promise = Promise<Int>()
     promise.future.map { $0 &+ 1 }

@@ -6,7 +6,7 @@ extension OurWorks {
     ("cancel-all-children", cancelAllChildren),
   ]
 
-  /// One future with 1,000 `map` children is made and completed.
+  /// Makes and completes one future with 1,000 `map` children.
   public static let children = Work("child", operations: 1000) {
     let promise = Promise<Int>()
     let parent = promise.future
@@ -19,7 +19,7 @@ extension OurWorks {
     promise.succeed(1)
   }
 
-  /// 1,000 promises are made, joined by `all`, and completed.
+  /// Makes 1,000 promises, joins them by `all`, and completes them.
   public static let all1000 = Work("input", operations: 1000) {
     let promises = (0..<1000).map { _ in Promise<Int>() }
     let joined = Future.all(promises.map { $0.future })
@@ -29,7 +29,7 @@ extension OurWorks {
     for (number, promise) in promises.enumerated() { promise.succeed(number) }
   }
 
-  /// 500 times two promises are made, joined by `all`, and completed.
+  /// Makes two promises, joins them by `all`, and completes them, 500 times.
   public static let shortAll = Work("input", operations: 1000) {
     for number in 0..<500 {
       let promises = (0..<2).map { _ in Promise<Int>() }
@@ -41,8 +41,8 @@ extension OurWorks {
     }
   }
 
-  /// Asks the root of a tree to cancel, made before: 1,000 pending leaves want its value. The handler of its promise answers,
-  /// and the cancellation comes to each leaf.
+  /// Cancels the root of a tree, made before, that has 1,000 pending leaves. The handler of its promise completes it, and the
+  /// outcome reaches each leaf.
   public static let cancelTree = Work("leaf", operations: 1000) { () -> PendingLeaves in
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .complete(.cancelled) }
@@ -58,7 +58,7 @@ extension OurWorks {
 
   private typealias PendingLeaves = (promise: Promise<Int>, leaves: [Future<Int>])
 
-  /// Asks an `all` of 1,000 pending leaves, made before, to cancel: each leaf's handler completes it `.cancelled`.
+  /// Cancels an `all` of 1,000 pending leaves, made before. The handler of each leaf completes it `.cancelled`.
   public static let cancelAll = Work("leaf", operations: 1000) { () -> PendingTree in
     let promises = (0..<1000).map { _ in Promise<Int>() }
     for promise in promises { promise.onRequestCancel { _ in .complete(.cancelled) } }
@@ -73,7 +73,7 @@ extension OurWorks {
 
   private typealias PendingTree = (promises: [Promise<Int>], root: Future<[Int]>)
 
-  /// Asks an `all` of 1,000 `map` of one source, made before, to cancel. The handler of the promise completes it.
+  /// Cancels an `all` of 1,000 `map` of one source, made before. The handler of the promise completes it.
   public static let cancelAllChildren = Work("leaf", operations: 1000) { () -> PendingJoin in
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .complete(.cancelled) }
