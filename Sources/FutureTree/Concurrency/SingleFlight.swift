@@ -38,7 +38,12 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// - Returns: a future of the caller's own: a consumer of the flight, whose outcome passes.
   /// - Complexity: O(1).
   @inlinable public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {
-    join(key, as: { $0.forwarded() }, { _ in try start() }).caller
+    join(key, as: { $0.forwarded() }, { _ in try call(start) }).caller
+  }
+
+  /// Calls a closure of the user: futures that it completes notify their consumers when it has returned (law 19).
+  @usableFromInline func call(_ start: () throws -> Future<Value>) rethrows -> Future<Value> {
+    try Trampoline.run(start)
   }
 
   /// Joins or starts a flight. Returns the future of the caller and the key with which the flight was started. A key that is an

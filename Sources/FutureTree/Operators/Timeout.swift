@@ -66,9 +66,7 @@ enum Expiry {
   /// - Parameter end: Ends the future, under its lock. Returns false if it had ended.
   static func expire(_ node: TimeoutNode, because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
     Trampoline.run {
-      guard node.decide(because: reason(), end) else { return }
-      node.cancelTimer()
-      Trampoline.notify(node)
+      if node.decide(because: reason(), end) { Trampoline.notify(node) }
     }
   }
 }

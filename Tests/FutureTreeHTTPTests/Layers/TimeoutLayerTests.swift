@@ -59,6 +59,27 @@ import Testing
     #expect(load.text == code && clock.timerCount == 0 && mock.pendingCount == 0)
   }
 
+  /// A loader that blocks until a time has passed, and then returns a completed future.
+  private struct BlockingLoader: HTTPLoader {
+    let clock: ManualClock
+
+    func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+      clock.advance(by: .seconds(2))
+      return .succeeded(HTTPResponse(to: request, status: .ok))
+    }
+
+    func reset() -> Future<Void> { .succeeded(()) }
+  }
+
+  @Test("a response that a loader returns after the time has passed is too late", arguments: [true, false])
+  func returnsLate(isInBody: Bool) {
+    let api = Timeout(attempt: .seconds(1), clock: clock) --> BlockingLoader(clock: clock)
+
+    let load = isInBody ? Future.succeeded(()).flatMap { api.load(anyRequest()) } : api.load(anyRequest())
+
+    #expect(load.text == "timedOut" && clock.timerCount == 0)
+  }
+
   @Test("an answer in time passes, and no timer is left", arguments: [true, false])
   func inTime(isSynchronous: Bool) {
     let api = api(total: .seconds(1), attempt: .seconds(1), firstByte: .seconds(1), idle: .seconds(1))

@@ -8,7 +8,7 @@ import Testing
 enum Callback: String, CaseIterable, Sendable {
   case map, flatMap, onSuccess, recover, onFailure, onCancel, onComplete, ensure, observe, handler, storedHandler
   case executor, handlerExecutor, bodyDeinit, handlerDeinit, observerDeinit, valueDeinit, tokenDeinit, endedHandler
-  case endedObserver
+  case endedObserver, singleFlight
 
   /// Makes `promise` call `body` from this place. The body runs before this returns.
   func provoke(_ promise: Promise<Probe?>, _ body: @escaping @Sendable () -> Void) {
@@ -45,6 +45,10 @@ enum Callback: String, CaseIterable, Sendable {
       let dropped = last.withLock { $0.take() }
       _ = consume dropped
     case .endedHandler: capture(Probe(body)) { probe in install(promise) { probe.touch() }.remove() }
+    case .singleFlight:
+      let flights = SingleFlight<Int, Probe?>()
+      _ = flights.load(1) { run(body, passing: .succeeded(nil)) }
+      promise.succeed(nil)
     case .endedObserver: capture(Probe(body)) { probe in future.observe { _ in probe.touch() }.remove() }
     }
   }

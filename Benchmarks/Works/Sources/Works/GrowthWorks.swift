@@ -5,12 +5,14 @@ extension OurWorks {
   /// The sizes of each work. `CountWorks` accepts names such as `consumers-1000`.
   public static let sizes = [10, 1000, 100_000, 1_000_000]
 
-  static let growth: [Named] = sizes.flatMap { size -> [Named] in
-    [
-      ("consumers-\(size)", consumers(size)), ("inputs-\(size)", inputs(size)), ("links-\(size)", links(size)),
-      ("tokens-\(size)", tokens(size)),
-    ]
-  }
+  static let growth: [Named] =
+    sizes.flatMap { size -> [Named] in
+      [
+        ("consumers-\(size)", consumers(size)), ("inputs-\(size)", inputs(size)), ("links-\(size)", links(size)),
+        ("tokens-\(size)", tokens(size)),
+      ]
+    }
+    + [10, 10_000].map { ("diamonds-\($0)", diamonds($0)) }
 
   /// One repetition has at least 1,000 units.
   private static func work(_ unit: String, _ size: Int, _ body: @escaping @Sendable () -> Void) -> Work {
@@ -44,6 +46,17 @@ extension OurWorks {
       for _ in 0..<size { tail = tail.map { $0 &+ 1 } }
       tail.observe { consume($0) }
       promise.succeed(1)
+    }
+  }
+
+  /// Diamonds that stand on each other are made and cancelled: two paths part and join in each.
+  private static func diamonds(_ size: Int) -> Work {
+    work("diamond", size) {
+      let promise = Promise<Int>()
+      promise.onRequestCancel { _ in .complete(.cancelled) }
+      var tail = promise.future
+      for _ in 0..<size { tail = Future.all([tail.map { $0 }, tail.map { $0 }]).map { $0[0] } }
+      tail.cancel()
     }
   }
 

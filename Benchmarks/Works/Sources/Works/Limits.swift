@@ -27,9 +27,9 @@ extension OurWorks {
     ].map { Limit($0, timesThoseOf: "chain", atLeast: 1.3, goal: 1.1) }
     + [
       // Includes the timer: a closure and a call of the clock.
-      Limit("timeout", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 1.9),
+      Limit("timeout", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 1.95),
       // Includes a timer, its promise and an inner future in each link.
-      Limit("delayed", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 7.5),
+      Limit("delayed", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 7.2),
       // Includes a task in each link. A task alone costs as much as 15 links (`task`).
       Limit("asyncMap", timesThoseOf: "chain", atLeast: 22, goal: 19),
       Limit("asyncOnComplete", timesThoseOf: "chain", atLeast: 22, goal: 19),
@@ -62,4 +62,5 @@ extension OurWorks {
       Limit("\($0)-100000", timesThoseOf: "\($0)-10", atLeast: 1.3, goal: 1.1)
     }
     + ["loads", "reset"].map { Limit("\($0)-10000", timesThoseOf: "\($0)-1000", atLeast: 1.3, goal: 1.1) }
+    + [Limit("diamonds-10000", timesThoseOf: "diamonds-10", atLeast: 1.3, goal: 1.1)]
 }

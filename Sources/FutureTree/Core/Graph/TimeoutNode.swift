@@ -1,13 +1,16 @@
 /// A future with the outcome of its upstream, which a timer may end first.
 ///
-/// The node holds its timer. An observer that cancels the timer would need two more heap blocks.
+/// The node holds its timer. An observer that cancels the timer would need two more heap blocks. The node marks itself as observed
+/// instead, so that its step cancels the timer where a first observer is called: when the node has ended, and its waiters can be
+/// notified (law 19, because `cancel` is code of a clock).
 @usableFromInline
 final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards `timer`.
-  /// `nil` before it is set and after it was taken. The thread that takes it cancels it, after this future has ended or expired.
+  /// `nil` before it is set and after it was taken. The thread that takes it cancels it, after this future has ended.
   @exclusivity(unchecked) private var timer: FutureTimer?
 
   @usableFromInline init(step: StoredStep) {
     super.init(createdBy: .timeout, executor: .immediate, step: step)
+    _ = state.observesFirst()
   }
 
   @inlinable @inline(__always)
@@ -15,7 +18,8 @@ final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards 
     TimeoutNode(
       step: StoredStep { entry, upstream, action in
         let node = unsafeDowncast(entry, to: TimeoutNode.self)
-        return node.perform(action, with: upstream, as: Value.self) { node.cancelTimer() }
+        if action == .callObserver { node.cancelTimer() }
+        return node.perform(action, with: upstream, as: Value.self)
       })
   }
 
@@ -29,7 +33,6 @@ final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards 
     if !isPending { Trampoline.run { timer.cancel() } }
   }
 
-  /// Cancels the timer. Called after this future has ended: by `Expiry.expire`, or by its step in place of releasing a body.
   @usableFromInline func cancelTimer() {
     let timer = lock.withLock {
       defer { self.timer = nil }

@@ -18,11 +18,11 @@ extension CancellationPropagation {
     }
   }
 
-  private mutating func visitInOrder(_ signals: ArraySlice<QueuedSignal>) {
+  private mutating func visitInOrder(_ signals: [QueuedSignal]) {
     var order = TopologicalOrder(from: signals)
     while let (vertex, signals) = order.next() {
       visit(signals)
-      order.visited(vertex, sending: queue.takeAll())
+      order.visited(vertex, sending: queue)
     }
   }
 

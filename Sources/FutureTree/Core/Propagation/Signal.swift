@@ -28,7 +28,7 @@ struct Signal {
 /// All signals of a propagation to one future.
 struct Signals {
   let node: Unmanaged<Node>
-  private(set) var all: ArraySlice<QueuedSignal>
+  private(set) var all: [QueuedSignal]
 
   init(_ first: QueuedSignal) {
     node = first.node
@@ -36,7 +36,7 @@ struct Signals {
   }
 
   /// Creates the signals of one future. Returns nil if they are to several futures.
-  init?(ifToOneFuture signals: ArraySlice<QueuedSignal>) {
+  init?(ifToOneFuture signals: [QueuedSignal]) {
     guard let first = signals.first, signals.allSatisfy({ $0.node.toOpaque() == first.node.toOpaque() }) else {
       return nil
     }

@@ -41,8 +41,11 @@ final class SignalQueue {
   }
 
   /// Reserves memory for `count` signals and a few more.
+  ///
+  /// The memory at least doubles: `reserveCapacity` alone would copy all signals at each join of a chain of joins.
   func reserve(_ count: Int) {
-    signals.reserveCapacity(signals.count + count + 16)
+    let needed = signals.count + count + 16
+    if needed > signals.capacity { signals.reserveCapacity(max(needed, 2 * signals.capacity)) }
   }
 
   /// Adds a signal.
@@ -94,9 +97,11 @@ final class SignalQueue {
   }
 
   /// Takes the remaining signals. If the last signal taken was `refused`, it is the first of them.
-  func takeAll(refused: Bool = false) -> ArraySlice<QueuedSignal> {
+  ///
+  /// They are copied. A slice would share the memory of the queue, and the next signal would then copy all of it.
+  func takeAll(refused: Bool) -> [QueuedSignal] {
     let start = refused ? taken - 1 : taken
     taken = signals.count
-    return signals[start...]
+    return Array(signals[start...])
   }
 }

@@ -19,7 +19,7 @@ struct TopologicalOrder {
   private var ready: [Int] = []
   private var nextReady = 0
 
-  init(from starts: ArraySlice<QueuedSignal>) {
+  init(from starts: [QueuedSignal]) {
     survey(from: starts)
     let first = starts.map { add($0) }
     edgesAreDone(to: first)
@@ -38,8 +38,8 @@ struct TopologicalOrder {
   }
 
   /// A future was visited, and sends these signals.
-  mutating func visited(_ vertex: Int, sending signals: ArraySlice<QueuedSignal>) {
-    for signal in signals { add(signal) }
+  mutating func visited(_ vertex: Int, sending queue: SignalQueue) {
+    while let signal = queue.popFirst() { add(signal) }
     edgesAreDone(to: vertices[vertex].upstream.take() ?? [])
   }
 
@@ -50,7 +50,7 @@ struct TopologicalOrder {
   /// A propagation goes on from a future if all consumers of that take part in it. It goes on from others, but for shared ones,
   /// if its request does not stop where others wait. All signals of a propagation have one request. Only a withheld request that
   /// it delivers on its way may go further.
-  private mutating func survey(from starts: ArraySlice<QueuedSignal>) {
+  private mutating func survey(from starts: [QueuedSignal]) {
     var passesOthers = starts.contains { $0.request?.options.reach == .everything }
     var edges = starts.map { $0.node.takeUnretainedValue() }
     var stopped: [Node] = []

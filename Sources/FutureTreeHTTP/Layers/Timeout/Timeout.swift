@@ -65,9 +65,10 @@ public struct Timeout: HTTPLayer {
   /// Loads, and fails with the code `deadlineExceeded` or `timedOut` when a time is over.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let deadline = deadline(of: request)
+    let remaining = deadline?.remaining.clampedToMaximumTimerDuration
     var isTimed = false
     var over: (kind: TimeoutState.Kind, limit: Duration)?
-    eachTime(deadline) { kind, limit, _ in
+    eachTime(deadline, remaining) { kind, limit, _ in
       isTimed = true
       if over == nil, limit <= .zero { over = (kind, limit) }
     }
@@ -75,15 +76,16 @@ public struct Timeout: HTTPLayer {
     if let over { return .failed(over.kind.error(request, over.limit)).named(.timeout) }
 
     let watch = TimeoutWatch(request, clock: clock)
-    eachTime(deadline) { kind, limit, clock in watch.set(kind, limit, clock: clock) }
+    eachTime(deadline, remaining) { kind, limit, clock in watch.set(kind, limit, clock: clock) }
     return watch.watch(next.load(prepared(request, deadline, watch)))
   }
 
   /// Calls `body` for each time limit, the deadline first. If several limits have passed, the load fails with the first of them.
   private func eachTime(
-    _ deadline: HTTPDeadline?, _ body: (TimeoutState.Kind, _ limit: Duration, any FutureClock) -> Void
+    _ deadline: HTTPDeadline?, _ remaining: Duration?,
+    _ body: (TimeoutState.Kind, _ limit: Duration, any FutureClock) -> Void
   ) {
-    if let deadline { body(.deadline, deadline.remaining.clampedToMaximumTimerDuration, deadline.clock) }
+    if let deadline, let remaining { body(.deadline, remaining, deadline.clock) }
     if let attempt { body(.attempt, attempt, clock) }
     if let firstByte { body(.firstByte, firstByte, clock) }
     if let idle { body(.idle, idle, clock) }

@@ -49,8 +49,9 @@ final class TimeoutWatch: Sendable {
   /// The outcome of what lies behind the layer, unless a time is over first.
   func watch(_ inner: Future<HTTPResponse>) -> Future<HTTPResponse> {
     if inner.isCompleted {
+      let expiry = guarded.withLock { $0.expiry }
       end()
-      return inner
+      return expiry.map { Future.failed($0.kind.error(request, $0.limit)).named(.timeout) } ?? inner
     }
     let future = inner.expirable()
     let expiry = guarded.withLock { guarded in
