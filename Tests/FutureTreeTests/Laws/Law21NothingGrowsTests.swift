@@ -190,6 +190,20 @@ struct Law21NothingGrowsTests {
     handler.remove()
   }
 
+  @Test("the handle of a handler that ran keeps no outcome alive", arguments: [true, false])
+  func handlerOfFreedFuture(runs: Bool) {
+    var handles: [CancelHandler] = []
+    do {
+      let promise = Promise<Probe>()
+      handles.append(promise.onRequestCancel { _ in .continue })
+      if runs { promise.future.cancel() } else { handles[0].remove() }
+      promise.succeed(census.probe())
+    }
+
+    #expect(census.alive == 0)
+    for handle in handles { handle.remove() }
+  }
+
   @Test("a request that is kept keeps nothing of its future alive after completion")
   func keptRequest() {
     let kept = Locked<ReceivedCancelRequest<Probe>?>(nil)
