@@ -1,18 +1,18 @@
-// A client for a JSON API that one would write: `APIClient.swift`, with a chain of all policies in one expression.
+// A complete client for a JSON API: `APIClient.swift`, with a chain of all policies in one expression.
 //
 //   swift run APIClient     ends by itself, within seconds
 //
-// What it shows:
-//   - `OAuth2`: one log-in by authorization code with PKCE for four loads, and one refresh for three whose token was revoked.
-//   - `Coalesce`, `Throttle`: two who want the same share one request; two requests are under way at once, and the load that
-//     somebody looks at is next.
-//   - `Retry`, `Timeout`: a server that asks for 30 seconds, an answer that is cut, and one that never comes.
-//   - `Redirect`: to the same server with the token, to another without it.
-//   - `Autocancel`, `ResetGuard`: a log-out while loads are under way, wherever they are.
-//   - `Log`: what became of each load, without secrets.
+// The example shows:
+//   - `OAuth2`: one login by authorization code with PKCE for four loads, and one refresh for three loads with a revoked token.
+//   - `Coalesce`, `Throttle`: two callers with the same request share one load. Two requests run at the same time. The load for
+//     the visible page is next.
+//   - `Retry`, `Timeout`: a server that demands a delay of 30 seconds, a response that is cut, and a response that never arrives.
+//   - `Redirect`: to the same server with the token, to another server without it.
+//   - `Autocancel`, `ResetGuard`: a logout while loads are in flight, at every point of the chain.
+//   - `Log`: the outcome of each load, without secrets.
 //
-// What you should see: the lines of `expected.txt`, the same in each run. Times are those of a clock that the example moves,
-// so that 30 seconds pass at once. No internet is needed: the server, which misbehaves on purpose, is on loopback.
+// Expected output: the lines of `expected.txt`, the same in each run. The example advances its own clock, so that 30 seconds
+// pass at once. No internet connection is needed: the server, which misbehaves on purpose, runs on loopback.
 
 import Foundation
 import FutureTree

@@ -1,18 +1,18 @@
-// Promises for work that has nothing to do with HTTP: processes, jobs on threads, and a timer, in one tree.
+// Promises for work other than HTTP: processes, jobs on threads, and a timer, in one tree.
 //
 //   swift run NotHTTP               ends by itself, within a second
-//   swift run NotHTTP --wait        goes on for an hour: one control-C ends everything
-//   swift run NotHTTP --stubborn    the same with a process that ignores the wish: a second control-C kills it
+//   swift run NotHTTP --wait        runs for an hour; one control-C ends all of it
+//   swift run NotHTTP --stubborn    the same with a process that ignores cancellation; a second control-C kills it
 //
-// What it shows:
-//   - A process: `onRequestCancel` terminates it, and its promise is completed when it has exited.
-//   - A queue of jobs before two threads: a job that waits leaves the queue and never begins, one that runs is told.
-//   - A timer: its handler cancels it and completes at once.
-//   - One branch is cancelled and the others go on; control-C cancels the root, and with it everything.
+// The example shows:
+//   - A process: `onRequestCancel` terminates the process. The promise is completed when the process has exited.
+//   - A job queue for two threads: a waiting job leaves the queue and never begins. A running job receives the request.
+//   - A timer: its handler cancels the timer and completes the promise at once.
+//   - The cancellation of one branch while the others continue. Control-C cancels the root, and with it all branches.
 //
-// What you should see: the tree; the backup, a process that would take an hour, ended by a signal while the others go on;
-// a frame that leaves the queue; and then what became of each (the lines of `expected.txt`). After control-C each ends
-// `.cancelled` in its own way, no process is left behind, and the exit code is 130.
+// Expected output (`expected.txt`): the tree; the backup, a process of an hour that a signal ends while other work continues;
+// a frame that leaves the queue; and the outcome of each branch. After control-C, each branch ends `.cancelled` in its own way.
+// No process is left behind, and the exit code is 130.
 
 import ExampleSupport
 import Foundation

@@ -1,19 +1,19 @@
-// Twelve people want three files, and each file is downloaded once.
+// Twelve people want three files. Each file is downloaded once.
 //
 //   swift run SharedDownloads                   ends by itself, within seconds
-//   swift run SharedDownloads --stall server    the server stops after a quarter: one control-C ends it
-//   swift run SharedDownloads --stall disk      the disk does not answer: one control-C asks, a second one ends it
+//   swift run SharedDownloads --stall server    the server stops after a quarter; one control-C ends the program
+//   swift run SharedDownloads --stall disk      the disk does not respond; one control-C requests the end, a second forces it
 //
-// What it shows:
-//   - `SingleFlight`: twelve loads become three requests. Who leaves is withheld by those who stay; with the last one the
-//     download is asked to stop, and the server sees its connection close, while the other downloads go on.
-//   - Control-C as a wish: it cancels the root of the tree, which waits for what is cleaned up or cannot be interrupted.
-//   - A second control-C as force: `.forceImmediately` waits for nobody. Either way the exit code is 130.
+// The example shows:
+//   - `SingleFlight`: twelve loads become three requests. If one person leaves, the cancellation request is withheld, because
+//     others wait. If the last person leaves, the download is cancelled, and its connection closes. Other downloads continue.
+//   - Control-C as a cancellation request: it cancels the root of the tree, which waits for clean-up and uninterruptible work.
+//   - A second control-C as force: `.forceImmediately` does not wait. Both end with the exit code 130.
 //
-// What you should see: three bars that grow in a terminal, and lines where the output is no terminal (those of
-// `expected.txt`). The four who want harbour.jpg leave one by one, and "the server saw the connection of harbour.jpg close";
-// Ada leaves atlas.pdf, which arrives for three others. Control-C ends it politely at any moment. No internet is needed:
-// the server is on loopback.
+// Expected output: three bars that grow in a terminal, or the lines of `expected.txt` if the output is not a terminal. The four
+// people who want harbour.jpg leave one by one. Then the line "the server saw the connection of harbour.jpg close" appears.
+// Ada leaves atlas.pdf, which three others receive. Control-C ends the program at any time. No internet connection is needed:
+// the server runs on loopback.
 
 import ExampleSupport
 import Foundation

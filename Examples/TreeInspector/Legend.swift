@@ -1,4 +1,4 @@
-// What the shapes and colors of a drawing mean, as a list that stands in a page.
+// The legend of a drawing: a list of its shapes and colors, for the page.
 
 extension Drawing {
   static var legend: String {

@@ -1,4 +1,4 @@
-// How drawings look. Colors are literal, because programs other than browsers know no CSS variables and would draw black.
+// The style of drawings. Colors are literals, because programs other than browsers ignore CSS variables and would draw black.
 
 extension Drawing {
   /// The colors for light surroundings, and those for dark surroundings on top where the program that draws knows the

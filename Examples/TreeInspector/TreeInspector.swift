@@ -1,19 +1,19 @@
-// A tree of futures over time, as a page in which you go from step to step.
+// A tree of futures over time, as a web page that shows one step at a time.
 //
-//   swift run TreeInspector                         writes tree.html into the temporary directory, and prints its path
-//   swift run TreeInspector page.html               writes the page there
-//   swift run TreeInspector --svg docs/tree.svg     writes one picture: a tree with one branch cancelled
+//   swift run TreeInspector                         writes tree.html to the temporary directory, and prints its path
+//   swift run TreeInspector page.html               writes the page to this path
+//   swift run TreeInspector --svg docs/tree.svg     writes one drawing: a tree with one cancelled branch
 //
-// What it shows: `FutureLog` records what happens to a tree, with times from a `ManualClock`; nothing else is known here of
-// the futures. From its events the example works out who wants what after each step, draws that, and writes one file that
-// needs neither a server nor a library.
+// The example shows: `FutureLog` records the events of a tree, with times from a `ManualClock`. The example uses no other
+// information about the futures. From the events it derives which future has interest in which other future after each step.
+// It draws each state and writes one file that needs no server and no library.
 //
-// What you should see in the page: eight steps, by the buttons, the arrow keys or the fragment of the URL. A request that
-// stops at a shared future; a second one that is withheld, and delivered when the last who wanted the value has left; a
-// handler that answers `.continue`; force; and futures that bodies return. Without JavaScript the page is a list of the
-// events.
+// The page has eight steps, which the buttons, the arrow keys or the fragment of the URL select. They show a request that
+// stops at a shared future, and a second request that is withheld and delivered when the last consumer withdraws. They also
+// show a handler that answers `.continue`, force, and futures that bodies return. Without JavaScript the page is a list of
+// the events.
 //
-// It waits for nothing, and the files have the same bytes in every run.
+// The program waits for nothing. The files have the same bytes in every run.
 
 import Foundation
 import FutureTree
