@@ -18,7 +18,7 @@ struct CancellationGuideSnippets01to08 {
     let title = download.future.map { $0.uppercased() }
 
     print(download.future.cancel(reason: "the tab was closed"))  // delivered to 1 handler, reached 1 future
-    print(download.succeed("a page"))  // true; the value was faster
+    print(download.succeed("a page"))  // true; the work completed first
     print(download.completeCancelled())  // false; a future completes once
     title.observe { print($0) }  // success("A PAGE")
     // end
@@ -41,7 +41,7 @@ struct CancellationGuideSnippets01to08 {
     print(page.cancel())  // delivered to 2 handlers, reached 3 futures
     page.observe { print("page \($0.ending)") }  // page cancelled
     greeting.observe { print("greeting \($0.ending)") }  // greeting cancelled
-    print(posts.future.isCompleted)  // false; its handler said that the work goes on
+    print(posts.future.isCompleted)  // false; its handler answered that the work continues
     // end
 
     #expect(
@@ -90,9 +90,9 @@ struct CancellationGuideSnippets01to08 {
     let title = download.future.map { $0.uppercased() }
 
     print(title.cancel(.doNotForwardRequest))  // completed at once, reached 1 future
-    print(download.cancelRequest == nil)  // true; nobody above was asked
+    print(download.cancelRequest == nil)  // true; the upstream received no request
     print(download.future.cancel(.doNotForwardRequest))  // delivered to 1 handler, reached 1 future
-    print(download.future.cancel())  // stored, no handler yet, reached 1 future; it is no duplicate
+    print(download.future.cancel())  // stored, no handler yet, reached 1 future; a stronger request is not a duplicate
     // end
 
     #expect(
@@ -114,7 +114,7 @@ struct CancellationGuideSnippets01to08 {
     let title = download.future.map { $0.uppercased() }
 
     print(title.cancel(.forceImmediately))  // completed at once, reached 2 futures
-    print(title.isCompleted, download.future.isCompleted)  // true false; the download was asked without the force
+    print(title.isCompleted, download.future.isCompleted)  // true false; upstream, the request has no force
     print(download.future.cancel(.forceImmediately))  // completed at once, reached 1 future
     print(download.succeed("a page"))  // false
     // end

@@ -41,7 +41,7 @@ struct CancellationGuideSnippets09to16 {
     print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 1 future
 
     let badge = mail.map { "\($0) new" }
-    badge.cancel(.doNotForwardRequest)  // `mail` has lost its last consumer, and wants no more.
+    badge.cancel(.doNotForwardRequest)  // `mail` lost its last consumer and has no interest.
     print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // stored, no handler yet, reached 1 future
     mail.map { print("new:", $0) }  // new: 3
     print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 1 future
@@ -116,7 +116,7 @@ struct CancellationGuideSnippets09to16 {
 
     let receipt = tokens[0].cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
     print(receipt)  // withheld by 1 other, reached 1 future
-    tokens.removeLast()  // The last consumer has gone: what was withheld is delivered.
+    tokens.removeLast()  // The last consumer withdraws: the withheld request is delivered.
 
     let bag = CancelBag()
     feed.future.cancelToken().store(in: bag)
@@ -174,7 +174,7 @@ struct CancellationGuideSnippets09to16 {
     func load(isWanted: Bool) -> Future<String> {
       let promise = Promise<String>()
       if !isWanted { promise.future.cancel(reason: "not wanted") }
-      return promise.future  // The promise is dropped here: nobody can complete it any more.
+      return promise.future  // The promise is dropped here, before it is completed.
     }
 
     load(isWanted: false).onCancel { print($0.message) }  // not wanted

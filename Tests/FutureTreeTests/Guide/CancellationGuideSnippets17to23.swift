@@ -60,7 +60,7 @@ struct CancellationGuideSnippets17to23 {
     first.future.observe { outcome in
       print("first: \(outcome)")  // first: success(1)
       second.succeed(2)
-      print(second.future.isCompleted)  // true; its observer has not heard of it yet
+      print(second.future.isCompleted)  // true; its observer has not run yet
     }
 
     first.succeed(1)
@@ -97,7 +97,7 @@ struct CancellationGuideSnippets17to23 {
 
     print(session.future.tree().entries.count)  // 2; the session and the last request
     session.succeed("session")
-    print(request.tree().entries.count)  // 1; a future that has completed holds no upstream
+    print(request.tree().entries.count)  // 1; a completed future holds no upstream
     // end
 
     #expect(print.lines == ["2", "1"])
@@ -115,7 +115,7 @@ struct CancellationGuideSnippets17to23 {
     print(first.previewCancel(.doNotForwardIfOthersWaiting))  // delivered to 1 handler, reached 2 futures
     second.cancel(reason: "no body")
     second.observe { print($0.ending) }  // cancelled
-    print(header.cancelRequest == nil)  // true; what runs before it was not asked
+    print(header.cancelRequest == nil)  // true; the earlier work received no request
     header.succeed("header")
     third.observe { print($0) }  // success("index")
     // end

@@ -14,7 +14,7 @@ struct CancellationGuideSnippetsUsing {
     // guide compiler
     let download = Promise<String>()
     download.future
-      .map { text -> Int in  // Several statements: the result is named.
+      .map { text -> Int in  // Several statements: the result type is written.
         let words = text.split(separator: " ")
         return words.count
       }

@@ -25,7 +25,7 @@ struct FutureTreeGuideSnippets {
     print(posts.tree())
     print(posts.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed"))
     // withheld by 1 other, reached 2 futures
-    print(badge.isCompleted)  // false; the download goes on for it
+    print(badge.isCompleted)  // false; the download continues for it
     print(badge.cancel(.doNotForwardIfOthersWaiting))  // delivered to 1 handler, reached 2 futures
     badge.observe { print($0.ending) }  // cancelled
     // end

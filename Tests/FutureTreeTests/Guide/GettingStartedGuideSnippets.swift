@@ -27,9 +27,9 @@ struct GettingStartedGuideSnippets {
     // guide operators
     let name = Promise<String>()
     let greeting = name.future
-      .map { name in "Hello, \(name)" }  // The value, and what is made of it.
-      .recover { _ in "Hello, guest" }  // A failure, and what takes its place.
-      .ensure { print("asked for a name") }  // asked for a name; whatever the outcome is
+      .map { name in "Hello, \(name)" }  // Transforms the value.
+      .recover { _ in "Hello, guest" }  // Replaces a failure with a value.
+      .ensure { print("asked for a name") }  // asked for a name; the body runs for every outcome
 
     greeting.observe { print($0) }  // success("Hello, guest")
     name.fail(Offline())
@@ -43,7 +43,7 @@ struct GettingStartedGuideSnippets {
     // guide closures
     let draft = Promise<String>()
     let shout = draft.future
-      .onSuccess { text -> Future<String> in  // Several statements: the result is written.
+      .onSuccess { text -> Future<String> in  // Several statements: the result type is written.
         guard !text.isEmpty else { return .failed(Offline()) }
         return load("/shout?\(text)")
       }
@@ -63,8 +63,8 @@ struct GettingStartedGuideSnippets {
       if let text { promise.succeed(text) } else { promise.fail(error ?? Offline()) }
     }
     promise.onRequestCancel { _ in
-      call.stop()  // It calls back no more,
-      return .complete(.cancelled)  // so the future ends here.
+      call.stop()  // The client makes no callback after this,
+      return .complete(.cancelled)  // so the handler completes the future.
     }
     return promise.future
   }
@@ -103,7 +103,7 @@ struct GettingStartedGuideSnippets {
 
     print(title.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed"))
     // withheld by 1 other, reached 2 futures
-    print(title.isCompleted, client.stopped)  // true []; the size still wants the page
+    print(title.isCompleted, client.stopped)  // true []; `size` still has interest in the page
     print(size.cancel(.doNotForwardIfOthersWaiting))  // delivered to 1 handler, reached 2 futures
     print(client.stopped)  // ["/page"]
     // end

@@ -34,8 +34,8 @@ extension Guide {
   }
 
   private func problem(ofLaw law: Int, page: GuidePage, snippets: [GuideSnippet]) -> String? {
-    guard let section = page.sections.first(where: { $0.hasPrefix("\(law). ") }) else {
-      return "it has no section `## \(law). …`"
+    guard let section = page.sections.filter({ $0 != "Overview" }).dropFirst(law - 1).first else {
+      return "it has no section"
     }
     let blocks = page.blocks.filter { $0.section == section }
     guard blocks.contains(where: { $0.language == "text" }) else { return "it has no drawing" }

@@ -5,7 +5,8 @@ import Foundation
 /// The code stands in the files `<name>GuideSnippets….swift` of one folder, between `// guide <label>` and `// end`.
 package struct Guide: Sendable, CustomStringConvertible {
   package let name: String
-  /// How many laws the guide states: each in a section `## <number>. …`, with a drawing and the snippet of its number.
+  /// How many laws the guide states. After the overview, each has one section, in order, with a drawing and the snippet of its
+  /// number.
   package let laws: Int
   /// Where the page is: `Sources/<module>/<module>.docc`.
   private let documentation: URL

@@ -4,7 +4,7 @@ import Testing
 
 /// The code of the guide *Coming from PromiseKit*, word for word. `GuideTests` compares the two.
 @Suite("Guide: Coming from PromiseKit")
-struct ComingFromPromiseKitGuideSnippets {
+struct MigratingFromPromiseKitGuideSnippets {
   private let print = Transcript()
   private let client = PageClient()
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The code of the guide *Coming from other styles*, word for word. `GuideTests` compares the two.
 @Suite("Guide: Coming from other styles")
-struct ComingFromOtherStylesGuideSnippets {
+struct MigratingFromOtherStylesGuideSnippets {
   private let print = Transcript()
   private let client = PageClient()
 

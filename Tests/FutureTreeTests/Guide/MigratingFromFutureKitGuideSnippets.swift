@@ -4,7 +4,7 @@ import Testing
 
 /// The code of the guide *Coming from FutureKit*, word for word. `GuideTests` compares the two.
 @Suite("Guide: Coming from FutureKit")
-struct ComingFromFutureKitGuideSnippets {
+struct MigratingFromFutureKitGuideSnippets {
   private struct Stopped: Error {}
   private let print = Transcript()
   private let client = PageClient()
@@ -96,7 +96,7 @@ struct ComingFromFutureKitGuideSnippets {
 
   @Test("every name has its row, and every defect its test")
   func tables() throws {
-    let guide = try #require(Guide.all.first { $0.name == "ComingFromFutureKit" })
+    let guide = try #require(Guide.all.first { $0.name == "MigratingFromFutureKit" })
     let rows = try guide.page().rows
     let named = Set(rows.flatMap { $0[0].split(separator: "`").map(String.init) })
     let defects = rows.filter { $0.count == 3 && !GuidePage.testNames(in: $0[2]).isEmpty }
