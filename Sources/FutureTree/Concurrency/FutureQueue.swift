@@ -1,20 +1,21 @@
-/// Runs work one after the other: the next begins when the future of the one before has completed.
+/// A serial queue of asynchronous work: the next body begins when the future of the previous one has completed.
 ///
 /// ```swift
 /// let writes = FutureQueue()
 /// let first = writes.add { file.write(header) }
-/// let second = writes.add { file.write(body) }  // Begins when the header is written, or could not be.
+/// let second = writes.add { file.write(body) }  // Begins when the first future has completed, whatever its outcome.
 /// second.cancel()  // Leaves the queue; the header is written.
 /// ```
 ///
-/// It only orders (law 22): a future that waits for its turn is no consumer of what runs before it, forwards nothing to it,
-/// and begins however that ends. A future that is asked to cancel before its turn leaves the queue and completes
-/// `.cancelled` at once; its body does not run.
+/// A queue only orders work. A queued future is not a consumer of the work before it, and forwards no request to it. It
+/// begins after any outcome of that work. See <doc:Cancellation#Ordering-is-not-interest>. A queued future that is asked to
+/// cancel leaves the queue and completes as `.cancelled` at once. Its body does not run.
 ///
-/// Bodies run one at a time, outside every lock: in `add` if nothing runs, else where the future before completed, after
-/// those who wait for that future itself have heard of it. It can be used from any thread and from inside any callback.
+/// Bodies run one at a time, outside every lock. If no work is running, `add` runs the body. Otherwise the body runs where
+/// the previous future completes, after the consumers of that future have been notified. A queue can be used from any
+/// thread and from inside any callback.
 ///
-/// - Note: Dropping a queue cancels nothing: what was added still runs, in its order.
+/// - Note: Dropping a queue cancels nothing. Work that was added still runs, in order.
 public final class FutureQueue: Sendable {
   private let state = Locked(State())
 
@@ -24,21 +25,21 @@ public final class FutureQueue: Sendable {
     var isRunning = false
   }
 
-  /// An empty queue.
+  /// Creates an empty queue.
   public init() {}
 
-  /// How many bodies wait for their turn.
+  /// The number of bodies that wait in the queue.
   public var waitingCount: Int { state.withLock { $0.waiting } }
 
-  /// Runs `body` when everything that was added before has completed, and returns a future of what it returns.
+  /// Runs `body` when all work that was added before has completed, and returns a future of its result.
   ///
-  /// A request to cancel that comes after the body began goes to the future that it returned. The next body waits for that
-  /// one, also where the future that `add` returned ends early.
+  /// After `body` began, a cancellation request is forwarded to the future that `body` returned. The next body waits for
+  /// that future, also if the future that `add` returned ends early.
   ///
-  /// - Parameter body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it. It must not
-  ///   wait for what is added to the same queue later.
-  /// - Returns: a future of its own for this place in the queue, which ends as the future of `body` does.
-  /// - Complexity: O(1), leaving the queue included.
+  /// - Parameter body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it. It
+  ///   must not wait for work that is added to the same queue later.
+  /// - Returns: A new future with the outcome of the future that `body` returns.
+  /// - Complexity: O(1), also to leave the queue.
   @discardableResult
   public func add<Value>(_ body: @escaping @Sendable () throws -> Future<Value>) -> Future<Value> {
     let promise = Promise<Value>()
@@ -52,10 +53,10 @@ public final class FutureQueue: Sendable {
   }
 }
 
-// MARK: - The order
+// MARK: - Ordering
 
 extension FutureQueue {
-  /// Begins, or waits at the end.
+  /// Begins the work of an entry, or appends the entry to the queue.
   private func enter(_ place: Place) {
     let begin = state.withLock { state in
       guard state.isRunning else {
@@ -69,7 +70,7 @@ extension FutureQueue {
     begin?(place)
   }
 
-  /// Begins with what has waited longest.
+  /// Begins the work of the first entry in the queue.
   fileprivate func advance() {
     let next = state.withLock { state in
       guard let place = state.places.popFirst() else {
@@ -82,7 +83,7 @@ extension FutureQueue {
     if let next { next.begin?(next.place) }
   }
 
-  /// Takes out a place that waits. Returns false if it does not.
+  /// Removes a queued entry. Returns `false` if it is not queued.
   private func leave(_ place: Place) -> Bool {
     let begin = state.withLock { state in
       guard let begin = place.begin.take() else { return nil as Place.Begin? }
@@ -90,15 +91,15 @@ extension FutureQueue {
       state.waiting -= 1
       return begin
     }
-    return begin != nil  // It is freed here, not under the lock.
+    return begin != nil  // Released here, not under the lock.
   }
 }
 
-/// Where one body stands: first in the queue, and then, as an observer, with the future that the body returned.
+/// The entry of one body: first in the queue, and then, as an observer, in the waiter list of the future that the body returned.
 private final class Place: Waiter, @unchecked Sendable {  // Because: the queue's lock guards `begin`.
   typealias Begin = @Sendable (Place) -> Void
 
-  /// Runs the body; nil once it was called or taken out.
+  /// The closure that runs the body. `nil` once it was called or removed.
   fileprivate var begin: Begin?
   private let queue: FutureQueue
 
@@ -124,7 +125,7 @@ private final class Place: Waiter, @unchecked Sendable {  // Because: the queue'
     if !work.node.attach(self, isConsumer: false) { Trampoline.call(self) }
   }
 
-  /// Lets the next begin.
+  /// Begins the next work in the queue.
   override func runDeferred() {
     queue.advance()
   }

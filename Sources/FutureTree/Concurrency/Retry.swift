@@ -1,23 +1,25 @@
 extension Future {
-  /// Calls `body` until the future that it returns succeeds, and waits between the attempts.
+  /// Calls `body` until the future that it returns succeeds, with a delay between attempts.
   ///
   /// ```swift
   /// let user = Future.retry(.exponential(attempts: 3)) { attempt in api.user(1) }
   /// ```
   ///
-  /// A failure is followed by the next attempt, until the policy gives up: then it is the failure of the future. A
-  /// cancellation of an attempt passes. After a request to cancel there is no other attempt: it is forwarded to the attempt
-  /// under way, whose failure then passes; between two attempts, the future is `.cancelled` at once.
+  /// After a failure the next attempt begins, until the policy gives up. The last failure is then the failure of the future.
+  /// A cancellation of an attempt passes.
+  ///
+  /// After a cancellation request no other attempt begins. The request is forwarded to the attempt in flight, and a failure
+  /// of that attempt passes. Between two attempts, the request completes the future as `.cancelled` at once.
   ///
   /// - Parameters:
-  ///   - policy: how many attempts there are, and what lies between them.
-  ///   - executor: where `body` runs.
-  ///   - clock: what measures the time between attempts.
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  ///   - body: gets the number of the attempt, counted from 1. What it throws is a failure of the attempt.
-  /// - Returns: a consumer of each attempt while it waits for it.
-  /// - Complexity: O(1) memory, however many attempts there are.
+  ///   - policy: The number of attempts, and the delays between them.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - clock: The clock that measures the delays. Defaults to `.system`.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  ///   - body: Receives the number of the attempt, counted from 1. An error that it throws is a failure of the attempt.
+  /// - Returns: A consumer of each attempt while it waits for that attempt.
+  /// - Complexity: O(1) memory, for any number of attempts.
   public static func retry(
     _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) throws -> Future
@@ -28,7 +30,7 @@ extension Future {
     }
     return attempts { attempt, isOver in
       Future<Int>.succeeded(attempt).flatMapNode(.work, executor) { attempt in
-        // The future may have ended while an executor had the body.
+        // The future may have ended while the body waited on the executor.
         if isOver() { throw CancellationError() }
         return try body(attempt)
       }
@@ -40,7 +42,7 @@ extension Future {
     }
   }
 
-  /// Calls `body` on the main actor until the future that it returns succeeds, and waits between the attempts.
+  /// Calls `body` on the main actor until the future that it returns succeeds, with a delay between attempts.
   public static func retry(
     _ policy: BackOff, on _: MainExecutor, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line,
@@ -51,23 +53,24 @@ extension Future {
     }
   }
 
-  /// Begins one attempt after another, with a pause between two of them, until `next` answers with an outcome.
+  /// Begins one attempt after another, with a pause between attempts, until `next` returns an outcome.
   ///
-  /// After a request to cancel there is no other attempt, and `next` is not called: the outcome of the attempt under way
-  /// passes, and a pause that ends all the same ends as `.cancelled`. A pause that does not succeed passes its outcome.
+  /// After a cancellation request no other attempt begins, and `next` is not called. The outcome of the attempt in flight
+  /// passes. A pause that succeeds after the request ends the future as `.cancelled`. A pause that does not succeed passes
+  /// its outcome.
   ///
   /// - Parameters:
-  ///   - begin: Gets the number of the attempt, counted from 1, and a closure that says whether the future has ended. It is
-  ///     called in the turn of the attempt or the pause before.
-  ///   - next: gets the number of an attempt that has ended, and its outcome.
-  /// - Returns: a consumer of each attempt and of each pause while it waits for it.
-  /// - Complexity: O(1) memory and stack, however many attempts there are.
+  ///   - begin: Receives the number of the attempt, counted from 1, and a closure that returns whether the future has
+  ///     ended. It is called in the turn of the previous attempt or pause.
+  ///   - next: Receives the number of an attempt that has completed, and its outcome.
+  /// - Returns: A consumer of each attempt and of each pause while it waits for it.
+  /// - Complexity: O(1) memory and stack, for any number of attempts.
   @inlinable package static func attempts(
     _ begin: @escaping @Sendable (_ attempt: Int, _ isOver: @escaping @Sendable () -> Bool) -> Future,
     after next: @escaping @Sendable (_ attempt: Int, _ outcome: Outcome<Value>) -> AfterAttempt<Value>
   ) -> Future {
-    // The slot waits for an attempt, then for a pause, then for the next attempt, and so on. So the number of its ended inputs
-    // identifies the input that has ended.
+    // The slot waits for attempts and pauses in turn. The number of its ended inputs therefore identifies the input that
+    // ended now.
     let rule = JoinNode<Value>.Rule { slot, input in
       let (half, remainder) = slot.endedInputCount.quotientAndRemainder(dividingBy: 2)
       let (attempt, isPause) = (half + remainder, remainder == 0)
@@ -94,48 +97,50 @@ extension Future {
   }
 }
 
-/// What comes after an attempt that has ended.
+/// The decision after an attempt has completed.
 @usableFromInline package enum AfterAttempt<Value: Sendable>: Sendable {
   case ends(Outcome<Value>)
-  /// Another attempt, when this has succeeded.
+  /// Another attempt begins when this future has succeeded.
   case goesOn(after: Future<Void>)
 }
 
-/// How often something is tried, and how long to wait in between.
+/// A policy for repeated attempts: the number of attempts and the delays between them.
 ///
 /// ```swift
 /// BackOff.exponential(attempts: 5, first: .milliseconds(200), limit: .seconds(10))
 /// BackOff(attempts: 3) { attempt, error in error is Busy ? .seconds(attempt) : nil }
 /// ```
 public struct BackOff: Sendable {
-  /// How many attempts there are at most, the first included.
+  /// The maximum number of attempts, the first included.
   public let attempts: Int
   private let delayAfter: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
 
-  /// A policy of your own.
+  /// Creates a custom policy.
   ///
   /// - Parameters:
-  ///   - attempts: how many attempts there are at most, the first included.
-  ///   - delay: gets the number of the attempt that failed, counted from 1, and its error. Returns how long to wait before
-  ///     the next, or nil to give up.
+  ///   - attempts: The maximum number of attempts, the first included.
+  ///   - delay: Receives the number of the failed attempt, counted from 1, and its error. Returns the delay before the next
+  ///     attempt, or `nil` to give up.
   public init(attempts: Int, delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) {
     self.attempts = attempts
     delayAfter = delay
   }
 
-  /// The same time between all attempts.
+  /// Returns a policy with the same delay between all attempts.
   public static func constant(attempts: Int, delay: Duration = .zero) -> BackOff {
     BackOff(attempts: attempts) { _, _ in delay }
   }
 
-  /// Twice the time after each attempt, up to a limit; of that, a random part is waited, so that many clients that failed
-  /// at the same moment do not come back at the same moment.
+  /// Returns a policy whose maximum delay doubles after each attempt, up to a limit.
+  ///
+  /// The delay is a random part of the maximum. Clients that failed at the same moment therefore do not retry at the same
+  /// moment.
   ///
   /// - Parameters:
-  ///   - attempts: how many attempts there are at most, the first included.
-  ///   - first: the longest time after the first attempt.
-  ///   - limit: the longest time after any.
-  ///   - random: returns which part of the time is waited, from 0 to 1; by default all parts are as likely. Tests pass
+  ///   - attempts: The maximum number of attempts, the first included.
+  ///   - first: The maximum delay after the first attempt. Defaults to 100 milliseconds.
+  ///   - limit: The maximum delay after any attempt. Defaults to 30 seconds.
+  ///   - random: Returns the part of the maximum to wait, from 0 to 1. Defaults to a uniform distribution. Tests pass
   ///     `{ 1 }`.
   public static func exponential(
     attempts: Int, first: Duration = .milliseconds(100), limit: Duration = .seconds(30),
@@ -143,12 +148,12 @@ public struct BackOff: Sendable {
   ) -> BackOff {
     BackOff(attempts: attempts) { attempt, _ in
       let longest = first.doubled(after: attempt, limit: limit)
-      // A product with a fraction is rounded.
+      // `min`, because the product with a fraction is rounded.
       return min(longest, longest * random())
     }
   }
 
-  /// How long to wait after this attempt has failed; nil to give up.
+  /// Returns the delay after a failed attempt, or `nil` to give up.
   func delay(after attempt: Int, error: any Error) -> Duration? {
     attempt < attempts ? delayAfter(attempt, error) : nil
   }

@@ -1,22 +1,25 @@
 extension Future {
-  /// Calls `body` for each item, at most so many at a time, and returns a future of all values in the order of the items.
+  /// Calls `body` for each item, with a limit of futures in flight, and returns a future of all values in the order of the
+  /// items.
   ///
   /// ```swift
   /// let pages = Future.traverse(urls, atMost: 4) { url in api.load(url) }
   /// ```
   ///
-  /// The first failure or cancellation decides: what has not begun does not begin, and what has is let go of (law 23). A
-  /// request to cancel is forwarded to what is under way; what has not begun does not begin, and the future is `.cancelled`
-  /// when that is done.
+  /// The first failure or cancellation decides. Items that have not begun do not begin, and the futures in flight are asked
+  /// to cancel with `doNotForwardIfOthersWaiting`. See <doc:Cancellation#Deciding-detaches>.
+  ///
+  /// A cancellation request is forwarded to the futures in flight. Items that have not begun do not begin. The returned
+  /// future is `.cancelled` once the futures in flight have completed.
   ///
   /// - Parameters:
-  ///   - items: are gathered before this returns.
-  ///   - limit: how many futures are waited for at once. If it is less than 1, the future fails with `InvalidArgument`.
-  ///   - executor: where `body` runs.
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  ///   - body: what it throws is a failure of its item.
-  /// - Returns: a consumer of each future while it waits for it. With no items, a success with no values.
+  ///   - items: The items. The sequence is read completely before this method returns.
+  ///   - limit: The maximum number of futures in flight. If it is less than 1, the future fails with `InvalidArgument`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  ///   - body: Returns the future of an item. An error that it throws is a failure of its item.
+  /// - Returns: A consumer of each future while it waits for that future. Without items, a success with an empty array.
   /// - Complexity: O(n).
   public static func traverse<Item: Sendable>(
     _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
@@ -31,7 +34,7 @@ extension Future {
     let traversal = Locked(Traversal<Value>(count: items.count, lanes: min(limit, items.count)))
     let begin = { @Sendable (index: Int, join: Join) -> Node in
       Future<Item>.succeeded(items[index]).flatMapNode(.work, executor) { item in
-        // The future may have ended while an executor had the body.
+        // The future may have ended while the body waited on the executor.
         if join.ending != nil { throw CancellationError() }
         return try body(item)
       }.node
@@ -63,10 +66,10 @@ extension Future {
   }
 }
 
-/// How far a traversal has come. Each lane waits for one item at a time.
+/// The progress of a traversal. Each lane waits for one item at a time.
 private struct Traversal<Value: Sendable> {
   enum Next {
-    /// The lane goes on with this item.
+    /// The lane continues with this item.
     case begins(Int)
     case waits
     case ends(Outcome<[Value]>)

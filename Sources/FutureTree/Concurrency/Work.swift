@@ -5,8 +5,8 @@ extension Future {
   /// let digest = Future { sha256(of: file) }
   /// ```
   ///
-  /// Work that has not begun when the future is asked to cancel does not begin, and the future completes `.cancelled` at
-  /// once. Work that runs is not interrupted.
+  /// Work that has not begun when the future is asked to cancel does not begin, and the future completes as `.cancelled` at
+  /// once. Work that is running is not interrupted.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `work`. Defaults to `.global()`, so that the caller is not blocked.

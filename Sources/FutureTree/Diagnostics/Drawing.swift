@@ -1,6 +1,6 @@
-/// How names, reasons and errors, which can hold anything, are written in pictures.
+/// Escapes names, reasons and errors, which can contain any text, for drawings.
 enum Drawing {
-  /// On one line of text: line breaks, other control characters, and marks that turn the direction of writing are escaped.
+  /// Escapes text for one line: line breaks, other control characters, and marks that change the writing direction.
   static func line(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: breaksLine) else { return text }
     var line = ""
@@ -16,7 +16,7 @@ enum Drawing {
     return line
   }
 
-  /// In a quoted string of DOT. Graphviz reads escapes and, within them, entities.
+  /// Escapes text for a quoted string of DOT. Graphviz reads escapes and, within them, entities.
   static func dot(_ text: String) -> String {
     escaped(line(text)) { scalar in
       switch scalar {
@@ -30,8 +30,8 @@ enum Drawing {
     }
   }
 
-  /// In a quoted label or a message of Mermaid: all punctuation that it could read as its own, or as HTML or Markdown, by
-  /// its code.
+  /// Escapes text for a quoted label or a message of Mermaid. Punctuation that Mermaid could read as syntax, HTML or Markdown
+  /// is replaced by its character code.
   static func mermaid(_ text: String) -> String {
     escaped(line(text)) { scalar in
       guard scalar.isASCII, !isPlain(scalar) else { return nil }

@@ -1,9 +1,9 @@
-/// The latest events of a log, as a value: what does not fit any more is counted.
+/// A ring buffer of the latest events of a log. It counts the events that it dropped.
 struct EventBuffer {
   let limit: Int
   private(set) var dropped = 0
   private var events: [FutureEvent] = []
-  /// Where the oldest event stands once the buffer is full.
+  /// The index of the oldest event once the buffer is full.
   private var oldest = 0
 
   init(limit: Int) {
@@ -18,7 +18,7 @@ struct EventBuffer {
     oldest = (oldest + 1) % limit
   }
 
-  /// In the order of their numbers. Threads append what they have numbered a little later, so they may overtake.
+  /// The events, sorted by number. Threads append an event after they numbered it, so events can be appended out of order.
   var inOrder: [FutureEvent] {
     events.sorted { $0.number < $1.number }
   }

@@ -1,42 +1,42 @@
-/// One thing that happened to one future in a log.
+/// One event of one future in a log.
 public struct FutureEvent: Sendable, Hashable, Codable {
-  /// Its place in the order of what happened: numbers rise, and some are skipped.
+  /// The position of the event in the order of events. Numbers increase, with gaps.
   public let number: Int
-  /// When it was recorded, in nanoseconds since the log was made, by the clock of the log.
+  /// The time of the recording, in nanoseconds since the log was created, measured by the clock of the log.
   ///
-  /// What several threads did at the same moment may be recorded in another order than it happened; `number` tells that.
+  /// Concurrent events of several threads can be recorded out of order. `number` has the correct order.
   public let nanoseconds: Int64
-  /// Which future, counted from 1 in each log.
+  /// The number of the future, counted from 1 in each log.
   public let future: Int
-  /// The name that the future had by then, or what made it.
+  /// The name of the future at that time, or the operator that made it.
   public let name: String
-  /// What happened.
+  /// The kind and the details of the event.
   public let fact: Fact
 
-  /// The time since the log was made.
+  /// The time since the log was created.
   public var time: Duration { .nanoseconds(nanoseconds) }
 
-  /// What happened to a future.
+  /// The kinds of events of a future.
   public enum Fact: Sendable, Hashable {
-    /// An operator made it, from one that is in the log.
+    /// An operator created the future from a future in the log.
     case created
-    /// It was there when it came into the log: because the log was switched on, or because the two were linked.
+    /// The future existed when it joined the log: when the log was switched on, or when two futures were linked.
     case joined
-    /// It got the name that the event has.
+    /// The future received the name of this event.
     case named
-    /// It waits for this future, which is in the same log.
+    /// The future waits for the future with this number, which is in the same log.
     case linked(to: Int)
-    /// A request took effect on it.
+    /// A cancellation request took effect on the future.
     case cancelRequested(CancelRequest)
-    /// A request stopped at it, because so many others want its value.
+    /// A request stopped at the future, because this number of other consumers have interest.
     case withheld(CancelRequest, by: Int)
-    /// It ended with a value, which no log shows.
+    /// The future succeeded. Logs do not show the value.
     case succeeded
-    /// It ended with an error: its description.
+    /// The future failed. The associated value is the description of the error.
     case failed(String)
-    /// It was given up, and why.
+    /// The future was cancelled, for this reason.
     case cancelled(CancellationReason)
-    /// Nobody refers to it any more.
+    /// The future was deallocated.
     case released
   }
 }
@@ -58,8 +58,8 @@ extension FutureEvent.Fact: CustomStringConvertible {
   }
 }
 
-/// `{"kind": "linked", "to": 1}`, `{"kind": "withheld", "request": {…}, "by": 2}`, `{"kind": "failed", "error": "…"}`,
-/// `{"kind": "cancelled", "reason": {…}}`, or a kind alone.
+/// Encoded as `{"kind": "linked", "to": 1}`, `{"kind": "withheld", "request": {…}, "by": 2}`,
+/// `{"kind": "failed", "error": "…"}`, `{"kind": "cancelled", "reason": {…}}`, or an object with only a kind.
 extension FutureEvent.Fact: Codable {
   private enum CodingKeys: String, CodingKey {
     case kind, to, request, by, error, reason

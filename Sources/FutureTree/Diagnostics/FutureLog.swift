@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What happens in a tree of futures, event by event.
+/// A log of the events in a tree of futures.
 ///
 /// ```swift
 /// let log = FutureLog()
@@ -16,15 +16,15 @@ import Synchronization
 /// 0.250000 s  1 load  asked: the tab was closed (App/Tab.swift:7)
 /// ```
 ///
-/// `logged(in:)` switches it on for a future and every future connected with it. What is derived from those, or linked
-/// with them, later is logged as well. A future is in one log at most: the first. Nothing else pays for a log but the look
-/// at one bit.
+/// `logged(in:)` switches the log on for a future and every future connected with it. Futures that are later derived from
+/// or linked with these are logged as well. A future belongs to at most one log: the first. A future that is not logged
+/// only pays for the check of one bit.
 ///
-/// A log keeps the latest events, up to its limit, and counts those it dropped. It keeps no future alive, and no error:
-/// errors are described when their futures fail. Errors and the clock are asked under no lock, on the thread on which the
-/// event happened. All methods can be called from any thread.
+/// A log keeps the latest events, up to its limit, and counts the events that it dropped. It retains no future and no
+/// error: errors are described when their futures fail. The log reads errors and the clock outside every lock, on the
+/// thread of the event. All methods can be called from any thread.
 ///
-/// - Complexity: O(1) an event; memory for `limit` events.
+/// - Complexity: O(1) for each event; memory for `limit` events.
 public final class FutureLog: Sendable {
   private let buffer: Locked<EventBuffer>
   private let now: @Sendable () -> Duration
@@ -41,23 +41,23 @@ public final class FutureLog: Sendable {
   /// The latest events, in the order in which they happened.
   public var events: [FutureEvent] { buffer.value.inOrder }
 
-  /// How many events did not fit any more.
+  /// The number of events that were dropped.
   public var droppedCount: Int { buffer.withLock { $0.dropped } }
 
-  /// Both at one moment.
+  /// The events and the number of dropped events, read at the same time.
   var contents: (events: [FutureEvent], dropped: Int) {
     let buffer = buffer.value
     return (buffer.inOrder, buffer.dropped)
   }
 
-  /// Returns a number for an event that happens now. It may be called under a lock, so that the order of the numbers is the order
-  /// of the events.
+  /// Returns a number for an event that happens now. Can be called under a lock, so that the order of the numbers is the
+  /// order of the events.
   func takeNumber() -> Int { lastNumber.add(1, ordering: .relaxed).newValue }
 
-  /// Returns a number for a future that is new here.
+  /// Returns a number for a future that joins this log.
   func takeFuture() -> Int { lastFuture.add(1, ordering: .relaxed).newValue }
 
-  /// Keeps an event. Called under no lock.
+  /// Stores an event. Called outside every lock.
   func record(_ fact: FutureEvent.Fact, of future: Int, named name: String, number: Int) {
     LockRule.assertNoLockIsHeld()
     let event = FutureEvent(
@@ -67,7 +67,7 @@ public final class FutureLog: Sendable {
 }
 
 extension Duration {
-  /// As far as 292 years.
+  /// This duration in nanoseconds, limited to about 292 years.
   fileprivate var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (nanoseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,5 +1,5 @@
-// The texts of errors for `localizedDescription`, which alerts and logs show: the same as `description`. Without them,
-// Foundation makes up a text from the name of the type.
+// `localizedDescription` of errors, which alerts and logs show, returns the same text as `description`. Without these
+// conformances, Foundation derives a text from the name of the type.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,10 +1,10 @@
-/// What a future that is in a log knows of it. It dies with its future.
-final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the lock of the future guards what changes.
+/// The monitor of a future in a log. It is deallocated with its future.
+final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its future's lock guards the variables.
   let log: FutureLog
   /// The number of the future in the log.
   let future: Int
   private var name: String
-  /// The number of the end, until that is recorded.
+  /// The number of the completion event, until the event is recorded.
   private var endNumber: Int?
 
   private init(_ log: FutureLog, name: String) {
@@ -17,7 +17,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
     log.record(.released, of: future, named: name, number: log.takeNumber())
   }
 
-  /// Adds a future. Called under its lock, or before other code knows it.
+  /// Adds a future to a log. Called under its lock, or before other code can access the future.
   static func add(_ node: Node, to log: FutureLog) -> LogMembership {
     let details = node.details
     let membership = LogMembership(log, name: details?.name ?? node.state.createdBy.name)
@@ -27,13 +27,13 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
     return membership
   }
 
-  /// That of a future, if it is in the log. Called under the lock.
+  /// Returns the membership of a future, or `nil` if it is not in the log. Called under the lock.
   static func of(_ node: Node, in log: FutureLog) -> LogMembership? {
     guard let membership = node.details?.monitor as? LogMembership, membership.log === log else { return nil }
     return membership
   }
 
-  /// Numbers a fact that happens now. Called under the lock. The result records it.
+  /// Numbers an event that happens now. Called under the lock. The returned closure records the event.
   func note(_ fact: FutureEvent.Fact) -> Report {
     let (number, name) = (log.takeNumber(), name)
     return { self.log.record(fact, of: self.future, named: name, number: number) }
@@ -74,7 +74,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
     log.record(fact, of: future, named: name, number: number)
   }
 
-  /// A future that was made from this one comes into the same log.
+  /// Adds a future that was derived from this one to the same log.
   private func addNew(_ derived: Node) -> Report? {
     guard !derived.state.isMonitored else { return nil }
     let membership = LogMembership.add(derived, to: log)
@@ -82,7 +82,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
     return { for report in reports { report() } }
   }
 
-  /// So does a future that has begun to wait for this one, with all that are connected with it.
+  /// Adds a future that began to wait for this one to the same log, with all futures connected with it.
   private func addKnown(_ waiting: Node) {
     log.add(treeOf: waiting, as: waiting is Join ? .created : .joined)
     waiting.lock.withLock { LogMembership.of(waiting, in: log)?.note(.linked(to: future)) }?()
@@ -90,7 +90,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: the l
 }
 
 extension FutureLog {
-  /// Takes in a future and all that are connected with it, as far as they are pending and in no log.
+  /// Adds a future and all futures connected with it, if they are pending and in no log.
   ///
   /// - Complexity: O(futures + edges).
   func add(treeOf node: Node, as fact: FutureEvent.Fact = .joined) {
@@ -112,7 +112,7 @@ extension FutureLog {
     recordLinks(links, among: added)
   }
 
-  /// Nil if the future has ended or is in a log.
+  /// Adds one future. Returns `nil` if it is completed or in a log.
   private func add(_ node: Node, as fact: FutureEvent.Fact) -> (waiters: [Node], inputs: [Node])? {
     let added = node.lock.withLock { () -> (NodeMonitor.Report, [Waiter], TinyArray<Node.Link>)? in
       guard node.state.isPending, !node.state.isMonitored else { return nil }
@@ -123,7 +123,7 @@ extension FutureLog {
     return (waiters.compactMap(\.owner), links.map(\.node))
   }
 
-  /// Both ends of a link between two that are new know it: it is recorded once.
+  /// Records links. A link between two new futures is known to both and is recorded once.
   private func recordLinks(_ links: [(waiting: Node, input: Node)], among added: Set<ObjectIdentifier>) {
     var known: Set<[ObjectIdentifier]> = []
     for (waiting, input) in links {

@@ -1,47 +1,48 @@
 extension FutureLog {
-  /// Makes a log that is empty. `logged(in:)` switches it on for a tree.
+  /// Creates an empty log. `logged(in:)` switches it on for a tree.
   ///
   /// - Parameters:
-  ///   - limit: how many events it keeps; older ones are dropped, and counted. Below 1 it only counts.
-  ///   - clock: tells the time. It is asked under no lock.
+  ///   - limit: The maximum number of events. Older events are dropped and counted. Defaults to 10,000. With a limit below
+  ///     1, the log only counts events.
+  ///   - clock: The clock that measures the time. The log reads it outside every lock. Defaults to `.system`.
   public convenience init(limit: Int = 10_000, clock: any FutureClock = .system) {
     self.init(limit: limit) { clock.now }
   }
 
-  /// What is in the log now, to be stored.
+  /// Returns the current contents of the log as a value that can be stored.
   public func recording() -> Recording {
     let (events, dropped) = contents
     return Recording(events: events, droppedCount: dropped)
   }
 
-  /// The events as text: see `Recording.text()`.
+  /// Returns the events as text. See `Recording.text()`.
   public func text() -> String { recording().text() }
 
-  /// The events as a sequence diagram: see `Recording.mermaid()`.
+  /// Returns the events as a sequence diagram. See `Recording.mermaid()`.
   public func mermaid() -> String { recording().mermaid() }
 
-  /// What was in a log.
+  /// The contents of a log at one time.
   ///
-  /// It is stored as `{"events": [{"number": 1, "nanoseconds": 0, "future": 1, "name": "load", "fact": {"kind": …}}, …],
-  /// "droppedCount": 0}`. The names of the fields stay as they are.
+  /// Encoded as `{"events": [{"number": 1, "nanoseconds": 0, "future": 1, "name": "load", "fact": {"kind": …}}, …],
+  /// "droppedCount": 0}`. The field names are stable.
   public struct Recording: Sendable, Hashable, Codable {
     /// The latest events, in the order in which they happened.
     public let events: [FutureEvent]
-    /// How many events before them did not fit any more.
+    /// The number of earlier events that were dropped.
     public let droppedCount: Int
   }
 }
 
 extension Future {
-  /// Switches a log on for this future and every future connected with it, and returns it.
+  /// Switches a log on for this future and every future connected with it, and returns this future.
   ///
   /// ```swift
   /// let log = FutureLog()
   /// let page = loadPage().logged(in: log)
   /// ```
   ///
-  /// What is derived from these, or linked with them, later is logged as well. Futures that are in a log stay in that one,
-  /// and a future that has completed has nothing to tell.
+  /// Futures that are later derived from or linked with these are logged as well. A future that is in a log stays in that
+  /// log. A completed future is not logged.
   ///
   /// - Complexity: O(futures + edges).
   @discardableResult
@@ -55,7 +56,9 @@ extension FutureLog.Recording: CustomStringConvertible {
   /// The events as text: `text()`.
   public var description: String { text() }
 
-  /// One line an event: the time since the log was made, the future with its number and its latest name, and the fact.
+  /// Returns the events as text, one line for each event.
+  ///
+  /// A line has the time since the log was created, the number and the latest name of the future, and the event.
   ///
   /// - Complexity: O(events log events).
   public func text() -> String {
@@ -72,9 +75,10 @@ extension FutureLog.Recording: CustomStringConvertible {
     return ((droppedCount > 0 ? [dropped] : []) + lines).joined(separator: "\n")
   }
 
-  /// A sequence diagram of Mermaid: futures from left to right, time from top to bottom.
+  /// Returns the events as a Mermaid sequence diagram: futures from left to right, time from top to bottom.
   ///
-  /// An arrow shows that one waits for another; a dotted one, that it heard of the other's outcome.
+  /// A solid arrow leads from a future to the future that it waits for. A dotted arrow leads from a completed future to a
+  /// future that received its outcome.
   ///
   /// - Complexity: O(events log events).
   public func mermaid() -> String {
@@ -119,7 +123,7 @@ extension FutureLog.Recording: CustomStringConvertible {
 }
 
 extension FutureEvent {
-  /// Such as `0.250000 s`.
+  /// The time as text, such as `0.250000 s`.
   fileprivate var seconds: String {
     let micros = nanoseconds.magnitude / 1_000
     let fraction = String(micros % 1_000_000)

@@ -1,13 +1,13 @@
 extension TreeSnapshot {
-  /// The tree for Graphviz.
+  /// Returns the tree as a DOT graph for Graphviz.
   ///
   /// ```swift
   /// try posts.tree().dot().write(toFile: "posts.dot", atomically: true, encoding: .utf8)
   /// // dot -Tsvg posts.dot > posts.svg
   /// ```
   ///
-  /// Sources stand on the left, an arrow leads from each future to what waits for it, and the one that the picture was
-  /// taken of has a thick border. What names, reasons and errors hold is escaped.
+  /// Sources are on the left. An arrow leads from each future to the futures that wait for it. The future on which `tree()`
+  /// was called has a thick border. Names, reasons and errors are escaped.
   ///
   /// - Complexity: O(futures + edges).
   public func dot() -> String {
@@ -21,9 +21,10 @@ extension TreeSnapshot {
     return (lines + ["}", ""]).joined(separator: "\n")
   }
 
-  /// The tree as a flowchart of Mermaid, which documentation and code hosts draw where it stands in a block of that name.
+  /// Returns the tree as a Mermaid flowchart, which documentation tools and code hosts render in a `mermaid` code block.
   ///
-  /// As `dot()`. Mermaid by itself refuses more than 500 arrows or 50,000 characters; Graphviz does not.
+  /// The layout is the same as in `dot()`. By default, Mermaid rejects more than 500 arrows or 50,000 characters. Graphviz
+  /// has no such limits.
   ///
   /// - Complexity: O(futures + edges).
   public func mermaid() -> String {
@@ -40,8 +41,8 @@ extension TreeSnapshot {
     return (lines + [""]).joined(separator: "\n")
   }
 
-  /// From each future to what waits for it. An edge that came or went while the picture was taken may be known to one of
-  /// the two only.
+  /// The edges from each future to the futures that wait for it. If an edge was added or removed while the snapshot was
+  /// taken, only one of its two futures may list it.
   private var edges: [(from: Int, to: Int)] {
     var edges: [(from: Int, to: Int)] = []
     var known: Set<Edge> = []
@@ -65,7 +66,7 @@ extension TreeSnapshot {
 }
 
 extension TreeSnapshot.Entry {
-  /// Its name, the facts, and where it was made.
+  /// The name, the facts, and the line that created the future.
   fileprivate var labelLines: [String] {
     [name] + facts + (createdAt.map { ["made at \($0)"] } ?? [])
   }

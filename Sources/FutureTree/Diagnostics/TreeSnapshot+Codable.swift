@@ -1,12 +1,12 @@
-/// `{"futures": [{"name": "user", "state": {"kind": "pending"}, …}]}`
+/// Encoded as `{"futures": [{"name": "user", "state": {"kind": "pending"}, …}]}`.
 ///
-/// The names of the fields stay as they are; later versions may add fields. <doc:Pictures> lists them.
+/// The field names are stable; later versions may add fields. <doc:Pictures> lists them.
 extension TreeSnapshot: Codable {
   private enum CodingKeys: String, CodingKey {
     case entries = "futures"
   }
 
-  /// - Throws: `DecodingError` also where a future refers to one that is not there.
+  /// - Throws: `DecodingError`, also if a future refers to a future that is not in the snapshot.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     entries = try container.decode([Entry].self, forKey: .entries)
@@ -25,7 +25,7 @@ extension TreeSnapshot: Codable {
   }
 }
 
-/// `{"kind": "failed", "error": "…"}`, `{"kind": "cancelled", "reason": {…}}`, or a kind alone.
+/// Encoded as `{"kind": "failed", "error": "…"}`, `{"kind": "cancelled", "reason": {…}}`, or an object with only a kind.
 extension TreeSnapshot.State: Codable {
   private enum CodingKeys: String, CodingKey {
     case kind, error, reason

@@ -1,4 +1,4 @@
-/// A picture of every future connected with one, as it was when it was taken.
+/// A snapshot of a future and every future connected with it.
 ///
 /// ```swift
 /// print(posts.tree())
@@ -10,34 +10,35 @@
 ///       └─ first post      pending
 /// ```
 ///
-/// Sources stand on the left; what waits for them hangs below. Futures that have completed hold no links any more, so the
-/// picture shows what is still under way. Each line is consistent; the tree may change between lines.
+/// Sources are on the left. The futures that wait for a future are listed below it. Completed futures have no links, so a
+/// snapshot shows the work in flight. Each line is consistent; the tree can change between lines.
 ///
-/// It draws itself as text, `dot()` and `mermaid()`, and can be stored; see <doc:Pictures>.
+/// A snapshot can be drawn as text, with `dot()` and with `mermaid()`, and can be stored. See <doc:Pictures>.
 public struct TreeSnapshot: Sendable, Hashable {
-  /// One future.
+  /// One future in a snapshot.
   public struct Entry: Sendable, Hashable, Codable {
-    /// The name that `named(_:)` gave it, or what made it.
+    /// The name that `named(_:)` set, or the operator that made the future.
     public let name: String
-    /// What it is doing, or how it ended.
+    /// The state of the future.
     public let state: State
-    /// How many want its value: derived futures, tokens, awaiting tasks.
+    /// The number of consumers: derived futures, tokens, awaiting tasks, blocked threads.
     public let consumers: Int
-    /// What was asked of it, and took effect.
+    /// The cancellation request that took effect on the future.
     public let request: CancelRequest?
-    /// What was asked of it, and waits until the others who want its value have left.
+    /// The cancellation request that is withheld until the other consumers withdraw.
     public let withheldRequest: CancelRequest?
-    /// Whether `shared()` marked it.
+    /// Whether `shared()` marked the future.
     public let isShared: Bool
-    /// Whether the picture was taken of this future.
+    /// Whether `tree()` was called on this future.
     public let isMarked: Bool
-    /// The line that made its promise, in debug builds of this package, or else gave it its name; nil if neither is known.
+    /// The line that created the promise, in debug builds of this package, otherwise the line that named the future. `nil`
+    /// if neither is known.
     ///
-    /// Other futures do not know it: to pass the line to every operator costs the calls, to keep it the futures.
+    /// Other futures do not record a line, because every operator call and every future would pay for it.
     public let createdAt: CodeLocation?
-    /// The futures that wait for it, as positions in `entries`.
+    /// The futures that wait for this one, as indexes in `entries`.
     public internal(set) var waiters: [Int]
-    /// The futures that it waits for, as positions in `entries`.
+    /// The futures that this one waits for, as indexes in `entries`.
     public internal(set) var upstream: [Int]
 
     private enum CodingKeys: String, CodingKey {
@@ -49,32 +50,32 @@ public struct TreeSnapshot: Sendable, Hashable {
     }
   }
 
-  /// What a future is doing, or how it ended.
+  /// The state of a future in a snapshot.
   public enum State: Sendable, Hashable {
-    /// It waits for its promise or its upstream.
+    /// The future waits for its promise or its upstream.
     case pending
-    /// Its body waits for an executor.
+    /// The body waits on an executor.
     case queued
-    /// Its body runs.
+    /// The body is running.
     case running
-    /// It has a value, which no picture shows.
+    /// The future succeeded. Snapshots do not show the value.
     case succeeded
-    /// It has an error: its description.
+    /// The future failed. The associated value is the description of the error.
     case failed(String)
-    /// It was given up, and why.
+    /// The future was cancelled, for this reason.
     case cancelled(CancellationReason)
   }
 
-  /// The futures, the one that the picture was taken of first.
+  /// The futures. The future on which `tree()` was called is first.
   public let entries: [Entry]
 }
 
 extension Future {
-  /// Takes a picture of every future that is connected with this one.
+  /// Returns a snapshot of this future and every future connected with it.
   ///
-  /// Errors are described on the calling thread, under no lock.
+  /// Errors are described on the calling thread, outside every lock.
   ///
-  /// - Complexity: O(futures + edges) time and memory. No future is held up longer than it takes to copy its lists.
+  /// - Complexity: O(futures + edges) time and memory. Each future is locked only while its lists are copied.
   public func tree() -> TreeSnapshot {
     TreeSnapshot(of: node)
   }

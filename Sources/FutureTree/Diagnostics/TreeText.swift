@@ -2,17 +2,19 @@ extension TreeSnapshot: CustomStringConvertible {
   /// The tree as text: `text()`.
   public var description: String { text() }
 
-  /// The tree as text: one line a future, sources on the left, and under each what waits for it.
+  /// Returns the tree as text: one line for each future, sources on the left, and below each future the futures that wait
+  /// for it.
   ///
-  /// A future that waits for several is drawn in full under the first of them, and referred to under the others. A branch
-  /// that is too deep for a line goes on below, under a number. What would break a line is escaped.
+  /// A future with several upstream futures is drawn in full below the first, and referred to below the others. A branch that
+  /// is too deep continues further below, under a number. Text that would break a line is escaped.
   ///
-  /// - Parameter showsSourceLocations: whether lines end with the place that made the future, where it is known.
+  /// - Parameter showsSourceLocations: Whether lines end with the line that created the future, if it is known. Defaults to
+  ///   `false`.
   /// - Complexity: O(futures + edges).
   public func text(showsSourceLocations: Bool = false) -> String {
     var drawing = TreeText(tree: self, showsSourceLocations: showsSourceLocations)
     for root in entries.indices where entries[root].upstream.isEmpty { drawing.draw(from: root) }
-    for rest in entries.indices { drawing.draw(from: rest) }  // Circles: futures that wait for each other.
+    for rest in entries.indices { drawing.draw(from: rest) }  // Cycles: futures that wait for each other.
     return drawing.lines()
   }
 }
@@ -22,14 +24,14 @@ private struct TreeText {
   private let showsSourceLocations: Bool
   private var drawn: [(label: String, text: String)] = []
   private var isDrawn: [Bool]
-  /// The futures whose branches go on below, by the order in which they do.
+  /// The futures whose branches continue below, in that order.
   private var continued: [Int] = []
   private var nextContinued = 0
   private var numbers: [Int: Int] = [:]
 
-  /// Deeper branches go on below, so that what is drawn does not grow with the square of the depth.
+  /// The maximum depth of a branch. It prevents output that grows with the square of the depth.
   private static let deepest = 20
-  /// Longer labels stand out of their column, so that one long name does not widen every line.
+  /// The maximum width of the label column. Longer labels exceed the column, so that one long name does not widen every line.
   private static let widest = 100
 
   init(tree: TreeSnapshot, showsSourceLocations: Bool) {
@@ -38,7 +40,7 @@ private struct TreeText {
     isDrawn = Array(repeating: false, count: tree.entries.count)
   }
 
-  /// One branch still to be drawn; a stack of them takes the place of recursion.
+  /// One branch to draw. A stack of branches replaces recursion.
   private struct Branch {
     let position: Int
     var depth = 0
@@ -54,7 +56,7 @@ private struct TreeText {
     }
   }
 
-  /// Draws what hangs on a future, unless that was drawn before.
+  /// Draws a future and the futures that wait for it, unless they were drawn before.
   mutating func draw(from root: Int) {
     guard !isDrawn[root] else { return }
     draw(Branch(position: root))
@@ -112,7 +114,7 @@ private struct TreeText {
 }
 
 extension TreeSnapshot.Entry {
-  /// State, who wants it, and what was asked, such as `pending`, `2 want it`, `asked: the tab was closed (App/Tab.swift:7)`.
+  /// State, consumers and requests, such as `pending`, `2 want it`, `asked: the tab was closed (App/Tab.swift:7)`.
   var facts: [String] {
     var parts = ["\(state)"]
     if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 wants it" : "\(consumers) want it") }

@@ -1,7 +1,7 @@
-// The futures that operators make. Each holds the body, with its types, and nothing else: everything that does not need
-// the types is in `Node`. The step is a closure without captures, so that a link of a chain is one object.
+// The nodes of the futures that operators make. Each node stores its typed body. The code that does not need the types is
+// in `Node`. The step is a closure without captures, so each link of a chain is one object.
 
-/// A future whose body makes a value of the value.
+/// The node of a future whose body maps the value to another value.
 @usableFromInline
 final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: see `FutureState`, 2.
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Output)?
@@ -29,8 +29,8 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
   }
 }
 
-/// A future whose body returns what it takes its outcome from: a future, as a rule.
-@usableFromInline  // Because: as `MapNode`.
+/// The node of a future whose body returns the future, completion or outcome that it takes its outcome from.
+@usableFromInline  // Because: see `MapNode`.
 final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Next)?
 
@@ -51,7 +51,7 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
     guard let body = body.take() else { return false }
     do {
       let next = try body(upstream.value(as: Input.self))
-      // The compiler evaluates this condition where it knows `Next`. A completion would hold a second reference to the future.
+      // The compiler resolves this condition where it knows `Next`. A completion would retain the future a second time.
       guard Next.self == Future<Next.Output>.self else { return next.completion.resolve(self) }
       return resolve(with: unsafeBitCast(next, to: Future<Next.Output>.self).node, as: Next.Output.self)
     } catch {
@@ -60,12 +60,12 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
   }
 }
 
-/// A future of any other operator with one upstream. Its body ends it or links it to an inner future, and returns whether it has
-/// ended. Without a body, it takes the outcome of its upstream.
+/// The node of a future of any other operator with one upstream. The body completes the future or links it to an inner
+/// future. It returns whether the future has ended. Without a body, the future takes the outcome of its upstream.
 @usableFromInline
-final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because: as `MapNode`.
-  /// - Parameter upstream: The future whose outcome the body receives. If the branch ended early, this is `node` itself. Then
-  ///   `node` is cancelled, and the body has no effect on it.
+final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because: see `MapNode`.
+  /// - Parameter upstream: The future whose outcome the body reads. If the branch ended early, `upstream` is `node`. The
+  ///   node is cancelled then, and it ignores the result of the body.
   @usableFromInline typealias Body = @Sendable (_ node: Node, _ upstream: Node) throws -> Bool
 
   @exclusivity(unchecked) @usableFromInline var body: Body?
@@ -116,7 +116,7 @@ extension Future {
     }
   }
 
-  /// Returns a future whose body observes the outcome. The future then ends with that outcome.
+  /// Returns a future whose body reads the outcome. The future then takes the outcome of `self`.
   @inlinable func passingNode(
     _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (_ upstream: Node) -> Void
   ) -> Future {

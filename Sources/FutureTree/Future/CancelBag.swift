@@ -1,4 +1,4 @@
-/// A set of tokens that are cancelled together: by `cancel()`, or when the bag is deallocated.
+/// A collection of tokens that are cancelled together: by `cancel()`, or when the bag is deallocated.
 ///
 /// ```swift
 /// final class Screen {
@@ -7,39 +7,44 @@
 /// }  // When the screen is deallocated, the feed is asked to cancel, unless another screen waits for it.
 /// ```
 ///
-/// On deallocation each token requests with `doNotForwardIfOthersWaiting`: what other scopes wait for goes on. `cancel()`
-/// requests with the options that it is given (law 13).
+/// On deallocation, each token requests with `doNotForwardIfOthersWaiting`. Work that other consumers wait for continues.
+/// `cancel()` requests with the options of the call. See <doc:Cancellation#Tokens>.
 ///
-/// A bag holds a token no longer than its future is pending, so a bag that lives long does not grow (law 21).
+/// A bag removes a token when its future completes, so the bag of a long-lived object does not grow. See
+/// <doc:Cancellation#Bounded-memory>.
 public final class CancelBag: Sendable {
   private let contents = Contents()
 
-  /// An empty bag.
+  /// Creates an empty bag.
   public init() {}
 
   deinit {
     cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "its bag was deallocated"))
   }
 
-  /// Puts a token into the bag, which takes it out again when its future has completed. O(1).
+  /// Inserts a token. The bag removes the token when its future completes.
+  ///
+  /// - Complexity: O(1).
   public func insert(_ token: CancelToken) {
     contents.insert(token)
     let observation = token.whenCompleted { [weak contents, id = ObjectIdentifier(token)] in contents?.remove(id) }
     if let observation { contents.add(observation, for: token) }
   }
 
-  /// Inserts a token of a future. O(1).
+  /// Creates a token of a future and inserts it.
   ///
   /// ```swift
   /// bag.insert(api.get("feed", as: Feed.self))
   /// ```
+  ///
+  /// - Complexity: O(1).
   public func insert<Value>(_ future: Future<Value>) {
     insert(future.cancelToken())
   }
 
-  /// Cancels every token in the bag, in the order of insertion, and empties the bag.
+  /// Cancels every token in the bag in insertion order, and empties the bag.
   ///
-  /// A token that is inserted afterwards is not cancelled by this call: it stays in the bag until the next.
+  /// This call does not cancel tokens that are inserted later. They stay in the bag until the next call.
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) {
@@ -58,7 +63,7 @@ public final class CancelBag: Sendable {
     private struct Item {
       let token: CancelToken
       let order: Int
-      /// Takes the token out when its future has completed.
+      /// Removes the token when its future completes.
       var observation: FutureObservation?
     }
 
@@ -74,7 +79,7 @@ public final class CancelBag: Sendable {
       }
     }
 
-    /// Ends the observation instead where the token has left the bag, or has one already.
+    /// Stores the observation of a token. Removes the observation if the token left the bag or already has one.
     func add(_ observation: FutureObservation, for token: CancelToken) {
       let isAdded = lock.withLock {
         guard let item = items[ObjectIdentifier(token)], item.observation == nil else { return false }
@@ -86,10 +91,10 @@ public final class CancelBag: Sendable {
 
     func remove(_ id: ObjectIdentifier) {
       let removed = lock.withLock { items.removeValue(forKey: id) }
-      _ = removed  // Freed here, not under the lock.
+      _ = removed  // Released here, not under the lock.
     }
 
-    /// The tokens in the order in which they came.
+    /// Removes all tokens, and returns them in insertion order.
     func removeAll() -> [CancelToken] {
       let removed = lock.withLock {
         defer { items = [:] }
@@ -102,7 +107,7 @@ public final class CancelBag: Sendable {
 }
 
 extension CancelToken {
-  /// Puts this token into a bag that cancels it.
+  /// Inserts this token into a bag, which then cancels it with its other tokens.
   public func store(in bag: CancelBag) {
     bag.insert(self)
   }

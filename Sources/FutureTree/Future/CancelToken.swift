@@ -5,11 +5,12 @@
 /// closeButton.action = { token.cancel(reason: "the user closed the window") }
 /// ```
 ///
-/// While a token lives, the future is wanted: requests with `doNotForwardIfOthersWaiting` stop there. A token that asked
-/// wants no longer. Dropping a token withdraws its interest and is not a request; if others asked before and it was the
-/// last consumer, what was withheld is delivered (law 13).
+/// A live token has interest in the future: requests with `doNotForwardIfOthersWaiting` stop there. A token that has
+/// requested no longer has interest. Dropping a token withdraws its interest and is not a request. If other consumers
+/// requested before and the token was the last consumer, the withheld request is delivered. See
+/// <doc:Cancellation#Tokens>.
 ///
-/// A token holds its future only while that is pending, and never its outcome.
+/// A token retains its future only while the future is pending. It never retains the outcome.
 public final class CancelToken: Sendable {
   private let entry: TokenEntry
 
@@ -22,9 +23,9 @@ public final class CancelToken: Sendable {
     if case .pending(let node) = entry.target { node.endInterest(entry) }
   }
 
-  /// Asks the future to cancel, as the consumer that this token is.
+  /// Asks the future to cancel. The request is attributed to this token as a consumer.
   ///
-  /// - Returns: what the request met on its way.
+  /// - Returns: A receipt that reports what happened to the request.
   /// - Complexity: O(futures + edges) that the request reaches.
   @discardableResult
   public func cancel(
@@ -39,7 +40,7 @@ public final class CancelToken: Sendable {
     }
   }
 
-  /// Says what `cancel` would come to if this token asked now, and does nothing (law 17).
+  /// Returns the receipt that `cancel` would return, without side effects. See <doc:Cancellation#Receipts>.
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
     switch entry.target {
     case .ended(let ending):
@@ -51,7 +52,7 @@ public final class CancelToken: Sendable {
     }
   }
 
-  /// Calls a closure when the future has completed. For bags, which hold no token longer than that.
+  /// Calls a closure when the future completes. `CancelBag` uses it to remove the token.
   func whenCompleted(_ body: @escaping @Sendable () -> Void) -> FutureObservation? {
     guard case .pending(let node) = entry.target else {
       body()
@@ -61,7 +62,7 @@ public final class CancelToken: Sendable {
   }
 }
 
-/// The entry of a token in the list of its future: a consumer until the token has sent a request, and an observer after it.
+/// The entry of a token in the waiter list of its future: a consumer until the token requests, and an observer afterwards.
 private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock` guards the target.
   enum Target {
     case pending(Node)
@@ -87,7 +88,7 @@ private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock
       defer { current = .ended(ending) }
       return current
     }
-    _ = previous  // Freed here, not under the lock.
+    _ = previous  // Released here, not under the lock.
   }
 }
 

@@ -1,4 +1,4 @@
-/// Hears when a `CancellationTokenSource` is cancelled.
+/// A value that reports when its `CancellationTokenSource` is cancelled.
 ///
 /// ```swift
 /// func fill(_ url: URL, until token: CancellationToken) {
@@ -8,58 +8,59 @@
 /// }
 /// ```
 ///
-/// Copies are the same token and compare equal. A token that lives long holds what is registered now, not what ever was
-/// (law 21). It can be used from any thread and from inside any callback.
+/// Copies are the same token and compare equal. A long-lived token holds only the current registrations. See
+/// <doc:Cancellation#Bounded-memory>. A token can be used from any thread and from inside any callback.
 public struct CancellationToken: Sendable {
-  /// Nil in the token that is never cancelled.
+  /// The source, or `nil` in the token that is never cancelled.
   let source: CancellationTokenSource?
 
-  /// A token that is never cancelled. What is registered with it is released at once.
+  /// A token that is never cancelled. A body that is registered with it is released at once.
   public static let never = CancellationToken(source: nil)
 
-  /// Whether its source was cancelled.
+  /// Whether the source of this token was cancelled.
   public var isCancelling: Bool { reason != nil }
 
-  /// Why its source was cancelled, and which line did it; nil while it was not.
+  /// The reason, file and line of the cancellation, or `nil` while the source is not cancelled.
   public var reason: CancellationReason? { source?.state.currentReason }
 }
 
 // MARK: - Registering
 
 extension CancellationToken {
-  /// Calls `body` with the reason when the source is cancelled; now, if that has happened.
+  /// Registers a body that receives the reason when the source is cancelled. If the source is already cancelled, calls the
+  /// body now.
   ///
   /// ```swift
   /// let registration = token.register { reason in download.stop() }
   /// ```
   ///
-  /// A body runs once at most, outside every lock, on the thread that cancels: it should be short. A body that captures
-  /// this token keeps itself alive until the source is cancelled or the registration is removed.
+  /// A body runs at most once, outside every lock, on the cancelling thread. Keep it short. A body that captures this token
+  /// keeps itself alive until the source is cancelled or the registration is removed.
   ///
   /// - Returns: A handle that removes the registration. Dropping the handle removes nothing.
   /// - Complexity: O(1).
   @discardableResult
   public func register(_ body: @escaping @Sendable (_ reason: CancellationReason) -> Void) -> CancellationRegistration {
-    // A state without a source leaves its parents: the source must live until the body is listed.
+    // A state whose source is deallocated detaches from its parents. The source must live until the body is listed.
     withExtendedLifetime(source) {
       source?.state.register(body) ?? CancellationRegistration(entry: nil, state: nil)
     }
   }
 }
 
-/// What was registered with a `CancellationToken`.
+/// A handle that removes a body registered with a `CancellationToken`.
 ///
-/// The handle keeps neither the token nor its source alive, and after `remove()` or the cancel not the body either.
+/// The handle does not retain the token or its source. After `remove()` or the cancellation it does not retain the body.
 public struct CancellationRegistration: Sendable {
   let entry: CancellationEntry?
   let state: CancellationTokenState?
 
-  /// Removes the registration: a body that has not begun does not begin any more.
+  /// Removes the registration. If the body has not begun, it does not begin.
   ///
-  /// It does not wait for a body that has begun, so it can be called from inside that body.
+  /// The call does not wait for a body that has begun, so it can be called from inside that body.
   ///
-  /// - Returns: `false` if there is nothing to remove: the cancel took the body before, on this or on another thread, or
-  ///   the registration was removed before.
+  /// - Returns: `false` if there is nothing to remove: the cancellation already took the body, on this or another thread,
+  ///   or the registration was removed before.
   /// - Complexity: O(1).
   @discardableResult
   public func remove() -> Bool {
@@ -79,7 +80,7 @@ extension CancellationToken: Hashable {
 }
 
 extension CancellationToken: CustomStringConvertible {
-  /// What it knows, such as `CancellationToken(cancelled: memory is short (App/Cache.swift:12))`.
+  /// The state of the token, such as `CancellationToken(cancelled: memory is short (App/Cache.swift:12))`.
   public var description: String { "CancellationToken(\(stateDescription))" }
 
   var stateDescription: String {

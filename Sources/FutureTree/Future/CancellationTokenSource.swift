@@ -1,4 +1,4 @@
-/// One wish to stop that many operations hear.
+/// An object that cancels many operations through its tokens.
 ///
 /// ```swift
 /// let source = CancellationTokenSource()
@@ -6,33 +6,35 @@
 /// source.cancel(reason: "memory is short")
 /// ```
 ///
-/// The source says it; its tokens hear it. The first cancel wins, and a source cannot be used again after it. Dropping a
-/// source cancels nothing: what is registered with its tokens is released, because nobody can say it any more.
+/// The source is cancelled; its tokens report the cancellation. The first call of `cancel` takes effect, and a source
+/// cannot be reused after it. Dropping a source cancels nothing. The bodies registered with its tokens are released,
+/// because no code can cancel them any more.
 ///
-/// A `CancelToken` is the opposite: it asks one future, and belongs to it. `future.cancel(when: token)` joins the two.
+/// A `CancelToken` is different: it belongs to one future and asks that future to cancel. `future.cancel(when: token)`
+/// connects the two.
 ///
-/// It can be used from any thread and from inside any callback.
+/// A source can be used from any thread and from inside any callback.
 public final class CancellationTokenSource: Sendable {
-  /// What its tokens hear, which hold this source. It is told when nobody is left who could register.
+  /// The state that the source shares with its tokens. The source notifies it when no code can register any more.
   let state: CancellationTokenState
 
-  /// A source of its own.
+  /// Creates a source that is not linked to any token.
   public init() {
     state = CancellationTokenState()
   }
 
-  /// A source that is also cancelled when one of these tokens is, with the reason that was given there.
+  /// Creates a source that is also cancelled, with the same reason, when one of the given tokens is cancelled.
   ///
   /// ```swift
   /// let page = CancellationTokenSource(linkedTo: [app.shutdown, session.token])
   /// ```
   ///
-  /// It leaves the lists of those tokens when it is cancelled, or when neither the source, nor one of its tokens, nor
-  /// anything that is registered with them is left. Cancelling it leaves those tokens alone.
+  /// The source unlinks from those tokens when it is cancelled. It also unlinks when the source and its tokens are
+  /// deallocated, and no registration or linked source is left. Cancelling this source does not cancel those tokens.
   ///
   /// - Complexity: O(tokens).
   public init(linkedTo tokens: [CancellationToken]) {
-    // A state without a source leaves its parents: the sources must live until this one is listed.
+    // A state whose source is deallocated detaches from its parents. The sources must live until this one is listed.
     state = withExtendedLifetime(tokens) {
       CancellationTokenState(linkedTo: tokens.compactMap { $0.source?.state })
     }
@@ -42,23 +44,25 @@ public final class CancellationTokenSource: Sendable {
     state.sourceWasDropped()
   }
 
-  /// What operations are given: the same token each time.
+  /// The token to pass to operations. Every call returns the same token.
   public var token: CancellationToken { CancellationToken(source: self) }
 
-  /// Whether this source, or one that it is linked to, was cancelled.
+  /// Whether this source, or a source that it is linked to, was cancelled.
   public var isCancelling: Bool { state.currentReason != nil }
 
   /// Cancels the tokens of this source, and of all sources linked to it.
   ///
-  /// First every source that this reaches is marked as cancelled. Then the registered bodies run on this thread, outside every
-  /// lock: those of one source in the reverse order of their registration, so that the resource that was acquired last is
-  /// released first; and those of a source before those of the sources linked to it. All have run when this returns.
+  /// First every source that the call reaches is marked as cancelled. Then the registered bodies run on this thread,
+  /// outside every lock. All bodies have run when the call returns. Their order is:
+  ///
+  /// - Bodies of one source run in reverse order of registration, so the resource acquired last is released first.
+  /// - Bodies of a source run before the bodies of the sources linked to it.
   ///
   /// - Parameters:
-  ///   - reason: why; it gets the file and the line of this call, if it has none.
-  ///   - fileID: the file that cancels.
-  ///   - line: the line that cancels.
-  /// - Returns: `false` if it was cancelled before. Then nothing changes.
+  ///   - reason: The reason. If it has no file and line, it receives those of this call.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  /// - Returns: `false` if the source was cancelled before. Then nothing changes.
   /// - Complexity: O(registrations + linked sources), in constant stack.
   @discardableResult
   public func cancel(reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line) -> Bool {

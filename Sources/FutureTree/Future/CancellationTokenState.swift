@@ -1,25 +1,25 @@
-/// What a source and its tokens share: whether it was cancelled, what is registered, and which sources are linked to it.
+/// The state that a source shares with its tokens: the reason of the cancellation, the registrations and the linked sources.
 ///
 /// # Invariants
-/// 1. `lock` guards everything here, the links of the entries, what is in an entry that is listed here, and the `child` of
-///    a link that is listed here. Nobody holds two locks, and nothing is released under one.
-/// 2. Once `reason` is set nothing is listed any more, `registrations` excepted, which the cancelling thread takes out one
-///    by one: an entry that is still listed has not begun and can be ended.
-/// 3. A parent holds its children, not a child its parents. A registration holds its state; so a state that nobody can
-///    cancel any more, because its source and its parents are gone, lets go of everything, and does not wait to be freed.
-/// 4. A state leaves its parents once nobody can register with it and nothing is registered, or once it is cancelled.
+/// 1. `lock` guards every field here, the links of the entries, the body of a listed entry, and the `child` of a listed
+///    link. No thread holds two locks, and nothing is released under a lock.
+/// 2. Once `reason` is set, only `registrations` can have entries. The cancelling thread takes them out one by one. A body
+///    whose entry is still listed has not begun, and its entry can be removed.
+/// 3. A parent retains its children; a child does not retain its parents. A registration retains its state. A state whose
+///    source and parents are gone cannot be cancelled. It releases its contents at once, and does not wait for its `deinit`.
+/// 4. A state detaches from its parents once it is cancelled, or once it has no registrations, no children and no source.
 final class CancellationTokenState: @unchecked Sendable {  // Because: see invariant 1.
   private let lock = Lock()
   @exclusivity(unchecked) private var reason: CancellationReason?
   @exclusivity(unchecked) private var registrations = LinkedList<CancellationEntry>()
   @exclusivity(unchecked) private var children = LinkedList<Link>()
-  /// Whether the source exists, which its tokens retain: with them code can register.
+  /// Whether the source exists. Its tokens retain it. Code can register only while the source exists.
   @exclusivity(unchecked) private var hasSource = true
-  /// This state's entries in the lists of the parents that can cancel it.
+  /// The entries of this state in the lists of the parents that can cancel it.
   @exclusivity(unchecked) private var links: [Link] = []
 
   /// An entry for one linked source in the list of one parent.
-  private final class Link: ListEntry, @unchecked Sendable {  // Because: see 1.
+  private final class Link: ListEntry, @unchecked Sendable {  // Because: see invariant 1.
     weak let parent: CancellationTokenState?
     @exclusivity(unchecked) var child: CancellationTokenState?
 
@@ -36,7 +36,7 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
       let link = Link(parent: parent, child: self)
       lock.withLock { links.append(link) }
       if let reason = parent.add(link) { cancel(reason) }
-      // Whoever cancelled us while we joined took our links, but could not take out one that was not listed yet.
+      // A concurrent cancellation took the listed links, but could not take a link that was not listed yet.
       if currentReason != nil {
         Self.remove(lock.withLock { takeLinks() } + [link])
         return
@@ -44,10 +44,10 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
     }
   }
 
-  /// Why it was cancelled, if it was.
+  /// The reason of the cancellation, or `nil` if this state was not cancelled.
   var currentReason: CancellationReason? { lock.withLock { reason } }
 
-  /// How many registrations and linked sources are listed here.
+  /// The number of registrations and linked sources in the lists of this state.
   ///
   /// - Complexity: O(n).
   var listedCount: Int { lock.withLock { registrations.entries.count + children.entries.count } }
@@ -56,7 +56,7 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
 // MARK: - Cancelling
 
 extension CancellationTokenState {
-  /// Cancels this state and those linked to it, unless it was. All of them have the reason before the first body runs.
+  /// Cancels this state and the states linked to it. All of them have the reason before the first body runs.
   @discardableResult
   func cancel(_ reason: CancellationReason) -> Bool {
     guard let (children, links) = begin(reason) else { return false }
@@ -67,7 +67,7 @@ extension CancellationTokenState {
     return true
   }
 
-  /// Sets the reason of linked states, and of those linked to them. Returns those that had none.
+  /// Sets the reason of linked states and of their linked states. Returns the states that had no reason.
   private static func begin(_ reason: CancellationReason, _ children: [Child]) -> [CancellationTokenState] {
     var cancelled: [CancellationTokenState] = []
     var pending = children
@@ -83,7 +83,7 @@ extension CancellationTokenState {
     return cancelled
   }
 
-  /// Returns the states that are next, and what to leave; nil if this one was cancelled before.
+  /// Sets the reason. Returns the children and the links to remove, or `nil` if this state was cancelled before.
   private func begin(_ reason: CancellationReason) -> (children: [Child], links: [Link])? {
     lock.withLock {
       guard self.reason == nil else { return nil }
@@ -98,7 +98,7 @@ extension CancellationTokenState {
     }
   }
 
-  /// The body of the registration that was made last. Called under the lock.
+  /// Removes and returns the body of the latest registration. Called under the lock.
   private func takeBody() -> CancellationEntry.Body? {
     registrations.popLast()?.body.take()
   }
@@ -106,7 +106,7 @@ extension CancellationTokenState {
 
 // MARK: - Registering
 
-/// One body that is registered with a token.
+/// The entry of one body that is registered with a token.
 final class CancellationEntry: ListEntry, @unchecked Sendable {  // Because: the state's lock guards `body`.
   typealias Body = @Sendable (CancellationReason) -> Void
 
@@ -129,7 +129,7 @@ extension CancellationTokenState {
     return CancellationRegistration(entry: nil, state: nil)
   }
 
-  /// Takes the entry out. Returns false if it was not there.
+  /// Removes an entry. Returns whether it was listed with a body.
   func remove(_ entry: CancellationEntry) -> Bool {
     let (body, links) = lock.withLock {
       guard entry.isListed else { return (nil as CancellationEntry.Body?, [Link]()) }
@@ -137,14 +137,14 @@ extension CancellationTokenState {
       return (entry.body.take(), takeLinksIfDone())
     }
     Self.remove(links)
-    return body != nil  // It is freed here, not under the lock.
+    return body != nil  // Released here, not under the lock.
   }
 }
 
 // MARK: - Release
 
 extension CancellationTokenState {
-  /// The source is gone, and so are its tokens, which retain it.
+  /// Handles the deallocation of the source. Its tokens retain the source, so they are gone as well.
   func sourceWasDropped() {
     let (links, abandoned) = lock.withLock {
       hasSource = false
@@ -162,7 +162,7 @@ extension CancellationTokenState {
     }
   }
 
-  /// What nothing can cancel any more, to be released outside the lock. Called under it.
+  /// Takes the contents that no cancellation can reach any more. The caller releases them outside the lock. Called under it.
   private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [Child]) {
     guard !hasSource, links.isEmpty, reason == nil else { return ([], []) }
     var bodies: [CancellationEntry.Body] = []
@@ -174,7 +174,7 @@ extension CancellationTokenState {
 // MARK: - Links
 
 extension CancellationTokenState {
-  /// Adds an entry for a linked source; returns the reason instead if this one was cancelled.
+  /// Adds an entry for a linked source. Returns the reason instead if this state was cancelled.
   private func add(_ link: Link) -> CancellationReason? {
     lock.withLock {
       guard reason == nil else { return reason }
@@ -183,7 +183,7 @@ extension CancellationTokenState {
     }
   }
 
-  /// Takes entries out of the lists of parents, and so on upwards where that leaves a parent without a use.
+  /// Removes entries from the lists of their parents, and continues upwards where a parent is no longer used.
   private static func remove(_ links: [Link]) {
     var links = links
     while let link = links.popLast() {
@@ -195,7 +195,7 @@ extension CancellationTokenState {
         return (link.child, parent.takeLinksIfDone())
       }
       links += linksOfParent
-      _ = child  // Freed here, not under the lock.
+      _ = child  // Released here, not under the lock.
     }
   }
 

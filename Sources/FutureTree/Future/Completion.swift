@@ -1,4 +1,4 @@
-/// What a promise is completed with, or what a body answers with: an outcome, or a future that will have one.
+/// The result that completes a promise, or that a body returns: an outcome, or a future that will have one.
 ///
 /// ```swift
 /// let page = download.onComplete { outcome -> Completion<Page> in
@@ -10,19 +10,19 @@
 /// }
 /// ```
 public enum Completion<Value: Sendable>: Sendable {
-  /// With a value.
+  /// Completes with a value.
   case success(Value)
-  /// With an error.
+  /// Completes with an error.
   case failure(any Error)
-  /// Given up, and why.
+  /// Completes as cancelled, with a reason.
   case cancelled(CancellationReason)
-  /// The outcome of another future, to which requests to cancel are then forwarded.
+  /// Completes with the outcome of another future. Requests to cancel are then forwarded to that future.
   case completeUsing(Future<Value>)
 
-  /// Cancelled, with the reason of the request that asked for it.
+  /// A cancelled completion with the reason of the request that was received.
   @inlinable public static var cancelled: Completion { .cancelled(.unspecified) }
 
-  /// Creates the completion with an outcome.
+  /// Creates a completion from an outcome.
   @inlinable public init(_ outcome: Outcome<Value>) {
     switch outcome {
     case .success(let value): self = .success(value)
@@ -31,7 +31,7 @@ public enum Completion<Value: Sendable>: Sendable {
     }
   }
 
-  /// The completion of a body that threw: errors that mean a cancellation cancel (law 15).
+  /// Creates the completion of a body that threw. Errors that mean a cancellation cancel the future. Law 15 (a task as a source).
   init(throwing error: any Error) {
     if let cancelled = error as? FutureCancelled {
       self = .cancelled(cancelled.reason)
@@ -42,20 +42,20 @@ public enum Completion<Value: Sendable>: Sendable {
 }
 
 extension Completion where Value == Void {
-  /// A success with nothing to tell.
+  /// A success without a value.
   public static var success: Completion { .success(()) }
 }
 
-/// What the owner of a source answers to a request to cancel (law 7).
+/// The answer of a handler to a cancellation request. See <doc:Cancellation#Handlers-answer>.
 public enum CancelRequestResponse<Value: Sendable>: Sendable {
-  /// The request was heard; the promise is completed later, with whatever comes of it.
+  /// Continues the work. The promise is completed later.
   case `continue`
-  /// The promise is completed now.
+  /// Completes the promise now.
   case complete(Completion<Value>)
 }
 
 extension Completion {
-  /// Ends a future whose body returned this, or links it to the future that the body returned.
+  /// Completes the node whose body returned this completion, or links the node to the future that the body returned.
   @inlinable @inline(__always)
   func resolve(_ node: Node, innerRole: Node.InnerRole = .work) -> Bool {
     switch self {
@@ -63,7 +63,7 @@ extension Completion {
     case .failure(let error): node.fail(error)
     case .cancelled(let reason): node.cancel(reason)
     case .completeUsing(let future):
-      // The usual inner future has ended: its value is copied without a link.
+      // An inner future has usually ended. Its value is copied without a link.
       future.node.hasSucceeded
         ? node.succeed(future.node.value(as: Value.self)) : node.link(to: future.node, as: innerRole)
     }

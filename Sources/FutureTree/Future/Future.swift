@@ -1,4 +1,4 @@
-/// A value that is on its way.
+/// A value that becomes available later.
 ///
 /// ```swift
 /// let user = api.load(.user(1))
@@ -6,12 +6,12 @@
 /// posts.cancel(reason: "the page was closed")
 /// ```
 ///
-/// A future completes once: with a value, with an error, or `.cancelled`. Futures made from one another by operators form
-/// a tree, and a request to cancel travels through it, from a future to what it depends on. `cancel` is a wish; what came
-/// of it is the future's outcome.
+/// A future completes exactly once: with a value, with an error, or as `.cancelled`. Operators make derived futures, which
+/// form a tree. A cancellation request propagates through the tree, from a future to the futures that it depends on.
+/// `cancel` is a request: the outcome of the future shows its effect. See <doc:Cancellation>.
 ///
-/// A `Future` is a handle: copies are the same future and compare equal. Dropping a handle changes nothing. All methods
-/// can be called from any thread and from inside any callback.
+/// A `Future` is a handle. Copies are the same future and compare equal. Dropping a handle has no effect. All methods can
+/// be called from any thread and from inside any callback.
 public struct Future<Value: Sendable>: Sendable {
   @usableFromInline let node: Node
 
@@ -20,10 +20,10 @@ public struct Future<Value: Sendable>: Sendable {
   }
 }
 
-// MARK: - Futures that have ended
+// MARK: - Creating completed futures
 
 extension Future {
-  /// A future that succeeded.
+  /// Returns a future that succeeded.
   @inlinable public static func succeeded(_ value: Value) -> Future {
     let node = Node(
       succeededOwning: !_isPOD(Value.self),
@@ -35,21 +35,21 @@ extension Future {
     return Future(node: node)
   }
 
-  /// A future that failed.
+  /// Returns a future that failed.
   @inlinable public static func failed(_ error: any Error) -> Future {
     let source = Future.source()
     _ = source.fail(error)
     return Future(node: source)
   }
 
-  /// A future that was cancelled.
+  /// Returns a future that was cancelled.
   @inlinable public static func cancelled(_ reason: CancellationReason) -> Future {
     let source = Future.source()
     _ = source.cancel(reason)
     return Future(node: source)
   }
 
-  /// Calls `body` now, and returns its future, or a future that failed with the error that it throws.
+  /// Calls `body` now, and returns its future. If `body` throws, returns a future that failed with the error.
   ///
   /// ```swift
   /// func user(_ name: String) -> Future<User> {
@@ -60,8 +60,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// It keeps functions that return futures from throwing as well. `CancellationError` and `FutureCancelled` make a cancelled
-  /// future (law 15).
+  /// Use it in functions that return a future and should not throw as well. `CancellationError` and `FutureCancelled` make a
+  /// cancelled future. See <doc:Cancellation#A-task-as-a-source>.
   public static func attempt(_ body: () throws -> Future) -> Future {
     do {
       return try body()
@@ -72,9 +72,9 @@ extension Future {
     }
   }
 
-  /// A pending future that only the caller can complete.
+  /// Returns a pending future that only the caller can complete.
   ///
-  /// - Parameter executor: where the work behind it runs, if that is known.
+  /// - Parameter executor: The executor that runs the work behind the future, if it is known.
   @inlinable static func source(
     _ createdBy: Operator = .promise, runningOn executor: FutureExecutor = .immediate
   ) -> Source {
@@ -92,14 +92,14 @@ extension Future {
 }
 
 extension Future where Value == Void {
-  /// A future that succeeded with nothing to tell.
+  /// A future that succeeded without a value.
   public static var succeeded: Future { .succeeded(()) }
 }
 
-// MARK: - Looking at it
+// MARK: - Reading the state
 
 extension Future {
-  /// The outcome, or nil while the future is pending.
+  /// The outcome, or `nil` while the future is pending.
   public var outcomeIfCompleted: Outcome<Value>? {
     node.ending == nil ? nil : node.outcome(as: Value.self)
   }
@@ -107,9 +107,9 @@ extension Future {
   /// Whether the future has an outcome.
   public var isCompleted: Bool { node.ending != nil }
 
-  /// The strongest request to cancel that took effect on this future, whatever became of it; nil if there was none.
+  /// The strongest cancellation request that took effect on this future, whatever its result. `nil` if there was none.
   ///
-  /// A request that was withheld because others still wait has not taken effect.
+  /// A request that was withheld because other consumers have interest has not taken effect.
   public var cancelRequest: CancelRequest? { node.lock.withLock { node.state.requests.asked } }
 }
 
@@ -124,21 +124,23 @@ extension Future: Hashable {
 // MARK: - Cancelling
 
 extension Future {
-  /// Asks this future, and what it depends on now, to stop.
+  /// Asks this future, and the futures that it depends on now, to cancel.
   ///
   /// ```swift
   /// let receipt = posts.cancel(reason: "the page was closed")
   /// ```
   ///
-  /// With no options, everything upstream is asked, even where other consumers wait; see `CancellationOptions` for less.
-  /// The future then waits for what comes back: a success that raced the request stays a success.
+  /// With no options, every future upstream is asked, even where other consumers wait. `CancellationOptions` can limit the
+  /// request. The future then waits for the outcome of its upstream. If the work completes first, its result is kept. See
+  /// <doc:Cancellation#Forwarding>.
   ///
   /// - Parameters:
-  ///   - options: how far the request goes.
-  ///   - reason: why; handlers and `.cancelled` outcomes carry it, with the file and the line of this call.
-  ///   - fileID: the file that asks.
-  ///   - line: the line that asks.
-  /// - Returns: what the request met on its way.
+  ///   - options: The limits of the request.
+  ///   - reason: The reason. Handlers and `.cancelled` outcomes carry it, with the file and line of this call.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  /// - Returns: A receipt that reports what happened to the request.
+  /// - Complexity: O(futures + edges) that the request reaches.
   /// - Complexity: O(futures + edges) that the request reaches.
   @discardableResult
   public func cancel(
@@ -148,7 +150,7 @@ extension Future {
     return CancellationPropagation.run(Signal(node: node, request: request))
   }
 
-  /// Says what `cancel` would come to if it was called now, and does nothing.
+  /// Returns the receipt that `cancel` would return now, without side effects.
   ///
   /// ```swift
   /// if case .withheld(by: let others) = download.previewCancel(.doNotForwardIfOthersWaiting).effect {
@@ -156,9 +158,9 @@ extension Future {
   /// }
   /// ```
   ///
-  /// What handlers would do is not known: they are counted, not called. Other threads may change the tree meanwhile.
+  /// The answers of handlers are not known: handlers are counted, not called. Other threads can change the tree meanwhile.
   ///
-  /// - Returns: the receipt that `cancel` would return (law 17).
+  /// - Returns: The receipt that `cancel` would return. See <doc:Cancellation#Receipts>.
   /// - Complexity: O(futures + edges) that the request would reach.
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
     CancellationPropagation.preview(
@@ -166,7 +168,7 @@ extension Future {
   }
 }
 
-// MARK: - Marks
+// MARK: - Sharing and naming
 
 extension Future {
   /// Marks this future as shared, and returns it.
@@ -175,11 +177,12 @@ extension Future {
   /// let session = signIn().shared()
   /// let inbox = session.onSuccess { loadInbox($0) }
   /// let calendar = session.onSuccess { loadCalendar($0) }
-  /// inbox.cancel()  // `session` goes on: `calendar` wants it.
+  /// inbox.cancel()  // `session` continues: `calendar` has interest in it.
   /// ```
   ///
-  /// While others wait for it, every request that reaches it is treated as `doNotForwardIfOthersWaiting`, whatever options
-  /// were given, force included (law 6). It protects the future it marks, not what that one depends on.
+  /// While other consumers have interest, every request that reaches this future is treated as
+  /// `doNotForwardIfOthersWaiting`, whatever its options, including force. The mark protects this future, not the futures
+  /// that it depends on. See <doc:Cancellation#Shared-futures>.
   @discardableResult
   public func shared() -> Future {
     node.lock.withLock {
@@ -188,7 +191,7 @@ extension Future {
     return self
   }
 
-  /// Gives this future a name, and returns it. Pictures of the tree show the name, and the line that gave it.
+  /// Gives this future a name, and returns it. Drawings of the tree show the name and the line of this call.
   @discardableResult
   public func named(_ name: String, fileID: String = #fileID, line: UInt = #line) -> Future {
     node.setName(name, at: CodeLocation(fileID: fileID, line: line))
@@ -197,7 +200,7 @@ extension Future {
 }
 
 extension Future {
-  /// Gives this future a name that it shares with others, and returns it.
+  /// Gives this future a name that several futures share, and returns it.
   ///
   /// - Complexity: O(1), without an allocation if the future has no details of its own.
   @discardableResult

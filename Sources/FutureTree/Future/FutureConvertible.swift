@@ -1,6 +1,6 @@
-/// A value that a future can take its outcome from: a `Future`, a `Completion` or an `Outcome`.
+/// A type that a future can take its outcome from: `Future`, `Completion` or `Outcome`.
 ///
-/// The bodies of `onSuccess` and `onComplete` return one of them:
+/// The bodies of `onSuccess` and `onComplete` return one of these types:
 ///
 /// ```swift
 /// let comments = user
@@ -8,11 +8,11 @@
 ///   .onSuccess { posts in posts.isEmpty ? .failed(NoPosts()) : api.comments(on: posts[0]) }
 /// ```
 ///
-/// Each operator has one closure shape, and this protocol is how one shape accepts all three. Overloads that differ only in
-/// the result of their closures would make the compiler try every combination of them along a chain. `flatMap`, which takes
-/// futures only, costs the compiler least: prefer it in a long chain whose closures have operators or literals.
+/// Each operator has one closure shape. This protocol lets one shape accept all three types. Overloads that differ only in
+/// the result of their closures would make the compiler try every combination along a chain. `flatMap` takes only futures
+/// and is the fastest to compile. Prefer it in long chains whose closures contain operators or literals.
 ///
-/// A body of several statements names its result. The compiler cannot infer `.failed` there:
+/// A closure of several statements needs an explicit result type. Without it the compiler cannot infer `.failed`:
 ///
 /// ```swift
 /// let posts = user.onSuccess { user -> Future<[Post]> in
@@ -21,17 +21,17 @@
 /// }
 /// ```
 ///
-/// A type of your own can conform, to be returned from a body as it is.
+/// Your own types can conform, so that a body can return them directly.
 public protocol FutureConvertible<Output>: Sendable {
   /// The type of the value.
   associatedtype Output: Sendable
 
-  /// The completion that this value stands for.
+  /// The completion that this value represents.
   var completion: Completion<Output> { get }
 }
 
 extension Future: FutureConvertible {
-  /// The completion that takes over the outcome of this future: `completeUsing`.
+  /// A `completeUsing` completion with this future.
   @inlinable public var completion: Completion<Value> { .completeUsing(self) }
 }
 
@@ -41,16 +41,16 @@ extension Completion: FutureConvertible {
 }
 
 extension Outcome: FutureConvertible {
-  /// The completion with this outcome.
+  /// A completion with this outcome.
   @inlinable public var completion: Completion<Value> { Completion(self) }
 }
 
-// MARK: - Futures by their outcome
+// MARK: - Completed futures as results of bodies
 
-// With these, `.succeeded(value)` is enough as the one expression of a body, and where a body names `Future` as its result.
+// These members make `.succeeded(value)` compile as the only expression of a body, and where a body returns `Future`.
 
 extension FutureConvertible {
-  /// Returns a future that succeeded, where a body returns any type that is convertible to a future.
+  /// Returns a future that succeeded. For bodies that return a type that is convertible to a future.
   ///
   /// ```swift
   /// let text = download.onComplete { outcome in .succeeded("\(outcome)") }
@@ -59,12 +59,12 @@ extension FutureConvertible {
     Future<Value>.succeeded(value)
   }
 
-  /// Returns a future that failed, where a body returns any type that is convertible to a future.
+  /// Returns a future that failed. For bodies that return a type that is convertible to a future.
   @inlinable public static func failed<Value>(_ error: any Error) -> Future<Value> where Self == Future<Value> {
     Future<Value>.failed(error)
   }
 
-  /// Returns a future that was cancelled, where a body returns any type that is convertible to a future.
+  /// Returns a future that was cancelled. For bodies that return a type that is convertible to a future.
   @inlinable public static func cancelled<Value>(_ reason: CancellationReason) -> Future<Value>
   where Self == Future<Value> {
     Future<Value>.cancelled(reason)
@@ -72,6 +72,6 @@ extension FutureConvertible {
 }
 
 extension FutureConvertible where Self == Future<Void> {
-  /// A future that succeeded without a value, where a body returns any type that is convertible to a future.
+  /// A future that succeeded without a value. For bodies that return a type that is convertible to a future.
   @inlinable public static var succeeded: Future<Void> { .succeeded(()) }
 }

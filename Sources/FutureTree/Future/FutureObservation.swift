@@ -1,6 +1,6 @@
-/// The handle of an observer that was added to a future.
+/// A handle of an observer that was added to a future.
 ///
-/// The handle keeps nothing alive after the observer was called or removed.
+/// After the observer is called or removed, the handle retains nothing.
 public struct FutureObservation: Sendable {
   private enum Target {
     case listed(Observer)
@@ -13,8 +13,8 @@ public struct FutureObservation: Sendable {
     target = .listed(observer)
   }
 
-  /// Returns the handle of the first observer of a source. If the handle is not used, the attribute lets the compiler remove the
-  /// call, and with it two heap blocks.
+  /// Returns the handle of the first observer of a source. Where the handle is unused, the attribute lets the compiler
+  /// remove the call and its two allocations.
   @usableFromInline @_effects(readonly)
   static func ofFirstObserver(of node: Node) -> FutureObservation {
     FutureObservation(target: .first(FirstObservation(of: unsafeDowncast(node, to: Source.self))))
@@ -24,7 +24,9 @@ public struct FutureObservation: Sendable {
     self.target = target
   }
 
-  /// Removes the observer. If its body was not called yet, it is not called any more. O(1).
+  /// Removes the observer. If its body has not been called, it is not called.
+  ///
+  /// - Complexity: O(1).
   public func remove() {
     switch target {
     case .listed(let observer): observer.end()
@@ -33,13 +35,14 @@ public struct FutureObservation: Sendable {
   }
 }
 
-/// An entry that watches a future and does not want it.
+/// An entry that watches a future without interest in it.
 @usableFromInline
-class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watched` and `isQueued`, and they the body.
+class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watched` and `isQueued`, which guard the body.
   private let lock = Lock()
-  /// What is watched, until this is told or ended. Not retained: a future is there until it has told its waiters.
+  /// The watched future, until this entry is notified or removed. Not retained: a future exists until it has notified its
+  /// waiters.
   @exclusivity(unchecked) private var watched: Unmanaged<Node>?
-  /// Whether this was told, and its body is on the way to its executor.
+  /// Whether this entry was notified and its body waits on the executor.
   @exclusivity(unchecked) private var isQueued = false
   @usableFromInline final let executor: FutureExecutor
 
@@ -49,20 +52,20 @@ class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watche
     super.init(step: step)
   }
 
-  /// Lets go of the body.
+  /// Releases the body.
   @usableFromInline func releaseBody() {}
 
-  /// Begins to watch. Call it once.
+  /// Starts to watch. Called once.
   @usableFromInline final func watch(_ node: Node) {
     if !node.attach(self, isConsumer: false) { Trampoline.turn(of: self, upstream: node, .upstreamEnded) }
   }
 
-  /// This was told. Returns whether the body is the caller's: it was not ended before.
+  /// Handles the notification. Returns whether the caller may run the body: the entry was not removed before.
   @usableFromInline final func take() -> Bool {
     lock.withLock { watched.take() != nil }
   }
 
-  /// This was told. Returns whether its body is to be given to its executor.
+  /// Handles the notification. Returns whether the caller must submit the body to its executor.
   @usableFromInline final func queue() -> Bool {
     lock.withLock {
       isQueued = watched.take() != nil
@@ -70,7 +73,7 @@ class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watche
     }
   }
 
-  /// The executor got to the body. Returns whether the body is the caller's.
+  /// Called when the executor reaches the body. Returns whether the caller may run the body.
   @usableFromInline final func takeQueued() -> Bool {
     lock.withLock {
       defer { isQueued = false }
@@ -88,7 +91,7 @@ class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watche
   }
 }
 
-/// An observer whose body gets the node that has ended.
+/// An observer whose body receives the completed node.
 final class NodeObserver: Observer, @unchecked Sendable {  // Because: see `Observer`.
   @exclusivity(unchecked) private var body: (@Sendable (Node) -> Void)?
 
@@ -107,7 +110,7 @@ final class NodeObserver: Observer, @unchecked Sendable {  // Because: see `Obse
   }
 }
 
-/// An observer whose body gets the outcome.
+/// An observer whose body receives the outcome.
 @usableFromInline
 final class OutcomeObserver<Value: Sendable>: Observer, @unchecked Sendable {  // Because: see `Observer`.
   @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Outcome<Value>) -> Void)?

@@ -1,6 +1,6 @@
 extension Promise {
-  /// Completes with the future that a body returned. If the promise was forced while the body ran, that future gets the
-  /// request, without the force (law 5).
+  /// Completes with the future that a body returned. If the promise was forced while the body ran, that future receives
+  /// the request without the force. Law 5 (force).
   @discardableResult
   package func seal(onto future: Future<Value>) -> Bool {
     if source.seal(onto: future.node, as: .work) { return true }
@@ -10,7 +10,7 @@ extension Promise {
     return false
   }
 
-  /// Completes the future with what `body` returns, or with what it throws: errors that mean a cancellation cancel it.
+  /// Completes the future with the result of `body`. If `body` throws an error that means a cancellation, cancels the future.
   @discardableResult
   @usableFromInline func complete(_ body: () throws -> Completion<Value>) -> Bool {
     do {

@@ -1,4 +1,4 @@
-/// The writing end of a future.
+/// The object that completes a future.
 ///
 /// ```swift
 /// func load(_ url: String) -> Future<Data> {
@@ -12,16 +12,19 @@
 /// }
 /// ```
 ///
-/// The first completion wins; each later one returns `false` and changes nothing (law 1). A promise that is dropped before
-/// it was completed completes its future: `.cancelled` if it was asked, otherwise with `BrokenPromise` (law 16).
+/// The first completion wins. Each later one returns `false` and has no effect. See
+/// <doc:Cancellation#Requests-not-commands>.
+///
+/// A promise that is dropped before it was completed completes its future: `.cancelled` if the future was asked to cancel,
+/// otherwise with `BrokenPromise`. See <doc:Cancellation#A-dropped-promise>.
 public final class Promise<Value: Sendable>: Sendable {
   @usableFromInline let source: Source
-  /// Plain bits: a `String` would cost a promise 100 instructions.
+  /// A static string: a `String` would cost each promise 100 instructions.
   @usableFromInline let fileID: StaticString
   @usableFromInline let line: UInt
 
-  /// Creates a promise. The file and the line appear in the error of a promise that is dropped and, in debug builds of this
-  /// package, in pictures of the tree.
+  /// Creates a promise. The error of a dropped promise names the file and the line. In debug builds of this package,
+  /// drawings of the tree show them as well.
   @inlinable public init(fileID: StaticString = #fileID, line: UInt = #line) {
     source = Future<Value>.source(.promise)
     self.fileID = fileID
@@ -31,7 +34,7 @@ public final class Promise<Value: Sendable>: Sendable {
     #endif
   }
 
-  /// Creates a promise for a caller whose file and line were handed on.
+  /// Creates a promise for a caller that passes on a file and a line.
   public convenience init(fileID: String, line: UInt) {
     self.init(.promise, fileID: fileID, line: line)
   }
@@ -52,17 +55,17 @@ public final class Promise<Value: Sendable>: Sendable {
     source.breakPromise(valueType: "\(Value.self)", createdAt: CodeLocation(fileID: fileID.description, line: line))
   }
 
-  /// The reading end: the same future each time.
+  /// The future that this promise completes. Every call returns the same future.
   @inlinable public var future: Future<Value> { Future(node: source) }
 
-  /// The strongest request to cancel that took effect on the future; nil if there was none.
+  /// The strongest cancellation request that took effect on the future. `nil` if there was none.
   public var cancelRequest: CancelRequest? { future.cancelRequest }
 }
 
 // MARK: - Completing
 
 extension Promise {
-  /// Completes the future, or seals it onto another future, whose outcome it will have.
+  /// Completes the future, or seals it onto another future and later takes that future's outcome.
   ///
   /// - Returns: `false` if the promise was completed or sealed before. Then nothing changes.
   @discardableResult
@@ -88,7 +91,13 @@ extension Promise {
     complete(.failure(error))
   }
 
-  /// Completes the future `.cancelled`: with the reason given, else with that of the request that asked for it.
+  /// Completes the future as `.cancelled`.
+  ///
+  /// - Parameters:
+  ///   - reason: The reason. `nil` uses the reason of the received request. Without a request, the reason names this call.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  /// - Returns: `false` if the promise was completed or sealed before. Then nothing changes.
   @discardableResult
   public func completeCancelled(
     _ reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
@@ -100,17 +109,17 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// Completes the future, which has nothing to tell.
+  /// Completes the future without a value.
   @discardableResult
   public func succeed() -> Bool {
     succeed(())
   }
 }
 
-// MARK: - Being asked
+// MARK: - Handling cancellation requests
 
 extension Promise {
-  /// Installs what to do when the future is asked to cancel.
+  /// Installs a handler that runs when the future is asked to cancel.
   ///
   /// ```swift
   /// promise.onRequestCancel { request in
@@ -119,14 +128,15 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// Handlers run outside every lock, the last installed first, each at most once ever; the first `.complete` decides. A
-  /// request that came before is given to the handler at once (law 8). When the promise is completed, its handlers are
-  /// released.
+  /// Handlers run outside every lock, last installed first, each at most once. The first `.complete` decides. See
+  /// <doc:Cancellation#Handlers-run>. A request that was stored before is delivered to the handler at once. See
+  /// <doc:Cancellation#No-request-is-lost>. When the promise is completed, its handlers are released.
   ///
   /// - Parameters:
-  ///   - executor: where the handler runs.
-  ///   - handler: answers the request. It need not capture the promise: `request.complete(_:)` completes it later.
-  /// - Returns: a handle with which the handler can be taken out. Dropping the handle changes nothing.
+  ///   - executor: The executor that runs the handler. Defaults to `.immediate`.
+  ///   - handler: A closure that answers the request. It does not need to capture the promise, because
+  ///     `request.complete(_:)` can complete it later.
+  /// - Returns: A handle that removes the handler. Dropping the handle removes nothing.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func onRequestCancel(
@@ -138,7 +148,7 @@ extension Promise {
     return CancelHandler(entry: entry)
   }
 
-  /// Installs a handler on the main actor, for when the future is asked to cancel.
+  /// Installs a handler that runs on the main actor when the future is asked to cancel.
   @discardableResult
   public func onRequestCancel(
     on _: MainExecutor,
@@ -148,7 +158,7 @@ extension Promise {
   }
 }
 
-/// A request to cancel, as a handler receives it.
+/// A cancellation request that a handler received.
 public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   @usableFromInline let source: Source
   @usableFromInline let request: CancelRequest
@@ -158,13 +168,13 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
     self.request = request
   }
 
-  /// How far the request goes.
+  /// The options of the request.
   public var options: CancellationOptions { request.options }
 
-  /// Why, and which line asked.
+  /// The reason of the request, with the file and line of the call.
   public var reason: CancellationReason { request.reason }
 
-  /// Completes the future that was asked, now or later, so that a handler needs no reference to its promise.
+  /// Completes the future that was asked, now or later. A handler therefore needs no reference to its promise.
   ///
   /// - Returns: `false` if the promise was completed or sealed before.
   @discardableResult
@@ -173,7 +183,7 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   }
 }
 
-/// A handler that was installed with `onRequestCancel`.
+/// A handle of a handler that was installed with `onRequestCancel`.
 public struct CancelHandler: Sendable {
   let entry: HandlerEntry
 
@@ -181,13 +191,15 @@ public struct CancelHandler: Sendable {
     self.entry = entry
   }
 
-  /// Takes the handler out, if it has not been called. O(1).
+  /// Removes the handler, if it has not been called.
+  ///
+  /// - Complexity: O(1).
   public func remove() {
     entry.remove()
   }
 }
 
-// MARK: - The source
+// MARK: - Completing the source
 
 extension Source {
   @inlinable @discardableResult
@@ -203,7 +215,7 @@ extension Source {
     return isFulfilled
   }
 
-  /// The handlers are taken with the seal: a request that comes later is for `inner`.
+  /// Seals the source and takes its handlers in one step. A later request is delivered to `inner`.
   @usableFromInline func seal(onto inner: Node, as role: InnerRole) -> Bool {
     let handlers: LinkedList<HandlerEntry>? = lock.withLock {
       guard state.isPending, state.seal() else { return nil }
@@ -221,13 +233,13 @@ extension Source {
     Trampoline.notify(self)
   }
 
-  /// Whether its promise was completed or sealed.
+  /// Whether the promise of this source was completed or sealed.
   @usableFromInline var isFulfilled: Bool { lock.withLock { state.phase != .waiting } }
 
-  /// - Parameter createdAt: where, unless this future knows that itself.
+  /// - Parameter createdAt: The line that created the promise, used if the node has not recorded one.
   @usableFromInline func breakPromise(valueType: String, createdAt: CodeLocation) {
     let error = BrokenPromise(valueType: valueType, createdAt: lock.withLock { place } ?? createdAt)
-    // One step: a request that comes in between would be answered, and the outcome deny it.
+    // One step. Otherwise a request between two steps would be answered, and the outcome would contradict the answer.
     let isBroken = lock.withLock {
       guard state.phase == .waiting else { return false }
       return state.requests.asked == nil ? endLocked(failing: error) : endCancelled(.unspecified)
@@ -236,13 +248,13 @@ extension Source {
   }
 }
 
-/// The error of a future whose promise was dropped before it was completed (law 16).
+/// The error of a future whose promise was dropped before it was completed. See <doc:Cancellation#A-dropped-promise>.
 public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
-  /// The type of the value that was promised.
+  /// The type of the promised value.
   public let valueType: String
-  /// The file that made the promise, as `Module/File.swift`.
+  /// The file that created the promise, as `Module/File.swift`.
   public let fileID: String
-  /// The line that made the promise.
+  /// The line that created the promise.
   public let line: UInt
 
   fileprivate init(valueType: String, createdAt: CodeLocation) {

@@ -1,4 +1,4 @@
-/// A handler with the type of its promise.
+/// A handler entry that knows the value type of its promise.
 @usableFromInline
 final class PromiseHandler<Value: Sendable>: HandlerEntry, @unchecked Sendable {  // Because: see `HandlerEntry`.
   @usableFromInline typealias Handler = @Sendable (ReceivedCancelRequest<Value>) -> CancelRequestResponse<Value>

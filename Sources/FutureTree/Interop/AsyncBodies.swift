@@ -1,13 +1,13 @@
-// Operators whose bodies are `async`. Each does what the operator without the prefix does, and runs its body in a task: while
-// the task runs, a request to cancel is forwarded to it (law 15). A body that has not begun when its future is asked to cancel
-// does not begin, except that of `asyncOnComplete`, which always runs.
+// Operators with `async` bodies. Each behaves like the operator without the prefix, and runs its body in a task. While the
+// task runs, a cancellation request is forwarded to it: law 15 (a task as a source). A body that has not begun when its future
+// is asked to cancel does not begin. The body of `asyncOnComplete` is an exception: it always runs.
 //
-// The names differ from those of the plain operators because an overload that differs only in the closure is tried again for
-// each link of a chain.
+// The names differ from those of the plain operators, because overloads that differ only in the closure make chains slow to
+// type-check.
 //
-// The task starts where the executor reaches the body, and runs on that executor between its suspensions.
+// The task starts where the executor reaches the body. It runs on that executor between its suspensions.
 
-// MARK: - One value
+// MARK: - Async bodies for one value
 
 extension Future {
   /// Calls an async `body` with the value, and completes with the value that it returns.
@@ -16,7 +16,8 @@ extension Future {
   /// let thumbnail = image.asyncMap { image in try await renderer.thumbnail(of: image) }
   /// ```
   ///
-  /// Failures and cancellations pass. A request to cancel is forwarded to `self`, or to the task that runs `body`.
+  /// Failures and cancellations pass. A cancellation request is forwarded to `self`, or to the task that runs `body`. See
+  /// <doc:Cancellation#A-task-as-a-source>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
@@ -49,8 +50,9 @@ extension Future {
   /// let feed = download.asyncRecover { _ in try await cache.feed() }
   /// ```
   ///
-  /// Successes and cancellations pass. A request to cancel is forwarded to `self`, or to the task that runs `body`. If `body`
-  /// has not begun by then, it does not run and the failure passes (law 11).
+  /// Successes and cancellations pass. A cancellation request is forwarded to `self`, or to the task that runs `body`. If the
+  /// future was asked to cancel before `body` began, `body` does not run and the failure passes. See
+  /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
@@ -93,8 +95,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// `body` always runs: also when its future was asked to cancel, and when its branch ends early; then it gets `.cancelled`,
-  /// and its result is ignored (law 11).
+  /// `body` always runs, also when its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`,
+  /// and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
@@ -123,17 +125,17 @@ extension Future {
   }
 }
 
-// MARK: - Many items, and many attempts
+// MARK: - Async bodies for many items and attempts
 
 extension Future {
-  /// Calls an async `body` for each item, with a limit on how many run at once, and completes with all values in the order of
+  /// Calls an async `body` for each item, with a limit of concurrent tasks, and completes with all values in the order of
   /// the items.
   ///
   /// ```swift
   /// let pages = Future.asyncTraverse(urls, atMost: 4) { url in try await fetch(url) }
   /// ```
   ///
-  /// It is `traverse` with bodies that are tasks.
+  /// Behaves like `traverse`, with bodies that run in tasks.
   public static func asyncTraverse<Item: Sendable>(
     _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Item) async throws -> Value
@@ -153,13 +155,13 @@ extension Future {
     }
   }
 
-  /// Calls an async `body` until it succeeds, and waits between the attempts.
+  /// Calls an async `body` until it succeeds, with a delay between attempts.
   ///
   /// ```swift
   /// let user = Future.asyncRetry(.exponential(attempts: 3)) { attempt in try await fetchUser(1) }
   /// ```
   ///
-  /// It is `retry` with attempts that are tasks.
+  /// Behaves like `retry`, with attempts that run in tasks.
   public static func asyncRetry(
     _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value
@@ -169,7 +171,7 @@ extension Future {
     }
   }
 
-  /// Calls an async `body` on the main actor until it succeeds, and waits between the attempts.
+  /// Calls an async `body` on the main actor until it succeeds, with a delay between attempts.
   public static func asyncRetry(
     _ policy: BackOff, on _: MainExecutor, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line,

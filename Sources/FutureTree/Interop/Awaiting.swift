@@ -1,16 +1,16 @@
 extension Future {
-  /// The value, once it is there.
+  /// The value, as soon as the future completes.
   ///
   /// ```swift
   /// let user = try await api.user(1).value
   /// ```
   ///
-  /// The task is a consumer while it waits. When the task is cancelled, the wait ends at once with `CancellationError`, and
-  /// the task's interest is withdrawn with a request to cancel that stops where others wait (law 14). A future that has
-  /// completed returns its value also in a cancelled task.
+  /// The awaiting task is a consumer while it waits. When the task is cancelled, the wait ends at once with
+  /// `CancellationError`. The task's interest is withdrawn with a `doNotForwardIfOthersWaiting` request. See
+  /// <doc:Cancellation#Awaiting>. A completed future returns its value also in a cancelled task.
   ///
-  /// - Throws: the error of a failure; `FutureCancelled`, with the reason, if the future was cancelled; and
-  ///   `CancellationError` if the awaiting task was.
+  /// - Throws: The error of a failure; `FutureCancelled`, with the reason, if the future was cancelled; and
+  ///   `CancellationError` if the awaiting task was cancelled.
   @inlinable public nonisolated(nonsending) var value: Value {
     get async throws {
       guard await node.wait(cancellingWith: .doNotForwardIfOthersWaiting) else { throw CancellationError() }
@@ -18,15 +18,17 @@ extension Future {
     }
   }
 
-  /// The value, once it is there; when the task is cancelled, the future is asked to cancel with these options.
+  /// Returns the value as soon as the future completes. A cancelled task asks the future to cancel with these options.
   ///
   /// ```swift
   /// let page = try await download.value(cancellingWith: [], waitingForOutcome: true)
   /// ```
   ///
   /// - Parameters:
-  ///   - options: how far the request of a cancelled task goes.
-  ///   - waitingForOutcome: whether a cancelled task still waits for the outcome, and returns or throws that.
+  ///   - options: The options of the request that a cancelled task makes.
+  ///   - waitingForOutcome: Whether a cancelled task still waits for the outcome, and returns or throws it. Defaults to
+  ///     `false`.
+  /// - Throws: The same errors as `value`. With `waitingForOutcome`, no `CancellationError` for the cancelled task.
   public nonisolated(nonsending) func value(
     cancellingWith options: CancellationOptions, waitingForOutcome: Bool = false
   ) async throws -> Value {
@@ -37,10 +39,10 @@ extension Future {
     return try node.outcome(as: Value.self).get()
   }
 
-  /// The outcome, once it is there.
+  /// The outcome, as soon as the future completes.
   ///
-  /// When the awaiting task is cancelled, its interest is withdrawn with a request that stops where others wait, as for
-  /// `value`; it cannot throw, so it goes on waiting.
+  /// When the awaiting task is cancelled, its interest is withdrawn with a `doNotForwardIfOthersWaiting` request, as for
+  /// `value`. This property cannot throw, so the task continues to wait. See <doc:Cancellation#Awaiting>.
   @inlinable public nonisolated(nonsending) var outcome: Outcome<Value> {
     get async {
       if await !node.wait(cancellingWith: .doNotForwardIfOthersWaiting) { await node.waitForOutcome() }

@@ -1,4 +1,4 @@
-/// Any clock of Swift as a `FutureClock`. Each timer is a task that sleeps.
+/// An adapter that makes a `FutureClock` of any Swift `Clock`. Each timer is a task that sleeps.
 ///
 /// ```swift
 /// let answer = load().timeout(after: .seconds(5), clock: ClockAdapter(SuspendingClock()))
@@ -7,7 +7,7 @@ public struct ClockAdapter<Adapted: Clock>: FutureClock where Adapted.Duration =
   private let clock: Adapted
   private let origin: Adapted.Instant
 
-  /// A clock whose time begins now.
+  /// Creates a clock whose `now` starts at zero.
   public init(_ clock: Adapted) {
     self.clock = clock
     origin = clock.now
@@ -19,13 +19,13 @@ public struct ClockAdapter<Adapted: Clock>: FutureClock where Adapted.Duration =
     let body = Locked<(@Sendable () -> Void)?>(body)
     let deadline = clock.now.advanced(by: duration.clampedToMaximumTimerDuration)
     let task = Task { [clock] in
-      // A sleep that throws was cancelled, and then the body has been taken.
+      // If the sleep throws, the timer was cancelled, and the body has been taken.
       try? await clock.sleep(until: deadline, tolerance: nil)
       body.withLock { $0.take() }?()
     }
     return FutureTimer {
       let unused = body.withLock { $0.take() }
-      _ = unused  // Freed here, not under the lock.
+      _ = unused  // Released here, not under the lock.
       task.cancel()
     }
   }

@@ -1,5 +1,5 @@
-// To and from publishers. This file is written on the public interface alone: it is part of FutureTree where there is
-// Combine, and the package in `Benchmarks` compiles it against OpenCombine, from outside, and tests it there.
+// Conversions to and from publishers. This file uses only the public interface. It is part of FutureTree where Combine is
+// available. The package in `Benchmarks` compiles it against OpenCombine, and tests it there.
 
 #if FUTURETREE_OPENCOMBINE
   import FutureTree
@@ -19,12 +19,13 @@
     /// let name = api.user(1).publisher.map(\.name).sink { print($0) } receiveValue: { label.text = $0 }
     /// ```
     ///
-    /// Each subscription is a consumer of this future from when it is made. Cancelling it ends it at once, and withdraws its
-    /// interest with a request to cancel that stops where others wait (law 3). The value waits until the subscriber demands
-    /// one; a failure does not.
+    /// Each subscription is a consumer of this future from its creation. Cancelling the subscription ends it at once, and
+    /// withdraws its interest with a `doNotForwardIfOthersWaiting` request. See
+    /// <doc:Cancellation#Stopping-where-others-wait>. The publisher holds a value until the subscriber demands one. It sends
+    /// a failure without a demand.
     ///
-    /// - Returns: a publisher that sends the value and finishes, or fails: with `FutureCancelled`, which has the reason, if
-    ///   the future was cancelled. It sends where the future completes, or where the value is demanded.
+    /// - Returns: A publisher that sends the value and finishes, or fails. If the future was cancelled, it fails with
+    ///   `FutureCancelled`, which has the reason. It sends on the thread that completes the future or demands the value.
     public var publisher: FuturePublisher<Value> { FuturePublisher(future: self) }
   }
 
@@ -42,11 +43,11 @@
     }
   }
 
-  /// One consumer of a future, made of futures itself: what is to be sent waits for a promise that opens when it may be.
+  /// One consumer of a future. It is built from futures. Two promises delay each event until it may be sent.
   private final class FutureSubscription<Output: Sendable>: Subscription, Sendable {
-    /// Opens when the subscriber has its subscription: then a failure may be sent.
+    /// Completed when the subscriber has its subscription. Then a failure can be sent.
     private let started: Promise<Void>
-    /// Opens when the subscriber demands a value.
+    /// Completed when the subscriber demands a value.
     private let demanded: Promise<Void>
     private let delivery: FutureTree.Future<Output>
     private let observation: FutureObservation
@@ -69,7 +70,7 @@
       (self.started, self.demanded) = (started, demanded)
     }
 
-    /// A subscriber that let go of its subscription without a demand gets nothing more, and wants nothing.
+    /// A subscriber that dropped its subscription without a demand receives no events and has no interest.
     deinit {
       guard !demanded.future.isCompleted else { return }
       observation.remove()
@@ -93,18 +94,19 @@
   // MARK: - From publishers
 
   extension Publisher where Output: Sendable {
-    /// A future of the first value.
+    /// Returns a future of the first value.
     ///
     /// ```swift
     /// let location = locations.filter(\.isPrecise).future()
     /// ```
     ///
-    /// It subscribes now and demands one value; after that the subscription is cancelled. A request to cancel cancels the
-    /// subscription and ends the future `.cancelled`.
+    /// This method subscribes now and demands one value. After the value, the subscription is cancelled. A cancellation request
+    /// cancels the subscription and completes the future as `.cancelled`.
     ///
-    /// - Returns: a future that succeeds with the first value, fails with the publisher's error, or, where the publisher
-    ///   finishes before, with `FinishedWithoutValue`. Where the publisher lets go of its subscriber without a word, it fails
-    ///   with `BrokenPromise`, which names the line of this call.
+    /// - Returns: A future that succeeds with the first value, or fails:
+    ///   - with the publisher's error;
+    ///   - with `FinishedWithoutValue`, if the publisher finishes first;
+    ///   - with `BrokenPromise`, which names the line of this call, if the publisher drops its subscriber without an event.
     public func future(fileID: String = #fileID, line: UInt = #line) -> FutureTree.Future<Output> {
       let promise = Promise<Output>(fileID: fileID, line: line)
       let future = promise.future
@@ -145,7 +147,7 @@
       }
     }
 
-    /// Cancels the subscription: now, or when it is there.
+    /// Cancels the subscription: now, or when it arrives.
     func cancel() {
       subscription.future.observe { outcome in
         if case .success(let subscription) = outcome { subscription.value.cancel() }
@@ -155,6 +157,7 @@
 
   /// The error of a future whose publisher finished before it sent a value.
   public struct FinishedWithoutValue: Error, Hashable, CustomStringConvertible {
+    /// Creates the error, for tests of error handling.
     public init() {}
 
     public var description: String {
@@ -162,8 +165,8 @@
     }
   }
 
-  /// Lets what Combine does not declare `Sendable` cross into a closure that is.
-  private struct Unshared<Value>: @unchecked Sendable {  // Because: subscribers are called by one at a time, and
+  /// A box that passes a value that Combine does not declare `Sendable` into a `@Sendable` closure.
+  private struct Unshared<Value>: @unchecked Sendable {  // Because: subscribers are called serially, and
     let value: Value  // subscriptions may be called from any thread.
 
     init(_ value: Value) {

@@ -1,4 +1,4 @@
-// From completion handlers to futures, and back.
+// Conversions from completion handlers to futures, and back.
 
 extension Future {
   /// A completion handler that reports a result.
@@ -17,16 +17,16 @@ extension Future {
   /// let image = Future<Image>.wrapping { completion in decoder.decode(data, completionHandler: completion) }
   /// ```
   ///
-  /// The first report counts, also one that comes before `start` returns; later ones change nothing. A call that drops its
-  /// handler without a report fails the future with `BrokenPromise`, which names the line of `wrapping`. A request to cancel
-  /// finds no handler and waits.
+  /// The first report decides, even if it comes before `start` returns. Later reports have no effect. A call that drops its
+  /// handler without a report fails the future with `BrokenPromise`, which names the line of `wrapping`. A cancellation
+  /// request finds no handler and is stored.
   ///
   /// - Parameters:
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  ///   - start: Makes the call. It is called once, now. What it throws ends the future. Errors that are
-  ///     `CancellationError` or `FutureCancelled`, thrown or reported, end it `.cancelled`.
-  /// - Returns: A future that the call completes, on the thread where it reports.
+  ///   - start: Makes the call. It is called once, now. An error that it throws fails the future. `CancellationError` and
+  ///     `FutureCancelled`, thrown or reported, complete the future as `.cancelled`.
+  /// - Returns: A future that the call completes, on the thread of its report.
   /// - Complexity: O(1).
   public static func wrapping(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping ResultHandler) throws -> Void
@@ -42,8 +42,8 @@ extension Future {
   /// let image = Future<Image>.wrappingOptionals { completion in cache.read(key, completionHandler: completion) }
   /// ```
   ///
-  /// It is `wrapping` for a handler with two optional parameters. Where both are reported, the error counts; neither fails the
-  /// future with `ReportedNothing`.
+  /// Behaves like `wrapping`, for a handler with two optional parameters. If the call reports both, the error decides. If it
+  /// reports neither, the future fails with `ReportedNothing`.
   public static func wrappingOptionals(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping OptionalsHandler) throws -> Void
   ) -> Future {
@@ -64,28 +64,30 @@ extension Future {
   /// }
   /// ```
   ///
-  /// When the future is asked to cancel, the call is cancelled, once, and the future waits for its report. A success that is
-  /// reported after the request is kept, and an error for which `isCancellation` is true ends the future `.cancelled`. A
-  /// request that comes before `start` has returned cancels the call as soon as `start` returns it. When the future has
-  /// completed, the call is released.
+  /// When the future is asked to cancel, the call is cancelled once, and the future waits for its report:
   ///
-  /// The first report counts, also one that comes before `start` returns; later ones change nothing. A call that drops its
-  /// handler without a report ends the future: `.cancelled` if it was asked, otherwise with `BrokenPromise`, which names the
-  /// line of `wrapping`.
+  /// - A success that is reported after the request is kept.
+  /// - An error for which `isCancellation` returns `true` completes the future as `.cancelled`.
+  /// - A request that arrives before `start` has returned cancels the call as soon as `start` returns it.
   ///
-  /// The call need not be `Sendable`, as `DispatchWorkItem` is not: `start` gives it away, and only `cancel` gets it.
+  /// The first report decides, even if it comes before `start` returns. Later reports have no effect. A call that drops its
+  /// handler without a report completes the future: as `.cancelled` if it was asked to cancel, otherwise with
+  /// `BrokenPromise`, which names the line of `wrapping`.
   ///
-  /// The future holds the call until it completes. A call that holds its own handler, as a `DispatchWorkItem` does, must
-  /// therefore report or be cancelled: if its owner drops it, the future stays pending.
+  /// The call does not need to be `Sendable`; `DispatchWorkItem` is an example. `start` transfers it, and only `cancel`
+  /// receives it.
+  ///
+  /// The future retains the call until it completes. Some calls retain their own handler, such as a `DispatchWorkItem`. Such
+  /// a call must report or be cancelled: if its owner drops it, the future stays pending.
   ///
   /// - Parameters:
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  ///   - start: Makes the call and returns it. It is called once, now. What it throws ends the future.
+  ///   - start: Makes the call and returns it. It is called once, now. An error that it throws fails the future.
   ///   - cancel: Cancels the call. It runs outside every lock, on the thread that makes the request.
-  ///   - isCancellation: Whether an error that is reported or thrown means that the call was cancelled. By default,
+  ///   - isCancellation: Returns whether an error, reported or thrown, means that the call was cancelled. By default,
   ///     `CancellationError` and `FutureCancelled` do.
-  /// - Returns: A future that the call completes, on the thread where it reports.
+  /// - Returns: A future that the call completes, on the thread of its report.
   /// - Complexity: O(1).
   public static func wrapping<Call>(
     fileID: String = #fileID, line: UInt = #line,
@@ -116,8 +118,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// It is `wrapping` for a handler with two optional parameters. Where both are reported, the error counts; neither fails the
-  /// future with `ReportedNothing`.
+  /// Behaves like `wrapping`, for a handler with two optional parameters. If the call reports both, the error decides. If it
+  /// reports neither, the future fails with `ReportedNothing`.
   public static func wrappingOptionals<Call>(
     fileID: String = #fileID, line: UInt = #line,
     _ start: (_ completion: @escaping OptionalsHandler) throws -> sending Call,
@@ -128,7 +130,7 @@ extension Future {
       isCancellation: isCancellation)
   }
 
-  /// The handler of a value or an error that reports to a handler of a result.
+  /// Returns a handler of a value or an error that reports to a handler of a result.
   private static func optionals(_ completion: @escaping ResultHandler) -> OptionalsHandler {
     { value, error in
       if let error { return completion(.failure(error)) }
@@ -137,8 +139,8 @@ extension Future {
   }
 }
 
-/// A call that was given away by whoever made it.
-private struct Given<Call>: @unchecked Sendable {  // Because: `start` sends it, and one handler gets it, once.
+/// A box for a call that `start` transferred.
+private struct Given<Call>: @unchecked Sendable {  // Because: `start` transfers it, and one handler receives it, once.
   let value: Call
 
   init(_ value: sending Call) {
@@ -146,13 +148,13 @@ private struct Given<Call>: @unchecked Sendable {  // Because: `start` sends it,
   }
 }
 
-/// The test that is used where none is given.
+/// The default of `isCancellation`.
 private let meansCancellation: @Sendable (any Error) -> Bool = { error in
   error is CancellationError || error is FutureCancelled
 }
 
 extension Promise {
-  /// Makes the call. Returns nil if that threw.
+  /// Makes the call. Returns `nil` if it threw.
   fileprivate func start<Call>(_ isCancellation: (any Error) -> Bool, _ body: () throws -> Call) -> Call? {
     do {
       return try body()
@@ -176,7 +178,7 @@ extension Promise {
 
 /// The error of a call that reported neither a value nor an error.
 public struct ReportedNothing: Error, Hashable, CustomStringConvertible {
-  /// For tests of what handles it.
+  /// Creates the error, for tests of error handling.
   public init() {}
 
   public var description: String {
@@ -196,14 +198,17 @@ extension Future {
   /// }
   /// ```
   ///
-  /// The handler is called once, always: also when its branch ends early (law 11). Who has given a handler waits for the
-  /// value, so this is a consumer, not an observer: a request that stops where others wait stops for it. The returned
-  /// future is the way to withdraw that interest, or to ask.
+  /// The handler is always called exactly once, also when its branch ends early. See
+  /// <doc:Cancellation#Bodies-that-have-not-begun>.
+  ///
+  /// The returned future is a consumer, not an observer, because the owner of the handler waits for the value. Requests with
+  /// `doNotForwardIfOthersWaiting` stop at `self`. Use the returned future to withdraw that interest, or to request.
   ///
   /// - Parameters:
-  ///   - executor: where `handler` runs.
-  ///   - handler: gets the value or the error; `FutureCancelled`, with the reason, if the future was cancelled.
-  /// - Returns: a consumer of `self` with the same outcome.
+  ///   - executor: The executor that runs `handler`. Defaults to `.immediate`.
+  ///   - handler: Receives the value or the error. If the future was cancelled, the error is `FutureCancelled`, with the
+  ///     reason.
+  /// - Returns: A consumer of `self` with the same outcome.
   /// - Complexity: O(1).
   @discardableResult
   public func report(on executor: FutureExecutor = .immediate, to handler: @escaping ResultHandler) -> Future {
@@ -212,7 +217,7 @@ extension Future {
     }
   }
 
-  /// The same with a handler on the main actor.
+  /// Reports the result to a completion handler on the main actor.
   @discardableResult
   public func report(
     on _: MainExecutor, to handler: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void

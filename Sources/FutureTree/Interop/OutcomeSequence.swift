@@ -1,5 +1,5 @@
 extension Future {
-  /// The outcomes of several futures, in the order in which they come.
+  /// Returns the outcomes of several futures, in the order in which they complete.
   ///
   /// ```swift
   /// for try await completion in Future.outcomes(of: downloads) {
@@ -7,33 +7,33 @@ extension Future {
   /// }
   /// ```
   ///
-  /// - Returns: a sequence with one element for each future. Those that have completed come first, in their order.
-  /// - Complexity: O(futures) where an iteration begins and where it ends early; O(1) for each outcome.
+  /// - Returns: A sequence with one element for each future. Futures that have completed already come first, in their order.
+  /// - Complexity: O(futures) when an iteration begins and when it ends early; O(1) for each outcome.
   public static func outcomes(of futures: some Sequence<Future>) -> OutcomeSequence<Value> {
     OutcomeSequence(futures: Array(futures))
   }
 }
 
-/// The outcomes of several futures, in the order in which they come. `Future.outcomes(of:)` makes one.
+/// A sequence of the outcomes of several futures, in the order in which they complete. `Future.outcomes(of:)` returns it.
 ///
-/// Each iteration is a consumer of every future from when it begins until that future has completed. When the iterating
-/// task is cancelled, `next` throws `CancellationError` where it would have to wait; then, and when the iteration ends early
-/// with `break` or an error, the interest in the futures that are left is withdrawn, with a request to cancel that stops
-/// where others wait (laws 3 and 14).
+/// Each iteration is a consumer of every future, from its begin until the future completes. If the iterating task is
+/// cancelled, `next` throws `CancellationError` instead of waiting. An iteration can also end early with `break` or an error.
+/// In both cases its interest in the remaining futures is withdrawn with a `doNotForwardIfOthersWaiting` request. See
+/// <doc:Cancellation#Awaiting>.
 ///
-/// A sequence can be iterated several times, at the same time too.
+/// A sequence can be iterated several times, also concurrently.
 public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
   let futures: [Future<Value>]
 
   /// The outcome of one future.
   public struct Element: Sendable {
-    /// The position of the future among those that were given, counted from 0.
+    /// The index of the future in the given sequence, counted from 0.
     public let index: Int
-    /// How it ended.
+    /// The outcome of the future.
     public let outcome: Outcome<Value>
   }
 
-  /// Begins to want the outcomes.
+  /// Begins an iteration, which is a consumer of the futures.
   public func makeAsyncIterator() -> Iterator {
     Iterator(arrivals: Arrivals(of: futures))
   }
@@ -46,11 +46,11 @@ public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
       lease = Lease(arrivals: arrivals)
     }
 
-    /// The next outcome, once there is one; nil when there was one of each future.
+    /// Returns the next outcome as soon as a future completes, or `nil` after the outcome of the last future.
     ///
-    /// An outcome that is there is returned also in a cancelled task.
+    /// An outcome that is available is returned also in a cancelled task.
     ///
-    /// - Throws: `CancellationError` if the task was cancelled; that ends the iteration.
+    /// - Throws: `CancellationError` if the task was cancelled. The error ends the iteration.
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       switch await lease.arrivals.next() {
       case .element(let element):
@@ -64,7 +64,7 @@ public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
     }
   }
 
-  /// Held by one iterator and its copies.
+  /// An object that one iterator and its copies share. Its `deinit` withdraws their interest.
   private final class Lease: Sendable {
     let arrivals: Arrivals<Value>
 
@@ -80,12 +80,12 @@ public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
 
 extension OutcomeSequence.Element: Equatable where Value: Equatable {}
 
-/// The outcomes that have come and were not asked for, or the task that waits for the next.
-private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because: `lock` guards everything.
+/// The outcomes that have arrived and were not read, or the task that waits for the next one.
+private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because: `lock` guards every field.
   typealias Element = OutcomeSequence<Value>.Element
   typealias Continuation = UnsafeContinuation<Event, Never>
 
-  /// What a task that waits is resumed with.
+  /// The value that resumes a waiting task.
   enum Event: Sendable {
     case element(Element)
     case ended
@@ -95,7 +95,7 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
   private let lock = Lock()
   private var ready: [Element?] = []
   private var taken = 0
-  /// The entries that are told or withdrawn later, by the positions of their futures.
+  /// The entries that are not notified or withdrawn yet, by the indexes of their futures.
   private var slots: [Int: Slot<Value>] = [:]
   private var continuation: Continuation?
   private var taskIsCancelled = false
@@ -113,7 +113,7 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
     for slot in pending where !slot.node.attach(slot, isConsumer: true) { arrived(slot) }
   }
 
-  /// The future of a slot has ended.
+  /// Handles the completion of the future of a slot.
   func arrived(_ slot: Slot<Value>) {
     let element = Element(index: slot.index, outcome: slot.node.outcome(as: Value.self))
     let continuation: Continuation? = lock.withLock {
@@ -125,7 +125,7 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
     continuation?.resume(returning: .element(element))
   }
 
-  /// Lets go of the futures that are left.
+  /// Withdraws the interest in the remaining futures.
   func withdraw(_ reason: CancellationReason) {
     let left = lock.withLock {
       defer { slots = [:] }
@@ -147,7 +147,7 @@ extension Arrivals {
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { wait($0) }
     } onCancel: {
-      // The runtime may hold a lock of the task here, so nothing is done but to wake the task: it withdraws.
+      // The runtime may hold a lock of the task here. The handler therefore only resumes the task, which then withdraws.
       taskWasCancelled()
     }
   }
@@ -169,21 +169,21 @@ extension Arrivals {
     continuation?.resume(returning: .taskWasCancelled)
   }
 
-  /// What is there to say now. Called under the lock.
+  /// Returns the next event, if there is one. Called under the lock.
   private func takeEvent() -> Event? {
     if taken < ready.count, let element = ready[taken].take() {
       taken += 1
       return .element(element)
     }
-    ready = []  // Empty places: no value is freed under the lock.
+    ready = []  // All elements are `nil`: no value is released under the lock.
     taken = 0
     if slots.isEmpty { return .ended }
     return taskIsCancelled ? .taskWasCancelled : nil
   }
 }
 
-/// The entry of one iteration in the list of one future.
-private final class Slot<Value: Sendable>: Waiter, @unchecked Sendable {  // Because: all it adds is constant.
+/// The entry of one iteration in the waiter list of one future.
+private final class Slot<Value: Sendable>: Waiter, @unchecked Sendable {  // Because: its own fields are constant.
   let node: Node
   let index: Int
   private let arrivals: Arrivals<Value>

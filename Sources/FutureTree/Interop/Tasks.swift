@@ -1,17 +1,17 @@
 extension Future {
-  /// Runs a task, and returns a future of what it returns.
+  /// Runs `body` in a new task, and returns a future of its value.
   ///
   /// ```swift
   /// let thumbnail = Future.task { try await render(image) }
-  /// thumbnail.cancel()  // cancels the task, and waits for what it makes of that
+  /// thumbnail.cancel()  // Cancels the task, and waits for its result.
   /// ```
   ///
-  /// A request to cancel is forwarded to the task, which decides what comes of it (law 15). A body that has not begun by
-  /// then does not begin.
+  /// A cancellation request is forwarded to the task, whose body decides the outcome. A body that has not begun by then does
+  /// not begin. See <doc:Cancellation#A-task-as-a-source>.
   ///
   /// - Parameters:
-  ///   - priority: the priority of the task; by default that of the caller.
-  ///   - body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  ///   - priority: The priority of the task. `nil` uses the priority of the caller.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
   public static func task(
     priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
@@ -19,15 +19,16 @@ extension Future {
   }
 }
 
-// MARK: - Bodies that are tasks
+// MARK: - Running bodies in tasks
 
 extension Future {
-  /// A task as a source.
+  /// Returns a source that a new task completes.
   ///
   /// - Parameters:
-  ///   - executor: where the task runs.
-  ///   - actor: the executor of the actor to which the body is isolated, for `wait(for:)` to know.
-  ///   - askedFirst: what comes of it if it is asked before the body has begun (law 11); nil if the body begins all the same.
+  ///   - executor: The executor that runs the task.
+  ///   - actor: The executor of the actor to which the body is isolated. `wait(for:)` checks it.
+  ///   - askedFirst: The completion if the source is asked before the body has begun, or `nil` if the body begins anyway. Law
+  ///     11 (bodies that have not begun).
   @inlinable static func running(
     on executor: FutureExecutor, actor: FutureExecutor? = nil, priority: TaskPriority? = nil,
     askedFirst: Completion<Value>? = .cancelled, _ body: @escaping @Sendable () async throws -> Value
@@ -49,7 +50,7 @@ extension Future {
 }
 
 extension Source {
-  /// Runs a task that completes this source. Forwards requests to cancel to the task.
+  /// Runs a task that completes this source, and forwards cancellation requests to the task.
   @usableFromInline func runTask(
     on executor: FutureExecutor, priority: TaskPriority?, _ body: @escaping @Sendable () async -> Void
   ) {
@@ -67,13 +68,13 @@ extension Source {
     install(handler)
   }
 
-  /// Completes its promise with an error that a body threw (law 15).
+  /// Completes the source with an error that a body threw. Law 15 (a task as a source).
   @usableFromInline func fulfill(throwing error: any Error) {
     fulfill(Completion<Void>(throwing: error), innerRole: .work)
   }
 }
 
-/// Runs the jobs of one task on a `FutureExecutor`.
+/// A task executor that runs the jobs of one task on a `FutureExecutor`.
 private final class TaskJobs: TaskExecutor {
   private let executor: FutureExecutor
   private let onDrop: @Sendable () -> Void
@@ -88,9 +89,9 @@ private final class TaskJobs: TaskExecutor {
     executor.run { queued.run() }
   }
 
-  /// A job on its way through the executor. If it is dropped there, the future of its task fails instead of hanging, and
-  /// the task ends elsewhere, because a task that nobody runs is never freed.
-  private final class Queued: @unchecked Sendable {  // Because: `hasBegun` belongs to whoever runs the job.
+  /// A job that waits on the executor. If the executor drops the job, the future of its task fails with `DroppedJob`. The
+  /// task then ends on the global executor, because a task that never runs is never released.
+  private final class Queued: @unchecked Sendable {  // Because: only the thread that runs the job accesses `hasBegun`.
     private let job: UnownedJob
     private let owner: TaskJobs
     private var hasBegun = false

@@ -1,21 +1,22 @@
 extension Future {
-  /// Blocks the calling thread until the outcome is there, or a time has passed. For `main` functions, scripts and tests.
+  /// Blocks the calling thread until the future completes or a duration has passed. For `main` functions, scripts and tests.
   ///
   /// ```swift
   /// guard let outcome = try download.wait(for: .seconds(30)) else { exit(1) }
   /// ```
   ///
-  /// The thread is a consumer while it waits; when the time has passed its interest is withdrawn, and nobody is asked to
-  /// stop. It cannot be called from async code: write `await outcome` there. Inside a callback, what this thread still has
-  /// to tell is told first (law 19).
+  /// The thread is a consumer while it waits. After `duration` its interest is withdrawn, and no future is asked to cancel.
+  ///
+  /// This method cannot be called from async code: write `await outcome` there. Inside a callback, the pending notifications
+  /// of this thread are delivered before the wait. See <doc:Cancellation#No-user-code-under-a-lock>.
   ///
   /// - Parameters:
-  ///   - duration: how long to wait, measured by the clock of the machine.
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  /// - Returns: the outcome, or nil if it was not there in time.
-  /// - Throws: `WaitWouldHang` on the serial executor on which this future, or one that it waits for now, must run its body,
-  ///   and in the body of either; `InvalidArgument` if the duration is negative.
+  ///   - duration: The maximum time to wait, measured by the clock of the machine.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  /// - Returns: The outcome, or `nil` if the future did not complete in time.
+  /// - Throws: `InvalidArgument` if the duration is negative. `WaitWouldHang` in two cases, for this future and each future
+  ///   that it waits for now: on the serial executor that must run its body, and inside its body.
   /// - Complexity: O(futures) that this future depends on.
   @available(*, noasync, message: "Blocking a thread of the pool can hang the program: write 'await future.outcome'.")
   public func wait(
@@ -30,7 +31,7 @@ extension Future {
     return node.outcome(as: Value.self)
   }
 
-  /// Waits as a consumer. Returns whether there is an outcome.
+  /// Waits as a consumer. Returns whether the future has an outcome.
   private func block(for duration: Duration) -> Bool {
     let gate = Gate()
     let entry = BlockedThread(gate)
@@ -39,7 +40,7 @@ extension Future {
     return node.ending != nil
   }
 
-  /// Looks at everything that this future waits for.
+  /// Checks every future that this future waits for. Throws if the caller blocks the body of one of them.
   private func checkThatCallerCanWait() throws {
     var seen: Set<ObjectIdentifier> = [ObjectIdentifier(node)]
     var pending = [node]
@@ -59,7 +60,7 @@ extension Future {
   }
 }
 
-/// A blocked thread in the list of a future.
+/// The entry of a blocked thread in the waiter list of a future.
 private final class BlockedThread: Waiter, @unchecked Sendable {  // Because: it has no state of its own.
   private let gate: Gate
 
@@ -72,7 +73,7 @@ private final class BlockedThread: Waiter, @unchecked Sendable {  // Because: it
   }
 }
 
-/// Thrown where a thread would wait for what cannot happen before it goes on.
+/// The error that `wait(for:)` throws when the awaited future cannot complete before the thread continues.
 public struct WaitWouldHang: Error, Hashable, CustomStringConvertible {
   enum Place {
     case executor, body

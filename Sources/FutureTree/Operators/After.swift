@@ -1,18 +1,18 @@
 extension Future where Value == Void {
-  /// Returns a future that succeeds when a time has passed.
+  /// Returns a future that succeeds after a duration.
   ///
   /// ```swift
   /// Future.after(.seconds(1)).map { print("tick") }
   /// ```
   ///
-  /// A request to cancel completes it `.cancelled` at once and cancels the timer.
+  /// A cancellation request completes the future as `.cancelled` at once and cancels the timer.
   ///
   /// - Parameters:
-  ///   - duration: how long to wait from now. If it is negative, the future fails with `InvalidArgument`.
-  ///   - clock: what measures it.
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  /// - Complexity: a timer of the clock.
+  ///   - duration: The time to wait from now. If it is negative, the future fails with `InvalidArgument`.
+  ///   - clock: The clock that measures the duration. Defaults to `.system`.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  /// - Complexity: One timer of the clock.
   public static func after(
     _ duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
@@ -24,23 +24,22 @@ extension Future where Value == Void {
 }
 
 extension Promise {
-  /// Succeeds with a value after a duration. Returns the future.
+  /// Schedules a success with a value after a duration, and returns the future.
   @inlinable func succeed(_ value: Value, after duration: Duration, clock: any FutureClock) -> Future<Value> {
-    // The timer holds the promise, so that a clock that goes away breaks it instead of leaving the future hanging.
+    // The timer retains the promise. If the clock is deallocated, the promise is dropped, so the future does not hang.
     source.cancels(clock.schedule(after: duration) { self.succeed(value) })
     return future
   }
 }
 
 extension Source {
-  /// Installs a handler that cancels a timer and completes the promise.
+  /// Installs a handler that cancels a timer and completes the promise when the source is asked to cancel.
   @usableFromInline func cancels(_ timer: FutureTimer) {
     install(TimerHandler(timer, of: self))
   }
 }
 
-/// A handler that cancels a timer and completes the promise. It holds the timer itself, because a closure would need another heap
-/// block.
+/// A handler that cancels a timer and completes the promise. It stores the timer directly: a closure would cost an allocation.
 private final class TimerHandler: HandlerEntry, @unchecked Sendable {  // Because: see `HandlerEntry`.
   @exclusivity(unchecked) private var timer: FutureTimer?
 

@@ -1,15 +1,15 @@
 extension Future {
-  /// Returns a future of all outcomes, in the order of the futures, when the last of them has completed.
+  /// Returns a future of the outcomes of several futures, in the order of the futures, once all have completed.
   ///
   /// ```swift
   /// let outcomes = try await Future.allSettled(uploads).value
   /// let failures = outcomes.filter { $0.ending == .failed }
   /// ```
   ///
-  /// A failure or a cancellation is an outcome as any other. A request to cancel is forwarded to all that are unfinished,
-  /// and then the future is `.cancelled` when all have completed.
+  /// Failures and cancellations count as outcomes. A cancellation request is forwarded to every unfinished future. The
+  /// returned future is then `.cancelled` once all futures have completed.
   ///
-  /// - Returns: a consumer of each future; it does not fail. With no futures, a success with no outcomes.
+  /// - Returns: A consumer of each future. It never fails. If `futures` is empty, a success with an empty array.
   /// - Complexity: O(n).
   @inlinable public static func allSettled(_ futures: [Future]) -> Future<[Outcome<Value>]> {
     guard !futures.isEmpty else { return .succeeded([]) }

@@ -1,15 +1,19 @@
 extension Future {
-  /// Returns a future with the first value that comes.
+  /// Returns a future with the value of the first future to succeed.
   ///
   /// ```swift
   /// let page = Future.any(mirrors.map { $0.load(path) })
   /// ```
   ///
-  /// The first success decides, and then the futures left are let go of: each is asked to stop with
-  /// `doNotForwardIfOthersWaiting` (law 23). A request to cancel is forwarded to all that are unfinished.
+  /// The first success decides. Each remaining future is then asked to cancel with `doNotForwardIfOthersWaiting`. See
+  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future.
   ///
-  /// - Returns: a consumer of each future. Where none succeeds: `.cancelled` if all were, with the reason of the first of
-  ///   them; otherwise a failure with `AllFailed`. With no futures, the latter.
+  /// If no future succeeds, the result is:
+  ///
+  /// - `.cancelled` with the reason of the first future, if all futures were cancelled;
+  /// - otherwise a failure with `AllFailed`, also if `futures` is empty.
+  ///
+  /// - Returns: A consumer of each future.
   /// - Complexity: O(n).
   @inlinable public static func any(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
@@ -22,12 +26,12 @@ extension Future {
   }
 }
 
-/// The error of `any` and `race` when there is no value: each future failed or was cancelled, or there was none.
+/// The error of `any` and `race` when there is no value: at least one future failed and none succeeded, or the list was empty.
 public struct AllFailed: Error, CustomStringConvertible {
   /// The errors of the futures that failed, in the order of the futures.
   public let errors: [any Error]
 
-  /// For code that joins in its own way, and for tests.
+  /// Creates the error, for custom joins and for tests.
   public init(errors: [any Error]) {
     self.errors = errors
   }

@@ -5,15 +5,17 @@ extension Future {
   /// let download = client.get(url).cancel(when: session.token)
   /// ```
   ///
-  /// The request is that of `cancel(_:reason:)` with the reason of the source: it asks as nobody, so with
-  /// `doNotForwardIfOthersWaiting` every consumer of this future holds it back. If the source was cancelled before, this
-  /// future is asked now. When this future has completed the token holds nothing of it any more, and when the source is
-  /// gone this future holds an empty registration until it completes (law 21).
+  /// The request is the same as `cancel(_:reason:)` with the reason of the source. It is not attributed to a consumer. With
+  /// `doNotForwardIfOthersWaiting`, every consumer of this future therefore withholds it. If the source was cancelled
+  /// before, this future is asked now.
+  ///
+  /// When this future completes, it removes its registration from the token. If the source is deallocated first, this
+  /// future keeps an empty registration until it completes. See <doc:Cancellation#Bounded-memory>.
   ///
   /// - Parameters:
-  ///   - token: when to ask.
-  ///   - options: how far the request goes.
-  /// - Returns: this future; nothing is derived from it.
+  ///   - token: The token whose cancellation makes the request.
+  ///   - options: The options of the request.
+  /// - Returns: This future. The call derives no new future.
   /// - Complexity: O(1).
   @discardableResult
   public func cancel(when token: CancellationToken, _ options: CancellationOptions = []) -> Future {

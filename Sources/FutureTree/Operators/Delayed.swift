@@ -1,20 +1,20 @@
 extension Future {
-  /// Returns a future with the same outcome that holds a value back for a while.
+  /// Returns a future with the same outcome that delays a value.
   ///
   /// ```swift
   /// let shown = result.delayed(by: .milliseconds(300))
   /// ```
   ///
-  /// Failures and cancellations pass at once. A request to cancel that comes in the delay completes the future `.cancelled`
-  /// at once; one that comes before is forwarded to `self`, and then there is no delay: a success becomes `.cancelled`.
+  /// Failures and cancellations pass at once. A request during the delay completes the future as `.cancelled` at once. A
+  /// request before the delay is forwarded to `self`. Then no delay begins, and a success becomes `.cancelled`.
   ///
   /// - Parameters:
-  ///   - duration: how long a value is held back. If it is negative, the future fails with `InvalidArgument`.
-  ///   - clock: what measures it.
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  /// - Returns: a consumer of `self`.
-  /// - Complexity: O(1), and a timer of the clock.
+  ///   - duration: The delay of a value. If it is negative, the future fails with `InvalidArgument`.
+  ///   - clock: The clock that measures the delay. Defaults to `.system`.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  /// - Returns: A consumer of `self`.
+  /// - Complexity: O(1), and one timer of the clock.
   @inlinable public func delayed(
     by duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {

@@ -1,16 +1,17 @@
 extension Future {
-  /// Runs `body` whatever the outcome is, and passes the outcome on.
+  /// Runs `body` after any outcome, and passes the outcome on.
   ///
   /// ```swift
   /// let saved = write(file).ensure { file.close() }
   /// ```
   ///
-  /// `body` always runs, once: also when its future was asked to cancel, and when its branch ends early (law 11).
+  /// `body` always runs, exactly once: also when its future was asked to cancel, and when its branch ends early. See
+  /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: returns nothing and does not throw; the outcome passes when it is done.
-  /// - Returns: a consumer of `self`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: A closure that returns nothing and does not throw. The outcome passes when it returns.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func ensure(
@@ -19,13 +20,13 @@ extension Future {
     passingNode(.ensure, executor) { _ in body() }
   }
 
-  /// The same with a body on the main actor.
+  /// Runs `body` on the main actor after any outcome, and passes the outcome on.
   @discardableResult
   public func ensure(on _: MainExecutor, _ body: @escaping @MainActor @Sendable () -> Void) -> Future {
     ensure(on: MainExecutor.executor) { MainExecutor.assume { body() } }
   }
 
-  /// A consumer of this future with the same outcome, for a caller who must not get this one.
+  /// Returns a consumer of this future with the same outcome. For callers that must not receive this future itself.
   @inlinable package func forwarded() -> Future {
     passingNode(.ensure, .immediate) { _ in }
   }

@@ -1,17 +1,18 @@
 extension Future {
-  /// Returns a future with the outcome of the future that `body` answers the value with.
+  /// Calls `body` with the value, and returns a future with the outcome of the future that `body` returns.
   ///
   /// ```swift
   /// let posts = user.flatMap { api.posts(of: $0) }
   /// ```
   ///
-  /// It waits first for `self` and then for the inner future, as one consumer of each in turn; a request to cancel goes to
-  /// the one it waits for now, and a request that came while `body` ran is given to the inner future (laws 8 and 10).
+  /// The returned future waits first for `self` and then for the inner future. It is one consumer of each in turn. See
+  /// <doc:Cancellation#One-consumer-one-count>. A request is forwarded to the future that it waits for now. A request that
+  /// arrives while `body` runs is delivered to the inner future. See <doc:Cancellation#No-request-is-lost>.
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: a consumer of `self`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   @inlinable @discardableResult
   public func flatMap<U>(
@@ -20,7 +21,7 @@ extension Future {
     flatMapNode(.flatMap, executor, body)
   }
 
-  /// The same with a body on the main actor.
+  /// Calls `body` with the value on the main actor, and returns a future with the outcome of the future that `body` returns.
   @discardableResult
   public func flatMap<U>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Future<U>

@@ -1,7 +1,7 @@
-// What the operators over several futures share: see `Core/Graph/Join.swift`.
+// The code that the operators over several futures share. See `Core/Graph/Join.swift`.
 
 extension JoinNode {
-  /// A future that waits for all of `inputs` at once. One that is there twice has one slot: the join is one consumer of it.
+  /// Returns a future that waits for all `inputs` at once. A repeated input has one slot: the join is one consumer of it.
   @inlinable static func future(
     _ createdBy: Operator, of inputs: [Node],
     whenEnded: @escaping @Sendable (Node) -> Verdict<Output>,
@@ -14,7 +14,7 @@ extension JoinNode {
     return Future(node: join)
   }
 
-  /// A future that ends as the first input that does not succeed, or with what `gather` makes of their values.
+  /// Returns a future with the outcome of the first input that does not succeed, otherwise with the result of `gather`.
   @inlinable static func allSuccesses(
     _ createdBy: Operator, of inputs: [Node], gather: @escaping @Sendable () -> Output
   ) -> Future<Output> {

@@ -1,17 +1,17 @@
 extension Future {
-  /// Returns a future of what `body` makes of the value.
+  /// Calls `body` with the value, and returns a future of its result.
   ///
   /// ```swift
   /// let count = posts.map { $0.count }
   /// ```
   ///
-  /// Failures and cancellations pass. A request to cancel is forwarded to `self`; `body` does not run if its future was
-  /// asked before it began (law 11).
+  /// Failures and cancellations pass. A cancellation request is forwarded to `self`. `body` does not run if its future was
+  /// asked to cancel before it began. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: what it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: a consumer of `self`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   @inlinable @discardableResult
   public func map<U>(
@@ -20,7 +20,7 @@ extension Future {
     mapNode(.map, executor, body)
   }
 
-  /// The same with a body on the main actor.
+  /// Calls `body` with the value on the main actor, and returns a future of its result.
   @discardableResult
   public func map<U>(on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> U) -> Future<U> {
     mapNode(.map, MainExecutor.executor) { value in try MainExecutor.assume { try body(value) } }

@@ -1,17 +1,17 @@
 extension Future {
-  /// Puts another error in the place of an error.
+  /// Replaces the error of a failure with the error that `body` returns.
   ///
   /// ```swift
   /// let user = api.user(1).mapError { error in ProfileError.unavailable(because: error) }
   /// ```
   ///
-  /// Successes and cancellations pass. A request to cancel is forwarded to `self`; `body` runs all the same if a failure
-  /// comes back.
+  /// Successes and cancellations pass. A cancellation request is forwarded to `self`. If `self` fails after the request,
+  /// `body` still runs.
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: returns the error that the future fails with. What it throws fails the future as well.
-  /// - Returns: a consumer of `self`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: Returns the error that the future fails with. An error that it throws fails the future as well.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func mapError(
@@ -20,7 +20,7 @@ extension Future {
     bodyNode(.mapError, executor) { node, upstream in node.fail(try body(upstream.error)) }
   }
 
-  /// The same with a body on the main actor.
+  /// Replaces the error of a failure with the error that `body` returns, on the main actor.
   @discardableResult
   public func mapError(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> any Error

@@ -1,17 +1,17 @@
 extension Future {
-  /// Calls `body` with the outcome, without wanting it.
+  /// Calls `body` with the outcome, without interest in the value.
   ///
   /// ```swift
   /// let observation = upload.observe { outcome in print("upload: \(outcome)") }
   /// observation.remove()
   /// ```
   ///
-  /// An observer is no consumer: it keeps nothing from being cancelled, and makes no future.
+  /// An observer is not a consumer. It withholds no request, and the call derives no future.
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: is called once, or never if the observation is ended before.
-  /// - Returns: a handle with which the observation can be ended. Dropping it ends nothing.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: A closure that is called once, or never if the observation is removed first.
+  /// - Returns: A handle that removes the observation. Dropping the handle removes nothing.
   /// - Complexity: O(1).
   @inlinable @inline(__always) @discardableResult
   public func observe(
@@ -28,7 +28,7 @@ extension Future {
     FutureObservation(observer: OutcomeObserver(of: node, on: executor, body))
   }
 
-  /// The same with a body on the main actor.
+  /// Calls `body` with the outcome on the main actor, without interest in the value.
   @discardableResult
   public func observe(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) -> Void

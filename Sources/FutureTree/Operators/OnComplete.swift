@@ -11,9 +11,11 @@ extension Future {
   /// }
   /// ```
   ///
-  /// `body` returns a future, a `Completion` or an `Outcome`; where the compiler needs to be told, write which. `body` always
-  /// runs: also when its future was asked to cancel, and when its branch ends early; then it gets `.cancelled`, and its result
-  /// is ignored (law 11). A future that it returns for a cancellation is clean-up, and is not asked to cancel (law 8).
+  /// `body` returns a future, a `Completion` or an `Outcome`. If the compiler cannot infer which, write the result type.
+  ///
+  /// `body` always runs, also when its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`,
+  /// and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>. A future that `body` returns for a
+  /// cancellation is clean-up and is not asked to cancel. See <doc:Cancellation#No-request-is-lost>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
@@ -35,7 +37,7 @@ extension Future {
     onComplete(on: MainExecutor.executor) { outcome in try MainExecutor.assume { try body(outcome) } }
   }
 
-  /// Calls `body` with the outcome and the returned future. The body can read from that future whether it was asked to cancel.
+  /// Like `onComplete`, with a body that also receives the returned future. The body can read its `cancelRequest`.
   @inlinable package func completed<U>(
     _ body: @escaping @Sendable (_ outcome: Outcome<Value>, _ future: Future<U>) throws -> Completion<U>
   ) -> Future<U> {

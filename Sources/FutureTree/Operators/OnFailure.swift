@@ -1,16 +1,16 @@
 extension Future {
-  /// Looks at a failure, and passes the outcome on.
+  /// Calls `body` with the error of a failure, and passes the outcome on.
   ///
   /// ```swift
   /// let feed = download.onFailure { error in log(error) }
   /// ```
   ///
-  /// `body` runs also when its future was asked to cancel and upstream failed all the same.
+  /// If the future was asked to cancel and `self` still fails, `body` runs.
   ///
   /// - Parameters:
-  ///   - executor: where `body` runs.
-  ///   - body: returns nothing and does not throw; the outcome passes when it is done.
-  /// - Returns: a consumer of `self`.
+  ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
+  ///   - body: A closure that returns nothing and does not throw. The outcome passes when it returns.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func onFailure(
@@ -19,7 +19,7 @@ extension Future {
     passingNode(.onFailure, executor) { body($0.error) }
   }
 
-  /// The same with a body on the main actor.
+  /// Calls `body` with the error of a failure on the main actor, and passes the outcome on.
   @discardableResult
   public func onFailure(on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) -> Void) -> Future {
     onFailure(on: MainExecutor.executor) { error in MainExecutor.assume { body(error) } }

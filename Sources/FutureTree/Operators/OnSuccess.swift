@@ -7,9 +7,11 @@ extension Future {
   ///   .onSuccess { posts in posts.isEmpty ? .failed(NoPosts()) : api.comments(on: posts[0]) }
   /// ```
   ///
-  /// `body` returns a future, a `Completion` or an `Outcome`. For a plain value, and for a side effect, there is `map`.
-  /// Failures and cancellations pass. A request to cancel is forwarded to the future that this one depends on now: `self`,
-  /// or the future that `body` returned. `body` does not run if its future was asked to cancel before it began (law 11).
+  /// `body` returns a future, a `Completion` or an `Outcome`. For a plain value or a side effect, use `map`.
+  ///
+  /// Failures and cancellations pass. A cancellation request is forwarded to the future that this one depends on now:
+  /// `self`, or the future that `body` returned. `body` does not run if its future was asked to cancel before it began. See
+  /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.

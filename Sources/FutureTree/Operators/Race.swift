@@ -1,14 +1,15 @@
 extension Future {
-  /// Returns a future with the outcome of the first future to complete, whatever that is.
+  /// Returns a future with the outcome of the first future to complete: a value, an error or a cancellation.
   ///
   /// ```swift
   /// let answer = Future.race([cache.load(key), network.load(key)])
   /// ```
   ///
-  /// The others are let go of: each is asked to stop with `doNotForwardIfOthersWaiting` (law 23). A request to cancel is
-  /// forwarded to all. For the first *success*, see `any(_:)`.
+  /// Each remaining future is then asked to cancel with `doNotForwardIfOthersWaiting`. See
+  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future. For the first
+  /// *success*, use `any(_:)`.
   ///
-  /// - Returns: a consumer of each future. With no futures, a failure with `AllFailed` of no error.
+  /// - Returns: A consumer of each future. If `futures` is empty, a failure with `AllFailed` without errors.
   /// - Complexity: O(n).
   @inlinable public static func race(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }

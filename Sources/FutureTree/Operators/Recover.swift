@@ -5,8 +5,8 @@ extension Future {
   /// let feed = download.recover { _ in Feed.empty }
   /// ```
   ///
-  /// Successes and cancellations pass. A request to cancel is forwarded to `self`. `body` does not run if its future was
-  /// asked to cancel before it began: the failure passes (law 11).
+  /// Successes and cancellations pass. A cancellation request is forwarded to `self`. If the future was asked to cancel
+  /// before `body` began, `body` does not run and the failure passes. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
@@ -34,7 +34,7 @@ extension Future {
   /// let feed = download.recoverWith { _ in cache.feed() }
   /// ```
   ///
-  /// It is like `recover`, and a request to cancel is forwarded to the future that this one depends on now: `self`, or the
+  /// Behaves like `recover`. A cancellation request is forwarded to the future that this one depends on now: `self`, or the
   /// future that `body` returned.
   ///
   /// - Parameters:

@@ -1,16 +1,17 @@
 extension Future {
-  /// Returns a future with the same outcome that keeps requests to cancel from `self`.
+  /// Returns a future with the same outcome that does not forward cancellation requests to `self`.
   ///
   /// ```swift
   /// let saved = upload(draft).shielded()
-  /// saved.cancel()  // We stop waiting; the upload goes on.
+  /// saved.cancel()  // `saved` completes as `.cancelled`; the upload continues.
   /// ```
   ///
-  /// Each request that reaches it is treated as `doNotForwardRequest`: it completes `.cancelled` at once, its interest in
-  /// `self` is withdrawn, and nobody above is asked (law 4). A request that stops where others wait stops here as well if
-  /// others want the shielded future.
+  /// Each request that reaches the returned future is treated as `doNotForwardRequest`. The future completes as `.cancelled`
+  /// at once, its interest in `self` is withdrawn, and no future upstream is asked. See
+  /// <doc:Cancellation#This-future-only>. A request with `doNotForwardIfOthersWaiting` is withheld here if the returned
+  /// future has other consumers.
   ///
-  /// - Returns: a consumer of `self`.
+  /// - Returns: A consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   @inlinable public func shielded() -> Future {
     derive(BodyNode<Value>(.shielded))

@@ -1,22 +1,22 @@
 extension Future {
-  /// Returns a future with the same outcome that fails if it takes too long.
+  /// Returns a future with the same outcome that fails if `self` does not complete within a duration.
   ///
   /// ```swift
   /// let page = load(url).timeout(after: .seconds(5))
   /// ```
   ///
-  /// When the time has passed it fails with `TimeoutError`, and lets go of `self`, which is asked to stop with
-  /// `doNotForwardIfOthersWaiting` (law 23). A request to cancel is forwarded to `self`, and the time goes on running: what
-  /// does not answer a request in time is given up as well.
+  /// On expiry the future fails with `TimeoutError`, and `self` is asked to cancel with `doNotForwardIfOthersWaiting`. See
+  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to `self` and does not stop the timer. Work
+  /// that does not answer the request in time therefore expires as well.
   ///
   /// - Parameters:
-  ///   - duration: how long to wait from now. If it is negative, the future fails with `InvalidArgument`, and `self` is let
-  ///     go of in the same way.
-  ///   - clock: what measures it.
-  ///   - fileID: the file of the call, for the error.
-  ///   - line: the line of the call, for the error.
-  /// - Returns: a consumer of `self`. The timer is cancelled when the future completes.
-  /// - Complexity: O(1), and a timer of the clock.
+  ///   - duration: The time to wait from now. If it is negative, the future fails with `InvalidArgument`, and `self` is
+  ///     asked to cancel in the same way.
+  ///   - clock: The clock that measures the duration. Defaults to `.system`.
+  ///   - fileID: The file of the call, for the error.
+  ///   - line: The line of the call, for the error.
+  /// - Returns: A consumer of `self`. The timer is cancelled when the future completes.
+  /// - Complexity: O(1), and one timer of the clock.
   @inlinable public func timeout(
     after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
@@ -29,10 +29,10 @@ extension Future {
 
 /// The error of a future that took longer than `timeout(after:)` allows.
 public struct TimeoutError: Error, Hashable, CustomStringConvertible {
-  /// How long it was waited for.
+  /// The duration after which the future failed.
   public let duration: Duration
 
-  /// For code that gives up waiting in its own way, and for tests.
+  /// Creates the error, for custom timeouts and for tests.
   public init(duration: Duration) {
     self.duration = duration
   }
@@ -42,12 +42,12 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-// MARK: - Giving up
+// MARK: - Expiry
 
-/// The part of `timeout` that needs no type.
+/// The part of `timeout` that does not depend on the value type.
 @usableFromInline
 enum Expiry {
-  /// Ends a future with an error after a duration.
+  /// Schedules the failure of a future after a duration.
   @usableFromInline
   static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
@@ -61,9 +61,9 @@ enum Expiry {
     }
   }
 
-  /// Ends a future, and detaches it from the future that it waits for (law 23).
+  /// Completes a future and detaches it from its upstream. Law 23 (deciding detaches).
   ///
-  /// - Parameter end: Ends the future, under its lock. Returns false if it had ended.
+  /// - Parameter end: Completes the future under its lock. Returns `false` if it was completed before.
   static func expire(_ node: TimeoutNode, because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) {
     Trampoline.run {
       if node.decide(because: reason(), end) { Trampoline.notify(node) }
@@ -72,10 +72,11 @@ enum Expiry {
 }
 
 extension Future {
-  /// The same future, which can be given up by `expire(with:because:)`.
+  /// Returns a future with the same outcome that `expire(with:because:)` can complete early.
   @inlinable package func expirable() -> Future { derive(TimeoutNode.made(of: Value.self)) }
 
-  /// Ends what `expirable()` returned, and lets go of what it waits for (law 23). Nothing happens if it has ended.
+  /// Completes a future that `expirable()` returned, and detaches it from its upstream. Law 23 (deciding detaches). Has no
+  /// effect on a completed future.
   package func expire(with outcome: Outcome<Value>, because reason: @autoclosure () -> CancellationReason) {
     Expiry.expire(unsafeDowncast(node, to: TimeoutNode.self), because: reason()) { node.endLocked(with: outcome) }
   }

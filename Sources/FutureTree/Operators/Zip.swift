@@ -1,4 +1,4 @@
-// Two and three futures have functions of their own: a parameter pack makes the compiler try long chains again and again.
+// Overloads for two and three futures: with a parameter pack, long chains take much longer to type-check.
 
 extension Future {
   /// Returns a future of the values of two futures of different types, as a tuple.
@@ -7,8 +7,8 @@ extension Future {
   /// let (user, settings) = try await Future.zip(api.user(1), api.settings()).value
   /// ```
   ///
-  /// It is like `all`: the first failure or cancellation decides, and the join withdraws from the futures that are left
-  /// (law 23). A request to cancel is forwarded to each unfinished future.
+  /// Behaves like `all`: the first failure or cancellation decides, and the join withdraws from the remaining futures. See
+  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future.
   ///
   /// - Returns: A consumer of each future.
   /// - Complexity: O(1).

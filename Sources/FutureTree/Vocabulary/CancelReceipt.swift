@@ -1,36 +1,35 @@
-/// What became of a request to cancel (law 17).
+/// A report of what happened to a cancellation request. See <doc:Cancellation#Receipts>.
 ///
 /// ```swift
 /// let receipt = branch.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
 /// print(receipt)  // withheld by 2 others, reached 3 futures
 /// ```
 ///
-/// It tells what happened while `cancel` ran. What the future ends with is its outcome's to tell: a request is a wish.
+/// A receipt covers only the time while `cancel` ran. The outcome of the future shows the effect of the request.
 public struct CancelReceipt: Sendable, Hashable {
-  /// What the request met. Where a tree gave several answers, the first of this list that applies.
+  /// The effect of a request. If a tree gave several answers, the first case in this list that applies.
   public enum Effect: Sendable, Hashable {
-    /// The future had ended before, and how.
+    /// The future had completed before. The associated value is its ending.
     case tooLate(Ending)
-    /// No handler received it: the future, or every future behind it that could tell one, was asked at least as strongly
-    /// before.
+    /// No handler received the request, because every future that it could reach already received one that was as strong.
     case duplicate
-    /// It completed `.cancelled` at once, by force or because it only had to let go.
+    /// The future completed as `.cancelled` at once, by force or because it only had to detach.
     case completed
-    /// At least one handler received it.
+    /// At least one handler received the request.
     case delivered
-    /// It stopped at a future that so many other consumers still want; the branch that only the requester wanted ended.
+    /// The request stopped at a future with this number of other consumers. The branch of the requester ended.
     case withheld(by: Int)
-    /// No handler was there to receive it. It waits for one, or for an inner future.
+    /// No handler was installed. The request is stored until a handler is installed or an inner future is linked.
     case stored
   }
 
-  /// What the request met.
+  /// The effect of the request.
   public let effect: Effect
 
-  /// How many futures it reached, the target included.
+  /// The number of futures that the request reached, the target included.
   public let reached: Int
 
-  /// How many handlers received it.
+  /// The number of handlers that received the request.
   public let handlers: Int
 }
 

@@ -1,7 +1,7 @@
-// How requests are written where pictures of the tree and logs are stored. The names of the fields stay as they are.
-// A request is `{"options": ["forceImmediately"], "reason": {…}}`.
+// The encoding of requests in stored trees and logs. The field names are stable.
+// A request is encoded as `{"options": ["forceImmediately"], "reason": {…}}`.
 
-/// `{"message": "the tab was closed", "fileID": "App/Tab.swift", "line": 7}`
+/// Encoded as `{"message": "the tab was closed", "fileID": "App/Tab.swift", "line": 7}`.
 extension CancellationReason: Codable {
   private enum CodingKeys: String, CodingKey {
     case message, fileID, line
@@ -22,7 +22,7 @@ extension CancellationReason: Codable {
   }
 }
 
-/// The names of the options, in the order of their declaration.
+/// Encoded as an array of option names, in the order of their declaration.
 extension CancellationOptions: Codable {
   public init(from decoder: any Decoder) throws {
     var container = try decoder.unkeyedContainer()

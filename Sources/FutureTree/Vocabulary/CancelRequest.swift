@@ -1,4 +1,4 @@
-/// A request to cancel a future: how far it goes, and why.
+/// One request to cancel a future: its options and its reason.
 public struct CancelRequest: Sendable {
   /// One reference, because every future that a request reaches stores it. The reason is the same object.
   fileprivate let storage: CancellationReason.Storage
@@ -11,8 +11,7 @@ public struct CancelRequest: Sendable {
     storage = reason.storage(with: options)
   }
 
-  /// Creates a request with the source location of the caller. A reason that has a source location keeps it: the location of the
-  /// first request.
+  /// Creates a request with the file and line of the caller. A reason that already has a location keeps it.
   init(options: CancellationOptions, reason: CancellationReason?, fileID: String, line: UInt) {
     storage =
       if let reason, !reason.fileID.isEmpty { reason.storage(with: options) } else {
@@ -22,18 +21,18 @@ public struct CancelRequest: Sendable {
       }
   }
 
-  /// How far the request goes.
+  /// The options of the request.
   public var options: CancellationOptions { storage.options }
 
-  /// Why, and which line asked.
+  /// The reason of the request, with the file and line of the call.
   public var reason: CancellationReason { CancellationReason(storage) }
 
-  /// Whether both are one request, and not only equal.
+  /// Whether both values are the same request object, not only equal.
   func isSame(as other: CancelRequest) -> Bool { storage === other.storage }
 }
 
 extension CancelRequest {
-  /// An uncounted reference, for code that retains the request elsewhere.
+  /// An unretained reference, for code that retains the request elsewhere.
   var unretained: Unretained { Unretained(storage: Unmanaged.passUnretained(storage)) }
 
   struct Unretained: Equatable {
@@ -46,7 +45,7 @@ extension CancelRequest {
     }
   }
 
-  /// The object to retain while an unretained reference is in use.
+  /// The object to retain for an unretained reference.
   var object: AnyObject { storage }
 }
 
@@ -62,19 +61,20 @@ extension CancelRequest: Hashable {
 }
 
 extension CancelRequest {
-  /// Law 9: what is not stronger than what was asked before is a duplicate. Force always is stronger than no force.
+  /// Whether this request is not a duplicate of `other`. A forced request is stronger than an unforced one. Law 9 (handlers run).
   func isStronger(than other: CancelRequest) -> Bool {
     if options.isForced != other.options.isForced { return options.isForced }
     return options.reach > other.options.reach
   }
 
-  /// Of two requests the one that goes further upstream, once the force is taken off; the first of two that go as far.
+  /// Returns the request whose options reach further upstream, regardless of force. Returns `self` if they reach equally far.
   fileprivate func orFurther(_ other: CancelRequest?) -> CancelRequest {
     guard let other, other.options.reach > options.reach else { return self }
     return other
   }
 
-  /// What upstream gets of a request: everything but the force (law 5), and nothing where it is not forwarded (law 4).
+  /// The request that upstream receives: without the force, law 5 (force), or `nil` if it is not forwarded, law 4 (this
+  /// future only).
   var forwarded: CancelRequest? {
     if options.reach == .thisFuture { return nil }
     return options.isForced ? CancelRequest(options: options.subtracting(.forceImmediately), reason: reason) : self
@@ -82,13 +82,13 @@ extension CancelRequest {
 }
 
 extension CancelRequest {
-  /// Options and reason, as they follow a word: ` [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
+  /// Options and reason as a suffix of a word: ` [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
   var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
 }
 
-/// The requests that one future has received. A value of one word, because nearly every future receives none.
+/// The requests that one future has received. The value has one word, because nearly every future receives none.
 ///
-/// Each request in it is one that somebody made, with its own options and reason.
+/// Each stored request is one that a caller made, with its own options and reason.
 enum RequestHistory {
   case none
   case asked(CancelRequest)
@@ -114,8 +114,8 @@ enum RequestHistory {
     }
   }
 
-  /// Of the requests that took effect here, the one that goes furthest upstream: what an inner future gets that is linked
-  /// later. A force that reaches less far does not take it back (law 8).
+  /// The request that reaches furthest upstream of those that took effect here. An inner future that is linked later
+  /// receives it. A forced request that reaches less far does not replace it. Law 8 (no request is lost).
   var furthest: CancelRequest? {
     switch self {
     case .none, .onlyWithheld: nil
@@ -124,7 +124,7 @@ enum RequestHistory {
     }
   }
 
-  /// The strongest request that stopped here because other consumers have interest; the earliest among equals.
+  /// The strongest request that stopped here because other consumers have interest. The earliest among equals.
   var withheld: CancelRequest? {
     switch self {
     case .none, .asked: nil
@@ -138,7 +138,7 @@ enum RequestHistory {
     self = RequestHistory(asked: asked, furthest: furthest, withheld: request)
   }
 
-  /// The future has ended: what was withheld is not delivered any more.
+  /// Discards the withheld request: the future has completed.
   @inline(__always)
   mutating func ended() {
     switch self {
@@ -152,12 +152,12 @@ enum RequestHistory {
     self = RequestHistory(asked: asked, furthest: furthest, withheld: nil)
   }
 
-  /// A request takes effect, or the one that was withheld does: the strongest, the earliest among equals (law 3).
+  /// Applies a request, the withheld request, or the stronger of both. Law 3 (stopping where others wait).
   ///
   /// - Parameters:
-  ///   - request: The request; nil if it is a duplicate, or nothing was asked.
-  ///   - deliversWithheld: Whether the last consumer has asked or withdrawn.
-  /// - Returns: The request that takes effect, and the one that goes upstream. Nil if nothing new takes effect.
+  ///   - request: The request, or `nil` if it is a duplicate or there is none.
+  ///   - deliversWithheld: Whether the last consumer has requested or withdrawn.
+  /// - Returns: The request that takes effect and the request that goes upstream. `nil` if nothing new takes effect.
   mutating func ask(
     _ request: CancelRequest?, deliversWithheld: Bool
   ) -> (applied: CancelRequest, forwarded: CancelRequest)? {
@@ -175,6 +175,6 @@ enum RequestHistory {
     return (applied, forwarded)
   }
 
-  /// Whether a request is no duplicate: nothing took effect here before that was as strong (law 9).
+  /// Whether a request is stronger than every request that took effect here, so not a duplicate. Law 9 (handlers run).
   func isNews(_ request: CancelRequest) -> Bool { asked.map { request.isStronger(than: $0) } ?? true }
 }

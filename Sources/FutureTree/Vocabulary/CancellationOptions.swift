@@ -1,15 +1,15 @@
-/// How far a request to cancel goes.
+/// Options that limit how far a cancellation request is forwarded, or that force its effect.
 ///
 /// ```swift
-/// comments.cancel()                                // Ask everything that `comments` depends on now.
-/// comments.cancel(.doNotForwardIfOthersWaiting)    // Stop where somebody else still wants the value.
+/// comments.cancel()                                // Ask every future that `comments` depends on now.
+/// comments.cancel(.doNotForwardIfOthersWaiting)    // Stop where other consumers have interest.
 /// comments.cancel(.doNotForwardRequest)            // This future only.
-/// comments.cancel([.forceImmediately])             // Do not wait for what comes back.
+/// comments.cancel([.forceImmediately])             // Do not wait for the outcome of the upstream.
 /// ```
 ///
-/// The options order requests by strength: `doNotForwardRequest` is weaker than `doNotForwardIfOthersWaiting`,
-/// and that is weaker than no option. A future that was asked ignores what is not stronger; `forceImmediately`
-/// is never ignored while the future is pending (laws 2 to 5 and 9 of the cancellation contract).
+/// The options order requests by strength, from weak to strong: `doNotForwardRequest`, `doNotForwardIfOthersWaiting`, no
+/// option. A future that was asked ignores a request that is not stronger. A pending future never ignores
+/// `forceImmediately`. See <doc:Cancellation#Handlers-run>.
 public struct CancellationOptions: OptionSet, Sendable, Hashable {
   public let rawValue: UInt8
 
@@ -17,18 +17,20 @@ public struct CancellationOptions: OptionSet, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// This future only: a derived future lets go of its upstream, which is not asked (law 4).
+  /// Asks this future only. A derived future detaches from its upstream, which is not asked. See
+  /// <doc:Cancellation#This-future-only>.
   public static let doNotForwardRequest = CancellationOptions(rawValue: 1 << 0)
 
-  /// The request stops at the first future that somebody other than the requester wants, the target included (law 3).
+  /// Stops the request at the first future in which a consumer other than the requester has interest, the target included.
+  /// See <doc:Cancellation#Stopping-where-others-wait>.
   public static let doNotForwardIfOthersWaiting = CancellationOptions(rawValue: 1 << 1)
 
-  /// The target completes `.cancelled` now, whatever its handlers answer (law 5).
+  /// Completes the target as `.cancelled` now, whatever its handlers answer. See <doc:Cancellation#Force>.
   public static let forceImmediately = CancellationOptions(rawValue: 1 << 2)
 }
 
 extension CancellationOptions {
-  /// How far a request may be forwarded, without regard to force.
+  /// The distance that a request may be forwarded, regardless of force.
   enum Reach: Comparable {
     case thisFuture, unlessOthersWait, everything
   }

@@ -1,35 +1,35 @@
-/// Why a future was cancelled: a message, and the place in the code that asked.
+/// The reason of a cancellation: a message, and the file and line of the request.
 ///
 /// ```swift
 /// branch.cancel(reason: "the user closed the tab")
 /// ```
 ///
-/// The reason travels with the request: handlers receive it, and `.cancelled` outcomes carry it (law 18).
-/// `cancel` adds the file and the line of its own call to a reason that names none, so a string literal is enough there.
+/// Handlers receive the reason, and `.cancelled` outcomes carry it. See <doc:Cancellation#Provenance>. `cancel` adds the
+/// file and line of its call to a reason without a location. A string literal is therefore enough.
 public struct CancellationReason: Sendable {
   private let storage: Storage
 
-  /// Creates a reason that names the place where it is written.
+  /// Creates a reason with the file and line of this call.
   public init(_ message: String, fileID: String = #fileID, line: UInt = #line) {
     storage = Storage(message: message, fileID: fileID, line: line)
   }
 
-  /// What the requester said.
+  /// The message of the requester.
   public var message: String { storage.message }
 
-  /// The file that asked, as `Module/File.swift`; empty where the reason is a literal that no request stamped.
+  /// The file of the request, as `Module/File.swift`. Empty if the reason is a literal without a location.
   public var fileID: String { storage.fileID }
 
-  /// The line that asked, counted from 1; 0 where the reason is a literal that no request stamped.
+  /// The line of the request, counted from 1. 0 if the reason is a literal without a location.
   public var line: UInt { storage.line }
 
-  /// One object, so passing a reason through a tree of a million futures copies no strings. A `CancelRequest` refers to the same
-  /// object, so it costs one allocation.
+  /// One reference, so that passing a reason through a large tree copies no strings. A cancellation request is the same
+  /// object, so a request costs one allocation.
   final class Storage: Sendable {
     let message: String
     let fileID: String
     let line: UInt
-    /// The options of the request, if this is the object of a request.
+    /// The options of the request, if this object is a request.
     let options: CancellationOptions
 
     init(message: String, fileID: String, line: UInt, options: CancellationOptions = []) {
@@ -44,21 +44,21 @@ public struct CancellationReason: Sendable {
     self.storage = storage
   }
 
-  /// Creates the object of a new request with this reason.
+  /// Returns the storage of a new request with this reason.
   func storage(with options: CancellationOptions) -> Storage {
     Storage(message: message, fileID: fileID, line: line, options: options)
   }
 }
 
 extension CancellationReason {
-  /// Stands for "the reason of the request that led here", until a future that was asked puts that in its place.
+  /// A placeholder for the reason of the received request. The future that was asked replaces it.
   @usableFromInline static let unspecified = CancellationReason(unspecifiedMessage, fileID: "", line: 0)
 
   static var unspecifiedMessage: String { "no reason given" }
 
   var isUnspecified: Bool { storage === CancellationReason.unspecified.storage }
 
-  /// The same reason with the place that asked, if it has none yet: a reason that is passed on keeps who asked first.
+  /// Returns this reason with the given location if it has none. A reason that is passed on keeps its first location.
   func asked(fileID: String, line: UInt) -> CancellationReason {
     self.fileID.isEmpty ? CancellationReason(message, fileID: fileID, line: line) : self
   }
@@ -78,14 +78,14 @@ extension CancellationReason: Hashable {
 }
 
 extension CancellationReason: ExpressibleByStringInterpolation {
-  /// Creates a reason without a place: `cancel` adds its own.
+  /// Creates a reason without a location. `cancel` adds its own.
   public init(stringLiteral message: String) {
     self.init(message, fileID: "", line: 0)
   }
 }
 
 extension CancellationReason: CustomStringConvertible {
-  /// The message and, where it is known, the place: `the user left (App/Feed.swift:42)`.
+  /// The message and, if known, the location: `the user left (App/Feed.swift:42)`.
   public var description: String {
     fileID.isEmpty ? message : "\(message) (\(fileID):\(line))"
   }

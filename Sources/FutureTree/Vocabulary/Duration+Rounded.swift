@@ -1,8 +1,8 @@
 extension Duration {
-  /// This duration for the text of an error or a reason, such as `0.7 seconds`.
+  /// This duration as text for an error or a reason, such as `0.7 seconds`.
   ///
-  /// It is rounded to milliseconds or, below a tenth of a second, to three significant digits. `description` converts to
-  /// binary and back, which turns 700 milliseconds into `0.7000000000000001 seconds`.
+  /// The value is rounded to milliseconds or, below 0.1 seconds, to three significant digits. `description` converts to
+  /// binary and back, which prints 700 milliseconds as `0.7000000000000001 seconds`.
   package var rounded: String {
     let isNegative = self < .zero
     var seconds = components.seconds.magnitude
@@ -11,7 +11,7 @@ extension Duration {
     while seconds == 0, unit > 1, nanoseconds < 100 * unit { unit /= 10 }
     nanoseconds = (nanoseconds + unit / 2) / unit * unit
     if nanoseconds == 1_000_000_000 { (seconds, nanoseconds) = (seconds + 1, 0) }
-    // The digit in front keeps the zeros after the point.
+    // The leading digit preserves the zeros after the decimal point.
     var digits = String(1_000_000_000 + nanoseconds).dropFirst()
     while digits.count > 1, digits.last == "0" { digits.removeLast() }
     return "\(isNegative ? "-" : "")\(seconds).\(digits) seconds"

@@ -1,20 +1,19 @@
-/// Where a body runs.
+/// An executor that runs the bodies of operators and handlers.
 ///
 /// ```swift
 /// let parsed = download.map(on: .global()) { try parse($0) }
-/// let title = parsed.map { $0.title }  // `.immediate`: where `parsed` completes
+/// let title = parsed.map { $0.title }  // `.immediate`: runs on the thread that completes `parsed`.
 /// ```
 ///
-/// `immediate` is the default of every operator. Bodies that must run on the main actor take `.main`, which is a type of
-/// its own (`MainExecutor`), because their closures are isolated.
+/// Every operator defaults to `immediate`. Bodies that must run on the main actor take `.main`. It has its own type,
+/// `MainExecutor`, because its closures are isolated.
 ///
-/// - Note: A job that an executor drops without running it does not leave its future hanging: the future fails with
-///   `DroppedJob`.
+/// - Note: If an executor drops a job without running it, the future of the job does not hang: it fails with `DroppedJob`.
 public struct FutureExecutor: Sendable {
-  /// What an executor is given to run, once.
+  /// A closure that an executor runs once.
   public typealias Job = @Sendable () -> Void
 
-  /// Nil for `immediate`. One reference, because every operator takes an executor.
+  /// The target, or `nil` for `immediate`. One reference, because every operator takes an executor.
   @usableFromInline let target: Target?
 
   @inlinable init(target: Target?) {
@@ -30,7 +29,7 @@ public struct FutureExecutor: Sendable {
   @usableFromInline
   final class Target: Sendable {
     let submit: @Sendable (@escaping Job) -> Void
-    /// Set where jobs run one at a time: whether the calling thread is running one of them.
+    /// Whether the calling thread is running a job of this executor. `nil` if jobs can run concurrently.
     let isCurrentSerial: (@Sendable () -> Bool)?
 
     init(submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)?) {
@@ -39,11 +38,11 @@ public struct FutureExecutor: Sendable {
     }
   }
 
-  /// Runs bodies where the completion happens: after the callback that the completing thread is in, if it is in one,
-  /// else before the completing call returns.
+  /// Runs bodies on the thread that completes the future. If that thread is inside a callback, bodies run after the
+  /// callback. Otherwise they run before the completing call returns.
   @inlinable public static var immediate: FutureExecutor { FutureExecutor(target: nil) }
 
-  /// Hands each job to `submit`, which runs it once, at any time, on any thread.
+  /// Creates an executor that passes each job to `submit`, which runs it once, at any time, on any thread.
   ///
   /// ```swift
   /// let onPool = FutureExecutor.custom { job in pool.enqueue(job) }
@@ -52,7 +51,7 @@ public struct FutureExecutor: Sendable {
     FutureExecutor(submit: submit)
   }
 
-  /// Hands each job to `submit`, which runs one at a time, in order.
+  /// Creates a serial executor that passes each job to `submit`, which runs one job at a time, in order.
   ///
   /// ```swift
   /// let onLoop = FutureExecutor.serial { job in
@@ -63,9 +62,9 @@ public struct FutureExecutor: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - submit: runs a job once.
-  ///   - isCurrent: whether the calling thread is running one of these jobs. `wait(for:)` throws there instead of waiting
-  ///     for a body that cannot run before it returns.
+  ///   - submit: Runs a job once.
+  ///   - isCurrent: Returns whether the calling thread is running one of these jobs. `wait(for:)` throws there. Otherwise it
+  ///     would wait for a body that cannot run before `wait` returns.
   public static func serial(
     _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void, isCurrent: @escaping @Sendable () -> Bool
   ) -> FutureExecutor {
@@ -78,9 +77,9 @@ public struct FutureExecutor: Sendable {
   var isBlockedByCaller: Bool { target?.isCurrentSerial?() ?? false }
 }
 
-/// The error of a future whose executor dropped the body without running it, such as a pool that was shut down.
+/// The error of a future whose executor dropped the body without running it. A pool that was shut down is an example.
 public struct DroppedJob: Error, Hashable, CustomStringConvertible {
-  /// For tests of what handles it.
+  /// Creates the error, for tests of error handling.
   public init() {}
 
   public var description: String {

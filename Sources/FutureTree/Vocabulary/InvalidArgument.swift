@@ -1,14 +1,14 @@
-/// The error of a future that was asked for with an argument that makes no sense, such as a negative duration.
+/// The error of a future that was created with an invalid argument, such as a negative duration.
 ///
 /// ```swift
 /// let page = load().timeout(after: deadline - now)  // The deadline has passed: the future fails with `InvalidArgument`.
 /// ```
 ///
-/// A library that traps here ends a process for a subtraction that came out wrong; one that clamps hides it.
+/// The library neither traps for an invalid duration nor replaces it silently.
 public struct InvalidArgument: Error, Hashable, CustomStringConvertible {
-  /// What was called, such as `timeout(after:)`.
+  /// The function that was called, such as `timeout(after:)`.
   public let function: String
-  /// What is wrong with which argument, and what to pass instead.
+  /// The invalid argument, and what to pass instead.
   public let problem: String
   /// The file of the call, as `Module/File.swift`.
   public let fileID: String
@@ -26,7 +26,7 @@ public struct InvalidArgument: Error, Hashable, CustomStringConvertible {
 }
 
 extension InvalidArgument {
-  /// An error, if the duration is negative.
+  /// Returns an error if the duration is negative, otherwise `nil`.
   @usableFromInline
   static func negative(_ duration: Duration, in function: String, fileID: String, line: UInt) -> InvalidArgument? {
     guard duration < .zero else { return nil }

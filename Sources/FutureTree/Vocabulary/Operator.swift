@@ -1,24 +1,24 @@
-/// What made a future: the operator table of the cancellation contract, as a value.
+/// The operator that made a future: the operator table of the cancellation contract, as a value.
 ///
-/// Everything in which one operator differs from another while a request to cancel passes is told here, so that the
-/// rest of the core knows no operator by name.
+/// This type describes every difference between operators in the handling of requests. The rest of the core therefore does
+/// not refer to individual operators.
 @usableFromInline
 enum Operator: UInt8, Sendable, CaseIterable {
-  // Sources: their handlers are asked.
+  // Sources: requests are delivered to their handlers.
   case promise, task, timer
-  // One upstream.
+  // Operators with one upstream.
   case work, map, flatMap, onSuccess, recover, mapError, onFailure, onCancel, onComplete, ensure
   case timeout, delayed, shielded
-  // Several.
+  // Operators with several upstreams.
   case all, zip, allSettled, race, any, traverse, retry
 
-  /// As it is called in code.
+  /// The name of the operator in code.
   var name: String { Operator.names[Int(rawValue)] }
 
-  /// Looked up once: reflection takes longer than an operator.
+  /// Computed once: reflection takes longer than an operator.
   private static let names = allCases.map { "\($0)" }
 
-  /// Whether the body has something to say about an upstream that ended so.
+  /// Whether the body runs for an upstream with this ending.
   func runsBody(on ending: Ending) -> Bool {
     switch self {
     case .promise, .task, .timer, .timeout, .shielded: false
@@ -30,7 +30,7 @@ enum Operator: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Law 11: whether a body that has not begun when its future is asked to cancel does not begin.
+  /// Whether a body that has not begun is skipped when its future is asked. Law 11 (bodies that have not begun).
   var skipsBodyWhenAsked: Bool {
     switch self {
     case .work, .map, .flatMap, .onSuccess, .delayed, .recover: true
@@ -38,10 +38,10 @@ enum Operator: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Law 11: whether the body runs even when its branch ends early under laws 3 to 5.
+  /// Whether the body runs when its branch ends early under laws 3 to 5. Law 11 (bodies that have not begun).
   var runsBodyWhenEndedEarly: Bool { runsBody(on: .cancelled) }
 
-  /// Whether it has no upstream: what is asked of it is asked of its handlers.
+  /// Whether the future has no upstream, so that requests are delivered to its handlers.
   var isSource: Bool {
     switch self {
     case .promise, .task, .timer: true
@@ -49,9 +49,9 @@ enum Operator: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it may wait for several futures: then its node is a `Join`.
+  /// Whether the future can wait for several futures. Its node is then a `Join`.
   var isJoin: Bool { rawValue >= Operator.all.rawValue }
 
-  /// Whether a request goes on to what it waits for. A shield treats each request as law 4.
+  /// Whether requests are forwarded upstream. A shield applies law 4 (this future only) to each request.
   var forwardsRequests: Bool { self != .shielded }
 }

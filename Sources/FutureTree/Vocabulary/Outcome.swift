@@ -1,4 +1,4 @@
-/// How a future ended.
+/// The result of a completed future.
 ///
 /// ```swift
 /// switch await user.outcome {
@@ -8,18 +8,18 @@
 /// }
 /// ```
 public enum Outcome<Value: Sendable>: Sendable {
-  /// The value that was asked for.
+  /// The future succeeded with a value.
   case success(Value)
-  /// What went wrong.
+  /// The future failed with an error.
   case failure(any Error)
-  /// The work was given up, and why.
+  /// The future was cancelled, for this reason.
   case cancelled(CancellationReason)
 }
 
 extension Outcome {
-  /// Returns the value, or throws what stands in its way.
+  /// Returns the value, or throws the error.
   ///
-  /// - Throws: the error of a failure, or `FutureCancelled` with the reason.
+  /// - Throws: The error of a failure, or `FutureCancelled` with the reason.
   @inlinable public func get() throws -> Value {
     switch self {
     case .success(let value): return value
@@ -28,7 +28,7 @@ extension Outcome {
     }
   }
 
-  /// Whether the future succeeded, failed or was cancelled, without the value.
+  /// The kind of this outcome, without its value, error or reason.
   @inlinable public var ending: Ending {
     switch self {
     case .success: .succeeded
@@ -50,24 +50,25 @@ extension Outcome: Equatable where Value: Equatable {
   }
 }
 
-/// The three ways in which a future ends, without what came of it.
+/// The kind of an outcome: success, failure or cancellation.
 public enum Ending: Sendable, Hashable {
-  /// With a value.
+  /// The future succeeded.
   case succeeded
-  /// With an error.
+  /// The future failed.
   case failed
-  /// It was given up.
+  /// The future was cancelled.
   case cancelled
 }
 
-/// Thrown where the value of a cancelled future is asked for.
+/// The error that is thrown when code reads the value of a cancelled future.
 ///
-/// `CancellationError` is never used for this: it means that the *awaiting task* was cancelled (law 14).
+/// `CancellationError` is not used for this: it means that the *awaiting task* was cancelled. See
+/// <doc:Cancellation#Awaiting>.
 public struct FutureCancelled: Error, Hashable, CustomStringConvertible {
-  /// Why the future was cancelled, and which line asked.
+  /// The reason of the cancellation, with the file and line of the request.
   public let reason: CancellationReason
 
-  /// For bodies that end their future `.cancelled` by throwing.
+  /// Creates the error. A body throws it to complete its future as `.cancelled`.
   @inlinable public init(reason: CancellationReason) {
     self.reason = reason
   }
