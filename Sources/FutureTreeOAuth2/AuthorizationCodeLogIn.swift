@@ -1,12 +1,13 @@
 import Foundation
 import FutureTreeHTTP
 
-/// One log-in by authorization code: what is sent to the page, and what may come back (RFC 6749, section 4.1; RFC 7636).
+/// One log-in with an authorization code: the URL of the page, and the check of its result (RFC 6749, section 4.1; RFC
+/// 7636).
 struct AuthorizationCodeLogIn: Sendable {
   let grant: OAuth2Grant.AuthorizationCode
-  /// What proves at the end that who exchanges the code is who showed the page.
+  /// The PKCE verifier. It proves that the code is exchanged by the client that showed the page.
   let verifier: String
-  /// What proves that the answer is one to this page.
+  /// The state parameter. It proves that the result belongs to this log-in.
   let state: String
 
   init(_ grant: OAuth2Grant.AuthorizationCode, random: RandomSource) {
@@ -15,12 +16,12 @@ struct AuthorizationCodeLogIn: Sendable {
     state = Base64URL.encoded(random.bytes(32))
   }
 
-  /// RFC 7636, section 4.2, S256.
+  /// Returns the code challenge of the method S256 (RFC 7636, section 4.2).
   static func challenge(for verifier: String) -> String {
     Base64URL.encoded(sha256(of: verifier.utf8))
   }
 
-  /// The page to show.
+  /// Returns the URL of the page to show.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL` or `insecureCredentials`.
   func page(for configuration: OAuth2Configuration, _ rules: CredentialRules) throws(HTTPError) -> URL {
@@ -40,7 +41,7 @@ struct AuthorizationCodeLogIn: Sendable {
     return url
   }
 
-  /// The code in the URL that the page led to.
+  /// Returns the code in the redirect URL.
   ///
   /// - Throws: `HTTPError` with the code `authorizationFailed`.
   func code(from url: URL) throws(HTTPError) -> String {
@@ -58,7 +59,7 @@ struct AuthorizationCodeLogIn: Sendable {
     return code
   }
 
-  /// The parameters of the answer; one that occurs twice is refused (RFC 6749, section 3.1).
+  /// Parses the parameters of the result. A parameter that occurs twice is refused (RFC 6749, section 3.1).
   private static func fields(of url: URL) throws(HTTPError) -> [String: String] {
     let text = url.absoluteString.prefix { $0 != "#" }
     guard let mark = text.firstIndex(of: "?") else { return [:] }
@@ -81,7 +82,7 @@ struct AuthorizationCodeLogIn: Sendable {
 }
 
 extension AuthorizationCodeLogIn: CustomStringConvertible, CustomReflectable {
-  /// Neither verifier nor state.
+  /// The endpoint, without the verifier and the state.
   var description: String { "a log-in at \(grant.endpoint)" }
 
   var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }

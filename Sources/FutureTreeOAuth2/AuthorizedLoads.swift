@@ -1,27 +1,27 @@
 import FutureTree
 import FutureTreeHTTP
 
-/// A token, and which one it is.
+/// A token, and its position in the history of the session.
 struct OAuth2Token: Sendable, Equatable {
-  /// Nil where requests are sent without a token, because there is none yet.
+  /// The token. `nil` for requests that are sent without a token, because there is none yet.
   let value: BearerToken?
-  /// Counts the credentials that a layer has had.
+  /// The number of credentials that the layer had up to this one.
   let version: Int
-  /// Counts its resets.
+  /// The number of resets of the layer.
   let generation: Int
-  /// Counts the renewals that had failed.
+  /// The number of renewals that had failed.
   let failures: Int
 }
 
-/// Loads with a token, and repeats a load once with another token when a server rejects the first: what `OAuth2` and
-/// `RefreshOnUnauthorized` have in common.
+/// The loads of `OAuth2` and `RefreshOnUnauthorized`. Each is sent with a token, and repeated once with another token if
+/// a server rejects the first.
 struct AuthorizedLoads: Sendable {
   let session: OAuth2Session
   let rules: CredentialRules
-  /// Whether every request has a token. If so, a request that may not have one fails before a token is fetched, and a 401 that
-  /// rejects a token has a `Bearer` challenge.
+  /// Whether every request needs a token. If so, a request that must not have one fails before a token is fetched, and a
+  /// 401 rejects the token only with a `Bearer` challenge or without challenges.
   let requiresToken: Bool
-  /// That of the layer.
+  /// The name of the layer.
   let name: FutureName
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
@@ -52,7 +52,7 @@ struct AuthorizedLoads: Sendable {
     }
   }
 
-  /// The completion of a load whose token was rejected.
+  /// Returns the completion of a load whose token was rejected.
   private func completion(
     of request: HTTPRequest, rejecting token: OAuth2Token, _ response: HTTPResponse, _ next: any HTTPLoader
   ) -> Completion<HTTPResponse> {
@@ -73,11 +73,12 @@ struct AuthorizedLoads: Sendable {
     return rules.send(request, token.authorization, next, named: .repetition)
   }
 
-  /// Whether a response says that the token was rejected (RFC 6750, section 3). One of another origin cannot know it.
+  /// Returns whether a response says that the token was rejected (RFC 6750, section 3). A response of another origin
+  /// cannot reject it.
   private func isRejection(_ response: HTTPResponse, of request: HTTPRequest) -> Bool {
     guard response.status == .unauthorized else { return false }
     if let asked = request.url, let answered = response.request.url, !asked.hasSameOrigin(as: answered) { return false }
-    // A redirect that came back from another origin has left the token out.
+    // If a redirect led to another origin and back, the token was removed.
     guard response.request.headers["Authorization"] == request.headers["Authorization"] else { return false }
     let challenges = response.challenges
     return challenges.isEmpty

@@ -2,30 +2,38 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// A store that keeps the credential in a file that nobody else can read.
+/// A credential store that uses a file which only its user can read.
 ///
 /// ```swift
 /// let store = FileCredentialStore(at: URL(filePath: "/home/ada/.config/example/credential"))
 /// ```
 ///
-/// The file has the permissions 0600, is encoded as JSON and not encrypted: where there is a keychain, use that. It is written
-/// whole or not at all: under another name beside its own, to the disk, and then renamed. Its directory is made with the
-/// permissions 0700 if it is missing.
+/// The file has the permissions 0600. It is encoded as JSON and not encrypted: if there is a keychain, use the keychain.
+/// A write is atomic: a temporary file in the same directory is written, synchronized to disk, and renamed. If the
+/// directory is missing, it is created with the permissions 0700.
 ///
-/// What others could read or exchange is refused, with the code `credentialStoreFailed`: a file or a directory that is a
-/// symbolic link or belongs to another user; a file that the group or others may read or write; a directory that they may
-/// write. Directories above it are not looked at. A file that is no credential is refused with the same code, until a
-/// `delete()` or `save(_:)` makes an end of it.
+/// The store fails with the code `credentialStoreFailed` in these cases, because other users could read or replace the
+/// file:
 ///
-/// Several processes may use one file: each reads what one of them has written whole.
+/// - The file or its directory is a symbolic link or belongs to another user.
+/// - The group or others may read or write the file.
+/// - The group or others may write to the directory.
+///
+/// Parent directories of that directory are not checked. If the content of the file is not a credential, `load()` fails
+/// with the same code until `delete()` or `save(_:)` is called.
+///
+/// Several processes can use the same file. Each reads a complete credential that one of them has written.
 public final class FileCredentialStore: CredentialStore {
   private let file: PrivateFile
   private let executor: FutureExecutor
 
+  /// Creates a store.
+  ///
   /// - Parameters:
-  ///   - url: the file.
-  ///   - executor: where it is read and written, which may block.
-  ///   - random: where the names of the files come from that are renamed.
+  ///   - url: The URL of the file.
+  ///   - executor: The executor on which the file is read and written. It may block. Defaults to a global queue of
+  ///     utility quality.
+  ///   - random: The source of the names of temporary files.
   public init(at url: URL, on executor: FutureExecutor = .global(qos: .utility), random: RandomSource = .system) {
     file = PrivateFile(url: url, random: random)
     self.executor = executor
@@ -40,7 +48,7 @@ public final class FileCredentialStore: CredentialStore {
     }
   }
 
-  /// Removes the file, and what a process that was killed has left of one.
+  /// Removes the file, and temporary files that a killed process left behind.
   public func delete() -> Future<Void> {
     Future(on: executor) { [file] in try file.remove() }
   }
@@ -50,7 +58,7 @@ public final class FileCredentialStore: CredentialStore {
     let credential: OAuth2Credential
   }
 
-  /// What the decoder says may hold values, and is left out.
+  /// Decodes a credential. The error of the decoder is omitted, because it may contain values.
   private static func credential(in data: Data) throws(HTTPError) -> OAuth2Credential {
     guard let saved = try? JSONDecoder().decode(Saved.self, from: data), saved.version == 1 else {
       throw PrivateFile.failed("is no credential of this version; delete it, and log in again")

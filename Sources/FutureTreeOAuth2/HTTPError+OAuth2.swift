@@ -1,16 +1,16 @@
 import FutureTreeHTTP
 
 extension HTTPError.Code {
-  /// Nobody is logged in, and no credential can be had without that.
+  /// There is no credential, and a log-in is needed to get one.
   public static let authenticationRequired = HTTPError.Code("authenticationRequired")
-  /// A log-in was refused, or its answer cannot be trusted.
+  /// A log-in was refused, or its result cannot be trusted.
   public static let authorizationFailed = HTTPError.Code("authorizationFailed")
-  /// The token endpoint did not answer.
+  /// The token endpoint did not respond.
   public static let tokenRequestFailed = HTTPError.Code("tokenRequestFailed")
-  /// The token endpoint refused to give a token; the message has its reason.
+  /// The token endpoint refused to issue a token. The message contains its reason.
   public static let tokenRefused = HTTPError.Code("tokenRefused")
-  /// The answer of the token endpoint is no token.
+  /// The response of the token endpoint is not a token.
   public static let invalidTokenResponse = HTTPError.Code("invalidTokenResponse")
-  /// The store of the credential cannot be read or written, or is not safe.
+  /// The credential store cannot be read or written, or is not safe.
   public static let credentialStoreFailed = HTTPError.Code("credentialStoreFailed")
 }

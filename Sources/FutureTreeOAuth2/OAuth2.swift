@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// Gives requests a token of an authorization server, and sees to it that there is one (RFC 6749, RFC 6750, RFC 7636).
+/// A layer that gets tokens from an authorization server, and adds them to requests (RFC 6749, RFC 6750, RFC 7636).
 ///
 /// ```swift
 /// let configuration = OAuth2Configuration(
@@ -14,55 +14,70 @@ import FutureTreeHTTP
 /// let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> URLSessionLoader()
 /// ```
 ///
-/// The first load asks the store; where that has nothing, the grant is used: one log-in for all who wait. A token that ends
-/// within `leeway` is refreshed before it is used. **There is one refresh for any number of loads**, over a loader of its
-/// own. What has a header `Authorization`, or is not among the targets, passes as it is. Nothing is sent over plain `http` but
-/// to this machine, unless that is allowed: neither the token nor what is had it with.
+/// The first load reads the credential from the store. If the store is empty, the grant is used: one log-in for all loads
+/// that wait. A token that expires within `leeway` is refreshed before it is used. **Any number of loads share one
+/// refresh**, which uses its own loader. A request that has the header `Authorization`, or is not among the targets, is
+/// forwarded unchanged. Tokens, and requests for tokens, are sent over plain `http` only to this machine, unless insecure
+/// connections are allowed.
 ///
-/// **An answer 401** means the token was not taken, if it has no challenges that can be read or one of `Bearer` that
-/// does not speak of another fault (`insufficient_scope`, `invalid_request`), comes from the origin that was asked, and is to
-/// a request with that token. If another token is there by now, the request is sent again with that; if not, it waits for a
-/// refresh first. It is sent again once, with its body; a second 401 is the answer. A body that cannot be sent again makes
-/// the 401 the answer at once; nothing is refreshed then before the next load. A credential without a refresh token leads to
+/// **Responses with 401.** A 401 rejects the token if all of these conditions hold:
+///
+/// - It has no readable challenges, or a `Bearer` challenge that reports neither `insufficient_scope` nor
+///   `invalid_request`.
+/// - It comes from the origin of the request.
+/// - It responds to a request with that token.
+///
+/// If the layer has another token in the meantime, the request is sent again with that token. Otherwise it waits for a
+/// refresh first. A request is sent again once, with its body; a second 401 is the response. If the body cannot be sent
+/// again, the 401 is the response, and the next load refreshes the token. A credential without a refresh token leads to
 /// the grant.
 ///
-/// **A refresh that fails** fails all who wait, once, and whoever comes then tries again. One that is answered with
-/// `invalid_grant` ends the session: loads fail with the code `authenticationRequired` until there is a new credential, by
-/// `logIn()`, `replaceCredential(with:)` or a reset.
+/// **Failed refreshes.** A failed refresh fails all loads that wait for it. The next load tries again. If the server
+/// responds with `invalid_grant`, the session ends: loads fail with the code `authenticationRequired` until there is a
+/// new credential, by `logIn()`, `replaceCredential(with:)` or a reset.
 ///
-/// **Cancellation.** A load that waits for a token is held here, ends `.cancelled` at once, and is never sent; but one that
-/// was let go of (`doNotForwardRequest`) after its 401 is still sent again. A refresh is
-/// not cancelled by those who wait, even if all leave: the server may have changed the refresh token already, and what it
-/// answers is saved. A log-in is asked to cancel when the last who waits leaves. What has been sent is cancelled behind this
-/// layer, and a 401 that comes back then is the answer.
+/// **Cancellation.** The layer holds loads that wait for a token. A cancelled load ends at once with `.cancelled` and is
+/// never sent. Only a load that was detached with `.doNotForwardRequest` after its 401 is still sent again. A refresh is
+/// not cancelled by the loads that wait for it, even if all are cancelled: the server may already have changed the
+/// refresh token, so its response is saved. A log-in is asked to cancel when the last load that waits for it is
+/// cancelled. A request that was forwarded is cancelled by the loaders after this layer; if it completes with 401, the
+/// 401 is the response.
 ///
-/// **Reset.** Loads that wait end `.cancelled`; what is under way for the credential is asked to cancel, awaited, and thrown
-/// away, whatever comes of it; the store is emptied; the loader of the tokens and the next one are reset; each even if
-/// another fails. A load that was sent before and is answered with 401 gets that answer. Loads that come during the reset wait
-/// for its end, and then log in again, or fail with `authenticationRequired`. The store is not asked again.
+/// **Reset.** A reset has these effects. Each part is reset even if another fails.
 ///
-/// **In two chains** both have one credential, and a reset of either deletes it and lets go of the waiting loads of both.
+/// - Loads that wait end with `.cancelled`.
+/// - Work in flight for the credential is asked to cancel and awaited, and its result is discarded.
+/// - The store is emptied, and is not read again.
+/// - The token loader and the next loader are reset.
+///
+/// If a load that was sent before the reset completes with 401, the 401 is its response. Loads that begin during the
+/// reset wait for its end. Then they log in again, or fail with `authenticationRequired`.
+///
+/// **In two chains.** Both chains share one credential. A reset of either deletes it, and cancels the waiting loads of
+/// both.
 public final class OAuth2: HTTPLayer {
   private let loads: AuthorizedLoads
   private let tokens: any HTTPLoader
 
   private var session: OAuth2Session { loads.session }
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - configuration: where tokens come from.
-  ///   - store: keeps the credential while the program does not run.
-  ///   - tokens: what token requests are sent with. It must not lead through this layer. A redirect of them is not followed,
-  ///     by a `Redirect` either: their bodies have secrets.
-  ///   - targets: the requests that get a token; every one that comes through this layer, if nothing else is said.
-  ///   - leeway: how long before its end a token is refreshed; zero or less is at its end. It must be shorter than tokens live,
-  ///     or each load refreshes.
-  ///   - tokenTimeout: how long the token endpoint may take. What it answers later is lost.
-  ///   - allowsInsecureConnections: whether tokens may be sent, and had, over plain `http`.
-  ///   - clock: what measures the timeout.
-  ///   - date: what tells whether a token has ended.
-  ///   - random: where verifiers and states come from. It must be fit for secrets.
-  ///   - onSaveFailure: is told why a credential could not be saved, outside every lock. It is used all the same, and lost
-  ///     with the program.
+  ///   - configuration: The client, the token endpoint and the grant.
+  ///   - store: The store that keeps the credential between runs of the program. Defaults to memory.
+  ///   - tokens: The loader for token requests. It must not lead through this layer. Redirects of token requests are not
+  ///     followed, not even by a `Redirect`, because their bodies contain secrets.
+  ///   - targets: The requests that get a token. Defaults to every request that goes through the layer.
+  ///   - leeway: The time before its expiry at which a token is refreshed. Defaults to 60 seconds. Values below 0 are
+  ///     treated as 0. It must be shorter than the lifetime of tokens; otherwise each load refreshes the token.
+  ///   - tokenTimeout: The time limit of a token request. Defaults to 60 seconds. A later response is discarded.
+  ///   - allowsInsecureConnections: Whether tokens may be sent and requested over plain `http`. Defaults to `false`.
+  ///   - clock: The clock of the time limit.
+  ///   - date: The clock for the expiry of tokens.
+  ///   - random: The source of verifiers and states. It must be suitable for secrets.
+  ///   - onSaveFailure: A closure that receives the error if a credential cannot be saved. It is called outside every
+  ///     lock. The credential is still used, and is lost when the program ends.
   public init(
     _ configuration: OAuth2Configuration, store: any CredentialStore = MemoryCredentialStore(), tokens: any HTTPLoader,
     for targets: CredentialTargets = .everyRequest, leeway: Duration = .seconds(60),
@@ -88,43 +103,45 @@ public final class OAuth2: HTTPLayer {
     loads = AuthorizedLoads(session: session, rules: rules, requiresToken: true, name: .oauth2)
   }
 
-  /// Loads with a token, when there is one.
+  /// Loads the request with a token. Waits if there is no valid token.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     loads.load(request, next: next)
   }
 
-  /// Deletes the credential, and resets the loader of the tokens and `next`.
+  /// Deletes the credential, and resets the token loader and `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     .resets([session.wipe(), tokens.reset(), next.reset()])
   }
 
-  /// Whether nobody waits and nothing is under way.
+  /// Whether no load waits and no work is in flight.
   package var isIdle: Bool { session.isIdle }
 }
 
 // MARK: - The credential
 
 extension OAuth2 {
-  /// Uses the grant, whatever credential there is: for a button, and when the session has ended.
+  /// Gets a new credential with the grant, whatever credential there is. Use it for a log-in button, and when the session
+  /// has ended.
   ///
   /// ```swift
   /// oauth.logIn().map(on: .main) { window.show(.home) }
   /// ```
   ///
-  /// It joins a log-in that is under way, and waits for a refresh to end. Loads that come meanwhile wait for it. A request to
-  /// cancel ends the future at once, and the log-in if nobody else waits for it.
+  /// It joins a log-in in flight, and waits for a refresh to end. Loads that begin in the meantime wait for the log-in. A
+  /// cancellation request ends the future at once, and ends the log-in if no other caller waits for it.
   ///
-  /// - Returns: a future that fails as the log-in does, or with the code `authenticationRequired` where the grant is
+  /// - Returns: A future that fails if the log-in fails. It fails with the code `authenticationRequired` if the grant is
   ///   `storedCredential`.
   @discardableResult
   public func logIn() -> Future<Void> { session.ask(.logIn).completion }
 
-  /// Puts a credential that was had elsewhere in the place of the one that there is, and saves it.
+  /// Replaces the credential by one from another source, and saves it.
   ///
-  /// What is under way for the old one is asked to cancel, awaited, and thrown away; loads that wait get the new one.
+  /// Work in flight for the old credential is asked to cancel and awaited, and its result is discarded. Loads that wait
+  /// get the new credential.
   ///
-  /// - Returns: a future that succeeds when it has been saved, or could not be, as `onSaveFailure` is told; it fails with the
-  ///   code `resetInProgress` during a reset.
+  /// - Returns: A future that succeeds after the attempt to save the credential. If saving fails, `onSaveFailure` is
+  ///   called and the future still succeeds. It fails with the code `resetInProgress` during a reset.
   @discardableResult
   public func replaceCredential(with credential: OAuth2Credential) -> Future<Void> {
     session.ask(.replacement(credential)).completion

@@ -2,17 +2,17 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// How a client proves its secret when it requests a token (RFC 6749, section 2.3.1).
+/// The method by which a client proves its secret in a token request (RFC 6749, section 2.3.1).
 public enum ClientAuthenticationMethod: Sendable, Hashable {
-  /// With the header `Authorization`, which every server supports.
+  /// The header `Authorization`, which every server supports.
   case header
-  /// With fields of the body, for servers that support nothing else.
+  /// Fields of the body, for servers that support nothing else.
   case body
 }
 
-/// A client as the authorization server knows it (RFC 6749, section 2).
+/// A client that is registered with the authorization server (RFC 6749, section 2).
 public struct OAuth2Client: Sendable, Hashable {
-  /// The name of the client. It is not secret.
+  /// The identifier of the client. It is not secret.
   public let id: String
   let secret: String?
   let method: ClientAuthenticationMethod
@@ -23,7 +23,7 @@ public struct OAuth2Client: Sendable, Hashable {
     self.method = method
   }
 
-  /// Creates a client that cannot keep a secret, such as an app on a device. PKCE stands in for the secret.
+  /// Creates a client that cannot keep a secret, such as an app on a device. PKCE replaces the secret.
   public static func `public`(id: String) -> OAuth2Client {
     OAuth2Client(id: id, secret: nil, method: .body)
   }
@@ -36,7 +36,7 @@ public struct OAuth2Client: Sendable, Hashable {
   }
 }
 
-/// How a client comes to a credential that it does not have.
+/// The way in which a client gets a new credential.
 public struct OAuth2Grant: Sendable {
   struct AuthorizationCode: Sendable {
     let endpoint: HTTPURL
@@ -53,7 +53,8 @@ public struct OAuth2Grant: Sendable {
 
   let kind: Kind
 
-  /// A person logs in on a page of the authorization server (RFC 6749, section 4.1), with PKCE (RFC 7636, S256).
+  /// Returns a grant by which a user logs in on a page of the authorization server (RFC 6749, section 4.1), with PKCE
+  /// (RFC 7636, S256).
   ///
   /// ```swift
   /// let endpoint = try HTTPURL("https://id.example.com/authorize")
@@ -63,11 +64,11 @@ public struct OAuth2Grant: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - endpoint: the authorization endpoint.
-  ///   - redirectURI: where the page leads in the end, as it is registered with the server.
-  ///   - parameters: what else the endpoint wants to know, such as `("prompt", "login")`.
-  ///   - present: shows the page at a URL, and returns a future of the URL that it leads to. Called outside every lock, from
-  ///     any thread. The future is asked to cancel when nobody waits for the log-in any more.
+  ///   - endpoint: The authorization endpoint.
+  ///   - redirectURI: The URI to which the page finally leads, as registered with the server.
+  ///   - parameters: Further parameters for the endpoint, such as `("prompt", "login")`.
+  ///   - present: A closure that shows the page at a URL, and returns a future of the URL to which it leads. It is called
+  ///     outside every lock, from any thread. The future is asked to cancel when no load waits for the log-in.
   public static func authorizationCode(
     at endpoint: HTTPURL, redirectURI: String, parameters: [(String, String)] = [],
     present: @escaping @Sendable (URL) throws -> Future<URL>
@@ -77,32 +78,35 @@ public struct OAuth2Grant: Sendable {
         AuthorizationCode(endpoint: endpoint, redirectURI: redirectURI, parameters: parameters, present: present)))
   }
 
-  /// The client asks in its own name (RFC 6749, section 4.4). Its tokens are not refreshed: it asks for new ones.
+  /// The client requests tokens in its own name (RFC 6749, section 4.4). Tokens are not refreshed: the client requests
+  /// new ones.
   public static let clientCredentials = OAuth2Grant(kind: .clientCredentials)
 
-  /// The credential comes from the store, or from `OAuth2.replaceCredential(with:)`. Where there is none, loads fail with the
-  /// code `authenticationRequired`.
+  /// The credential comes from the store, or from `OAuth2.replaceCredential(with:)`. If there is none, loads fail with
+  /// the code `authenticationRequired`.
   public static let storedCredential = OAuth2Grant(kind: .storedCredential)
 }
 
-/// Where tokens come from.
+/// The configuration of an `OAuth2` layer.
 public struct OAuth2Configuration: Sendable {
-  /// Who asks for them.
+  /// The client that requests tokens.
   public let client: OAuth2Client
-  /// Where they are asked for.
+  /// The token endpoint.
   public let tokenEndpoint: HTTPURL
-  /// What they are to give access to; empty for what the server gives by itself.
+  /// The requested scopes. Empty for the default of the server.
   public let scope: [String]
-  /// How the first one is had.
+  /// The grant that gets the first credential.
   public let grant: OAuth2Grant
   let parameters: [(String, String)]
 
+  /// Creates a configuration.
+  ///
   /// - Parameters:
-  ///   - client: who asks.
-  ///   - tokenEndpoint: where tokens are asked for.
-  ///   - scope: what they are to give access to.
-  ///   - parameters: what else the token endpoint wants to know, such as `("audience", "https://api.example.com")`.
-  ///   - grant: how the first one is had.
+  ///   - client: The client that requests tokens.
+  ///   - tokenEndpoint: The token endpoint.
+  ///   - scope: The requested scopes. Defaults to the scopes that the server selects.
+  ///   - parameters: Further parameters for the token endpoint, such as `("audience", "https://api.example.com")`.
+  ///   - grant: The grant that gets the first credential.
   public init(
     client: OAuth2Client, tokenEndpoint: HTTPURL, scope: [String] = [], parameters: [(String, String)] = [],
     grant: OAuth2Grant
@@ -114,19 +118,19 @@ public struct OAuth2Configuration: Sendable {
     self.grant = grant
   }
 
-  /// The scope as a parameter, if there is one.
+  /// The scope as a request parameter, if there is a scope.
   var scopeParameter: [(String, String)] { scope.isEmpty ? [] : [("scope", scope.joined(separator: " "))] }
 }
 
 extension OAuth2Client: CustomStringConvertible, CustomReflectable {
-  /// The name, without the secret.
+  /// The identifier of the client, without the secret.
   public var description: String { "client \(id)" }
 
   public var customMirror: Mirror { Mirror(self, children: ["id": id], displayStyle: .struct) }
 }
 
 extension OAuth2Grant: CustomStringConvertible, CustomReflectable {
-  /// The name of the grant, as requests have it.
+  /// The name of the grant in requests.
   public var description: String {
     switch kind {
     case .authorizationCode: "authorization_code"
@@ -139,7 +143,7 @@ extension OAuth2Grant: CustomStringConvertible, CustomReflectable {
 }
 
 extension OAuth2Configuration: CustomStringConvertible, CustomReflectable {
-  /// Client, endpoint and grant, without the secret and the values of parameters.
+  /// The client, the endpoint and the grant, without the secret and the values of parameters.
   public var description: String { "\(client) at \(tokenEndpoint) by \(grant)" }
 
   public var customMirror: Mirror {

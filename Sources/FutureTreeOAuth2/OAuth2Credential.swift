@@ -2,20 +2,20 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What a client has of an authorization server: a token, and what it takes to have the next one.
+/// A credential from an authorization server: an access token, and the data that is needed to get the next one.
 ///
-/// It can be encoded, with its secrets, for a store. Nothing prints them.
+/// It can be encoded for a store, including its secrets. Its description contains no secrets.
 public struct OAuth2Credential: Sendable, Hashable, Codable {
-  /// What requests are sent with.
+  /// The access token, which is sent with requests.
   public let accessToken: BearerToken
-  /// What the next access token is had with, once; nil if there is none.
+  /// The refresh token, with which the next access token is requested once. `nil` if there is none.
   public let refreshToken: String?
-  /// When the access token ends; nil if the server did not say.
+  /// The expiry date of the access token. `nil` if the server did not report one.
   public let expires: Date?
-  /// What the access token gives access to, separated by blanks; nil if that is what was asked for.
+  /// The scope of the access token, separated by blanks. `nil` if it is the requested scope.
   public let scope: String?
 
-  /// A credential that was had elsewhere.
+  /// Creates a credential from another source.
   public init(accessToken: BearerToken, refreshToken: String? = nil, expires: Date? = nil, scope: String? = nil) {
     self.accessToken = accessToken
     self.refreshToken = refreshToken
@@ -25,7 +25,7 @@ public struct OAuth2Credential: Sendable, Hashable, Codable {
 }
 
 extension OAuth2Credential: CustomStringConvertible, CustomReflectable {
-  /// What there is, without the tokens.
+  /// A summary without the tokens.
   public var description: String {
     "OAuth2Credential(\(refreshToken == nil ? "without" : "with") a refresh token"
       + (expires.map { ", expires \($0.formatted(.iso8601))" } ?? "") + ")"
@@ -34,7 +34,7 @@ extension OAuth2Credential: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["credential": description], displayStyle: .struct) }
 }
 
-/// Where an `OAuth2` layer keeps its credential while the program does not run.
+/// A store for the credential of an `OAuth2` layer between runs of the program.
 ///
 /// ```swift
 /// struct Keychain: CredentialStore {
@@ -44,27 +44,27 @@ extension OAuth2Credential: CustomStringConvertible, CustomReflectable {
 /// }
 /// ```
 ///
-/// One layer calls one of them at a time, outside every lock, and the next when the future of the last has ended. Requests to
-/// cancel are passed to `load` alone: what is saved or deleted is not left half done.
+/// A layer calls one method at a time, outside every lock. It calls the next method when the future of the previous one
+/// has ended. Cancellation requests are forwarded only to `load()`, so that saving and deleting are not interrupted.
 public protocol CredentialStore: Sendable {
-  /// What was saved last, or nil.
+  /// Returns the credential that was saved last, or `nil`.
   func load() -> Future<OAuth2Credential?>
-  /// Keeps a credential in the place of what was there: whole, or not at all.
+  /// Saves a credential in place of the previous one, atomically.
   func save(_ credential: OAuth2Credential) -> Future<Void>
-  /// Forgets what was saved. It succeeds if there is nothing.
+  /// Deletes the saved credential. Succeeds if there is none.
   func delete() -> Future<Void>
 }
 
-/// A store that ends with the program.
+/// A credential store in memory, whose content is lost when the program ends.
 public final class MemoryCredentialStore: CredentialStore {
   private let saved: Locked<OAuth2Credential?>
 
-  /// A store with a credential, or an empty one.
+  /// Creates a store with a credential, or an empty store.
   public init(_ credential: OAuth2Credential? = nil) {
     saved = Locked(credential)
   }
 
-  /// What is in it now.
+  /// The current credential.
   public var credential: OAuth2Credential? { saved.value }
 
   public func load() -> Future<OAuth2Credential?> { .succeeded(saved.value) }

@@ -2,32 +2,32 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What a session does for its credential, one piece at a time.
+/// The work of a session for its credential, one task at a time.
 protocol CredentialWork: Sendable {
-  /// Begins a piece of work. The loader is the one behind the layer, of the load that waits longest.
+  /// Begins a task. Its `next` is the loader after the layer, from the load that has waited longest.
   func begin(_ work: CredentialTask) -> Future<OAuth2Credential?>
 
-  /// Forgets the credential that is stored.
+  /// Deletes the stored credential.
   func delete() -> Future<Void>
 }
 
-/// A piece of work for a credential.
+/// A task for a credential.
 struct CredentialTask: Sendable {
   let kind: OAuth2State.Kind
-  /// The credential that there is.
+  /// The current credential.
   let current: OAuth2Credential?
-  /// The one to put in its place.
+  /// The credential that replaces it.
   let given: OAuth2Credential?
-  /// What is behind the layer.
+  /// The loader after the layer.
   let next: (any HTTPLoader)?
 }
 
-/// The credential of a layer, and the loads that wait for it: owns the lock, and acts after unlocking.
+/// The credential of a layer, and the loads that wait for it. The session owns the lock, and acts after unlocking.
 final class OAuth2Session: Sendable {
-  /// What a caller needs of the session.
+  /// The demand of a caller.
   enum Demand {
     case token
-    /// Another token than this one, which a server did not take.
+    /// Another token than this one, which a server rejected.
     case tokenInsteadOf(OAuth2Token)
     case logIn
     case replacement(OAuth2Credential)
@@ -38,10 +38,10 @@ final class OAuth2Session: Sendable {
     case fail(HTTPError)
     /// The future ends at once when it is asked to cancel.
     case wait(Future<OAuth2Token>)
-    /// The token is one of the time before a reset: there is none instead of it.
+    /// The token is from before a reset, so there is no replacement for it.
     case none
 
-    /// A future that ends when the token is there, without it.
+    /// A future that ends when the token is available, without the token.
     var completion: Future<Void> {
       switch self {
       case .use, .none: .succeeded
@@ -53,7 +53,7 @@ final class OAuth2Session: Sendable {
 
   private typealias Work = Promise<OAuth2Credential?>
 
-  /// Work that begins, and what it must not overtake.
+  /// Work that begins, and the previous work that must end first.
   private struct Begun {
     let work: OAuth2State.Work
     let promise: Work
@@ -71,7 +71,7 @@ final class OAuth2Session: Sendable {
     var state: OAuth2State
     private var lastWaiter = 0
     private var waiting: [Int: Waiter] = [:]
-    /// What is under way, also if its result is wanted no more.
+    /// The work in flight, also if its result is no longer needed.
     var running: (number: Int, promise: Work)?
     var wipe: Promise<Void>?
 
@@ -131,7 +131,7 @@ final class OAuth2Session: Sendable {
         begun: effects.begins.map { start($0) })
     }
 
-    /// Who leaves, and the work that ends. The wipe is under way until `endWipe`.
+    /// Returns the waiters to cancel, and the work to end. The wipe is in progress until `endWipe`.
     mutating func beginWipe() -> Wipe {
       let promise = Promise<Void>()
       wipe = promise
@@ -144,14 +144,14 @@ final class OAuth2Session: Sendable {
     }
   }
 
-  /// Who waits no more, and what begins.
+  /// The waiters to release, and the work that begins.
   private struct Released {
     let promises: [Promise<OAuth2Token>]
     let outcome: Outcome<OAuth2Token>?
     let begun: Begun?
   }
 
-  /// A wipe that begins, or the one that is under way.
+  /// A wipe that begins, or the wipe in progress.
   private struct Wipe {
     let promise: Promise<Void>
     var isNew = false
@@ -169,10 +169,10 @@ final class OAuth2Session: Sendable {
     self.date = date
   }
 
-  /// Whether nobody waits and nothing is under way.
+  /// Whether no load waits and no work is in flight.
   var isIdle: Bool { shared.withLock { $0.isIdle } }
 
-  /// A server did not take a token, and the request cannot be sent again.
+  /// Registers that a server rejected a token, for a request that cannot be sent again.
   func reject(_ token: OAuth2Token) {
     _ = shared.withLock { $0.state.tokenRejected(token) }
   }
@@ -238,11 +238,11 @@ extension OAuth2Session {
   }
 }
 
-// MARK: - Forgetting
+// MARK: - Resetting
 
 extension OAuth2Session {
-  /// Lets go of everybody, ends what is under way and throws its result away, and empties the store. Wipes that overlap are
-  /// one. Who comes meanwhile waits for its end.
+  /// Cancels all waiters, ends the work in flight and discards its result, and empties the store. Overlapping wipes are
+  /// joined. Loads that begin in the meantime wait for its end.
   func wipe() -> Future<Void> {
     let wipe = shared.withLock { shared in shared.wipe.map { Wipe(promise: $0) } ?? shared.beginWipe() }
     let future = wipe.promise.future.shielded()

@@ -2,44 +2,44 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What an `OAuth2` layer knows about its credential, and who waits for it: a value without locks, callbacks and clocks.
+/// The state of the credential of an `OAuth2` layer, and of its waiters. Pure: uses no lock, closure or clock.
 ///
 /// # Invariants
-/// 1. One piece of work is under way at most. Its number is in `work`; what ends with another number changes nothing.
-/// 2. Somebody waits only while work is under way or a reset is. Each who waits is released once, or leaves.
-/// 3. `version` grows with each credential. A token that was rejected is given to nobody again.
-/// 4. While a reset is under way nothing is begun, and nothing of the time before it is known.
-/// 5. `.ended` is left by a new credential only: by a log-in that somebody asked for, a replacement, or a reset.
+/// 1. At most one piece of work is in flight; `work` has its number. The end of other work changes nothing.
+/// 2. Waiters exist only during work or a reset. Each waiter is released once, or leaves.
+/// 3. `version` grows with each credential. A rejected token is never given out again.
+/// 4. During a reset no work begins, and no earlier data is known.
+/// 5. Only a new credential changes `.ended`: by a log-in that was requested, a replacement, or a reset.
 struct OAuth2State {
-  /// How a credential is had where there is none, or none that can be refreshed.
+  /// The source of a credential if there is none, or none that can be refreshed.
   enum Source {
-    /// A person logs in.
+    /// A user logs in.
     case logIn
-    /// The client asks in its own name, also in place of a refresh.
+    /// The client requests a token in its own name, also instead of a refresh.
     case client
-    /// From outside only.
+    /// The credential comes only from outside.
     case store
-    /// A closure of the app is called when a server rejects the token. Without a token, requests are sent without.
+    /// A closure of the app is called after a 401. If there is no token, requests are sent without one.
     case renewal
   }
 
   enum Kind: Equatable {
-    /// The store is asked.
+    /// The store is read.
     case loading
-    /// A page is shown. It is given up when nobody waits.
+    /// A page is shown. It is cancelled when no load waits for it.
     case loggingIn
-    /// The token endpoint is asked. It is never given up by those who wait.
+    /// The token endpoint is called. The loads that wait for it never cancel it.
     case refreshing
     /// A credential from outside is saved.
     case replacing
-    /// A closure of the app is called. As a refresh, it is not cancelled by the loads that wait for it.
+    /// A closure of the app is called. The loads that wait for it never cancel it, as with a refresh.
     case renewing
   }
 
   struct Work: Equatable {
     let number: Int
     let kind: Kind
-    /// Nobody waited for it any more, and it was asked to stop.
+    /// Whether no load waited for it any more, and it was asked to cancel.
     var isAbandoned = false
   }
 
@@ -50,27 +50,27 @@ struct OAuth2State {
   }
 
   enum Session {
-    /// The store was not asked.
+    /// The store has not been read.
     case unknown
     case none
     case live(Live)
-    /// The server takes the refresh token no more.
+    /// The server no longer accepts the refresh token.
     case ended(HTTPError)
   }
 
-  /// What to do after an event, without the lock.
+  /// The effects of an event, to be performed outside the lock.
   struct Effects {
-    /// Who waits no more, in the order in which they came, and with what.
+    /// The waiters to release with `outcome`, in the order of their arrival.
     var released: [Int] = []
     var outcome: Outcome<OAuth2Token>?
-    /// What begins.
+    /// The work that begins.
     var begins: Work?
   }
 
   enum Answer {
     case use(OAuth2Token)
     case fail(HTTPError)
-    /// Who asked is remembered, and something may begin.
+    /// The caller is registered as a waiter, and work may begin.
     case wait(begins: Work?)
   }
 
@@ -87,12 +87,12 @@ struct OAuth2State {
   private(set) var isResetting = false
   private(set) var generation = 0
   private(set) var version = 0
-  /// How many renewals have failed, and with what the last one did.
+  /// The number of failed renewals, and the error of the last one.
   private var failures = 0
   private var failure: HTTPError?
   private var lastWork = 0
   private(set) var waiters: Set<Int> = []
-  /// Who wants a log-in when what is under way has ended.
+  /// The waiters that need a log-in after the work in flight.
   private(set) var logIns: Set<Int> = []
 
   init(source: Source, leeway: TimeInterval) {
@@ -100,7 +100,7 @@ struct OAuth2State {
     self.leeway = leeway
   }
 
-  /// With a credential that is known from the start, or with none.
+  /// Creates a state with a known credential, or with none.
   init(source: Source, credential: OAuth2Credential?) {
     self.init(source: source, leeway: 0)
     if credential != nil { version = 1 }
@@ -113,7 +113,7 @@ struct OAuth2State {
   }
 }
 
-// MARK: - Who wants a token
+// MARK: - Requesting a token
 
 extension OAuth2State {
   mutating func tokenWanted(by waiter: Int, at now: Date) -> Answer {
@@ -125,16 +125,16 @@ extension OAuth2State {
     }
   }
 
-  /// A server did not take a token. Returns nil if there is to be no other: the answer stands.
+  /// Registers that a server rejected a token, and requests another. Returns `nil` if the response stands.
   mutating func tokenWanted(insteadOf rejected: OAuth2Token, by waiter: Int, at now: Date) -> Answer? {
     guard tokenRejected(rejected) else { return nil }
-    // A renewal failed after the request was sent: its server rejects what all of that time have.
+    // A renewal failed after the request was sent: the server rejects all tokens from before that renewal.
     if let failure, rejected.failures < failures, credential?.accessToken == rejected.value { return .fail(failure) }
     guard rejected.value == nil, credential == nil, work == nil else { return tokenWanted(by: waiter, at: now) }
     return wait(waiter, beginning: freshKind)
   }
 
-  /// A server did not take a token. Returns whether the request is to be sent again, with what is wanted then.
+  /// Registers that a server rejected a token. Returns whether the request may be sent again.
   mutating func tokenRejected(_ token: OAuth2Token) -> Bool {
     guard token.generation == generation, !isResetting else { return false }
     if case .live(var live) = session, live.version == token.version {
@@ -144,7 +144,7 @@ extension OAuth2State {
     return true
   }
 
-  /// Somebody wants a new log-in, whatever there is.
+  /// Requests a new log-in, whatever credential there is.
   mutating func logInWanted(by waiter: Int) -> Answer {
     guard source != .store else { return .fail(OAuth2State.authenticationRequired) }
     let kind = freshKind
@@ -154,13 +154,13 @@ extension OAuth2State {
     return .wait(begins: nil)
   }
 
-  /// A credential comes from outside. What is under way is overtaken: the owner ends it first.
+  /// Registers a credential from outside. It replaces the work in flight, which the owner ends first.
   mutating func credentialGiven(by waiter: Int) -> Answer {
     guard !isResetting else { return .fail(OAuth2State.resetInProgress) }
     return wait(waiter, beginning: .replacing)
   }
 
-  /// Somebody was asked to cancel. Returns whether the work is to be asked as well.
+  /// Registers that a waiter was cancelled. Returns whether the work is asked to cancel as well.
   mutating func waiterLeft(_ waiter: Int) -> Bool {
     logIns.remove(waiter)
     guard waiters.remove(waiter) != nil, waiters.isEmpty, work?.kind == .loggingIn, work?.isAbandoned == false else {
@@ -183,21 +183,21 @@ extension OAuth2State {
   }
 }
 
-// MARK: - What came of it
+// MARK: - Results of work
 
 extension OAuth2State {
-  /// Work has ended; nil is an empty store.
+  /// Registers that work has ended. A `nil` credential means that the store is empty.
   mutating func workEnded(_ number: Int, _ outcome: Outcome<OAuth2Credential?>, at now: Date) -> Effects {
     guard let ended = work, ended.number == number else { return Effects() }
     work = nil
     switch outcome {
-    // Who came while an abandoned log-in was ending did not ask for its end.
+    // Waiters that arrived while an abandoned log-in was ending did not request its cancellation.
     case .failure where ended.isAbandoned && !waiters.isEmpty, .cancelled where ended.isAbandoned && !waiters.isEmpty:
       return beginLogIn(Effects())
     case .success(let credential?):
       version += 1
       session = .live(Live(credential: credential, version: version))
-      // What was had just now is used, however short its life is; what was stored may be old.
+      // A new credential is used even if it expires soon. A stored credential may be old.
       return ended.kind == .loading ? goOn(at: now) : release(.success(token(credential)))
     case .success(nil):
       session = .none
@@ -216,7 +216,7 @@ extension OAuth2State {
     }
   }
 
-  /// Everything is forgotten. Returns who is to leave.
+  /// Removes all data. Returns the waiters to cancel.
   mutating func resetBegan() -> [Int] {
     let leaving = waiters.union(logIns).sorted()
     generation += 1
@@ -228,13 +228,13 @@ extension OAuth2State {
     return leaving
   }
 
-  /// The store is empty, or cannot be emptied: it is not asked again.
+  /// Registers that the reset has ended. The store is empty or could not be emptied, and is not read again.
   mutating func resetEnded(at now: Date) -> Effects {
     isResetting = false
     return goOn(at: now)
   }
 
-  /// Nothing is under way: gives those who wait what there is, or begins what they need.
+  /// Continues when no work is in flight: releases the waiters, or begins the work that they need.
   private mutating func goOn(at now: Date) -> Effects {
     if !logIns.isEmpty { return beginLogIn(Effects()) }
     guard !waiters.isEmpty else { return Effects() }
@@ -259,7 +259,7 @@ extension OAuth2State {
     return effects
   }
 
-  /// What somebody who wants a token gets, when nothing is under way.
+  /// Returns the step for a caller that needs a token, when no work is in flight.
   private func step(at now: Date) -> Step {
     switch session {
     case .unknown: return .begin(.loading)
@@ -278,7 +278,7 @@ extension OAuth2State {
     return source == .store ? .fail(OAuth2State.authenticationRequired) : .begin(freshKind)
   }
 
-  /// How a credential is had that is not made of the one that there is.
+  /// The kind of work that gets a credential without the current one.
   private var freshKind: Kind {
     switch source {
     case .logIn, .store: .loggingIn

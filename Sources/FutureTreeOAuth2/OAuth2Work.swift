@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What an `OAuth2` layer does for its credential, one thing at a time. It keeps nothing.
+/// The work of an `OAuth2` layer for its credential, one task at a time. It has no state.
 struct OAuth2Work: CredentialWork {
   let configuration: OAuth2Configuration
   let endpoint: TokenEndpoint
@@ -10,7 +10,7 @@ struct OAuth2Work: CredentialWork {
   let random: RandomSource
   let onSaveFailure: (@Sendable (any Error) -> Void)?
 
-  /// Begins a piece of work. Work that is asked to cancel does not begin its next step; what is being saved is saved.
+  /// Begins a task. A cancelled task does not begin its next step. Saving is not interrupted.
   func begin(_ task: CredentialTask) -> Future<OAuth2Credential?> {
     switch task.kind {
     case .loading: store.load().mapError { OAuth2Work.storeFailed("cannot be read", $0) }
@@ -53,7 +53,7 @@ struct OAuth2Work: CredentialWork {
     return endpoint.refreshed(current, with: refreshToken)
   }
 
-  /// The credential, when it has been saved, or could not be: then it lives in memory only.
+  /// Returns the credential after the attempt to save it. If saving fails, the credential exists only in memory.
   private func saved(_ credential: OAuth2Credential) -> Future<OAuth2Credential?> {
     let promise = Promise<OAuth2Credential?>()
     store.save(credential).observe { [onSaveFailure] outcome in

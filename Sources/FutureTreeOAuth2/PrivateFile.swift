@@ -1,20 +1,20 @@
 import Foundation
 import FutureTreeHTTP
 
-/// A small file that only its user can read, written whole or not at all. It is made with the calls of POSIX: what
-/// Foundation writes atomically may be read by others, and what it reads may be behind a symbolic link.
+/// A small file that only its user can read, with atomic writes. It uses POSIX calls: other users may be able to read
+/// files that Foundation writes atomically, and Foundation follows symbolic links when it reads.
 struct PrivateFile: Sendable {
   let url: URL
   let random: RandomSource
 
-  /// How many bytes it may have.
+  /// The maximum size of the file in bytes.
   static let maximumSize = 1 << 20
 
   private var directory: URL { url.deletingLastPathComponent() }
-  /// What the names begin with under which it is written.
+  /// The prefix of the names of temporary files.
   private var prefix: String { ".\(url.lastPathComponent).new-" }
 
-  /// Its bytes; nil if there is no file.
+  /// Reads the file. Returns `nil` if there is no file.
   ///
   /// - Throws: `HTTPError` with the code `credentialStoreFailed`.
   func read() throws(HTTPError) -> Data? {
@@ -37,9 +37,9 @@ struct PrivateFile: Sendable {
     return data
   }
 
-  /// Puts these bytes in its place.
+  /// Replaces the content of the file.
   ///
-  /// - Throws: `HTTPError` with the code `credentialStoreFailed`; then it is what it was.
+  /// - Throws: `HTTPError` with the code `credentialStoreFailed`. The file is unchanged in that case.
   func write(_ data: Data) throws(HTTPError) {
     if try !hasSafeDirectory() { try makeDirectory() }
     let temporary = directory.appendingPathComponent(prefix + Base64URL.encoded(random.bytes(12))).path
@@ -55,7 +55,7 @@ struct PrivateFile: Sendable {
     synchroniseDirectory()
   }
 
-  /// Removes it, if it is there, with what was left of its writing. A symbolic link goes, and not what it leads to.
+  /// Removes the file, if it exists, and its temporary files. A symbolic link is removed, but not its target.
   ///
   /// - Throws: `HTTPError` with the code `credentialStoreFailed`.
   func remove() throws(HTTPError) {
@@ -72,7 +72,7 @@ struct PrivateFile: Sendable {
   private static func fill(_ descriptor: Int32, with data: Data) throws(HTTPError) {
     let handle = FileHandle(fileDescriptor: descriptor)
     defer { try? handle.close() }
-    // Whatever mask the process has.
+    // The permissions are set explicitly, because the process may have any file mode mask.
     guard fchmod(descriptor, 0o600) == 0, (try? handle.write(contentsOf: data)) != nil, fsync(descriptor) == 0 else {
       throw failed("cannot be written", errno)
     }
@@ -88,9 +88,9 @@ struct PrivateFile: Sendable {
     guard try hasSafeDirectory() else { throw PrivateFile.failed("has no directory") }
   }
 
-  /// Whether the directory is there.
+  /// Returns whether the directory exists.
   ///
-  /// - Throws: if others could exchange what is in it.
+  /// - Throws: `HTTPError` if other users could replace files in it.
   private func hasSafeDirectory() throws(HTTPError) -> Bool {
     var status = stat()
     guard lstat(directory.path, &status) == 0 else {
@@ -112,7 +112,8 @@ struct PrivateFile: Sendable {
     }
   }
 
-  /// So that the name is on the disk as well. Where the platform cannot do that, the file is written all the same.
+  /// Synchronizes the directory, so that the name of the file is on disk as well. Platforms that cannot do this are
+  /// ignored.
   private func synchroniseDirectory() {
     let descriptor = open(directory.path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }

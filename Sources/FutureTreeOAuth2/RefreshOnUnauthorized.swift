@@ -9,54 +9,60 @@ import FutureTreeHTTP
 /// } --> Redirect() --> URLSessionLoader()
 /// ```
 ///
-/// The layer stands behind the layer that fills in the host, because it must know where a token goes. So the requests of the
-/// refresh name their host.
+/// Put the layer after the layer that fills in the host, because it must know the origin to which a token is sent. The
+/// requests of the refresh must therefore name their host.
 ///
-/// Requests are sent with the current token, in the header `Authorization`; without one they are sent as they are. When the
-/// response is 401, the layer calls `refresh`, **once for all loads that wait**, and repeats each request with the new token.
-/// It skips the refresh if the token has changed since the request was sent. A second 401 is the response. `OAuth2` does the
-/// same for authorization servers, and finds out how to get a token by itself.
+/// Requests are sent with the current token in the header `Authorization`. If there is no token, they are forwarded
+/// unchanged. When the response is 401, the layer calls `refresh` **once for all loads that wait**, and repeats each
+/// request with the new token. If the token has changed since the request was sent, the layer skips the refresh. A second
+/// 401 is the response. `OAuth2` does the same for authorization servers, and gets tokens by itself.
 ///
-/// A 401 counts if it answers a request with the current token and comes from the origin of the request. A 401 whose `Bearer`
-/// challenge reports `insufficient_scope` or `invalid_request` is the response: another token would not help. A request whose
-/// body cannot be sent again (`HTTPBody.isReplayable`) is not repeated either; the next load refreshes the token first.
+/// A 401 rejects the token if it responds to a request with the current token and comes from the origin of the request.
+/// If its `Bearer` challenge reports `insufficient_scope` or `invalid_request`, the 401 is the response, because another
+/// token would not help. A request whose body cannot be sent again (`HTTPBody.isReplayable`) is not repeated either; the
+/// next load refreshes the token first.
 ///
-/// A request that has the header `Authorization`, or is not among the targets, passes as it is. No token is sent over plain
-/// `http` except to this machine, unless that is allowed: the load fails with the code `insecureCredentials`.
+/// A request that has the header `Authorization`, or is not among the targets, is forwarded unchanged. Tokens are sent
+/// over plain `http` only to this machine, unless insecure connections are allowed. Otherwise the load fails with the
+/// code `insecureCredentials`.
 ///
-/// **A refresh that fails** fails all loads that wait, with the code `credentialsUnavailable`, and those that were sent before
-/// and are answered with 401 later. A load that begins afterwards refreshes again: before it is sent if there is a token, and
-/// after its own 401 otherwise.
+/// **Failed refreshes.** A failed refresh fails all loads that wait for it, with the code `credentialsUnavailable`. It
+/// also fails loads that were sent before and complete with 401 later. A load that begins afterwards refreshes again:
+/// before it is sent if there is a token, otherwise after its own 401.
 ///
-/// **Loads of the refresh itself** bypass this layer: those over the loader that `refresh` gets, and those that it begins over
-/// the chain while it runs or in a task that it starts. A load that a continuation of another future begins over the chain is
-/// not recognized, and waits for the refresh that waits for it: use the loader.
+/// **Loads of the refresh itself** bypass this layer. These are the loads over the loader that `refresh` receives, and
+/// loads over the chain that `refresh` begins while it runs or in a task that it starts. A load over the chain that a
+/// continuation of another future begins is not recognized. It waits for the refresh that waits for it: use the loader
+/// instead.
 ///
-/// **Cancellation.** A load that waits for the refresh is held here: it completes `.cancelled` at once, and is not sent again,
-/// unless it was cancelled with `doNotForwardRequest`. The refresh goes on for the others, and also for none: the server may
-/// have used up a refresh token already. A load that is in flight is cancelled behind this layer.
+/// **Cancellation.** The layer holds loads that wait for the refresh. A cancelled load completes at once with
+/// `.cancelled`, and is not sent again, unless it was cancelled with `.doNotForwardRequest`. The refresh continues for
+/// other loads, and also if no load is left: the server may already have used up a refresh token. A load in flight is
+/// cancelled by the loaders after this layer.
 ///
-/// **Reset.** Loads that wait complete `.cancelled`, the refresh is asked to cancel and awaited, and its token is discarded. The
-/// token is deleted, and `onChange` gets `nil`. A load that was sent before and is answered with 401 gets that response.
+/// **Reset.** Loads that wait complete with `.cancelled`. The refresh is asked to cancel and awaited, and its token is
+/// discarded. The token is deleted, and `onChange` receives `nil`. If a load that was sent before the reset completes
+/// with 401, the 401 is its response.
 ///
-/// **In two chains** both have one token, and a reset of either deletes it.
+/// **In two chains.** Both chains share one token, and a reset of either deletes it.
 public final class RefreshOnUnauthorized: HTTPLayer {
-  /// Called with each new token, and with `nil` after a reset, to store it.
+  /// A closure that stores the token. It is called with each new token, and with `nil` after a reset.
   public typealias ChangeHandler = @Sendable (_ token: BearerToken?) -> Void
 
   private let loads: AuthorizedLoads
-  /// The refreshes to which the code that runs now belongs, some of which may have ended.
+  /// The refreshes that the current code belongs to. Some of them may have ended.
   @TaskLocal private static var refreshes: [Refresh] = []
 
   /// Creates a layer that gets its tokens from a closure.
   ///
   /// - Parameters:
-  ///   - token: The token to begin with. Defaults to none: requests are sent without one until a server answers with 401.
-  ///   - targets: The requests that get the token. Defaults to every request that comes through this layer.
+  ///   - token: The first token. Defaults to `nil`: requests are sent without a token until a server responds with 401.
+  ///   - targets: The requests that get the token. Defaults to every request that goes through the layer.
   ///   - allowsInsecureConnections: Whether the token may be sent over plain `http`. Defaults to `false`.
-  ///   - refresh: Gets the loader behind this layer, and returns a future of a new token. It is called outside every lock, on
-  ///     the thread where the 401 arrived. An error that it throws is the failure of the refresh.
-  ///   - onChange: Called outside every lock before the new token is used. It is not called with a token after a reset.
+  ///   - refresh: A closure that receives the loader after this layer, and returns a future of a new token. It is called
+  ///     outside every lock, on the thread on which the 401 arrived. If it throws an error, the refresh fails with it.
+  ///   - onChange: A closure that stores the token. It is called outside every lock, before the new token is used. It is
+  ///     not called with a token after a reset.
   public init(
     _ token: BearerToken? = nil, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false,
@@ -75,9 +81,10 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   /// The current token, or `nil` if there is none.
   public var token: BearerToken? { loads.session.token }
 
-  /// Replaces the token, after a log-in for example, and reports it to `onChange`.
+  /// Replaces the token, for example after a log-in, and passes it to `onChange`.
   ///
-  /// A refresh in flight is asked to cancel, awaited, and discarded; the loads that wait for it get the new token.
+  /// A refresh in flight is asked to cancel and awaited, and its token is discarded. The loads that wait for it get the
+  /// new token.
   ///
   /// - Returns: A future that succeeds when the token is in use. It fails with the code `resetInProgress` during a reset.
   @discardableResult
@@ -85,7 +92,7 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     loads.session.ask(.replacement(OAuth2Credential(accessToken: token))).completion
   }
 
-  /// Loads with the current token, and repeats the load once with a new token after a 401.
+  /// Loads the request with the current token, and repeats it once with a new token after a 401.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let session = ObjectIdentifier(loads.session)
     if Self.refreshes.contains(where: { $0.session == session && $0.isRunning.value }) { return next.load(request) }
@@ -100,7 +107,7 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   /// Whether no load waits and no refresh is in flight.
   var isIdle: Bool { loads.session.isIdle }
 
-  /// One call of the closure. It ends before the loads that wait for it go on, which may be in its task.
+  /// One call of the closure. It ends before the waiting loads continue, which may happen in its task.
   private final class Refresh: Sendable {
     let session: ObjectIdentifier?
     let isRunning = Locked(true)
@@ -110,11 +117,11 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     }
   }
 
-  /// The credential of the layer is what its closure returns.
+  /// The credential work of the layer, which calls its closures.
   private struct TokenRefresh: CredentialWork {
     let refresh: @Sendable (any HTTPLoader) throws -> Future<BearerToken>
     let onChange: ChangeHandler?
-    /// Tells this layer from others.
+    /// The identity of the session, which distinguishes this layer from others.
     let session = Locked<ObjectIdentifier?>(nil)
 
     func begin(_ task: CredentialTask) -> Future<OAuth2Credential?> {

@@ -2,6 +2,6 @@
   import CryptoKit
   import Foundation
 
-  /// The 32 bytes of the digest SHA-256.
+  /// Returns the SHA-256 digest, which has 32 bytes.
   func sha256(of message: some Collection<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(message))) }
 #endif

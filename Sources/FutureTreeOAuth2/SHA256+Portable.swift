@@ -1,9 +1,9 @@
 #if !canImport(CryptoKit)
-  /// The 32 bytes of the digest SHA-256.
+  /// Returns the SHA-256 digest, which has 32 bytes.
   func sha256(of message: some Collection<UInt8>) -> [UInt8] { SHA256.digest(of: message) }
 
-  /// The digest SHA-256 (FIPS 180-4, section 6.2), by hand because Foundation on Linux has none. Its time depends on the length
-  /// of the message alone. It is not tuned for files.
+  /// The SHA-256 digest (FIPS 180-4, section 6.2), implemented here because Foundation on Linux has none. Its running
+  /// time depends only on the length of the message. It is not optimized for large files.
   private struct SHA256 {
     private var hash: [UInt32] = [
       0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
@@ -17,7 +17,7 @@
       return sha.hash.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 
-    /// Section 5.1.1: a bit, zeros up to 8 bytes before the end of a block, and the length in bits.
+    /// Appends the padding (section 5.1.1): a bit, zeros up to 8 bytes before the end of a block, and the length in bits.
     private static func padded(_ message: some Collection<UInt8>) -> [UInt8] {
       var bytes = Array(message)
       let bitCount = UInt64(bytes.count) &* 8
@@ -27,7 +27,7 @@
       return bytes
     }
 
-    /// Section 6.2.2, for one block.
+    /// Processes one block (section 6.2.2).
     private mutating func add(_ block: ArraySlice<UInt8>, _ schedule: inout [UInt32]) {
       for index in 0..<16 {
         let start = block.startIndex + 4 * index
@@ -50,7 +50,7 @@
       for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[index] &+= word }
     }
 
-    // Section 4.1.2.
+    // The functions of section 4.1.2.
 
     private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
@@ -59,7 +59,7 @@
     private static func smallSigma0(_ x: UInt32) -> UInt32 { rotated(x, 7) ^ rotated(x, 18) ^ x >> 3 }
     private static func smallSigma1(_ x: UInt32) -> UInt32 { rotated(x, 17) ^ rotated(x, 19) ^ x >> 10 }
 
-    /// Section 4.2.2.
+    /// The constants of section 4.2.2.
     private static let constants: [UInt32] = [
       0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1, 0x923F_82A4, 0xAB1C_5ED5,
       0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3, 0x72BE_5D74, 0x80DE_B1FE, 0x9BDC_06A7, 0xC19B_F174,

@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// Asks a token endpoint for tokens, through a loader of its own.
+/// A client of a token endpoint, with its own loader.
 struct TokenEndpoint: Sendable {
   let configuration: OAuth2Configuration
   let loader: any HTTPLoader
@@ -11,17 +11,17 @@ struct TokenEndpoint: Sendable {
   let clock: any FutureClock
   let date: WallClock
 
-  /// RFC 6749, section 6. A refresh token that is taken no more ends the session.
+  /// Refreshes a credential (RFC 6749, section 6). If the server rejects the refresh token, the session ends.
   func refreshed(_ credential: OAuth2Credential, with refreshToken: String) -> Future<OAuth2Credential> {
     ask([("grant_type", "refresh_token"), ("refresh_token", refreshToken)], replacing: credential)
   }
 
-  /// RFC 6749, section 4.4.
+  /// Requests a token with client credentials (RFC 6749, section 4.4).
   func granted() -> Future<OAuth2Credential> {
     ask([("grant_type", "client_credentials")] + configuration.scopeParameter, replacing: nil)
   }
 
-  /// RFC 6749, section 4.1.3, and RFC 7636, section 4.5.
+  /// Exchanges an authorization code (RFC 6749, section 4.1.3, and RFC 7636, section 4.5).
   func exchanged(_ code: String, _ logIn: AuthorizationCodeLogIn) -> Future<OAuth2Credential> {
     ask(
       [
@@ -58,13 +58,14 @@ struct TokenEndpoint: Sendable {
   private func request(_ parameters: [(String, String)]) throws(HTTPError) -> HTTPRequest {
     try rules.checkIsSecure(configuration.tokenEndpoint)
     var request = HTTPRequest(.post, configuration.tokenEndpoint)
-    // The body has secrets, and a 307 or 308 would take it to another origin (H10).
+    // H10 (credentials never cross an origin): the body contains secrets, and a 307 or 308 would send it to another
+    // origin.
     request[option: RequestRedirects.self] = .off
     try request.setHeader("Accept", "application/json")
     var fields = parameters + configuration.parameters
     let client = configuration.client
     if let secret = client.secret, client.method == .header {
-      // Section 2.3.1: both are encoded as in a form before they are joined.
+      // Section 2.3.1: both values are form-encoded before they are joined.
       let pair = HTTPBody.formEncoded(client.id) + ":" + HTTPBody.formEncoded(secret)
       try request.setHeader("Authorization", "Basic " + Data(pair.utf8).base64EncodedString())
     } else {
@@ -88,7 +89,7 @@ struct TokenEndpoint: Sendable {
         + "Compare client, grant and scope with what is registered there.")
   }
 
-  /// What an error is, without what it says.
+  /// Returns the code or the type of an error, without its message.
   private static func name(of error: any Error) -> String {
     (error as? HTTPError)?.code.description ?? "\(type(of: error))"
   }

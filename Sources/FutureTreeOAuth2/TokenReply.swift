@@ -1,21 +1,21 @@
 import Foundation
 import FutureTreeHTTP
 
-/// What a token endpoint answers (RFC 6749, sections 5.1 and 5.2), read strictly.
+/// The parsed response of a token endpoint (RFC 6749, sections 5.1 and 5.2). Parsing is strict.
 enum TokenReply {
   case credential(OAuth2Credential)
   /// The `error` of a refusal.
   case refused(String)
 
-  /// How many bytes an answer may have.
+  /// The maximum size of a response in bytes.
   static let maximumSize = 1 << 20
-  /// How long a token lives at most, in seconds: a hundred years.
+  /// The maximum lifetime of a token in seconds: 100 years.
   static let longestLife: TimeInterval = 3_155_760_000
 
   /// - Parameters:
-  ///   - response: the answer.
-  ///   - sent: when the request was sent, from when a life is counted.
-  ///   - old: the credential whose refresh token stays if there is no new one (section 6).
+  ///   - response: The response.
+  ///   - sent: The date at which the request was sent. Lifetimes are counted from it.
+  ///   - old: The credential whose refresh token is kept if the response has no new one (section 6).
   /// - Throws: `HTTPError` with the code `invalidTokenResponse`.
   init(_ response: HTTPResponse, sent: Date, replacing old: OAuth2Credential?) throws(HTTPError) {
     guard response.bodySize <= TokenReply.maximumSize else {
@@ -25,7 +25,7 @@ enum TokenReply {
     guard response.status.isSuccess || (400..<500).contains(response.status.code) else {
       throw TokenReply.invalid("has the status \(response.status)")
     }
-    // What the decoder says may hold values, and is left out.
+    // The error of the decoder is omitted, because it may contain values.
     guard body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) == UInt8(ascii: "{"),
       let fields = try? JSONDecoder().decode(Fields.self, from: body)
     else {
@@ -41,7 +41,8 @@ enum TokenReply {
     self = .credential(try TokenReply.credential(fields, sent: sent, replacing: old))
   }
 
-  /// RFC 6749, section 5.2, and RFC 8628, section 3.5. What else a server says may repeat what it was sent, and is not shown.
+  /// The error codes of RFC 6749, section 5.2, and RFC 8628, section 3.5. Other texts are not shown, because a server may
+  /// repeat the data of the request in them.
   private static let knownErrors: Set<String> = [
     "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
     "invalid_scope", "invalid_target", "access_denied", "server_error", "temporarily_unavailable",
@@ -87,7 +88,7 @@ enum TokenReply {
     }
   }
 
-  /// A number, or a text of digits as some servers send it.
+  /// A number, or a text of digits, which some servers send.
   private struct Seconds: Decodable {
     let seconds: TimeInterval
 

@@ -1,15 +1,15 @@
 import FutureTree
 
-/// The order of the loaders of all chains: which loader may lead to which other loader.
+/// The order of all loaders that exist: it knows which loader can lead to which other loader.
 ///
 /// # Invariants
-/// 1. A loader leads only to loaders that were put into a chain before it, as a chain is made from its end. This also holds
-///    for a user's loader, of which nothing else is known.
-/// 2. A loader is known as long as a link that stands in a chain holds it, so that its identity is its own.
+/// 1. A loader leads only to loaders that were put into a chain earlier, because a chain is built from its end. This also
+///    holds for a user's loader, about which nothing else is known.
+/// 2. A loader stays in the order while a link of a chain holds it, so that its object identifier is unique.
 struct ChainOrder {
   private struct Place {
     let number: Int
-    /// The loader to which this one leads. `nil` for one that may lead to several, or of which nothing is known.
+    /// The loader that this one leads to. `nil` if it may lead to several loaders, or if nothing is known about it.
     let next: ObjectIdentifier?
     var links = 0
   }
@@ -29,7 +29,7 @@ struct ChainOrder {
     if places[id]!.links == 0 { places[id] = nil }
   }
 
-  /// Whether a chain may get from one loader to another.
+  /// Returns whether a chain can lead from one loader to another.
   func mayLead(_ start: ObjectIdentifier, to target: ObjectIdentifier) -> Bool {
     guard let goal = places[target]?.number else { return false }
     var id = start

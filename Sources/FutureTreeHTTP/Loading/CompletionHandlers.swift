@@ -1,9 +1,9 @@
 import FutureTree
 
-// For callers that think in completion handlers.
+// Functions for callers that use completion handlers.
 
 extension HTTPLoader {
-  /// Begins to load a request, and calls a handler with what comes of it.
+  /// Begins to load a request and calls a completion handler with the outcome.
   ///
   /// ```swift
   /// let task = api.load(request, on: .main) { outcome in
@@ -12,16 +12,17 @@ extension HTTPLoader {
   /// task.cancel()
   /// ```
   ///
-  /// The handler is called once, always, also when the task is cancelled; perhaps before this returns. It belongs to the
-  /// task: a request that stops where others wait does not stop for it. The task's future completes when it has returned.
+  /// The handler is always called exactly once, also if the task is cancelled. It may be called before this method
+  /// returns. The handler belongs to the task: it is not a separate consumer, so it does not withhold a request with
+  /// `.doNotForwardIfOthersWaiting`. The task's future completes when the handler has returned.
   ///
   /// - Parameters:
-  ///   - request: what to load.
-  ///   - executor: where `completion` runs.
-  ///   - fileID: the file of the call.
-  ///   - line: the line of the call.
-  ///   - completion: gets the outcome.
-  /// - Returns: the task, which has been started. It may be dropped.
+  ///   - request: The request to load.
+  ///   - executor: The executor of `completion`. By default it runs where the load completes.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  ///   - completion: The handler of the outcome.
+  /// - Returns: The task, already started. It does not have to be kept.
   @discardableResult
   public func load(
     _ request: HTTPRequest, on executor: FutureExecutor = .immediate, fileID: String = #fileID, line: UInt = #line,
@@ -32,7 +33,7 @@ extension HTTPLoader {
     return task
   }
 
-  /// The same with a handler on the main actor.
+  /// Begins to load a request and calls a completion handler on the main actor.
   @discardableResult
   public func load(
     _ request: HTTPRequest, on main: MainExecutor, fileID: String = #fileID, line: UInt = #line,
@@ -43,7 +44,7 @@ extension HTTPLoader {
     return task
   }
 
-  /// Resets the loader, and calls a handler when that is done.
+  /// Resets the loader and calls a completion handler when the reset has finished.
   ///
   /// ```swift
   /// api.reset(on: .main) { _ in
@@ -52,9 +53,10 @@ extension HTTPLoader {
   /// ```
   ///
   /// - Parameters:
-  ///   - executor: where `completion` runs.
-  ///   - completion: is called once, with a failure if a part of the chain could not be reset.
-  /// - Returns: a future that completes when the handler has returned.
+  ///   - executor: The executor of `completion`. By default it runs where the reset completes.
+  ///   - completion: The handler of the outcome. It is called once, with a failure if a part of the chain could not be
+  ///     reset.
+  /// - Returns: A future that completes when the handler has returned.
   @discardableResult
   public func reset(
     on executor: FutureExecutor = .immediate, completion: @escaping @Sendable (Outcome<Void>) -> Void
@@ -62,7 +64,7 @@ extension HTTPLoader {
     reset().telling(completion, on: executor)
   }
 
-  /// The same with a handler on the main actor.
+  /// Resets the loader and calls a completion handler on the main actor.
   @discardableResult
   public func reset(
     on main: MainExecutor, completion: @escaping @MainActor @Sendable (Outcome<Void>) -> Void
@@ -72,7 +74,7 @@ extension HTTPLoader {
 }
 
 extension Future {
-  /// The same outcome, when a handler has heard of it.
+  /// Returns a future with the same outcome that completes after the handler has returned.
   fileprivate func telling(
     _ completion: @escaping @Sendable (Outcome<Value>) -> Void, on executor: FutureExecutor
   ) -> Future {

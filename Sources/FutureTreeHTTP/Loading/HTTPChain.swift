@@ -5,10 +5,10 @@ precedencegroup HTTPChainPrecedence {
   higherThan: NilCoalescingPrecedence
 }
 
-/// Puts a layer before a loader, or before another layer.
+/// Puts a layer before a loader or before another layer.
 infix operator --> : HTTPChainPrecedence
 
-/// A loader with a layer before it: a loader.
+/// Returns a loader that consists of a layer and the loader after it.
 ///
 /// ```swift
 /// let api = Stamp() --> Log() --> URLSessionLoader()
@@ -17,7 +17,8 @@ public func --> (layer: some HTTPLayer, next: any HTTPLoader) -> any HTTPLoader 
   chain(layer, before: next)
 }
 
-/// A loader with a layer before it, if there is one.
+/// Returns a loader that consists of an optional layer and the loader after it. If the layer is `nil`, returns the
+/// loader.
 ///
 /// ```swift
 /// let api = (isVerbose ? Log() : nil) --> URLSessionLoader()
@@ -27,18 +28,20 @@ public func --> (layer: (some HTTPLayer)?, next: any HTTPLoader) -> any HTTPLoad
   return chain(layer, before: next)
 }
 
-/// A layer with a layer before it: a layer, to stand before several loaders.
+/// Returns a layer that consists of two layers. It can be put before several loaders.
 public func --> (first: some HTTPLayer, second: any HTTPLayer) -> any HTTPLayer {
   LayeredLayer(first: first, second: second)
 }
 
-/// A layer with a layer before it, if there is one.
+/// Returns a layer that consists of an optional layer and the layer after it. If the first layer is `nil`, returns the
+/// second.
 public func --> (first: (some HTTPLayer)?, second: any HTTPLayer) -> any HTTPLayer {
   guard let first else { return second }
   return LayeredLayer(first: first, second: second)
 }
 
-/// Splits composed layers, so that every layer has one link with an identity of its own.
+/// Builds a chain from a layer and a loader. Composed layers are split, so that each layer has a link with its own
+/// identity.
 ///
 /// - Parameter isPlaced: See `LayeredLoader`.
 func chain(
@@ -51,13 +54,13 @@ func chain(
   return chain(layers.first, before: second, in: group, isPlaced: isPlaced)
 }
 
-/// One link of a chain. What it gives its layer as `next` is an object, so that resets of the same can be told from others.
+/// One link of a chain. The `next` of its layer is an object, so that resets of the same loader can be recognized.
 final class LayeredLoader: HTTPLoader {
   let layer: any HTTPLayer
   let next: any HTTPLoader
-  /// The composed layers whose second part begins with this link. A branch of a route makes such links for each load.
+  /// The composed layers whose second part begins with this link. A branch of a route creates such links for each load.
   let group: LayeredLayer?
-  /// Whether the link has a place in `ChainOrder`. A link that is made for a load has none, because only resets need it.
+  /// Whether the link is in `ChainOrder`. A link that is created for a single load is not: only resets need the order.
   private let isPlaced: Bool
 
   init(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil, isPlaced: Bool = true) {
@@ -87,20 +90,20 @@ final class LayeredLoader: HTTPLoader {
   func reset() -> Future<Void> { ResetRun.reset(self) ?? layer.reset(next: next) }
 }
 
-/// A layer that leads to other loaders than its `next`.
+/// A layer that leads to loaders other than its `next`.
 protocol Branching {}
 
-/// Returns the loader, or an object that wraps it if it is a value.
+/// Returns the loader if it is an object, otherwise an object that wraps it.
 func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
   identity(of: loader) == nil ? LoaderObject(loader) { loader.reset() } : loader
 }
 
-/// Returns the identity of a loader or a layer, or nil if it is a value.
+/// Returns the identity of a loader or a layer, or `nil` if it is a value type.
 func identity<Object>(of object: Object) -> ObjectIdentifier? {
   type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
 
-/// A loader with an identity of its own.
+/// A loader with its own identity.
 final class LoaderObject: HTTPLoader {
   private let loader: any HTTPLoader
   private let resetLoader: @Sendable () -> Future<Void>
@@ -115,7 +118,7 @@ final class LoaderObject: HTTPLoader {
   func reset() -> Future<Void> { resetLoader() }
 }
 
-/// Composed layers that can be put before several loaders.
+/// Two composed layers, which can be put before several loaders.
 final class LayeredLayer: HTTPLayer {
   let first: any HTTPLayer
   let second: any HTTPLayer

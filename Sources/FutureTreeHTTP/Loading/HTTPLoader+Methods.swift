@@ -1,8 +1,8 @@
 import Foundation
 import FutureTree
 
-// One line for an everyday call. Each is a request, `load`, `validated` and `decoded` in one; errors of building the request
-// become failures of the future.
+// Methods for everyday requests. Each combines a request, `load`, `validated` and `decoded`. Errors of building the
+// request become failures of the future.
 
 extension HTTPLoader {
   /// Loads the request that a closure builds. An error that the closure throws becomes the failure of the future.
@@ -18,13 +18,14 @@ extension HTTPLoader {
   /// }
   /// ```
   ///
-  /// - Parameter makeRequest: It is called once, now.
+  /// - Parameter makeRequest: The closure that builds the request. It is called once, before this method returns.
   @discardableResult
   public func load(_ makeRequest: () throws -> HTTPRequest) -> Future<HTTPResponse> {
     .attempt { load(try makeRequest()) }
   }
 
-  /// Changes a new request before it is loaded; a parameter of `get`, `post` and their like.
+  /// A closure that changes a new request before it is loaded. It is a parameter of `get`, `post` and the similar
+  /// methods.
   public typealias Configure = (inout HTTPRequest) throws -> Void
 }
 
@@ -37,16 +38,17 @@ extension HTTPLoader {
   /// let posts = api.get("users/\(id)/posts", query: [("page", "2")], as: [Post].self)
   /// ```
   ///
-  /// The request asks for JSON (`Accept: application/json`). A status other than 200 to 299 fails the future with the code
-  /// `unacceptableStatus`, and a body that cannot be decoded with `undecodableBody`.
+  /// The request asks for JSON (`Accept: application/json`). If the status is not in 200 to 299, the future fails with
+  /// the code `unacceptableStatus`. If the body cannot be decoded, it fails with the code `undecodableBody`.
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
-  ///   - query: Names and values that are added to the query, percent-encoded.
+  ///   - query: Names and values that are appended to the query, percent-encoded.
   ///   - type: The type of the value.
   ///   - decoder: The decoder of the body.
-  ///   - configure: Changes the request before it is loaded: header fields, options. It is called once, now.
-  /// - Returns: A future of the value. An error of building the request is its failure.
+  ///   - configure: A closure that changes the request before it is loaded, for example its header fields or options. It
+  ///     is called once, before this method returns.
+  /// - Returns: A future of the value. It fails if the request cannot be built.
   @discardableResult
   public func get<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], as type: Value.Type,
@@ -61,8 +63,8 @@ extension HTTPLoader {
   /// let robots = api.get("/robots.txt").map { response in String(decoding: try response.body, as: UTF8.self) }
   /// ```
   ///
-  /// - Returns: A future of the response. A status other than 200 to 299 fails it with the code `unacceptableStatus`; an error
-  ///   of building the request is its failure.
+  /// - Returns: A future of the response. It fails with the code `unacceptableStatus` if the status is not in 200 to 299.
+  ///   It also fails if the request cannot be built.
   @discardableResult
   public func get(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
@@ -76,8 +78,8 @@ extension HTTPLoader {
   /// let deleted = api.delete("comments/\(comment.id)")
   /// ```
   ///
-  /// - Returns: A future of the response. A status other than 200 to 299 fails it with the code `unacceptableStatus`; an error
-  ///   of building the request is its failure.
+  /// - Returns: A future of the response. It fails with the code `unacceptableStatus` if the status is not in 200 to 299.
+  ///   It also fails if the request cannot be built.
   @discardableResult
   public func delete(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
@@ -85,7 +87,9 @@ extension HTTPLoader {
     send(.delete, endpoint, query, configure)
   }
 
-  /// Deletes a resource with `DELETE`, and decodes the body of the response as JSON. It is like `get(_:query:as:)`.
+  /// Deletes a resource with `DELETE`, and decodes the body of the response as JSON.
+  ///
+  /// The parameters and errors are those of `get(_:query:as:)`.
   @discardableResult
   public func delete<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], as type: Value.Type,
@@ -95,7 +99,7 @@ extension HTTPLoader {
   }
 }
 
-// MARK: - With a body of JSON
+// MARK: - With a JSON body
 
 extension HTTPLoader {
   /// Sends a value as JSON with `POST`, and decodes the body of the response as JSON.
@@ -104,18 +108,20 @@ extension HTTPLoader {
   /// let comment = api.post("posts/\(post.id)/comments", json: draft, as: Comment.self)
   /// ```
   ///
-  /// The value is encoded now, on this thread. A status other than 200 to 299 fails the future with the code
-  /// `unacceptableStatus`, and a body that cannot be decoded with `undecodableBody`.
+  /// The value is encoded immediately, on the calling thread. If the status is not in 200 to 299, the future fails with
+  /// the code `unacceptableStatus`. If the body of the response cannot be decoded, it fails with the code
+  /// `undecodableBody`.
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
-  ///   - query: Names and values that are added to the query, percent-encoded.
-  ///   - value: The value that is sent.
+  ///   - query: Names and values that are appended to the query, percent-encoded.
+  ///   - value: The value to send.
   ///   - encoder: The encoder of the value.
   ///   - type: The type of the value in the response.
   ///   - decoder: The decoder of the response.
-  ///   - configure: Changes the request before it is loaded: header fields, options. It is called once, now.
-  /// - Returns: A future of the value. An error of encoding or of building the request is its failure.
+  ///   - configure: A closure that changes the request before it is loaded, for example its header fields or options. It
+  ///     is called once, before this method returns.
+  /// - Returns: A future of the value. It fails if the value cannot be encoded or the request cannot be built.
   @discardableResult
   public func post<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
@@ -127,7 +133,7 @@ extension HTTPLoader {
 
   /// Sends a value as JSON with `POST`.
   ///
-  /// - Returns: A future of the response, as that of `get(_:query:)`.
+  /// - Returns: A future of the response, with the errors of `get(_:query:)`.
   @discardableResult
   public func post(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
@@ -137,7 +143,9 @@ extension HTTPLoader {
     send(.post, endpoint, query, json: value, encoder, configure)
   }
 
-  /// Sends a value as JSON with `PUT`, and decodes the body of the response as JSON. It is like `post(_:query:json:as:)`.
+  /// Sends a value as JSON with `PUT`, and decodes the body of the response as JSON.
+  ///
+  /// The parameters and errors are those of `post(_:query:json:as:)`.
   @discardableResult
   public func put<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
@@ -149,7 +157,7 @@ extension HTTPLoader {
 
   /// Sends a value as JSON with `PUT`.
   ///
-  /// - Returns: A future of the response, as that of `get(_:query:)`.
+  /// - Returns: A future of the response, with the errors of `get(_:query:)`.
   @discardableResult
   public func put(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
@@ -159,7 +167,9 @@ extension HTTPLoader {
     send(.put, endpoint, query, json: value, encoder, configure)
   }
 
-  /// Sends a value as JSON with `PATCH`, and decodes the body of the response as JSON. It is like `post(_:query:json:as:)`.
+  /// Sends a value as JSON with `PATCH`, and decodes the body of the response as JSON.
+  ///
+  /// The parameters and errors are those of `post(_:query:json:as:)`.
   @discardableResult
   public func patch<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
@@ -172,7 +182,7 @@ extension HTTPLoader {
 
   /// Sends a value as JSON with `PATCH`.
   ///
-  /// - Returns: A future of the response, as that of `get(_:query:)`.
+  /// - Returns: A future of the response, with the errors of `get(_:query:)`.
   @discardableResult
   public func patch(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
@@ -183,7 +193,7 @@ extension HTTPLoader {
   }
 }
 
-// MARK: - What they share
+// MARK: - Shared implementation
 
 extension HTTPLoader {
   /// Builds a request, loads it, and validates the status.
@@ -198,7 +208,7 @@ extension HTTPLoader {
       return request
     }
     guard reportsProgress else { return response.validated() }
-    // Whoever keeps the response must not keep what the handler of the progress captured.
+    // A caller that keeps the response must not keep the values that the progress handler captured.
     return response.map { response in
       var request = response.request
       request[option: ProgressHandler.self] = nil

@@ -8,17 +8,20 @@ extension HTTPLoader {
   /// let film = api.download("films/\(id)", to: file) { progress in log(progress.received.fraction ?? 0) }
   /// ```
   ///
-  /// The file gets its name when the body is whole; a file that was there is replaced then. When the load fails or is
-  /// cancelled, nothing is left behind (see `ResponseDelivery.file`). A status other than 200 to 299, or one without a body,
-  /// fails the future with the code `unacceptableStatus`.
+  /// The file appears under its name when the body is complete, and replaces an existing file. If the load fails or is
+  /// cancelled, no file is left behind (see `ResponseDelivery.file`). If the status is not in 200 to 299, or the status
+  /// has no body, the future fails with the code `unacceptableStatus`.
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
-  ///   - query: Names and values that are added to the query, percent-encoded.
-  ///   - file: A file URL in a directory that exists.
-  ///   - maximumSize: In bytes. A longer body fails with the code `bodyTooLarge`. Defaults to 1 GiB; `nil` disables the limit.
-  ///   - onProgress: Called after each piece of the body, one call at a time, on the queue of the transport, as `ProgressHandler`.
-  ///   - configure: Changes the request before it is loaded. It is called once, now.
+  ///   - query: Names and values that are appended to the query, percent-encoded.
+  ///   - file: A file URL in an existing directory.
+  ///   - maximumSize: The maximum size in bytes. A longer body fails with the code `bodyTooLarge`. Defaults to 1 GiB.
+  ///     `nil` disables the limit.
+  ///   - onProgress: A closure that is called after each piece of the body, one call at a time, on the queue of the
+  ///     transport. The rules of `ProgressHandler` apply.
+  ///   - configure: A closure that changes the request before it is loaded. It is called once, before this method
+  ///     returns.
   /// - Returns: A future of the response, whose `content` is the file.
   @discardableResult
   public func download(
@@ -60,14 +63,16 @@ extension HTTPLoader {
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
-  ///   - query: Names and values that are added to the query, percent-encoded.
+  ///   - query: Names and values that are appended to the query, percent-encoded.
   ///   - method: The method. Defaults to `POST`.
-  ///   - body: The body. An error that the expression throws becomes the failure of the future.
-  ///   - onProgress: Called after each piece of the body, one call at a time, on the queue of the transport, as `ProgressHandler`.
-  ///   - configure: Changes the request before it is loaded. It is called once, now.
+  ///   - body: The body. If the expression throws an error, the future fails with it.
+  ///   - onProgress: A closure that is called after each piece of the body, one call at a time, on the queue of the
+  ///     transport. The rules of `ProgressHandler` apply.
+  ///   - configure: A closure that changes the request before it is loaded. It is called once, before this method
+  ///     returns.
   ///   - type: The type of the value in the response.
   ///   - decoder: The decoder of the response.
-  /// - Returns: A future of the value, as that of `post(_:json:as:)`.
+  /// - Returns: A future of the value, with the errors of `post(_:json:as:)`.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
@@ -100,7 +105,7 @@ extension HTTPLoader {
   /// }
   /// ```
   ///
-  /// - Returns: A future of the response. A status other than 200 to 299 fails it with the code `unacceptableStatus`.
+  /// - Returns: A future of the response. It fails with the code `unacceptableStatus` if the status is not in 200 to 299.
   @discardableResult
   public func upload(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,

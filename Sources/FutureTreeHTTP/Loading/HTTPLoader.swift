@@ -1,24 +1,28 @@
 import FutureTree
 
-/// Something that answers requests: the end of a chain, or a whole chain.
+/// A type that loads requests: the end of a chain, or a whole chain.
 ///
 /// ```swift
 /// let api: any HTTPLoader = Log() --> URLSessionLoader()
 /// let response = try await api.load(HTTPRequest("https://example.com/")).value
 /// ```
 ///
-/// Every `load` returns a future that completes once, and no loader calls out while it holds a lock (H1). A request to cancel
-/// the future reaches whatever part of the chain has the request now (H2). Loading one request twice is two executions (H7).
+/// A loader follows these rules of the HTTP contract:
+///
+/// - *Completes once*: Every `load` returns a future that completes once. No loader calls external code while it holds a
+///   lock.
+/// - *The holder completes*: A cancellation request reaches the part of the chain that holds the request at that moment.
+/// - *One load, one execution*: Loading a request twice means two executions.
 public protocol HTTPLoader: Sendable {
   /// Begins to load a request.
   func load(_ request: HTTPRequest) -> Future<HTTPResponse>
 
-  /// Cancels what is being loaded, waits for it, and forgets what was kept. The loader is usable afterwards.
+  /// Cancels all loads, waits for them to end, and removes stored state. The loader is usable afterwards.
   @discardableResult
   func reset() -> Future<Void>
 }
 
-/// Something that stands before a loader and changes what passes: a request on its way in, a response on its way out.
+/// A type that stands before a loader and can change each request and each response.
 ///
 /// ```swift
 /// struct Stamp: HTTPLayer {
@@ -31,25 +35,28 @@ public protocol HTTPLoader: Sendable {
 /// let api = Stamp() --> URLSessionLoader()
 /// ```
 ///
-/// A layer gets its `next` with each call, so a chain is a value: it cannot form a circle or lack its end. A layer that holds
-/// a request back completes it itself when it is asked to cancel; one that has passed it on returns the future of `next`, or
-/// a future derived from it, and the request to cancel finds its way (H2).
+/// A layer receives its `next` with each call, so a chain is a value: it cannot form a cycle and cannot lack its end.
+///
+/// The rule *The holder completes* says how a layer handles a cancellation request. A layer that holds a request
+/// completes it with `.cancelled`. A layer that has forwarded the request returns the future of `next`, or a future
+/// derived from it, so that the cancellation request is forwarded.
 public protocol HTTPLayer: Sendable {
-  /// Answers a request, as a rule with what `next` answers to it or to another.
+  /// Loads a request, usually through `next`.
   ///
   /// - Parameters:
-  ///   - request: what is asked for.
-  ///   - next: what comes after this layer in the chain of this load.
-  /// - Returns: a future that completes once. Asked to cancel, it passes the request to cancel to whoever has the load now.
+  ///   - request: The request.
+  ///   - next: The loader after this layer, in the chain of this load.
+  /// - Returns: A future that completes once. It forwards a cancellation request to the part of the chain that holds the
+  ///   request.
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse>
 
-  /// Forgets what this layer keeps, and resets what comes after it.
+  /// Removes the state of this layer, and resets the loader after it.
   @discardableResult
   func reset(next: any HTTPLoader) -> Future<Void>
 }
 
 extension HTTPLayer {
-  /// For layers that keep nothing.
+  /// Resets `next`. Use this default for layers without state.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     next.reset()
   }

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A handle on one execution of a request, which is there before the request is loaded.
+/// A handle for one execution of a request, which exists before the request is loaded.
 ///
 /// ```swift
 /// let task = api.task(for: request)
@@ -9,15 +9,15 @@ import FutureTree
 /// task.start()
 /// ```
 ///
-/// A request is a value, which nobody can cancel; an execution is what is cancelled. A task that was asked to cancel before
-/// it was started completes `.cancelled` once, and its `start()` never touches the loader. One that has been started passes
-/// every request on to what it loads, with options and reason. Loaders and layers never see the task: they see a request,
-/// and return a future.
+/// A request is a value and cannot be cancelled; a task can. If a task is cancelled before it starts, it completes with
+/// `.cancelled`, and `start()` does not call the loader. After the start, each cancellation request is forwarded to the
+/// load, with its options and its reason. Loaders and layers never see the task. They receive a request and return a
+/// future.
 ///
-/// A task that is dropped before it was started completes its future as a dropped promise does (law 16). A started one may
-/// be dropped: dropping a handle changes nothing. It can be used from any thread.
+/// If a task is dropped before it starts, its future completes according to the law *A dropped promise*. A started task
+/// can be dropped without any effect. A task can be used from any thread.
 public final class HTTPTask: Sendable, Identifiable {
-  /// Tells executions apart. The same request loaded twice has two.
+  /// The identity of an execution. Two executions of the same request have different identities.
   public struct ID: Sendable, Hashable, CustomStringConvertible {
     private let number: UInt64
 
@@ -31,25 +31,25 @@ public final class HTTPTask: Sendable, Identifiable {
         })
     }
 
-    /// Such as `task 7`. Numbers count up in one process.
+    /// A text such as `task 7`. Numbers increase within a process.
     public var description: String { "task \(number)" }
   }
 
-  /// Tells this execution from all others of this process.
+  /// The identity of this execution, unique in this process.
   public let id = ID.next()
 
-  /// What is loaded.
+  /// The request.
   public let request: HTTPRequest
 
-  /// What comes of it: the same future before and after the start. Requests to cancel it are requests to cancel the task.
+  /// The future of the response. It is the same future before and after the start. Cancelling it cancels the task.
   public let future: Future<HTTPResponse>
 
   private let promise: Promise<HTTPResponse>
-  /// What will load the request; nil once it was started.
+  /// The loader of the request, or `nil` after the start.
   private let loader: Locked<(any HTTPLoader)?>
   private let latestProgress = Locked(HTTPProgress())
 
-  /// - Parameter finish: makes the future of the task from the one that the promise completes.
+  /// - Parameter finish: Derives the future of the task from the future of the promise.
   init(
     _ request: HTTPRequest, over loader: any HTTPLoader, fileID: String, line: UInt,
     finish: (Future<HTTPResponse>) -> Future<HTTPResponse> = { $0 }
@@ -59,7 +59,8 @@ public final class HTTPTask: Sendable, Identifiable {
     promise = Promise(fileID: fileID, line: line)
     future = finish(promise.future.named("\(id) of \(request)"))
     promise.onRequestCancel { [loader = self.loader] asked in
-      // While `start` is in the loader, the request waits for the load and is given to it then (law 8).
+      // Law 8 (no request is lost): while `start` calls the loader, the cancellation request is stored and delivered to
+      // the load.
       let isStarting = loader.withLock { $0 == nil }
       return isStarting && !asked.options.contains(.doNotForwardRequest) ? .continue : .complete(.cancelled)
     }
@@ -67,7 +68,7 @@ public final class HTTPTask: Sendable, Identifiable {
 }
 
 extension HTTPTask {
-  /// Begins to load the request, if that has not been done, and if nobody has asked to cancel.
+  /// Begins to load the request. Has no effect if the task has started or was cancelled.
   ///
   /// - Returns: `future`.
   @discardableResult
@@ -80,15 +81,15 @@ extension HTTPTask {
     }
     let isSealed = promise.seal(onto: taken.load(reportingRequest))
     if isSealed, let asked = promise.cancelRequest, asked.options.contains(.doNotForwardRequest) {
-      // It came too late for the handler's answer and too early for the load (law 4).
+      // The request came too late for the answer of the handler, and too early for the load: Law 4 (this future only).
       promise.future.cancel([.doNotForwardRequest, .forceImmediately], reason: asked.reason)
     }
     return future
   }
 
-  /// Asks the task to stop, as `Future.cancel` does.
+  /// Requests to cancel the task, as `Future.cancel` does.
   ///
-  /// - Returns: what the request met on its way.
+  /// - Returns: A receipt that says what the request caused.
   @discardableResult
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
@@ -99,12 +100,13 @@ extension HTTPTask {
   /// Whether `start()` was called.
   public var isStarted: Bool { loader.withLock { $0 == nil } }
 
-  /// The latest that the transport has reported: nothing before the start, and nothing where the loader reports no progress.
+  /// The latest progress that the transport reported. It is empty before the start, and if the loader reports no
+  /// progress.
   ///
-  /// To be told of each report, set the option `ProgressHandler` of the request.
+  /// To receive each report, set the option `ProgressHandler` of the request.
   public var progress: HTTPProgress { latestProgress.value }
 
-  /// The request, with a handler of ours before the one that it has.
+  /// The request, with a progress handler that stores the progress and then calls the request's own handler.
   private var reportingRequest: HTTPRequest {
     var request = request
     let handler = request[option: ProgressHandler.self]
@@ -117,14 +119,14 @@ extension HTTPTask {
 }
 
 extension HTTPTask: CustomStringConvertible, CustomReflectable {
-  /// The number, and method and URL without the query.
+  /// The number of the task, the method, and the URL without the query.
   public var description: String { "\(id): \(request)" }
 
   public var customMirror: Mirror { Mirror(self, children: ["id": id, "request": request], displayStyle: .class) }
 }
 
 extension HTTPLoader {
-  /// Makes a handle on one execution of a request. Nothing is loaded before its `start()`.
+  /// Creates a task for one execution of a request. Loading begins when `start()` is called.
   ///
   /// ```swift
   /// let task = api.task(for: request)
@@ -132,9 +134,9 @@ extension HTTPLoader {
   /// ```
   ///
   /// - Parameters:
-  ///   - request: what to load.
-  ///   - fileID: the file of the call, for the error of a task that is dropped before its start.
-  ///   - line: the line of the call.
+  ///   - request: The request to load.
+  ///   - fileID: The file of the call. It appears in the error of a task that is dropped before its start.
+  ///   - line: The line of the call.
   public func task(for request: HTTPRequest, fileID: String = #fileID, line: UInt = #line) -> HTTPTask {
     HTTPTask(request, over: self, fileID: fileID, line: line)
   }

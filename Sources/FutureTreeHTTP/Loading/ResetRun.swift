@@ -2,12 +2,13 @@ import FutureTree
 
 /// One reset of several chains that may share loaders. Each loader is reset once, when no chain can lead to it any more.
 ///
-/// A link *passes the reset on* when its layer resets `next`, or ends. Until then every loader to which the link may lead
-/// (`ChainOrder`) waits for it. A loader that the layer resets before `next` is an exception: the layer may wait for it. The
-/// loader that was put into a chain last waits for none, so the run cannot deadlock.
+/// A link *passes the reset on* when its layer resets `next` or completes its reset. Until then, every loader to which
+/// the link may lead (`ChainOrder`) waits for the link. A loader that the layer resets before `next` is an exception,
+/// because the layer may wait for that loader. The latest loader in the order waits for no other loader, so a run cannot
+/// deadlock.
 ///
-/// The run is passed down in two ways: with the `next` that a layer gets and may use at any time, and as a task-local value, for
-/// a user's loader that resets another one before it returns.
+/// The run is passed down in two ways. It is passed with the `next` of a layer, which the layer can use at any time. It
+/// is also passed as a task-local value, for a user's loader that resets another loader before it returns.
 final class ResetRun: Sendable {
   /// A loader that the run has reached.
   private struct Part {
@@ -15,23 +16,23 @@ final class ResetRun: Sendable {
     let loader: any HTTPLoader
     let promise = Promise<Void>()
     var isWaiting = true
-    /// It is being called, and may reset others before it returns.
+    /// Whether it is being called; it may reset other loaders before it returns.
     var isCalled = false
-    /// It is a link that has not reset its `next`.
+    /// Whether it is a link that has not reset its `next`.
     var holdsNext = false
-    /// Its layer, where that is an object.
+    /// Its layer, if that is an object.
     var layer: ObjectIdentifier?
     /// The loaders that it has reset.
     var reached: Set<ObjectIdentifier> = []
   }
 
-  /// The part that is called on this thread or task.
+  /// The part that is being called on this thread or task.
   @TaskLocal private static var caller: (run: ResetRun, part: ObjectIdentifier)?
 
-  /// In the order of arrival. `nil` when the run has ended: a reset that comes later is not of this run.
+  /// The parts in the order of their arrival. `nil` after the run has ended: later resets are not part of the run.
   private let parts = Locked<[Part]?>([])
 
-  /// Resets some loaders in the run that calls, or in a new one.
+  /// Resets loaders in the run of the caller, or in a new run.
   static func reset(_ loaders: [any HTTPLoader]) -> Future<Void> {
     if let (run, part) = caller, let joined = run.join(loaders, from: part) { return .resets(joined) }
     let run = ResetRun()
@@ -40,7 +41,7 @@ final class ResetRun: Sendable {
       .shielded()
   }
 
-  /// Resets a link in the run that calls. Returns `nil` if there is none.
+  /// Resets a link in the run of the caller. Returns `nil` if there is no such run.
   static func reset(_ link: LayeredLoader) -> Future<Void>? {
     guard let (run, part) = caller else { return nil }
     guard part == ObjectIdentifier(link) else { return run.join([link], from: part)?[0] }
@@ -49,7 +50,8 @@ final class ResetRun: Sendable {
     return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part, isNext: true)?[0] ?? next.reset() })
   }
 
-  /// A link is called. Where its layer already holds in another link, it may join that reset and never reset its own `next`.
+  /// Marks a link as called. If its layer is an object that already holds another link, the layer may join that reset and
+  /// never reset this link's `next`.
   private func hold(_ link: ObjectIdentifier, _ layer: ObjectIdentifier?) {
     parts.withLock { parts in
       guard let all = parts, let index = all.firstIndex(where: { $0.id == link }) else { return }
@@ -58,14 +60,15 @@ final class ResetRun: Sendable {
     }
   }
 
-  /// The loaders from which the run began have been reset. What others have joined and nobody awaits begins now.
+  /// Ends the run after the first loaders have been reset. Parts that still wait are reset now: other callers may have
+  /// joined them, and no part of the run awaits them.
   private func end() {
     for part in parts.withLock({ $0.take() }) ?? [] where part.isWaiting {
       part.promise.complete(.completeUsing(part.loader.reset()))
     }
   }
 
-  /// Resets loaders on behalf of a part. Returns `nil` if the run has ended.
+  /// Adds loaders to the run. Returns `nil` if the run has ended.
   ///
   /// - Parameter isNext: Whether the layer of the part has reset its `next`.
   private func join(
@@ -88,13 +91,13 @@ final class ResetRun: Sendable {
         isCalled = $0.isCalled
       }
     }
-    // The loop that calls it goes on when it has returned.
+    // If the caller is being called, the loop in `advance` continues after the caller has returned.
     if !isCalled { advance() }
-    // What a part fails with is reported once.
+    // The failure of a part is reported once, to the first that reset it.
     return joined?.map { $0.isFirst ? $0.promise.future.forwarded() : $0.promise.future.onComplete { _ in .succeeded } }
   }
 
-  /// Resets every part to which nothing leads any more.
+  /// Resets every part to which no other part can lead any more.
   private func advance() {
     while let part = beginNext() {
       let reset = ResetRun.$caller.withValue((self, part.id)) { part.loader.reset() }
@@ -108,7 +111,7 @@ final class ResetRun: Sendable {
   }
 
   private func beginNext() -> Part? {
-    let order = ChainOrder.current.value  // Read for each part, because the previous part may have made links.
+    let order = ChainOrder.current.value  // Read for each part: the part before may have created links.
     return parts.withLock { parts in
       guard let all = parts else { return nil }
       let index = all.firstIndex { part in
@@ -121,8 +124,8 @@ final class ResetRun: Sendable {
     }
   }
 
-  /// Whether a part may still lead to another. A link that has reset the other before its `next` may wait for that, so neither
-  /// the link nor what waits for the link stands in the way of the other.
+  /// Returns whether a part may still lead to another part. A link that has reset the other part before its `next` may
+  /// wait for it. In that case neither the link nor the parts that wait for the link block the other part.
   private static func blocks(_ part: Part, _ other: Part, _ all: [Part], _ order: ChainOrder) -> Bool {
     guard part.isWaiting || part.isCalled || part.holdsNext, order.mayLead(part.id, to: other.id) else { return false }
     if part.isCalled { return true }

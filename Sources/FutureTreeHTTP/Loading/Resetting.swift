@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 
 extension Future where Value == Void {
-  /// Joins resets: it ends when the last of them has ended, and fails if one failed.
+  /// Joins resets. The future completes when all resets have completed, and fails if one of them failed.
   ///
   /// ```swift
   /// func reset(next: any HTTPLoader) -> Future<Void> {
@@ -10,10 +10,10 @@ extension Future where Value == Void {
   /// }
   /// ```
   ///
-  /// All run to their end, even if one fails or the future is asked to cancel: who cancels it stops waiting, and nothing is
-  /// left half wiped (H6).
+  /// All resets run to their end, even if one fails or the future is cancelled. Cancelling the future only stops the
+  /// wait, so that no state is wiped partially (the rule *Refuse, drain, wipe*).
   ///
-  /// - Returns: a future that fails with `ResetFailed`.
+  /// - Returns: A future that fails with `ResetFailed`.
   public static func resets(_ resets: [Future<Void>]) -> Future<Void> {
     Future<Void>.allSettled(resets)
       .map { outcomes in
@@ -24,23 +24,23 @@ extension Future where Value == Void {
   }
 }
 
-/// One or several parts of a chain could not be reset. All others were.
+/// An error that says that parts of a chain could not be reset. All other parts were reset.
 public struct ResetFailed: Error, CustomStringConvertible {
-  /// What went wrong, one error for each part.
+  /// The errors, one for each part that failed.
   public let errors: [any Error]
 
   init(_ errors: [any Error]) {
     self.errors = errors
   }
 
-  /// How many parts failed. The errors' own descriptions may hold secrets.
+  /// The number of parts that failed. The descriptions of the errors are omitted, because they may contain secrets.
   public var description: String {
     "\(errors.count) part\(errors.count == 1 ? "" : "s") of the chain could not be reset; look at `errors`, and reset again."
   }
 }
 
 extension Outcome<Void> {
-  /// What a reset that ended like this failed with. One that was cancelled has not done its work.
+  /// The errors of a reset with this outcome. A cancelled reset counts as failed, because its work is not done.
   fileprivate var resetErrors: [any Error] {
     switch self {
     case .success: []

@@ -1,4 +1,4 @@
-/// Classes of bytes, and percent-encoding (RFC 3986, sections 2.1 and 2.3).
+/// Classes of ASCII bytes, and percent-encoding (RFC 3986, sections 2.1 and 2.3).
 package enum ASCII {
   static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
 
@@ -10,18 +10,19 @@ package enum ASCII {
 
   static func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
-  /// What is never encoded: letters, digits, `-`, `.`, `_` and `~`.
+  /// Whether percent-encoding leaves the byte as it is: a letter, a digit, `-`, `.`, `_` or `~`.
   static func isUnreserved(_ byte: UInt8) -> Bool {
     isLetter(byte) || isDigit(byte) || byte == 0x2D || byte == 0x2E || byte == 0x5F || byte == 0x7E
   }
 
-  /// The two digits of a byte, in upper case.
+  /// Returns the two hexadecimal digits of a byte, in upper case.
   static func hexadecimal(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 16, uppercase: true)
     return digits.count == 1 ? "0" + digits : digits
   }
 
-  /// The UTF-8 of the text, with every byte as `%` and two digits that is not kept. Foundation cannot keep bytes beyond ASCII.
+  /// Encodes the UTF-8 bytes of `text`, each as `%` and two digits, except the bytes that `isKept` accepts. Foundation
+  /// cannot keep bytes beyond ASCII.
   static func percentEncoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(text.utf8.count)
@@ -36,7 +37,7 @@ package enum ASCII {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// The bytes that a percent-encoded text stands for. Foundation decodes nothing of a text with one malformed `%`.
+  /// Decodes percent-encoded text to bytes. A malformed `%` stays as it is; Foundation returns nothing for such a text.
   package static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
     var decoded: [UInt8] = []
     var rest = text.utf8[...]

@@ -1,14 +1,14 @@
-/// What may stand in a request line and in a header field (RFC 9110, sections 5.1, 5.5 and 5.6.2).
+/// The syntax of request lines and header fields (RFC 9110, sections 5.1, 5.5 and 5.6.2).
 package enum FieldSyntax {
-  /// What is wrong with a method or a field name, as the rest of a sentence; nil if nothing is.
+  /// Returns what is wrong with a method or a field name, as the rest of a sentence. Returns `nil` if it is valid.
   static func fault(inToken text: String) -> String? {
     guard !text.isEmpty else { return "is empty" }
     return firstIndex(in: text) { !isTokenByte($0) }.map { fault(at: $0, in: text) }
   }
 
-  /// What is wrong with a field value, as the rest of a sentence; nil if nothing is.
+  /// Returns what is wrong with a field value, as the rest of a sentence. Returns `nil` if it is valid.
   ///
-  /// Bytes beyond ASCII are refused with the control bytes: what would stand on the wire depends on the platform.
+  /// Control bytes and bytes beyond ASCII are refused. Platforms send bytes beyond ASCII in different encodings.
   static func fault(inValue text: String) -> String? {
     if let index = firstIndex(in: text, where: { !isValueByte($0) }) { return fault(at: index, in: text) }
     if let first = text.utf8.first, isBlank(first) { return "begins with a blank, which would be cut off" }
@@ -16,8 +16,8 @@ package enum FieldSyntax {
     return nil
   }
 
-  /// Returns the index of the first byte that satisfies a condition. Searching contiguous bytes is several times as fast as
-  /// searching a `String`.
+  /// Returns the first byte that matches the condition. A search in contiguous storage is several times as fast as in the
+  /// string.
   private static func firstIndex(in text: String, where condition: (UInt8) -> Bool) -> String.Index? {
     let utf8 = text.utf8
     let offset = utf8.withContiguousStorageIfAvailable { bytes in bytes.firstIndex(where: condition) }
@@ -25,7 +25,8 @@ package enum FieldSyntax {
     return offset.map { utf8.index(utf8.startIndex, offsetBy: $0) }
   }
 
-  /// What is wrong with a media type such as `text/plain; charset="utf-8"`, as the rest of a sentence (RFC 9110, 8.3.1).
+  /// Returns what is wrong with a media type such as `text/plain; charset="utf-8"`, as the rest of a sentence (RFC 9110,
+  /// section 8.3.1). Returns `nil` if it is valid.
   static func fault(inMediaType text: String) -> String? {
     if let fault = fault(inValue: text) { return fault }
     var rest = text.utf8[...]
@@ -41,7 +42,8 @@ package enum FieldSyntax {
     return nil
   }
 
-  /// The elements of a list, without empty ones and without the blanks around them; commas in quotes separate nothing.
+  /// Returns the elements of a list, without empty elements and surrounding blanks. Commas inside quotes do not separate
+  /// elements.
   static func elements(of value: String) -> [String] {
     var elements: [String] = []
     var rest = value.utf8[...]
@@ -64,7 +66,8 @@ package enum FieldSyntax {
     return after.startIndex != rest.startIndex
   }
 
-  /// RFC 9110, 5.6.4. The bytes are those of a field value, so that a backslash quotes any of them.
+  /// Removes a quoted string (RFC 9110, section 5.6.4). All bytes are valid bytes of a field value, so a backslash can
+  /// quote any of them.
   private static func dropQuoted(_ rest: inout Substring.UTF8View) -> Bool {
     guard rest.first == UInt8(ascii: "\"") else { return false }
     rest = rest.dropFirst()
@@ -75,7 +78,7 @@ package enum FieldSyntax {
     return false
   }
 
-  /// The text in quotes, with everything that is not printable ASCII escaped, and at most 60 bytes of it.
+  /// Returns the text in quotes. Bytes other than printable ASCII are escaped, and only the first 60 bytes are shown.
   package static func visible(_ text: String) -> String {
     let shown = text.utf8.prefix(60).map { byte in
       (0x20...0x7E).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + ASCII.hexadecimal(byte)

@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 
 extension Future where Value == HTTPResponse {
-  /// Fails for a status that is not accepted; by default for all but 200 to 299.
+  /// Fails if the status of the response is not accepted. By default, 200 to 299 are accepted.
   ///
   /// ```swift
   /// api.load(request).validated().recover { error in
@@ -11,9 +11,10 @@ extension Future where Value == HTTPResponse {
   /// }
   /// ```
   ///
-  /// Failures and cancellations pass, and a request to cancel is forwarded, as by `map`.
+  /// Failures and cancellations pass through. Cancellation requests are forwarded, as by `map`.
   ///
-  /// - Returns: a future that fails with an `HTTPError` of the code `unacceptableStatus`, whose `response` is the answer.
+  /// - Returns: A future that fails with `HTTPError` of the code `unacceptableStatus`. The property `response` of the
+  ///   error has the response.
   @discardableResult
   public func validated(
     _ accepts: @escaping @Sendable (HTTPStatus) -> Bool = { $0.isSuccess }
@@ -29,22 +30,25 @@ extension Future where Value == HTTPResponse {
     }
   }
 
-  /// Decodes the body, whatever the status is: put `validated()` before it.
+  /// Decodes the body, whatever the status is. Call `validated()` first to refuse error responses.
   ///
   /// ```swift
   /// let user = api.load(request).validated().decoded(as: User.self)
   /// ```
   ///
-  /// Failures and cancellations pass, and a request to cancel is forwarded, as by `map`: what is not being decoded yet
-  /// is not decoded then.
+  /// Failures and cancellations pass through. Cancellation requests are forwarded, as by `map`: if decoding has not begun
+  /// when the future is cancelled, it does not begin.
+  ///
+  /// The messages of decoding errors contain positions and types, never values. If the body is not JSON, the message
+  /// names its content type. If the body is an HTML page, the message shows the first elements of the page, without
+  /// attributes and text.
   ///
   /// - Parameters:
-  ///   - type: what it is decoded as.
-  ///   - decoder: how keys, dates and data are read.
-  ///   - executor: where it is decoded; by default where the answer arrived.
-  /// - Returns: a future that fails with an `HTTPError` of the code `undecodableBody`, which says where in the body and
-  ///   not what is there, and whose `response` is the answer; or `bodyInFile`. The error of a body that is no JSON names its
-  ///   content type. If the body is a page of HTML, it shows the first elements of the page, without attributes and text.
+  ///   - type: The type to decode.
+  ///   - decoder: The decoder, which defines the format of keys, dates and data.
+  ///   - executor: The executor on which the body is decoded. Defaults to the place where the response arrives.
+  /// - Returns: A future that fails with `HTTPError` of the code `undecodableBody`, whose `response` has the response. It
+  ///   fails with `bodyInFile` if the body is in a file.
   @discardableResult
   public func decoded<Decoded: Decodable & Sendable>(
     as type: Decoded.Type = Decoded.self, using decoder: JSONDecoder = JSONDecoder(),
@@ -62,7 +66,8 @@ extension Future where Value == HTTPResponse {
 }
 
 extension HTTPError {
-  /// Says where a body is not what it was decoded as. What the decoder says itself may hold values.
+  /// Creates an error that names the position at which decoding failed. The message of the decoder is omitted, because it
+  /// can contain values.
   fileprivate init(undecodable response: HTTPResponse, with body: Data, as type: Any.Type, _ error: any Error) {
     let fault = DecodingFault(error, in: body, of: response).description
     self.init(
@@ -73,7 +78,7 @@ extension HTTPError {
   }
 }
 
-/// What a decoder found, and where, without any value.
+/// The error and the position that a decoder reported, without any value.
 private struct DecodingFault: CustomStringConvertible {
   let description: String
 
@@ -98,7 +103,7 @@ private struct DecodingFault: CustomStringConvertible {
       }
   }
 
-  /// What the body is instead, in a sentence.
+  /// Describes the actual kind of the body, as a sentence.
   private static func kind(of body: Data, _ response: HTTPResponse) -> String {
     let outline = MarkupOutline(of: body, status: response.status)
     return response.contentTypeText + (outline.map { ", and it begins with `\($0)`" } ?? "")
@@ -106,7 +111,7 @@ private struct DecodingFault: CustomStringConvertible {
 }
 
 extension HTTPResponse {
-  /// The content type without its parameters, as a sentence without its full stop.
+  /// The content type without its parameters, as a sentence without its period.
   fileprivate var contentTypeText: String {
     guard let value = headers["Content-Type"] else { return "It has no content type" }
     let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()

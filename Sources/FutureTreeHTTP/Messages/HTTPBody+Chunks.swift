@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 
 extension HTTPBody {
-  /// Opens the body for sending it once, as an asynchronous sequence.
+  /// Returns the bytes of the body as an asynchronous sequence, for a transport that sends the body.
   ///
   /// ```swift
   /// for try await chunk in request.body.chunks() {
@@ -10,15 +10,15 @@ extension HTTPBody {
   /// }
   /// ```
   ///
-  /// The next chunk is read when the loop asks for it, so that the body is never faster than the connection. Sources that
-  /// may block are read on a thread outside the pool of Swift's tasks. The body is opened by each iteration, with the checks
-  /// of `makeReader()`: a body with an announced length never ends early or late without an error.
+  /// A chunk is read only when the loop requests it. Sources that may block are read on a thread outside Swift's
+  /// cooperative thread pool. Each iteration opens the body with the checks of `makeReader()`: a body with an announced
+  /// length never ends early or late without an error.
   ///
-  /// A cancelled task gets `CancellationError`, and not the end: what was sent must not pass for a whole body. A read that has
-  /// begun is awaited first.
+  /// If the task is cancelled, the sequence throws `CancellationError` and does not end normally, so that a partial body
+  /// cannot pass for a whole one. A read that has begun is awaited first.
   ///
   /// - Parameter maximum: The largest size of a chunk in bytes. Defaults to 64 KiB. Values below 1 are treated as 1.
-  /// - Returns: A sequence of chunks that are not empty. It throws `HTTPError` with the code `unreadableBody` or
+  /// - Returns: A sequence of chunks, none of which is empty. It throws `HTTPError` with the code `unreadableBody` or
   ///   `wrongBodyLength`, or `CancellationError`.
   public func chunks(upTo maximum: Int = 65_536) -> some AsyncSequence<Data, any Error> & Sendable {
     BodyChunks(body: self, maximum: max(1, maximum))
@@ -43,7 +43,7 @@ private struct BodyChunks: AsyncSequence, Sendable {
   }
 }
 
-/// The reader of one iteration, which lives on a queue of its own.
+/// The reader of one iteration. It is used on its own dispatch queue.
 private final class BodyChunkSource: @unchecked Sendable {  // Because: `reader` is used on `queue` only.
   private let body: HTTPBody
   private let queue = DispatchQueue(label: "FutureTree.HTTPBody.chunks")

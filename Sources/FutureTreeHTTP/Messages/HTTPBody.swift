@@ -7,25 +7,26 @@ import Foundation
 /// request.body = .file(URL(fileURLWithPath: "film.mp4"), contentType: "video/mp4")
 /// ```
 public struct HTTPBody: Sendable {
-  /// Where the bytes come from, for those who write a transport.
+  /// The source of the bytes. Implementations of transports read it.
   public enum Content: Sendable {
-    /// There is no body.
+    /// No body.
     case empty
     /// Bytes in memory.
     case data(Data)
-    /// All bytes of a file, read while they are sent.
+    /// All bytes of a file. The file is read while the body is sent.
     case file(URL)
-    /// Bytes that are pulled while they are sent. `open` is called once, or once for each time that the body is sent.
+    /// Bytes that are read from a stream while the body is sent. `open` is called each time the body is sent, once at
+    /// most if the body is not replayable.
     ///
-    /// `length` is the number of bytes that there are, nil if that is not known. A transport opens it with
-    /// `HTTPBody.makeReader()`, which holds the reader to that length.
+    /// `length` is the number of bytes, or `nil` if the number is not known. A transport opens the stream with
+    /// `HTTPBody.makeReader()`, which checks that length.
     case stream(length: Int?, isReplayable: Bool, open: @Sendable () throws -> HTTPBodyReader)
   }
 
-  /// Where the bytes come from.
+  /// The source of the bytes.
   public let content: Content
 
-  /// What the body is, as the value of `Content-Type`; nil if there is no body.
+  /// The media type, which is sent as `Content-Type`. `nil` if there is no body.
   public let contentType: String?
 
   private init(_ content: Content, contentType: String?) {
@@ -36,17 +37,18 @@ public struct HTTPBody: Sendable {
   /// No body.
   public static let empty = HTTPBody(.empty, contentType: nil)
 
-  /// Bytes in memory. Without a type they are sent as `application/octet-stream`, so that no platform invents another.
+  /// Returns a body with bytes in memory. The content type defaults to `application/octet-stream`, so that no platform
+  /// chooses another.
   public static func data(_ data: Data, contentType: String = "application/octet-stream") -> HTTPBody {
     HTTPBody(.data(data), contentType: contentType)
   }
 
-  /// All bytes of a file, which is read from disk while it is sent.
+  /// Returns a body with all bytes of a file. The file is read from disk while the body is sent.
   public static func file(_ url: URL, contentType: String = "application/octet-stream") -> HTTPBody {
     HTTPBody(.file(url), contentType: contentType)
   }
 
-  /// Bytes that are pulled while they are sent. `open` is called when the body is sent, and again if it is sent again.
+  /// Returns a body whose bytes are read from a stream while it is sent. `open` is called each time the body is sent.
   ///
   /// ```swift
   /// request.body = .stream(length: size) {
@@ -55,8 +57,8 @@ public struct HTTPBody: Sendable {
   /// }
   /// ```
   ///
-  /// A body with a `length` that yields fewer or more bytes fails its request with the code `wrongBodyLength`; so
-  /// does one with a negative length, before anything is sent.
+  /// If the stream yields fewer or more bytes than `length`, the request fails with the code `wrongBodyLength`. A
+  /// negative `length` fails with the same code before anything is sent.
   public static func stream(
     length: Int? = nil, isReplayable: Bool = true, contentType: String = "application/octet-stream",
     open: @escaping @Sendable () throws -> HTTPBodyReader
@@ -64,17 +66,17 @@ public struct HTTPBody: Sendable {
     HTTPBody(.stream(length: length, isReplayable: isReplayable, open: open), contentType: contentType)
   }
 
-  /// Whether there is nothing to send. A body of no bytes is a body.
+  /// Whether there is no body. A body with zero bytes is a body.
   public var isEmpty: Bool {
     if case .empty = content { true } else { false }
   }
 
-  /// Whether the same body can be sent a second time, as retries and redirects must.
+  /// Whether the body can be sent more than once. Retries and redirects require this.
   public var isReplayable: Bool {
     if case .stream(_, let isReplayable, _) = content { isReplayable } else { true }
   }
 
-  /// How many bytes will be sent, if that is known without looking at a file.
+  /// The number of bytes in the body. `nil` for files, and for streams of unknown length.
   public var contentLength: Int? {
     switch content {
     case .empty: 0
@@ -84,9 +86,10 @@ public struct HTTPBody: Sendable {
     }
   }
 
-  /// Checks what is sent as `Content-Type`; every transport calls it before it sends.
+  /// Checks that the content type is valid. Every transport calls this before it sends the body.
   ///
-  /// - Throws: `HTTPError` with the code `invalidHeaderValue`, if the type is no media type (RFC 9110, section 8.3.1).
+  /// - Throws: `HTTPError` with the code `invalidHeaderValue` if the content type is not a media type (RFC 9110, section
+  ///   8.3.1).
   public func checkContentType() throws(HTTPError) {
     guard let contentType, let fault = FieldSyntax.fault(inMediaType: contentType) else { return }
     throw HTTPError(.invalidHeaderValue, "The content type of the body \(fault). Write it like image/png.")
@@ -98,7 +101,7 @@ public struct HTTPBody: Sendable {
 }
 
 extension HTTPBody: CustomStringConvertible, CustomReflectable {
-  /// The type and the size, without the bytes, which may be secret.
+  /// The content type and the size, without the bytes, which may be secret.
   public var description: String {
     guard let contentType else { return "empty" }
     return contentLength.map { "\($0) bytes of \(contentType)" } ?? contentType
@@ -108,7 +111,7 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPBody.Content: CustomStringConvertible, CustomReflectable {
-  /// The kind of the content, without bytes and without the path of a file.
+  /// The kind of the content, without its bytes and without the path of a file.
   public var description: String {
     switch self {
     case .empty: "empty"

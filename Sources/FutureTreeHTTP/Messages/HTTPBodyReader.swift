@@ -1,35 +1,38 @@
 import Foundation
 
-/// Yields the bytes of a body, from the first to the last, to whoever sends it.
+/// A reader that yields the bytes of a body in order, for a transport that sends the body.
 ///
 /// ```swift
 /// let file = try FileHandle(forReadingFrom: url)
 /// let reader = HTTPBodyReader { maximum in try file.read(upToCount: maximum) ?? Data() }
 /// ```
 ///
-/// It is pulled, so that a body is never faster than the connection, and is used by one thread at a time. What its
-/// closure captures is let go when the sender has finished, or has given up.
+/// The transport requests each block of bytes, so that a reader is never faster than the connection. A reader is used by
+/// one thread at a time. The values that its closure captures are released when the transport has sent the body or stops
+/// sending it.
 public struct HTTPBodyReader {
   private let next: (Int) throws -> Data
 
-  /// A reader that asks a closure for up to a number of bytes. The closure returns no bytes at the end, and may block.
+  /// Creates a reader from a closure that returns at most `maximum` bytes. The closure returns no bytes at the end. It
+  /// may block.
   public init(_ next: @escaping (_ maximum: Int) throws -> Data) {
     self.next = next
   }
 
-  /// A reader of a stream that is not open yet.
+  /// Creates a reader of a stream that is not open yet. The stream is opened immediately, and closed when the reader is
+  /// released.
   ///
-  /// - Throws: from `read(upTo:)` what the stream reports.
+  /// - Throws: `read(upTo:)` throws the errors that the stream reports.
   public init(_ stream: InputStream) {
     stream.open()
     let end = StreamEnd(stream)
     self.init { maximum in try end.read(upTo: maximum) }
   }
 
-  /// The next bytes, at most `maximum` of them (which is 1 or more); none at the end.
+  /// Returns the next bytes, at most `maximum`, or no bytes at the end. `maximum` must be 1 or more.
   ///
-  /// - Throws: `HTTPError` with the code `unreadableBody` or `wrongBodyLength`. After that the body cannot go on: the
-  ///   sender must break its connection off, or what was sent would pass for a whole body.
+  /// - Throws: `HTTPError` with the code `unreadableBody` or `wrongBodyLength`. After an error the transport must close
+  ///   its connection: otherwise the server could accept the partial body as a whole one.
   public func read(upTo maximum: Int) throws(HTTPError) -> Data {
     precondition(maximum > 0, "A read of \(maximum) bytes cannot tell the end from a pause. Ask for one or more.")
     let bytes = try HTTPBodyReader.naming { try next(maximum) }
@@ -41,7 +44,7 @@ public struct HTTPBodyReader {
     return bytes.startIndex == 0 ? bytes : Data(bytes)
   }
 
-  /// What `body` throws, as an `HTTPError`.
+  /// Runs `body` and converts its errors to `HTTPError`.
   static func naming<Value>(_ body: () throws -> Value) throws(HTTPError) -> Value {
     do {
       return try body()
@@ -56,15 +59,15 @@ public struct HTTPBodyReader {
 // MARK: - Reading a body
 
 extension HTTPBody {
-  /// Opens the body for sending it once. Transports that hand a file or bytes in memory to their platform need it for
-  /// streams only.
+  /// Opens the body for sending it once. A transport needs this for streams; files and bytes in memory can be passed to
+  /// the platform directly.
   ///
-  /// The reader fails with the code `wrongBodyLength` where there are fewer or more bytes than were announced: by the
-  /// length of a stream, or by the size of a file when it was opened. A body with an announced length therefore never
-  /// ends early or late without an error.
+  /// The reader fails with the code `wrongBodyLength` if the body has fewer or more bytes than announced: than the length
+  /// of a stream, or than the size of a file when it was opened. A body with an announced length therefore never ends
+  /// early or late without an error.
   ///
-  /// - Throws: `HTTPError` with the code `unreadableBody`, and what opening a stream throws as that; or `wrongBodyLength`
-  ///   for a negative length.
+  /// - Throws: `HTTPError` with the code `unreadableBody`, also for errors of opening a stream. `wrongBodyLength` for a
+  ///   negative length.
   public func makeReader() throws(HTTPError) -> HTTPBodyReader {
     switch content {
     case .empty: return HTTPBodyReader { _ in Data() }
@@ -81,12 +84,12 @@ extension HTTPBody {
 
   /// Returns the number of bytes to announce as `Content-Length`.
   ///
-  /// It is the length of the body, or the size that its file has now. A file can change before it is sent: a transport that
-  /// has fewer or more bytes to send than it announced breaks the connection off.
+  /// The value is the length of the body, or the current size of its file. A file can change before it is sent. A
+  /// transport that has fewer or more bytes to send than it announced closes the connection.
   ///
-  /// - Returns: A number of bytes. `nil` if the length of a stream is not known: send the body in chunks.
-  /// - Throws: `HTTPError` with the code `unreadableBody`, if the file is missing or no plain file; `wrongBodyLength`, if the
-  ///   length of a stream is negative.
+  /// - Returns: The number of bytes. `nil` if the length of a stream is not known: send the body in chunks.
+  /// - Throws: `HTTPError` with the code `unreadableBody` if the file is missing or is not a regular file;
+  ///   `wrongBodyLength` if the length of a stream is negative.
   public func announcedLength() throws(HTTPError) -> Int? {
     if case .file(let url) = content { return try OpenFile(url).size }
     try checkLength()
@@ -95,7 +98,7 @@ extension HTTPBody {
 }
 
 extension HTTPBody {
-  /// A negative length would be announced as it is.
+  /// Refuses a negative length, which a transport would otherwise announce.
   func checkLength() throws(HTTPError) {
     guard let length = contentLength, length < 0 else { return }
     throw HTTPError(.wrongBodyLength, "The body was announced with \(length) bytes. Give nil if it is not known.")
@@ -103,7 +106,7 @@ extension HTTPBody {
 }
 
 extension HTTPBodyReader {
-  /// Bytes in memory.
+  /// Creates a reader of bytes in memory.
   init(_ data: Data) {
     var rest = data[...]
     self.init { maximum in
@@ -112,21 +115,23 @@ extension HTTPBodyReader {
     }
   }
 
-  /// What several readers yield, one after the other. Each is opened when those before it have ended.
+  /// Creates a reader that yields the bytes of several readers, one after the other. Each is opened when the readers
+  /// before it have ended.
   init(concatenating openers: [@Sendable () throws -> HTTPBodyReader]) {
     var waiting = openers[...]
     var current: HTTPBodyReader?
     self.init { maximum in
       while true {
         if let bytes = try current?.read(upTo: maximum), !bytes.isEmpty { return bytes }
-        current = nil  // It closes its file before the next is opened.
+        current = nil  // The reader closes its file before the next file is opened.
         guard let open = waiting.popFirst() else { return Data() }
         current = try open()
       }
     }
   }
 
-  /// What `reader` yields, if it is exactly this many bytes. The last of them are only passed on when the end was seen.
+  /// Creates a reader that yields the bytes of `reader` and checks their number. It returns the last bytes only after
+  /// `reader` has reported its end.
   init(_ reader: HTTPBodyReader, length: Int, name: String) {
     var left = length
     var hasSeenEnd = false
@@ -156,7 +161,7 @@ extension HTTPBodyReader {
   }
 }
 
-/// A plain file that is open for reading, and the size it had then.
+/// A regular file that is open for reading, and its size at that time.
 struct OpenFile {
   let size: Int
   private let handle: FileHandle
@@ -185,7 +190,7 @@ struct OpenFile {
   }
 }
 
-/// Closes a stream with its last reader.
+/// A stream that is closed when its reader is released.
 private final class StreamEnd {
   private let stream: InputStream
 

@@ -1,22 +1,27 @@
 import Foundation
 
-/// The URL or the path of a request, written as a string literal in which interpolated values are encoded.
+/// The URL or the path of a request, written as a string literal whose interpolated values are percent-encoded.
 ///
 /// ```swift
 /// let posts = api.get("users/\(id)/posts", as: [Post].self)
 /// let found = api.get("https://example.com/search?q=\(text)", as: [Page].self)
 /// ```
 ///
-/// The literal parts are sent as they are written. An interpolated value stays in its place: every character in it except
-/// letters, digits, `-`, `.`, `_` and `~` is percent-encoded. It cannot begin another segment of the path or add a query. A
-/// segment that becomes empty through an interpolated value, or gets `.` or `..` between slashes, is refused, and so is a value in
-/// scheme, host or port. Texts, numbers and `UUID` can be interpolated.
+/// The literal parts are sent as written. In an interpolated value, every character except letters, digits, `-`, `.`, `_`
+/// and `~` is percent-encoded. The value cannot begin another path segment or add a query. Texts, numbers and `UUID` can
+/// be interpolated.
 ///
-/// A literal that begins with `http://` or `https://` is a URL; any other literal is a path, as `HTTPPath` reads it. An
-/// `HTTPURL` at the beginning is taken as it is: `"\(base)/users"`. An `HTTPURL` or an `HTTPPath` that was made before is an
-/// endpoint by `url(_:)` and `path(_:)`.
+/// The following values are refused:
 ///
-/// Errors are kept until the endpoint is used: `HTTPRequest.init(_:to:query:)` throws them, and loads fail with them.
+/// - a value that makes a path segment empty
+/// - a value that makes a segment `.` or `..`, also between slashes inside the value
+/// - a value in the scheme, the host or the port
+///
+/// A literal that begins with `http://` or `https://` is a URL. Any other literal is a path, parsed as `HTTPPath` parses
+/// it. An `HTTPURL` at the beginning is inserted without encoding: `"\(base)/users"`. To use an existing `HTTPURL` or
+/// `HTTPPath` as an endpoint, call `url(_:)` or `path(_:)`.
+///
+/// Errors are stored until the endpoint is used: `HTTPRequest.init(_:to:query:)` throws them, and loads fail with them.
 public struct HTTPEndpoint: Sendable {
   private let result: Result<HTTPRequest.Target, HTTPError>
 
@@ -24,17 +29,17 @@ public struct HTTPEndpoint: Sendable {
     self.result = result
   }
 
-  /// The endpoint with this URL.
+  /// Returns an endpoint with this URL.
   public static func url(_ url: HTTPURL) -> HTTPEndpoint {
     HTTPEndpoint(.success(.url(url)))
   }
 
-  /// The endpoint with this path, for which a layer fills in the host.
+  /// Returns an endpoint with this path. A layer fills in the host.
   public static func path(_ path: HTTPPath) -> HTTPEndpoint {
     HTTPEndpoint(.success(.path(path)))
   }
 
-  /// The target of a request, with further items at the end of its query.
+  /// Returns the target of a request, with the items appended to its query.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`.
   func target(query: [(String, String?)]) throws(HTTPError) -> HTTPRequest.Target {
@@ -54,8 +59,8 @@ extension HTTPRequest {
   ///
   /// - Parameters:
   ///   - method: The method.
-  ///   - endpoint: The URL or the path, with interpolated values encoded.
-  ///   - query: Names and values that are added to the query, percent-encoded. A name without a value has no `=`.
+  ///   - endpoint: The URL or the path. Interpolated values are encoded.
+  ///   - query: Names and values that are appended to the query, percent-encoded. A name without a value has no `=`.
   /// - Throws: `HTTPError` with the code `invalidURL`.
   public init(
     _ method: HTTPMethod, to endpoint: HTTPEndpoint, query: [(String, String?)] = []
@@ -80,24 +85,24 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
     result = Result { () throws(HTTPError) in try stringInterpolation.target() }
   }
 
-  /// Collects the parts of a literal, and encodes the interpolated values.
+  /// A collector for the parts of a literal that encodes the interpolated values.
   public struct StringInterpolation: StringInterpolationProtocol, Sendable {
     private var text = ""
-    /// The segment of the path at the end of `text`, until the query begins.
+    /// The path segment at the end of `text`. `nil` from the beginning of the query.
     private var segment: Segment? = Segment()
     private var fault: HTTPError?
-    /// The offset in `text` of the first value that was encoded.
+    /// The offset in `text` of the first encoded value.
     private var firstValue: Int?
-    /// Which characters may follow the URL at the beginning, while nothing has; nil elsewhere.
+    /// The characters that may follow the URL at the beginning, until a character follows. `nil` elsewhere.
     private var afterURL: String?
 
     private struct Segment {
-      /// The literal text, and the values as they are without their encoding.
+      /// The literal text and the values, without encoding.
       var text = ""
       var hasValue = false
 
-      /// Whether a server could read it as another path because of a value in it: some decode slashes before they resolve dots,
-      /// take a backslash for a slash, or cut parameters at a semicolon.
+      /// Whether a value in the segment could make a server read another path. Some servers decode slashes before they
+      /// resolve dot segments, treat a backslash as a slash, or cut parameters at a semicolon.
       var isUnsafe: Bool {
         guard hasValue else { return false }
         return text.isEmpty
@@ -111,13 +116,13 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       text.reserveCapacity(literalCapacity + 16 * interpolationCount)
     }
 
-    /// Appends a part of the literal as it is.
+    /// Appends a part of the literal without encoding.
     public mutating func appendLiteral(_ literal: String) {
       guard !literal.isEmpty else { return }
       var literal = literal[...]
       if let allowed = afterURL.take() {
         if !allowed.utf8.contains(literal.utf8.first ?? 0) { refuse(after: allowed) }
-        // The path of a URL begins with a slash, and so does a literal behind it.
+        // The path of a URL begins with a slash, and so does a literal that follows it.
         if text.hasSuffix("/"), literal.utf8.first == 0x2F { literal = literal.dropFirst() }
       }
       text += literal
@@ -130,9 +135,9 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       }
     }
 
-    /// Appends a text or a number, percent-encoded so that it stays in the segment or the query item that it is in.
+    /// Appends a text or a number, percent-encoded so that it stays in its path segment or query item.
     ///
-    /// Other types are not accepted: what they print may be redacted, or not meant for a server.
+    /// Other types are not accepted: their descriptions may be redacted, or may not be intended for a server.
     public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
       let value = value.description
       if let allowed = afterURL.take() { refuse(after: allowed) }
@@ -147,9 +152,9 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       appendInterpolation(value.uuidString)
     }
 
-    /// Appends a URL: as it is at the beginning, percent-encoded behind anything else.
+    /// Appends a URL. At the beginning it is inserted without encoding; after other text it is percent-encoded.
     ///
-    /// Behind a URL without a query comes `/`, `?` or `#`; behind one with a query, `&` or `#`.
+    /// A URL without a query must be followed by `/`, `?` or `#`. A URL with a query must be followed by `&` or `#`.
     public mutating func appendInterpolation(_ url: HTTPURL) {
       guard text.isEmpty else { return appendInterpolation(url.absoluteString) }
       appendLiteral(url.absoluteString)
@@ -194,7 +199,7 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
 }
 
 extension HTTPEndpoint: CustomStringConvertible, CustomReflectable {
-  /// The URL or the path without the query, which may hold secrets; or the error.
+  /// The URL or the path without the query, which may contain secrets. For an invalid endpoint, the error.
   public var description: String {
     switch result {
     case .success(let target): target.description

@@ -1,5 +1,5 @@
-/// The header fields of a message: ordered, with names that compare without case, and as many values for a name as there
-/// are (RFC 9110, section 5).
+/// The header fields of a message, in order (RFC 9110, section 5). Names compare without case, and a name can have
+/// several values.
 ///
 /// ```swift
 /// var headers = HTTPHeaders()
@@ -8,17 +8,21 @@
 /// headers.values(for: "Accept")  // all of them, in order
 /// ```
 ///
-/// Names keep the spelling they were given. An invalid name or value cannot be in here: it is refused when it is added.
-/// Headers are equal if each name has the same values in the same order; the order of different names does not matter.
+/// Names keep their spelling. Invalid names and values are refused when they are added, so headers are always valid.
+/// Headers are equal if each name has the same values in the same order. The order of fields with different names does
+/// not matter.
 public struct HTTPHeaders: Sendable {
-  /// One header field. Fields are equal if their values are, and their names without case.
+  /// One header field. Fields are equal if their values are equal, and their names are equal without case.
   public struct Field: Sendable {
-    /// The name, as it was spelled.
+    /// The name, with its original spelling.
     public let name: String
     /// The value.
     public let value: String
 
-    /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`, which says where.
+    /// Creates a field.
+    ///
+    /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`. Its message names the position of
+    ///   the fault.
     public init(_ name: String, _ value: String) throws(HTTPError) {
       if let fault = FieldSyntax.fault(inToken: name) {
         throw HTTPError(.invalidHeaderName, "The header name \(FieldSyntax.visible(name)) \(fault). Use a token.")
@@ -42,7 +46,7 @@ public struct HTTPHeaders: Sendable {
   /// Creates headers without fields.
   public init() {}
 
-  /// Headers of names and values, in order.
+  /// Creates headers from names and values, in order.
   ///
   /// ```swift
   /// let headers = try HTTPHeaders([("Accept", "text/html"), ("Accept", "text/plain")])
@@ -53,68 +57,69 @@ public struct HTTPHeaders: Sendable {
     for (name, value) in fields { try add(name, value) }
   }
 
-  /// Headers of fields, in order.
+  /// Creates headers from fields, in order.
   public init(_ fields: some Sequence<Field>) {
     self.fields = Array(fields)
   }
 
-  /// The first value for the name, or nil if there is none.
+  /// The first value for the name, or `nil` if there is none.
   ///
   /// - Complexity: O(n) in the number of fields.
   public subscript(name: String) -> String? {
     fields.first { $0.isNamed(name) }?.value
   }
 
-  /// All values for the name, in order.
+  /// Returns all values for the name, in order.
   public func values(for name: String) -> [String] {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }
 
-  /// Whether there is a field with the name.
+  /// Returns whether there is a field with the name.
   public func contains(_ name: String) -> Bool {
     fields.contains { $0.isNamed(name) }
   }
 
-  /// All values for the name as one, joined with commas (RFC 9110, section 5.3); nil if there is none.
+  /// Returns all values for the name as one value, joined with commas (RFC 9110, section 5.3). Returns `nil` if there is
+  /// none.
   ///
-  /// It is nil for `Set-Cookie`, whose values have commas of their own: use `values(for:)`.
+  /// It returns `nil` for `Set-Cookie`, because such values contain commas: use `values(for:)`.
   public func joined(_ name: String) -> String? {
     let values = values(for: name)
     return values.isEmpty || HTTPHeaders.isSetCookie(name) ? nil : values.joined(separator: ", ")
   }
 
-  /// The elements of a header that is a list, such as `Vary`, over all its fields (RFC 9110, section 5.6.1).
+  /// Returns the elements of a header that is a list, such as `Vary`, from all its fields (RFC 9110, section 5.6.1).
   ///
   /// ```swift
   /// // Cache-Control: max-age=60, ext="a,b"
   /// headers.elements(of: "Cache-Control")  // ["max-age=60", "ext=\"a,b\""]
   /// ```
   ///
-  /// Empty elements are left out. The values of `Set-Cookie` are no lists: each of them is one element.
+  /// Empty elements are omitted. Values of `Set-Cookie` are not lists: each value is one element.
   public func elements(of name: String) -> [String] {
     let values = values(for: name)
     if HTTPHeaders.isSetCookie(name) { return values.filter { !$0.isEmpty } }
     return values.flatMap { FieldSyntax.elements(of: $0) }
   }
 
-  /// Adds a field after those that are there.
+  /// Appends a field.
   public mutating func add(_ field: Field) {
     fields.append(field)
   }
 
-  /// Adds fields after those that are there, in order.
+  /// Appends fields, in order.
   public mutating func add(contentsOf other: some Sequence<Field>) {
     fields.append(contentsOf: other)
   }
 
-  /// Adds a field after those that are there.
+  /// Appends a field.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`.
   public mutating func add(_ name: String, _ value: String) throws(HTTPError) {
     fields.append(try Field(name, value))
   }
 
-  /// Puts one field in the place of all with this name: where the first of them was, or else at the end.
+  /// Replaces all fields with this name by one field, at the position of the first. Appends the field if there is none.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`.
   public mutating func set(_ name: String, _ value: String) throws(HTTPError) {
@@ -124,9 +129,9 @@ public struct HTTPHeaders: Sendable {
     fields.insert(field, at: position)
   }
 
-  /// Removes every field with this name.
+  /// Removes all fields with this name.
   ///
-  /// - Returns: their values, in order.
+  /// - Returns: The removed values, in order.
   @discardableResult
   public mutating func remove(_ name: String) -> [String] {
     let values = values(for: name)
@@ -134,7 +139,7 @@ public struct HTTPHeaders: Sendable {
     return values
   }
 
-  /// Removes every field that answers to a condition.
+  /// Removes all fields that match a condition.
   public mutating func removeAll(where isRemoved: (Field) throws -> Bool) rethrows {
     try fields.removeAll(where: isRemoved)
   }
@@ -174,14 +179,14 @@ extension HTTPHeaders.Field: Hashable {
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
-  /// The names, without the values, which may be secrets.
+  /// The names without the values, which may be secrets.
   public var description: String { "[" + map(\.name).joined(separator: ", ") + "]" }
 
   public var customMirror: Mirror { Mirror(self, unlabeledChildren: map(\.name), displayStyle: .collection) }
 }
 
 extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
-  /// The name, without the value, which may be a secret.
+  /// The name without the value, which may be a secret.
   public var description: String { "\(name): …" }
 
   public var customMirror: Mirror { Mirror(self, children: ["name": name], displayStyle: .struct) }

@@ -1,23 +1,23 @@
-/// The path of a request whose host is filled in later, perhaps with a query.
+/// The path of a request whose host is filled in later, with an optional query.
 ///
 /// ```swift
 /// let request = HTTPRequest(.get, path: try HTTPPath(["users", id], query: [("page", "2")]))
 /// ```
 ///
-/// `/users/1` is the whole path; `users/1` stands below the prefix that the environment has. Neither names a host, and
-/// neither leads out of the prefix: what begins with `//`, or with `..`, is refused.
+/// `/users/1` is the whole path. `users/1` is appended to the path prefix of the environment. A path never names a host
+/// and never leaves the prefix: a path that begins with `//`, or climbs above the prefix with `..`, is refused.
 public struct HTTPPath: Sendable, Hashable {
-  /// The path, percent-encoded as it was written, without dot segments.
+  /// The path, percent-encoded as written, without dot segments.
   public let path: String
-  /// What stands after `?`, percent-encoded, or nil.
+  /// The text after `?`, percent-encoded, or `nil`.
   public let query: String?
 
-  /// Whether it begins with a slash, so that it stands below no prefix.
+  /// Whether the path begins with a slash and therefore ignores the prefix.
   public var isAbsolute: Bool { path.hasPrefix("/") }
 
-  /// Parses a path, perhaps with a query. A fragment is allowed and not sent.
+  /// Parses a path with an optional query. A fragment is allowed but not sent.
   ///
-  /// - Throws: `HTTPError` with the code `invalidURL`, which says what is wrong.
+  /// - Throws: `HTTPError` with the code `invalidURL`. Its message says what is wrong.
   public init(_ text: String) throws(HTTPError) {
     let reference = try URLReference(text, "The path")
     guard reference.scheme == nil, !reference.path.prefix(while: { $0 != "/" }).contains(":") else {
@@ -38,9 +38,10 @@ public struct HTTPPath: Sendable, Hashable {
     query = reference.query.map(String.init)
   }
 
-  /// A path of segments below the prefix, each percent-encoded where that is needed, as by `HTTPURL`.
+  /// Creates a path below the prefix from segments. Segments are percent-encoded where necessary, as by `HTTPURL`.
   ///
-  /// - Throws: `HTTPError` with the code `invalidURL` for the segments `.` and `..`, and if the first of several is empty.
+  /// - Throws: `HTTPError` with the code `invalidURL` for the segments `.` and `..`, and if the first of several segments
+  ///   is empty.
   public init(_ segments: [String], query: [(String, String?)] = []) throws(HTTPError) {
     guard segments.count < 2 || segments.first?.isEmpty == false else {
       throw HTTPError(
@@ -57,7 +58,7 @@ public struct HTTPPath: Sendable, Hashable {
     self.query = query
   }
 
-  /// The path with further items at the end of its query, percent-encoded as by `HTTPURL`.
+  /// Returns the path with items appended to its query, percent-encoded as by `HTTPURL`.
   func appending(query items: [(String, String?)]) -> HTTPPath {
     HTTPPath(path: path, query: URLText.appending(items, to: query))
   }
@@ -73,7 +74,7 @@ public struct HTTPPath: Sendable, Hashable {
 }
 
 extension HTTPPath: CustomStringConvertible, CustomReflectable {
-  /// The path without the query, which may hold secrets.
+  /// The path without the query, which may contain secrets.
   public var description: String { path + (query == nil ? "" : "?…") }
 
   public var customMirror: Mirror { Mirror(self, children: ["path": description], displayStyle: .struct) }

@@ -1,4 +1,4 @@
-/// How much of a request has been sent, and how much of its answer has been received.
+/// The progress of a request: the bytes sent, and the bytes received.
 ///
 /// ```swift
 /// request[option: ProgressHandler.self] = { progress in
@@ -6,44 +6,45 @@
 /// }
 /// ```
 public struct HTTPProgress: Sendable, Hashable {
-  /// One of the two bodies.
+  /// The progress of one of the two bodies.
   public struct Part: Sendable, Hashable {
-    /// In bytes. It never becomes less.
+    /// The number of bytes transferred. It never decreases.
     public var completed: Int
-    /// In bytes; nil if the length is not known.
+    /// The total number of bytes, or `nil` if it is not known.
     public var total: Int?
 
-    /// So many bytes of so many.
+    /// Creates the progress of a body.
     public init(completed: Int = 0, total: Int? = nil) {
       self.completed = completed
       self.total = total
     }
 
-    /// From 0 to 1; nil if the total is not known.
+    /// The completed fraction from 0 to 1, or `nil` if the total is not known.
     public var fraction: Double? {
       total.map { $0 == 0 ? 1 : min(1, Double(completed) / Double($0)) }
     }
   }
 
-  /// The body of the request: what the transport has taken. A body that has to be sent again does not count twice.
+  /// The body of the request: the bytes that the transport has taken. A body that is sent again is not counted twice.
   public var sent: Part
-  /// The body of the answer.
+  /// The body of the response.
   public var received: Part
 
-  /// How far both bodies have come; by default, nothing of either.
+  /// Creates the progress of both bodies. Both default to zero bytes.
   public init(sent: Part = Part(), received: Part = Part()) {
     self.sent = sent
     self.received = received
   }
 }
 
-/// What is told how a request gets on, as an option of the request.
+/// An option of a request: a closure that receives the progress.
 ///
-/// It is called when the head of the answer is there and after each piece of a body, on the queue of the transport, one
-/// call at a time and under no lock: what it does holds up the other requests of the loader, so let it be brief. It is not
-/// called after the future has ended: an ending waits until a call has returned (one by force, which nothing holds up, may
-/// come while a call runs).
+/// The closure is called when the head of the response has arrived, and after each piece of a body. It runs on the queue
+/// of the transport, one call at a time, and under no lock. Keep it short: it delays the other requests of the loader.
+///
+/// The closure is not called after the future has completed. A completion waits until a running call has returned. Only
+/// forced cancellation does not wait, so it can complete the future during a call.
 public enum ProgressHandler: HTTPRequestOption {
-  /// Nobody.
+  /// No closure.
   public static var defaultValue: (@Sendable (HTTPProgress) -> Void)? { nil }
 }

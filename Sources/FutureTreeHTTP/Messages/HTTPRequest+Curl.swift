@@ -1,7 +1,7 @@
 import Foundation
 
 extension HTTPRequest {
-  /// The request as a command for `curl`, to be pasted into a shell.
+  /// Returns the request as a `curl` command that can be pasted into a shell.
   ///
   /// ```swift
   /// request.curl()
@@ -10,16 +10,20 @@ extension HTTPRequest {
   /// request.curl(redacting: .nothing)  // What loads the same, secrets included.
   /// ```
   ///
-  /// Every shell of POSIX reads it alike: each value is one word in single quotes. A body of printable text stands in the
-  /// command, with its line breaks; any other is written by `printf` into a pipe, so that neither NUL nor escape sequences
-  /// are in the command. A file is read by `curl`. A stream can be read only by its sender: the command takes its bytes from
-  /// the standard input.
+  /// Every POSIX shell reads the command alike, because each value is one word in single quotes. The body is represented
+  /// as follows:
   ///
-  /// What `URLSessionLoader` adds by itself is not in it, but for the type of the body. A request that has only a path is
-  /// shown with that alone: print it behind the layer that fills in the host.
+  /// - A body of printable text is part of the command, with its line breaks.
+  /// - Any other body in memory is written by `printf` into a pipe, so that the command contains neither NUL nor escape
+  ///   sequences.
+  /// - A file is read by `curl`.
+  /// - A stream can be read only by its sender: the command reads the bytes from the standard input.
   ///
-  /// - Parameter redaction: what is shown. Of a body that is not shown the size is, if it is known.
-  /// - Complexity: O(size of what is shown).
+  /// Header fields that `URLSessionLoader` adds are not included, except the content type of the body. A request that has
+  /// only a path is shown with the path alone: print it after the layer that fills in the host.
+  ///
+  /// - Parameter redaction: The parts to show. For a hidden body, its size is shown if it is known.
+  /// - Complexity: O(size of the shown parts).
   public func curl(redacting redaction: Redaction = .standard) -> String {
     var words = ["curl"]
     let data = curlData(redaction)
@@ -30,7 +34,7 @@ extension HTTPRequest {
     }
     for field in curlFields {
       let value = redaction.value(of: field, in: self)
-      // A field without a value ends with `;`: with `:`, curl would leave out a field of its own.
+      // A field without a value ends with `;`. With `:`, curl would remove a field of its own instead.
       words += ["--header", ShellText.quoted(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")]
     }
     words += data.words
@@ -40,7 +44,8 @@ extension HTTPRequest {
     return data.source + words.joined(separator: " ")
   }
 
-  /// The header fields, and the type of the body; not one that is no media type, which no transport sends.
+  /// The header fields, and the content type of the body. An invalid content type is omitted, because no transport sends
+  /// it.
   private var curlFields: HTTPHeaders {
     var fields = headers
     guard !headers.contains("Content-Type"), let type = body.contentType, (try? body.checkContentType()) != nil,
@@ -50,7 +55,7 @@ extension HTTPRequest {
     return fields
   }
 
-  /// The words for the body, and what stands before the command.
+  /// Returns the arguments for the body, and the text in front of the command.
   private func curlData(_ redaction: Redaction) -> (source: String, words: [String]) {
     guard redaction.showsBodies else { return ("", body.curlSize) }
     switch body.content {
@@ -68,16 +73,16 @@ extension HTTPRequest {
     }
   }
 
-  /// A path that is not mistaken for the standard input, or for an option. No path has a NUL.
+  /// Returns a path that `curl` does not read as the standard input or as an option. A path cannot contain NUL.
   private static func curlPath(_ url: URL) -> String {
     let path = url.path.replacing("\0", with: "%00")
-    // A byte, and not a character: a mark that follows would be part of that.
+    // Compares the byte, not the character: a combining mark after the slash would be part of the character.
     return path.utf8.first == UInt8(ascii: "/") ? path : "./" + path
   }
 }
 
 extension HTTPBody {
-  /// A body that is not shown.
+  /// The arguments for a hidden body.
   fileprivate var curlSize: [String] {
     if isEmpty { return [] }
     let size = contentLength.map { " (\($0) bytes)" } ?? ""

@@ -1,4 +1,4 @@
-/// A request, as a value.
+/// An HTTP request.
 ///
 /// ```swift
 /// var request = try HTTPRequest(.post, "https://example.com/comments")
@@ -6,37 +6,38 @@
 /// request.body = .data(comment, contentType: "application/json")
 /// ```
 ///
-/// What could split or smuggle a request is refused by throwing an error that says which part (RFC 9110 and 9112): control
-/// bytes in method, header name or value, header fields that say where the message ends, user information in the URL.
-/// Nothing is dropped or rewritten silently. A request that is loaded twice is two executions.
+/// Parts that could split or smuggle a request are refused with an error that names the part (RFC 9110 and RFC 9112).
+/// These are control bytes in the method, in header names and in header values, header fields that frame the message, and
+/// user information in the URL. Nothing is dropped or rewritten silently. A request that is loaded twice is two
+/// executions.
 public struct HTTPRequest: Sendable {
-  /// What a request is for.
+  /// The target of a request.
   public enum Target: Sendable, Hashable {
-    /// A URL, which says where to connect.
+    /// A URL, which names the host.
     case url(HTTPURL)
-    /// A path. Where to connect is filled in by a layer that has a `ServerEnvironment`.
+    /// A path. A layer with a `ServerEnvironment` fills in the host.
     case path(HTTPPath)
   }
 
-  /// What is to be done.
+  /// The method.
   public var method: HTTPMethod {
     get { storage.parts.method }
     set { change { $0.method = newValue } }
   }
-  /// What it is to be done with.
+  /// The URL or the path.
   public var target: Target {
     get { storage.parts.target }
     set { change { $0.target = newValue } }
   }
-  /// The header fields that were set. The transport adds `Host`, `Content-Type`, and what frames the body.
+  /// The header fields that were set. The transport adds `Host`, `Content-Type`, and the fields that frame the body.
   public var headers: HTTPHeaders { storage.parts.headers }
-  /// What is sent with it.
+  /// The body.
   public var body: HTTPBody {
     get { storage.parts.body }
     set { change { $0.body = newValue } }
   }
 
-  /// One reference, because every layer and every future of a chain copies the request.
+  /// A single reference, because every layer and every future of a chain holds a copy of the request.
   private var storage: Storage
 
   private struct Parts {
@@ -47,7 +48,7 @@ public struct HTTPRequest: Sendable {
     var options = HTTPRequestOptions()
   }
 
-  private final class Storage: @unchecked Sendable {  // Because: it changes only while one request refers to it.
+  private final class Storage: @unchecked Sendable {  // Because: it changes only while a single request holds it.
     @exclusivity(unchecked) var parts: Parts
 
     init(_ parts: Parts) {
@@ -60,27 +61,30 @@ public struct HTTPRequest: Sendable {
     try body(&storage.parts)
   }
 
-  /// Returns whether one request is an unchanged copy of the other. If false, the requests may still be equal.
+  /// Returns whether one request is an unmodified copy of the other. If it returns `false`, the requests can still be
+  /// equal.
   func sharesStorage(with other: HTTPRequest) -> Bool { storage === other.storage }
 
-  /// A `GET` request.
+  /// Creates a `GET` request.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`.
   public init(_ url: String) throws(HTTPError) {
     self.init(.get, try HTTPURL(url))
   }
 
+  /// Creates a request for the URL in a string.
+  ///
   /// - Throws: `HTTPError` with the code `invalidURL`.
   public init(_ method: HTTPMethod, _ url: String) throws(HTTPError) {
     self.init(method, try HTTPURL(url))
   }
 
-  /// A request for a URL that was parsed before.
+  /// Creates a request for a parsed URL.
   public init(_ method: HTTPMethod, _ url: HTTPURL) {
     storage = Storage(Parts(method: method, target: .url(url)))
   }
 
-  /// A request for a path, as in `/users/1`; a layer fills in the host.
+  /// Creates a request for a path. A layer fills in the host.
   ///
   /// ```swift
   /// let request = try HTTPRequest(.get, path: "users/1")
@@ -91,12 +95,12 @@ public struct HTTPRequest: Sendable {
     self.init(method, path: try HTTPPath(path))
   }
 
-  /// A request for a path that was built before.
+  /// Creates a request for a path that is already built.
   public init(_ method: HTTPMethod, path: HTTPPath) {
     storage = Storage(Parts(method: method, target: .path(path)))
   }
 
-  /// The URL, or nil if the request has only a path.
+  /// The URL, or `nil` if the request has only a path.
   public var url: HTTPURL? {
     if case .url(let url) = target { url } else { nil }
   }
@@ -109,7 +113,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// What stands behind the path, percent-encoded, or nil.
+  /// The query, percent-encoded, or `nil`.
   public var query: String? {
     switch target {
     case .url(let url): url.query
@@ -117,7 +121,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The URL, for transports and layers that must know the host.
+  /// Returns the URL, for transports and layers that need the host.
   ///
   /// - Throws: `HTTPError` with the code `missingHost` if the request has only a path.
   public func requireURL() throws(HTTPError) -> HTTPURL {
@@ -131,7 +135,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// Puts one header field in the place of all with this name.
+  /// Replaces all header fields with this name by one field.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public mutating func setHeader(_ name: String, _ value: String) throws(HTTPError) {
@@ -139,7 +143,7 @@ public struct HTTPRequest: Sendable {
     try change { parts throws(HTTPError) in try parts.headers.set(name, value) }
   }
 
-  /// Adds a header field after those that are there.
+  /// Appends a header field.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public mutating func addHeader(_ name: String, _ value: String) throws(HTTPError) {
@@ -147,29 +151,30 @@ public struct HTTPRequest: Sendable {
     try change { parts throws(HTTPError) in try parts.headers.add(name, value) }
   }
 
-  /// Removes every header field with this name.
+  /// Removes all header fields with this name.
   public mutating func removeHeader(_ name: String) {
     change { $0.headers.remove(name) }
   }
 
-  /// Adds the fields whose names the request does not have; they were checked by `checkIsAllowed`.
+  /// Appends the fields whose names the request does not have. The fields must have passed `checkIsAllowed`.
   mutating func addMissing(_ fields: HTTPHeaders) {
     let missing = fields.filter { !headers.contains($0.name) }
     if !missing.isEmpty { change { $0.headers.add(contentsOf: missing) } }
   }
 
-  /// An option of this request, or its default.
+  /// The value of an option of this request, or the default value.
   public subscript<Option: HTTPRequestOption>(option option: Option.Type) -> Option.Value {
     get { storage.parts.options[option] }
     set { change { $0.options[option] = newValue } }
   }
 
-  /// The options that were set, to be compared, without some. nil if one of them cannot be compared.
+  /// Returns the options that are set, except `ignored`, in a comparable form. Returns `nil` if one of them is not
+  /// comparable.
   func comparableOptions(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {
     storage.parts.options.comparable(without: ignored)
   }
 
-  /// RFC 9112, section 6, and RFC 9110, sections 7.2 and 7.6.1: what only the transport may say.
+  /// Header fields that only the transport may set (RFC 9112, section 6, and RFC 9110, sections 7.2 and 7.6.1).
   private static let forbidden: Set<String> = [
     "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-connection", "te",
     "trailer",
@@ -186,7 +191,7 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-  /// Method and URL or path, without the query and the values of the headers, which may be secrets.
+  /// The method and the URL or path, without the query and the values of the headers, which may be secrets.
   public var description: String { "\(method) \(target)" }
 
   public var customMirror: Mirror {

@@ -1,4 +1,4 @@
-/// A setting that travels with a request, for the loader or the layer that understands it.
+/// A setting that a request carries for a loader or a layer.
 ///
 /// ```swift
 /// enum Priority: HTTPRequestOption {
@@ -7,14 +7,14 @@
 /// request[option: Priority.self] = 10
 /// ```
 public protocol HTTPRequestOption {
-  /// What the option is set to.
+  /// The type of the setting.
   associatedtype Value: Sendable
 
-  /// What holds where a request says nothing.
+  /// The value for requests that do not set the option.
   static var defaultValue: Value { get }
 }
 
-/// The options that one request sets. They are few, so searching an array is faster than searching a dictionary.
+/// The options that a request sets. They are few, so that searching an array is faster than searching a dictionary.
 struct HTTPRequestOptions: Sendable {
   private var values: [SetValue] = []
 
@@ -23,7 +23,7 @@ struct HTTPRequestOptions: Sendable {
       guard let value = values.first(where: { $0.option == ObjectIdentifier(option) }) else {
         return Option.defaultValue
       }
-      // The option determines the type of its value. A checked cast would take longer than the rest of this getter.
+      // The option determines the type of its value. A checked cast would take longer than the rest of the look-up.
       return unsafeDowncast(value, to: TypedValue<Option.Value>.self).value
     }
     set {
@@ -36,7 +36,8 @@ struct HTTPRequestOptions: Sendable {
     }
   }
 
-  /// The values that were set, to be compared, without those of some options. nil if one of them cannot be compared.
+  /// Returns the values that are set, except those of `ignored`, in a comparable form. Returns `nil` if one of them is
+  /// not comparable.
   func comparable(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {
     var comparable: [ObjectIdentifier: AnyHashable] = [:]
     for entry in values where !ignored.contains(entry.option) {
@@ -51,8 +52,8 @@ struct HTTPRequestOptions: Sendable {
     return comparable
   }
 
-  /// A value of any type, with the option that it is set for.
-  private class SetValue: @unchecked Sendable {  // Because: its properties are constants of sendable types.
+  /// A value of any type, with the option it belongs to.
+  private class SetValue: @unchecked Sendable {  // Because: all its properties are constants of sendable types.
     let option: ObjectIdentifier
     var any: Any { preconditionFailure("\(#function): a value without a type") }
 
@@ -61,7 +62,7 @@ struct HTTPRequestOptions: Sendable {
     }
   }
 
-  private final class TypedValue<Value: Sendable>: SetValue, @unchecked Sendable {  // Because: as `SetValue`.
+  private final class TypedValue<Value: Sendable>: SetValue, @unchecked Sendable {  // Because: as in `SetValue`.
     let value: Value
     override var any: Any { value }
 
@@ -71,7 +72,7 @@ struct HTTPRequestOptions: Sendable {
     }
   }
 
-  /// Stands for nil of a type that cannot be compared.
+  /// A replacement for `nil` of a type that is not comparable.
   private struct Nothing: Hashable {}
 }
 

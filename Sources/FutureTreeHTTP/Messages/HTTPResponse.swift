@@ -1,6 +1,6 @@
 import Foundation
 
-/// The answer to a request, with its whole body.
+/// The response to a request, with its whole body.
 ///
 /// ```swift
 /// switch response.content {
@@ -9,27 +9,27 @@ import Foundation
 /// }
 /// ```
 public struct HTTPResponse: Sendable {
-  /// Where a body is.
+  /// The location of a body.
   public enum Content: Sendable {
-    /// In memory; empty if there is none.
+    /// The bytes in memory. Empty if there is no body.
     case data(Data)
-    /// In a file, with this many bytes. It belongs to whoever asked for it.
+    /// A file with this number of bytes. The file belongs to the caller that requested it.
     case file(URL, size: Int)
   }
 
-  /// What was asked.
+  /// The request.
   public var request: HTTPRequest { parts.request }
-  /// What became of it.
+  /// The status.
   public var status: HTTPStatus { parts.status }
-  /// The header fields. Platforms join fields of one name, and may change their order and the case of their names.
-  /// Fields whose values have bytes that are not visible ASCII are left out.
+  /// The header fields. Platforms join fields of one name, and may change the order of fields and the case of names.
+  /// Fields are omitted if their values contain bytes that are not visible ASCII.
   public var headers: HTTPHeaders { parts.headers }
   /// The whole body.
   public var content: Content { parts.content }
-  /// Whether the answer has a `Location` that is left out of the headers: `Redirect` must not take it for none.
+  /// Whether the response has a `Location` that the headers omit. `Redirect` must not treat it as missing.
   var hidesLocation: Bool { parts.hidesLocation }
 
-  /// One reference, because every future of a chain has a copy.
+  /// A single reference, because every future of a chain holds a copy of the response.
   private let parts: Parts
 
   private final class Parts: Sendable {
@@ -50,10 +50,10 @@ public struct HTTPResponse: Sendable {
     }
   }
 
-  /// The whole body, in memory; empty if there is none.
+  /// The whole body, in memory. Empty if there is no body.
   ///
-  /// - Throws: `HTTPError` with the code `bodyInFile` if the request asked for `ResponseDelivery.file`: a file is never taken
-  ///   for an empty body. `content` tells where it is.
+  /// - Throws: `HTTPError` with the code `bodyInFile` if the request set `ResponseDelivery.file`. `content` has the URL
+  ///   of the file.
   public var body: Data {
     get throws(HTTPError) {
       switch content {
@@ -65,7 +65,7 @@ public struct HTTPResponse: Sendable {
     }
   }
 
-  /// How many bytes the body has, wherever it is.
+  /// The number of bytes in the body, in memory or in a file.
   public var bodySize: Int {
     switch content {
     case .data(let data): data.count
@@ -73,12 +73,12 @@ public struct HTTPResponse: Sendable {
     }
   }
 
-  /// An answer, for loaders of your own and for tests.
+  /// Creates a response, for custom loaders and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()) {
     self.init(to: request, status: status, headers: headers, content: .data(body))
   }
 
-  /// An answer whose body is in memory or in a file, for loaders of your own and for tests.
+  /// Creates a response with a body in memory or in a file, for custom loaders and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
     self.init(to: request, status: status, headers: headers, content: content, hidesLocation: false)
   }
@@ -87,14 +87,14 @@ public struct HTTPResponse: Sendable {
     parts = Parts(request, status, headers, content, hidesLocation: hidesLocation)
   }
 
-  /// The same answer, to another request.
+  /// Returns the same response, to another request.
   func answering(_ request: HTTPRequest) -> HTTPResponse {
     HTTPResponse(to: request, status: status, headers: headers, content: content, hidesLocation: hidesLocation)
   }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
-  /// Request, status and size, without the body and the values of the headers, which may be secrets.
+  /// The request, the status and the size, without the body and the values of the headers, which may be secrets.
   public var description: String { "\(request): \(status), \(bodySize) bytes" + (isInFile ? " in a file" : "") }
 
   public var customMirror: Mirror {
@@ -107,7 +107,7 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPResponse.Content: CustomStringConvertible, CustomReflectable {
-  /// The size, without the bytes and without the path, which may be secrets.
+  /// The size, without the bytes and the path, which may be secrets.
   public var description: String {
     switch self {
     case .data(let data): "\(data.count) bytes"

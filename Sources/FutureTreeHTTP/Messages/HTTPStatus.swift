@@ -1,45 +1,45 @@
 /// The status code of a response (RFC 9110, section 15).
 public struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
-  /// The three digits.
+  /// The three-digit code.
   public let code: Int
 
-  /// A status with this code.
+  /// Creates a status with this code.
   public init(_ code: Int) {
     self.code = code
   }
 
-  /// What was asked for is in the body.
+  /// The request succeeded; the body is the result.
   public static let ok = HTTPStatus(200)
-  /// Something was made.
+  /// The request succeeded and created a resource.
   public static let created = HTTPStatus(201)
-  /// It was done, and there is no body.
+  /// The request succeeded; there is no body.
   public static let noContent = HTTPStatus(204)
-  /// What the client has is current.
+  /// The client's copy of the resource is current.
   public static let notModified = HTTPStatus(304)
   /// The server does not understand the request.
   public static let badRequest = HTTPStatus(400)
-  /// The server wants to know who asks.
+  /// The request needs valid credentials.
   public static let unauthorized = HTTPStatus(401)
-  /// The server knows who asks, and refuses.
+  /// The server refuses the request of this client.
   public static let forbidden = HTTPStatus(403)
-  /// There is no such resource.
+  /// The resource does not exist.
   public static let notFound = HTTPStatus(404)
-  /// The client asks too often.
+  /// The client sends too many requests.
   public static let tooManyRequests = HTTPStatus(429)
   /// The server failed.
   public static let internalServerError = HTTPStatus(500)
-  /// The server cannot answer now.
+  /// The server cannot respond at present.
   public static let serviceUnavailable = HTTPStatus(503)
 
-  /// Whether the code is one of 100 to 199: the answer is still to come (RFC 9110, section 15.2).
+  /// Whether the code is in 100 to 199: the final response follows (RFC 9110, section 15.2).
   public var isInformational: Bool { (100..<200).contains(code) }
 
-  /// Whether the code is one of 200 to 299.
+  /// Whether the code is in 200 to 299.
   public var isSuccess: Bool { (200..<300).contains(code) }
 
-  /// Whether a response with this status has no body, whatever its headers say (RFC 9112, section 6.3).
+  /// Whether a response with this status never has a body, whatever its headers say (RFC 9112, section 6.3).
   public var hasNoBody: Bool { (100..<200).contains(code) || code == 204 || code == 304 }
 
-  /// The three digits.
+  /// The three-digit code.
   public var description: String { String(code) }
 }

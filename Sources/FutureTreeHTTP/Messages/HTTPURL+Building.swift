@@ -1,21 +1,22 @@
 extension HTTPURL {
-  /// Builds a URL from its parts, which are percent-encoded where that is needed.
+  /// Builds a URL from its parts. The parts are percent-encoded where necessary.
   ///
   /// ```swift
   /// let url = try HTTPURL(host: "example.com", path: ["users", "Ada Lovelace"], query: [("page", "2"), ("all", nil)])
   /// url.absoluteString  // "https://example.com/users/Ada%20Lovelace?page=2&all"
   /// ```
   ///
-  /// A segment is one segment, whatever is in it: a slash in it is encoded. An empty last one ends the path with a slash.
+  /// A slash inside a segment is encoded, so that each segment stays one segment. If the last segment is empty, the path
+  /// ends with a slash.
   ///
   /// - Parameters:
-  ///   - scheme: how the connection is made.
-  ///   - host: a name, four decimal bytes, or an IPv6 address in brackets; nothing in it is encoded.
-  ///   - port: nil for the scheme's own.
-  ///   - segments: the segments of the path, in order.
-  ///   - query: names and values in order; a name without a value stands without `=`.
-  /// - Throws: `HTTPError` with the code `invalidURL`, which says which part and why. Segments `.` and `..` are refused:
-  ///   they would lead elsewhere, and encoded they are the same to many servers.
+  ///   - scheme: The scheme. Defaults to `https`.
+  ///   - host: A name, an IPv4 address with four decimal bytes, or an IPv6 address in brackets. It is not encoded.
+  ///   - port: The port. `nil` selects the default port of the scheme.
+  ///   - segments: The segments of the path, in order.
+  ///   - query: Names and values in order. A name without a value has no `=`.
+  /// - Throws: `HTTPError` with the code `invalidURL`. Its message names the part and the fault. The segments `.` and
+  ///   `..` are refused, because they change the path; many servers treat their encoded forms in the same way.
   public init(
     scheme: Scheme = .https, host: String, port: UInt16? = nil, path segments: [String] = [],
     query: [(String, String?)] = []
@@ -30,7 +31,7 @@ extension HTTPURL {
       query: URLText.appending(query, to: nil))
   }
 
-  /// The URL with further segments at the end of its path, each percent-encoded where that is needed.
+  /// Returns the URL with segments appended to its path. Segments are percent-encoded where necessary.
   ///
   /// ```swift
   /// try HTTPURL("https://example.com/v1/?q").appending(path: ["users", "1/2"])  // https://example.com/v1/users/1%2F2?q
@@ -42,7 +43,7 @@ extension HTTPURL {
     return replacing(path: URLText.joined(path, try URLText.path(segments)), query: query)
   }
 
-  /// The URL with further items at the end of its query, each percent-encoded where that is needed.
+  /// Returns the URL with items appended to its query. Items are percent-encoded where necessary.
   ///
   /// ```swift
   /// try HTTPURL("https://example.com/?page=2").appending(query: [("q", "a&b"), ("all", nil)])  // …/?page=2&q=a%26b&all
@@ -55,15 +56,15 @@ extension HTTPURL {
     HTTPURL(scheme: scheme, host: host, explicitPort: explicitPort, path: path, query: query)
   }
 
-  /// What a reference means that was found here, such as the value of `Location` (RFC 3986, section 5.2).
+  /// Resolves a reference relative to this URL, such as the value of `Location` (RFC 3986, section 5.2).
   ///
   /// ```swift
   /// try HTTPURL("https://example.com/a/b?q").resolving("../c")  // https://example.com/c
   /// ```
   ///
-  /// It is resolved strictly: `http:c` is no reference to `c`. The fragment is left out.
+  /// References are resolved strictly: `http:c` is not a reference to `c`. The fragment is dropped.
   ///
-  /// - Throws: `HTTPError` with the code `invalidURL`, as for a URL that is written out.
+  /// - Throws: `HTTPError` with the code `invalidURL`, under the same rules as for an absolute URL.
   public func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
     let parts = try URLReference(reference)
     if let scheme = parts.scheme { return try HTTPURL(scheme: try HTTPURL.scheme(scheme), parts) }
@@ -76,9 +77,9 @@ extension HTTPURL {
   }
 }
 
-/// Paths and queries that are built from their parts (RFC 3986, sections 3.3 and 3.4).
+/// Functions that build paths and queries from their parts (RFC 3986, sections 3.3 and 3.4).
 enum URLText {
-  /// The segments with slashes between them.
+  /// Returns the encoded segments, joined with slashes.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL` for `.` and `..`.
   static func path(_ segments: [String]) throws(HTTPError) -> String {
@@ -91,12 +92,12 @@ enum URLText {
     return segments.map { ASCII.percentEncoded($0, keeping: isSegmentByte) }.joined(separator: "/")
   }
 
-  /// A path below another; an empty last segment of the upper one gives way.
+  /// Appends a path to another. An empty last segment of the first path is replaced.
   static func joined(_ front: String, _ back: String) -> String {
     front + (front.hasSuffix("/") ? "" : "/") + back
   }
 
-  /// The query with further items, or nil if there is neither.
+  /// Returns the query with items appended, or `nil` if there is neither a query nor an item.
   static func appending(_ items: [(String, String?)], to query: String?) -> String? {
     guard !items.isEmpty else { return query }
     let added = items.map { name, value in
@@ -107,7 +108,7 @@ enum URLText {
     return query + (query.hasSuffix("&") ? "" : "&") + added
   }
 
-  /// The names of the items of a query, decoded as forms are.
+  /// Returns the names of the items of a query, decoded as form fields.
   static func names(in query: String?) -> Set<[UInt8]> {
     let items = query.map { $0.split(separator: "&") } ?? []
     return Set(
@@ -117,7 +118,7 @@ enum URLText {
       })
   }
 
-  /// What RFC 3986 allows in a segment, but for `;`, which begins parameters of a segment.
+  /// Whether RFC 3986 allows the byte in a segment. `;` is excluded, because it begins parameters of a segment.
   private static func isSegmentByte(_ byte: UInt8) -> Bool {
     ASCII.isUnreserved(byte) || "!$&'()*+,=:@".utf8.contains(byte)
   }

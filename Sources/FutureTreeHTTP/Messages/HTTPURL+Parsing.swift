@@ -1,14 +1,14 @@
 extension HTTPURL {
-  /// Parses an absolute URL. Dot segments in its path are resolved; a fragment is allowed and not sent.
+  /// Parses an absolute URL. Dot segments in its path are resolved. A fragment is allowed but not sent.
   ///
-  /// - Throws: `HTTPError` with the code `invalidURL`, which says which part and why.
+  /// - Throws: `HTTPError` with the code `invalidURL`. Its message names the part and the fault.
   public init(_ text: String) throws(HTTPError) {
     let reference = try URLReference(text)
     guard let scheme = reference.scheme else { throw HTTPURL.refused("has no scheme: write http:// or https://") }
     try self.init(scheme: try HTTPURL.scheme(scheme), reference)
   }
 
-  /// The URL of a reference with an authority, whatever scheme the reference has.
+  /// Creates the URL of a reference with an authority. The scheme of the reference is ignored.
   init(scheme: Scheme, _ reference: URLReference) throws(HTTPError) {
     guard let authority = reference.authority else {
       throw HTTPURL.refused("has no // and host after its scheme: write it like https://example.com/")
@@ -48,7 +48,7 @@ extension HTTPURL {
     return (host.lowercased(), try port(in: authority[host.endIndex...]))
   }
 
-  /// `""` or `":"` and a number from 1 to 65535.
+  /// Parses an empty text, or a colon and a number from 1 to 65535.
   private static func port(in text: Substring) throws(HTTPError) -> UInt16? {
     guard !text.isEmpty else { return nil }
     let digits = text.dropFirst()
@@ -58,13 +58,13 @@ extension HTTPURL {
     return port
   }
 
-  /// Letters, digits and hyphens in labels of 1 to 63 bytes, or four decimal bytes. An underscore is allowed, as in the
-  /// names that service discovery uses.
+  /// Checks that the host is a name or an IPv4 address. A name has labels of 1 to 63 letters, digits and hyphens.
+  /// Underscores are allowed, because names in service discovery contain them.
   private static func check(_ host: Substring) throws(HTTPError) {
     guard !host.isEmpty else { throw refused("has no host: write one after the //") }
     guard host.utf8.count <= 253 else { throw refused("has a host longer than 253 bytes: no name is so long") }
     var labels = host.split(separator: ".", omittingEmptySubsequences: false)
-    if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }  // The root: "example.com."
+    if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }  // The root label: "example.com."
     for label in labels {
       guard (1...63).contains(label.utf8.count) else {
         throw refused("has a host with a label of no or over 63 bytes: look at its dots")
@@ -88,8 +88,8 @@ extension HTTPURL {
     label.utf8.allSatisfy { ASCII.isDigit($0) } && UInt8(label) != nil && (label.utf8.count == 1 || label.first != "0")
   }
 
-  /// RFC 4291, section 2.2, without zone identifiers: groups of up to four hexadecimal digits, `::` once at most, and four
-  /// decimal bytes in the place of the last two groups.
+  /// Returns whether the text is an IPv6 address without a zone identifier (RFC 4291, section 2.2). It has groups of up
+  /// to four hexadecimal digits and at most one `::`. Four decimal bytes can stand in place of the last two groups.
   private static func isIPv6(_ address: Substring) -> Bool {
     let halves = address.split(separator: "::", omittingEmptySubsequences: false)
     guard halves.count <= 2 else { return false }

@@ -1,34 +1,35 @@
-/// The URL of a request, in its parts (RFC 3986), of the scheme `http` or `https`.
+/// A URL with the scheme `http` or `https`, split into its parts (RFC 3986).
 ///
 /// ```swift
 /// let url = try HTTPURL("https://example.com:8443/feed?page=2")
 /// url.host  // "example.com"
 /// ```
 ///
-/// It is parsed strictly and sent as it was written, without dot segments (RFC 3986, section 5.2.4). What parsers read differently (user information, backslashes, percent
-/// signs and control bytes in a host, numbers that are not four decimal bytes, encoded dot segments) is refused, because a
-/// check and the connection that follows it must mean the same.
+/// URLs are parsed strictly and sent as written, except that dot segments are resolved (RFC 3986, section 5.2.4). Parts
+/// that parsers interpret differently are refused, because a check of the URL and the connection must refer to the same
+/// host. These are user information, backslashes, percent signs and control bytes in a host, numeric hosts that are not
+/// four decimal bytes, and encoded dot segments.
 public struct HTTPURL: Sendable, Hashable {
-  /// How the connection is made.
+  /// The scheme of a URL.
   public enum Scheme: String, Sendable {
-    /// In plain text.
+    /// HTTP without encryption.
     case http
-    /// Over TLS.
+    /// HTTP over TLS.
     case https
 
-    /// The port of a URL that names none.
+    /// The port of URLs that name no port.
     public var defaultPort: UInt16 { self == .http ? 80 : 443 }
   }
 
-  /// How the connection is made.
+  /// The scheme.
   public let scheme: Scheme
-  /// A name in lower case, four decimal bytes, or an IPv6 address in brackets.
+  /// The host: a name in lower case, an IPv4 address, or an IPv6 address in brackets.
   public let host: String
-  /// The port that the URL names, or nil.
+  /// The port in the URL, or `nil` if it has none.
   public let explicitPort: UInt16?
-  /// The path, percent-encoded as it was written, without dot segments; `/` if the URL has none.
+  /// The path, percent-encoded as written, without dot segments. `/` if the URL has no path.
   public let path: String
-  /// What stands between `?` and `#`, percent-encoded, or nil.
+  /// The text between `?` and `#`, percent-encoded, or `nil`.
   public let query: String?
 
   init(scheme: Scheme, host: String, explicitPort: UInt16?, path: String, query: String?) {
@@ -42,7 +43,7 @@ public struct HTTPURL: Sendable, Hashable {
   /// The port of the connection.
   public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
-  /// Scheme, host and port: what credentials never cross.
+  /// The scheme, the host and the port. Credentials never cross an origin.
   public var origin: String {
     var origin = ""
     write(originTo: &origin)
@@ -60,7 +61,7 @@ public struct HTTPURL: Sendable, Hashable {
     }
   }
 
-  /// Whether scheme, host and port are the same; a port that is named and is the scheme's own is the same as none.
+  /// Returns whether the scheme, the host and the port are equal. An explicit default port equals no port.
   public func hasSameOrigin(as other: HTTPURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }
@@ -72,7 +73,7 @@ public struct HTTPURL: Sendable, Hashable {
 }
 
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
-  /// The URL without the query, which may hold secrets.
+  /// The URL without the query, which may contain secrets.
   public var description: String { origin + path + (query == nil ? "" : "?…") }
 
   public var customMirror: Mirror { Mirror(self, children: ["url": description], displayStyle: .struct) }

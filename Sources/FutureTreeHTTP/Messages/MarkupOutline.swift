@@ -1,14 +1,14 @@
 import Foundation
 
-/// The beginning of a page of HTML or XML, for errors about a body that should have been JSON.
+/// The outline of an HTML or XML page, for errors about a body that should have been JSON.
 ///
-/// A page may hold secrets anywhere: a token in a form, a name in a greeting, a link that signs in. So the outline copies
-/// nothing (contract H11). It consists of constants of this file: names of elements, and words of titles that servers and
-/// proxies write. An ellipsis stands for everything else.
+/// A page can contain secrets anywhere: a token in a form, a name in a greeting, a sign-in link. H11 (nothing printable
+/// shows a secret): the outline copies nothing from the page. It consists of constants of this file: names of elements,
+/// and words in titles of servers and proxies. An ellipsis stands for all other content.
 struct MarkupOutline: CustomStringConvertible {
   private(set) var description = ""
 
-  /// How many bytes are looked at, and how many elements are shown.
+  /// The number of bytes to scan, and the number of elements to show.
   private static let (byteLimit, elementLimit) = (2_000, 12)
 
   private static let elements: Set<String> = [
@@ -23,7 +23,7 @@ struct MarkupOutline: CustomStringConvertible {
     "Temporarily", "Time-out", "Timeout", "Too", "Unauthorized", "Unavailable", "apache", "cloudflare", "nginx",
   ]
 
-  /// - Parameter status: That of the response. Titles may repeat its code.
+  /// - Parameter status: The status of the response. Titles may repeat its code.
   /// - Returns: `nil` if the body does not begin as markup.
   init?(of body: Data, status: HTTPStatus) {
     var rest = body.prefix(Self.byteLimit)[...]

@@ -1,9 +1,8 @@
-/// Text that stays on its line, whatever is in it.
+/// A namespace for text that always stays on one line.
 enum OneLine {
-  /// The text with everything escaped that could break the line, hide, or turn the direction of writing.
+  /// Escapes all characters that could break the line, be invisible, or change the direction of writing.
   ///
-  /// - Parameter limit: how many scalars are written at most, those of escapes included; for what is cut off, an ellipsis
-  ///   follows.
+  /// - Parameter limit: The maximum number of scalars, including those of escapes. An ellipsis replaces the rest.
   static func text(_ text: String, limit: Int = 500) -> String {
     if text.utf8.count <= limit, isPlain(text) { return text }
     var line = ""
@@ -23,7 +22,8 @@ enum OneLine {
       ?? text.utf8.allSatisfy(plain.contains)
   }
 
-  /// Control characters, line and paragraph separators, formats such as marks of direction, and what means nothing.
+  /// Returns whether a scalar is a control character, a line or paragraph separator, a format character such as a
+  /// direction mark, or has no assigned meaning.
   static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true

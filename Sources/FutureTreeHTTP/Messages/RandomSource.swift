@@ -1,19 +1,19 @@
-/// Where layers get what nobody should foresee: jitter, verifiers, identifiers.
+/// A source of randomness for layers: jitter, verifiers, identifiers.
 ///
 /// ```swift
 /// let retry = Retry(random: .seeded(1))  // FutureTreeHTTPTesting
 /// ```
 ///
-/// A layer takes one as a parameter, so that a test says what comes. It can be used from any thread.
+/// Layers take a source as a parameter, so that tests can control it. A source can be used from any thread.
 public struct RandomSource: RandomNumberGenerator, Sendable {
   private let make: @Sendable () -> UInt64
 
-  /// A source of your own. The closure is called from any thread.
+  /// Creates a source from a closure. The closure is called from any thread.
   public init(_ make: @escaping @Sendable () -> UInt64) {
     self.make = make
   }
 
-  /// The generator of the system, which is fit for secrets.
+  /// The generator of the system, which is suitable for secrets.
   public static let system = RandomSource {
     var generator = SystemRandomNumberGenerator()
     return generator.next()
@@ -21,9 +21,9 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
 
   public func next() -> UInt64 { make() }
 
-  /// A part of a whole, from 0 to 1; all are as likely.
+  /// Returns a uniformly distributed number from 0 to 1.
   func fraction() -> Double { Double(next() >> 11) / 0x1.fffffffffffffp52 }
 
-  /// So many bytes. The standard library gives random numbers, and no random bytes.
+  /// Returns `count` random bytes. The standard library has no function for random bytes.
   package func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(next() >> 56) } }
 }

@@ -1,4 +1,4 @@
-/// What is left out of what is printed about requests: logs, cURL commands, measurements.
+/// The rules for hiding secrets in printed requests: in logs, cURL commands and measurements.
 ///
 /// ```swift
 /// request.curl()  // curl --header 'Authorization: REDACTED' 'https://example.com/feed?page=REDACTED'
@@ -8,21 +8,21 @@
 /// request.curl(redacting: redaction)  // … 'https://example.com/feed?page=2'
 /// ```
 ///
-/// It names what is shown, and everything else is a secret, so that a field that nobody thought of does not get out. Host,
-/// path, the names of header fields and of query items, and sizes are always shown: do not put secrets there.
+/// A redaction lists the parts to show. All other parts are treated as secrets, so that an unknown field is never shown.
+/// The host, the path, the names of header fields and query items, and sizes are always shown: do not put secrets there.
 ///
-/// Header fields that are known to be secret, and those that the request names as `SensitiveHeaders`, are never shown, not
-/// even if `shownHeaders` has them; only `nothing` shows them.
+/// The header fields that are known to be secret, and the fields that the request lists in `SensitiveHeaders`, are never
+/// shown, even if `shownHeaders` contains them. Only `nothing` shows them.
 public struct Redaction: Sendable, Hashable {
-  /// The header fields whose values are shown, in any case of letters.
+  /// The header fields whose values are shown. Names compare without case.
   public var shownHeaders: HeaderNames
-  /// The names of the query items whose values are shown, as they are when decoded. They compare with case.
+  /// The decoded names of the query items whose values are shown. Names compare with case.
   public var shownQueryItems: Set<String>
   /// Whether bodies are shown, and the paths of files that are sent.
   public var showsBodies: Bool
   private var showsEverything = false
 
-  /// Shows what is named here, and no more.
+  /// Creates a redaction that shows the listed parts only.
   public init(
     shownHeaders: HeaderNames = Redaction.plainHeaders, shownQueryItems: Set<String> = [], showsBodies: Bool = false
   ) {
@@ -31,35 +31,36 @@ public struct Redaction: Sendable, Hashable {
     self.showsBodies = showsBodies
   }
 
-  /// Shows the values of header fields that never hold secrets, of no query item, and no body.
+  /// A redaction that shows the values of header fields that never contain secrets, no values of query items, and no
+  /// bodies.
   public static let standard = Redaction()
 
-  /// Shows everything, secrets too: for what only its author gets to see.
+  /// A redaction that shows everything, including secrets. Use it only for output that stays with its author.
   public static let nothing: Redaction = {
     var redaction = Redaction(showsBodies: true)
     redaction.showsEverything = true
     return redaction
   }()
 
-  /// Header fields that say what is sent and what is wanted, and nothing about who asks.
+  /// Header fields that describe the request and the accepted responses, and do not identify the user.
   public static let plainHeaders = HeaderNames([
     "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding",
     "Content-Language", "Content-Type", "Pragma", "Prefer", "Range", "User-Agent", "traceparent",
   ])
 
-  /// What stands in the place of a value.
+  /// The replacement for a hidden value.
   static let mark = "REDACTED"
 }
 
 extension Redaction {
-  /// The value of a header field of a request, or the mark.
+  /// Returns the value of a header field of a request, or the mark.
   func value(of field: HTTPHeaders.Field, in request: HTTPRequest) -> String {
     if showsEverything { return field.value }
     let isShown = shownHeaders.contains(field.name) && !request.isSensitive(header: field.name)
     return isShown ? field.value : Redaction.mark
   }
 
-  /// The URL of a request, or its path if it has no more, with the values of its query that are shown.
+  /// Returns the URL of a request, or its path if it has no URL, with the query values that are shown.
   func target(of request: HTTPRequest) -> String {
     var target = ""
     write(targetOf: request, to: &target)
@@ -76,7 +77,7 @@ extension Redaction {
     }
   }
 
-  /// An item without `=` may be a value as well as a name.
+  /// Redacts a query. An item without `=` is hidden entirely, because it can be a value as well as a name.
   private func query(_ query: String) -> String {
     if showsEverything { return query }
     return query.split(separator: "&", omittingEmptySubsequences: false).map { item in

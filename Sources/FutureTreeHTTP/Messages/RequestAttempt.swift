@@ -1,5 +1,5 @@
-/// How often a request has been sent with this one, counted from 1: `Retry` says so to the layers behind it.
+/// The number of the current attempt to send a request, counted from 1. `Retry` sets it for the layers after it.
 public enum RequestAttempt: HTTPRequestOption {
-  /// The first.
+  /// The first attempt.
   public static var defaultValue: Int { 1 }
 }

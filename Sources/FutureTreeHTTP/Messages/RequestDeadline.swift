@@ -1,44 +1,45 @@
 import FutureTree
 
-/// The moment by which a request must have its answer. It travels with the request through every layer.
+/// The instant by which a request must complete. The request carries it through every layer.
 ///
 /// ```swift
 /// request[option: RequestDeadline.self] = .after(.seconds(10))
 /// api.load(request)  // A retry or a queue that cannot meet it fails at once, with the code `deadlineExceeded`.
 /// ```
 ///
-/// A span would begin anew in each layer; a moment does not. `Timeout` sets one, and ends what is not there by then.
+/// A duration would start again in each layer; a deadline does not. `Timeout` sets a deadline, and ends loads that have
+/// not completed by then.
 public struct HTTPDeadline: Sendable {
-  /// What tells the time.
+  /// The clock of the deadline.
   public let clock: any FutureClock
-  /// The moment, as the clock counts.
+  /// The instant on the clock.
   public let instant: Duration
 
-  /// A moment of a clock.
+  /// Creates a deadline at an instant of a clock.
   public init(_ instant: Duration, of clock: any FutureClock) {
     self.clock = clock
     self.instant = instant
   }
 
-  /// The moment when `duration` has passed from now.
+  /// Returns the deadline after `duration` from now.
   public static func after(_ duration: Duration, clock: any FutureClock = .system) -> HTTPDeadline {
     HTTPDeadline(clock.now + duration.withinTime, of: clock)
   }
 
-  /// How much time is left; zero or less when it is over.
+  /// The remaining time. Zero or negative after the deadline.
   public var remaining: Duration { instant.withinTime - clock.now }
 
-  /// Whether the time is over, or would be after `duration`.
+  /// Returns whether the deadline has passed, or will have passed after `duration`.
   public func isExceeded(after duration: Duration = .zero) -> Bool { remaining <= duration }
 }
 
 /// The deadline of a request.
 public enum RequestDeadline: HTTPRequestOption {
-  /// None.
+  /// No deadline.
   public static var defaultValue: HTTPDeadline? { nil }
 }
 
 extension Duration {
-  /// The same, but no more seconds in either direction than an `Int64` counts, so that a sum has room.
+  /// The duration, limited to the seconds that an `Int64` can count, so that a sum does not overflow.
   fileprivate var withinTime: Duration { min(max(self, .seconds(Int64.min)), .seconds(Int64.max)) }
 }

@@ -1,25 +1,26 @@
-/// Names of header fields of a request that are secrets, besides those that everybody knows (`Authorization`, `Cookie`, …).
+/// A set of header names that are secrets of a request, in addition to well-known ones such as `Authorization` and
+/// `Cookie`.
 ///
 /// ```swift
 /// request[option: SensitiveHeaders.self].insert("X-Session")
 /// ```
 ///
-/// A redirect to another origin leaves them out, and nothing prints their values. A layer that puts a credential into a
-/// field of its own adds the name. They compare without case.
+/// A redirect to another origin drops these fields, and their values are never printed. A layer that puts a credential
+/// into a custom field adds the name of the field. Names compare without case.
 public struct HeaderNames: Sendable, Hashable {
   private var names: Set<String> = []
 
-  /// Some names.
+  /// Creates a set of names.
   public init(_ names: [String] = []) {
     for name in names { insert(name) }
   }
 
-  /// Adds one.
+  /// Adds a name.
   public mutating func insert(_ name: String) {
     names.insert(name.lowercased())
   }
 
-  /// Whether a name is among them, whatever its case.
+  /// Returns whether the set contains a name, compared without case.
   public func contains(_ name: String) -> Bool { names.contains(name.lowercased()) }
 
   /// The names in lower case, sorted.
@@ -28,10 +29,10 @@ public struct HeaderNames: Sendable, Hashable {
 
 /// The names of the secret header fields of one request.
 public enum SensitiveHeaders: HTTPRequestOption {
-  /// None but those that everybody knows.
+  /// No names besides the well-known ones.
   public static var defaultValue: HeaderNames { HeaderNames() }
 
-  /// What everybody knows: fields that carry credentials by RFC 9110 and RFC 6265, or by wide custom.
+  /// The well-known names: fields that carry credentials by RFC 9110, by RFC 6265, or by common practice.
   static let known = HeaderNames([
     "Authorization", "Proxy-Authorization", "Authentication-Info", "Proxy-Authentication-Info", "Cookie", "Cookie2",
     "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token", "X-Access-Token", "X-Csrf-Token", "X-Xsrf-Token",
@@ -40,7 +41,7 @@ public enum SensitiveHeaders: HTTPRequestOption {
 }
 
 extension HTTPRequest {
-  /// Whether the value of this header field is a secret.
+  /// Returns whether the value of this header field is a secret.
   func isSensitive(header name: String) -> Bool {
     SensitiveHeaders.known.contains(name) || self[option: SensitiveHeaders.self].contains(name)
   }

@@ -1,4 +1,4 @@
-/// The server that requests are for, where they do not say it themselves: production, staging, a test.
+/// The server for requests that do not name one: for example production, staging or a test server.
 ///
 /// ```swift
 /// let staging = try ServerEnvironment(host: "staging.example.com", pathPrefix: "/v1", headers: [("X-Team", "blue")])
@@ -6,20 +6,22 @@
 /// request.url  // https://staging.example.com/v1/users/1
 /// ```
 public struct ServerEnvironment: Sendable {
-  /// Where to connect, with the path prefix.
+  /// The URL of the server, with the path prefix.
   let base: HTTPURL
-  /// Header fields for requests that do not set them.
+  /// The header fields for requests that do not set them.
   public let headers: HTTPHeaders
-  /// Names and values for the queries of requests that do not have them.
+  /// The query items for requests that do not have them.
   public let query: [(String, String?)]
 
+  /// Creates an environment.
+  ///
   /// - Parameters:
-  ///   - scheme: how connections are made.
-  ///   - host: a name, four decimal bytes, or an IPv6 address in brackets.
-  ///   - port: nil for the scheme's own.
-  ///   - pathPrefix: stands before relative paths, with or without slashes at its ends, percent-encoded.
-  ///   - headers: names and values, for requests that do not set these names.
-  ///   - query: names and values, which are percent-encoded, for requests that do not have these names.
+  ///   - scheme: The scheme. Defaults to `https`.
+  ///   - host: A name, an IPv4 address with four decimal bytes, or an IPv6 address in brackets.
+  ///   - port: The port. `nil` selects the default port of the scheme.
+  ///   - pathPrefix: The prefix of relative paths, percent-encoded, with or without slashes at its ends.
+  ///   - headers: Names and values, for requests that do not set these names.
+  ///   - query: Names and values, for requests that do not have these names. They are percent-encoded.
   /// - Throws: `HTTPError` with the code `invalidURL`, `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public init(
     scheme: HTTPURL.Scheme = .https, host: String, port: UInt16? = nil, pathPrefix: String = "/",
@@ -36,25 +38,25 @@ public struct ServerEnvironment: Sendable {
     self.query = query
   }
 
-  /// How connections are made.
+  /// The scheme.
   public var scheme: HTTPURL.Scheme { base.scheme }
-  /// A name in lower case, four decimal bytes, or an IPv6 address in brackets.
+  /// The host: a name in lower case, an IPv4 address, or an IPv6 address in brackets.
   public var host: String { base.host }
-  /// The port that was given, or nil for the scheme's own.
+  /// The explicit port, or `nil` for the default port of the scheme.
   public var port: UInt16? { base.explicitPort }
-  /// What stands before relative paths; it begins with a slash.
+  /// The prefix of relative paths. It begins with a slash.
   public var pathPrefix: String { base.path }
 
-  /// The request with what it does not say itself.
+  /// Returns the request with the missing parts filled in.
   ///
-  /// A request with only a path gets scheme, host and port; a path that does not begin with a slash stands below the
-  /// prefix. Header fields and query items are added whose names the request does not have, behind those it has.
+  /// - A request with only a path gets the scheme, the host and the port. A relative path is appended to the prefix.
+  /// - Header fields and query items are appended if the request does not have their names.
   ///
-  /// A request with a URL of another origin is returned as it is: headers and query items of an environment may be
-  /// credentials, and those never cross an origin. So the names of the fields that are added are put into
-  /// `SensitiveHeaders`, and no redirect takes them elsewhere.
+  /// A request with a URL of another origin is returned unchanged: headers and query items of an environment may be
+  /// credentials, and credentials never cross an origin. For the same reason the names of the added fields are inserted
+  /// into `SensitiveHeaders`, so that redirects to other origins drop them.
   ///
-  /// - Throws: `HTTPError` if the result would be no valid request; what is in the types today always makes one.
+  /// - Throws: `HTTPError` if the result is not a valid request. At present the result is always valid.
   /// - Complexity: O(n) in the size of the request's head.
   public func applied(to request: HTTPRequest) throws(HTTPError) -> HTTPRequest {
     var request = request
@@ -82,12 +84,12 @@ public struct ServerEnvironment: Sendable {
 }
 
 extension ServerEnvironment: HTTPRequestOption {
-  /// The layer decides.
+  /// No environment: the layer decides.
   public static var defaultValue: ServerEnvironment? { nil }
 }
 
 extension HTTPRequest {
-  /// The server that this request is for, in place of the one that the layer has; nil leaves it to the layer.
+  /// The server of this request, which replaces the server of the layer. `nil` selects the server of the layer.
   ///
   /// ```swift
   /// request.serverEnvironment = staging

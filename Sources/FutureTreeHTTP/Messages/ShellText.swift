@@ -1,8 +1,9 @@
-/// Words of a POSIX shell (IEEE Std 1003.1, sections 2.2 and `printf`).
+/// Functions that quote words for a POSIX shell (IEEE Std 1003.1, sections 2.2 and `printf`).
 enum ShellText {
-  /// One word, whatever is in the text but NUL: nothing is special between single quotes, and a quote stands outside.
+  /// Quotes a text as one word. Every character except NUL is allowed: between single quotes no character is special, and
+  /// a single quote is written outside them.
   ///
-  /// Quotes are never left out: a word such as `=ls` or `~` is plain to one shell and not to another.
+  /// Quotes are always written: a word such as `=ls` or `~` is plain in one shell and special in another.
   static func quoted(_ text: String) -> String {
     var word: [UInt8] = [0x27]
     for byte in text.utf8 {
@@ -12,8 +13,8 @@ enum ShellText {
     return String(decoding: word, as: UTF8.self)
   }
 
-  /// A word that `printf` writes these bytes for, whatever they are. Every byte that is not plain is three octal digits,
-  /// which every shell reads alike; `\x` is not one of them.
+  /// Returns a format word from which `printf` writes the bytes. Every byte that is not plain becomes three octal digits,
+  /// which every shell reads alike. Shells disagree about `\x`.
   static func printfFormat(_ bytes: some Sequence<UInt8>) -> String {
     var word: [UInt8] = [0x27]
     for byte in bytes {
@@ -27,14 +28,14 @@ enum ShellText {
     return String(decoding: word, as: UTF8.self)
   }
 
-  /// Whether a text can stand in a command as it is: nothing in it moves a cursor, hides, or turns the direction of writing,
-  /// so that what is pasted is what is seen. Line feeds may be there.
+  /// Returns whether a text can be shown in a command as it is. No character may move the cursor, be invisible, or change
+  /// the direction of writing, so that the pasted text is the visible text. Line feeds are allowed.
   static func isPrintable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { $0 == "\n" || !OneLine.isEscaped($0) }
   }
 
-  /// Visible ASCII and the space; not the quote, the backslash and the percent sign. A hyphen is left out for the first
-  /// byte, which must not look like an option.
+  /// Whether the byte is visible ASCII or a space, except the quote, the backslash, the percent sign and the hyphen. A
+  /// hyphen as the first byte would look like an option.
   private static func isPlain(_ byte: UInt8) -> Bool {
     (0x20...0x7E).contains(byte) && byte != 0x27 && byte != 0x5C && byte != 0x25 && byte != 0x2D
   }

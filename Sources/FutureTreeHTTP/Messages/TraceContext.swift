@@ -1,28 +1,30 @@
-/// The place of a request in a trace that crosses machines (W3C Trace Context).
+/// The position of a request in a distributed trace (W3C Trace Context).
 ///
 /// ```swift
-/// // A server goes on with the trace of what it was asked:
+/// // A server continues the trace of the incoming request:
 /// request[option: RequestTraceContext.self] = TraceContext(
 ///   traceparent: incoming.headers["traceparent"] ?? "", tracestate: incoming.headers.joined("tracestate"))
 /// ```
 ///
-/// `RequestMetrics` sends each load as a child of it: in the same trace, with an identifier of its own.
+/// `RequestMetrics` sends each load as a child of this context: in the same trace, with a new span identifier.
 public struct TraceContext: Sendable, Hashable {
-  /// The whole trace: 32 hexadecimal digits in lower case, not all of them zero.
+  /// The identifier of the trace: 32 hexadecimal digits in lower case, not all zero.
   public let traceID: String
-  /// One operation in it, the `parent-id` of what it causes: 16 hexadecimal digits in lower case, not all of them zero.
+  /// The identifier of the span, which is the `parent-id` of its child spans: 16 hexadecimal digits in lower case, not
+  /// all zero.
   public let spanID: String
-  /// Whether its caller may have recorded it.
+  /// Whether the caller may have recorded the trace.
   public let isSampled: Bool
-  /// What tracing systems pass on, as the value of `tracestate`; nil if there is nothing.
+  /// The vendor-specific state, which is the value of `tracestate`, or `nil`.
   public let state: String?
 
-  /// What the header fields `traceparent` and `tracestate` say (sections 3.2 and 3.3).
+  /// Parses the header fields `traceparent` and `tracestate` (sections 3.2 and 3.3).
   ///
   /// - Parameters:
-  ///   - traceparent: of version 00, or of a later one that begins as that does.
-  ///   - tracestate: is left out if it is no value of a header field, or has more than 32 members.
-  /// - Returns: nil if `traceparent` is none: whoever receives that begins a trace of its own.
+  ///   - traceparent: The value of `traceparent`, of version 00 or of a later version that begins in the same way.
+  ///   - tracestate: The value of `tracestate`. It is ignored if it is not a valid field value, or has more than 32
+  ///     members.
+  /// - Returns: `nil` if `traceparent` is invalid. The recipient then begins a new trace.
   public init?(traceparent: String, tracestate: String? = nil) {
     let bytes = Array(traceparent.utf8)
     guard bytes.count >= 55, bytes[2] == 0x2D, bytes[35] == 0x2D, bytes[52] == 0x2D else { return nil }
@@ -33,7 +35,7 @@ public struct TraceContext: Sendable, Hashable {
     guard !parts[1].allSatisfy({ $0 == 0x30 }), !parts[2].allSatisfy({ $0 == 0x30 }) else { return nil }
     traceID = texts[1]
     spanID = texts[2]
-    isSampled = UInt8(texts[3], radix: 16)! & 1 == 1  // Two hexadecimal digits are a byte.
+    isSampled = UInt8(texts[3], radix: 16)! & 1 == 1  // Two hexadecimal digits always fit into a byte.
     state = tracestate.flatMap { TraceContext.isState($0) ? $0 : nil }
   }
 
@@ -44,20 +46,20 @@ public struct TraceContext: Sendable, Hashable {
     self.state = state
   }
 
-  /// The value of `traceparent`, of version 00. Flags other than that of the sample are not passed on (section 3.2.2.5).
+  /// The value of `traceparent`, in version 00. Only the sampled flag is passed on (section 3.2.2.5).
   public var traceparent: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
 
-  /// A trace that begins here. It is sampled.
+  /// Returns the context of a new trace, which is sampled.
   public static func root(random: RandomSource = .system) -> TraceContext {
     TraceContext(traceID: identifier(16, random), spanID: identifier(8, random), isSampled: true, state: nil)
   }
 
-  /// Another operation in the same trace.
+  /// Returns the context of a new span in the same trace.
   public func child(random: RandomSource = .system) -> TraceContext {
     TraceContext(traceID: traceID, spanID: TraceContext.identifier(8, random), isSampled: isSampled, state: state)
   }
 
-  /// All zeros are no identifier (section 3.2.2.3).
+  /// Returns a random identifier that is not all zeros, because such an identifier is invalid (section 3.2.2.3).
   private static func identifier(_ count: Int, _ random: RandomSource) -> String {
     var bytes = random.bytes(count)
     if bytes.allSatisfy({ $0 == 0 }) { bytes[count - 1] = 1 }
@@ -72,14 +74,14 @@ public struct TraceContext: Sendable, Hashable {
 }
 
 extension TraceContext: CustomStringConvertible, CustomReflectable {
-  /// The value of `traceparent`. What other systems put into the state is not shown.
+  /// The value of `traceparent`. The state is not shown, because other systems define its content.
   public var description: String { traceparent }
 
   public var customMirror: Mirror { Mirror(self, children: ["traceparent": traceparent], displayStyle: .struct) }
 }
 
-/// The operation that a request is part of: `RequestMetrics` sends it as a child of this one.
+/// The trace context of the operation that a request belongs to. `RequestMetrics` sends the request as a child of it.
 public enum RequestTraceContext: HTTPRequestOption {
-  /// None: a load begins a trace of its own.
+  /// No context: each load begins a new trace.
   public static var defaultValue: TraceContext? { nil }
 }

@@ -1,15 +1,16 @@
-/// A URL reference, split into its parts and not judged yet (RFC 3986, appendix B), without its fragment.
+/// A URL reference, split into its parts without validation of the parts, and without its fragment (RFC 3986, appendix
+/// B).
 ///
-/// By hand: Foundation encodes what stands in no URL instead of refusing it.
+/// Foundation cannot be used: it encodes invalid characters instead of refusing them.
 struct URLReference {
-  /// What stands before the first `:`, if that can be a scheme.
+  /// The text before the first `:`, if it is a valid scheme.
   let scheme: Substring?
-  /// What stands after `//`.
+  /// The text after `//`.
   let authority: Substring?
   let path: Substring
   let query: Substring?
 
-  /// - Throws: `HTTPError` with the code `invalidURL` for bytes that stand in no URL.
+  /// - Throws: `HTTPError` with the code `invalidURL` for bytes that are not allowed in a URL.
   init(_ text: String, _ noun: String = "The URL") throws(HTTPError) {
     if let offset = text.utf8.enumerated().first(where: { !URLReference.isURLByte($0.element) })?.offset {
       throw URLReference.refused(noun, "has a byte at offset \(offset) that must be percent-encoded")
@@ -40,7 +41,7 @@ struct URLReference {
     HTTPError(.invalidURL, "\(noun) \(fault).")
   }
 
-  /// The path without its segments `.` and `..` (RFC 3986, section 5.2.4).
+  /// Returns the path without its segments `.` and `..` (RFC 3986, section 5.2.4).
   static func withoutDotSegments(_ path: Substring) -> String {
     let isAbsolute = path.hasPrefix("/")
     let segments = (isAbsolute ? path.dropFirst() : path).split(separator: "/", omittingEmptySubsequences: false)
@@ -52,7 +53,7 @@ struct URLReference {
       default: kept.append(segment)
       }
     }
-    if let last = segments.last, last == "." || last == ".." { kept.append("") }  // What is left is a directory.
+    if let last = segments.last, last == "." || last == ".." { kept.append("") }  // The rest is a directory.
     return (isAbsolute ? "/" : "") + kept.joined(separator: "/")
   }
 
@@ -71,7 +72,7 @@ struct URLReference {
     }
   }
 
-  /// `%2e%2e` is `..` to some parsers and a name to others.
+  /// Refuses encoded dot segments: some parsers read `%2e%2e` as `..`, others as a name.
   private static func checkSegments(of path: Substring, _ noun: String) throws(HTTPError) {
     for segment in path.split(separator: "/") where segment.utf8.contains(0x25) {
       guard !isDots(ASCII.percentDecoded(segment)) else {
@@ -90,7 +91,7 @@ struct URLReference {
     return text.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0) }
   }
 
-  /// The characters that RFC 3986 allows anywhere in a URL, and `%`.
+  /// Whether RFC 3986 allows the character anywhere in a URL. Includes `%`.
   private static func isURLByte(_ byte: UInt8) -> Bool {
     ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
   }

@@ -1,24 +1,24 @@
 import Foundation
 
-/// What tells the date, for what the world dates: `Retry-After`, and when a token expires.
+/// A source of the current date, for calendar dates such as `Retry-After` and the expiry of tokens.
 ///
 /// ```swift
 /// let clock = ManualClock()  // FutureTreeTesting
 /// let retry = Retry(clock: clock, date: clock.wallClock())
 /// ```
 ///
-/// Dates can jump and go back; what only takes time is measured with a `FutureClock`.
+/// A date can jump and move backwards. Durations are measured with a `FutureClock` instead.
 public struct WallClock: Sendable {
   private let date: @Sendable () -> Date
 
-  /// A clock of your own. The closure is called from any thread.
+  /// Creates a clock from a closure. The closure is called from any thread.
   public init(_ date: @escaping @Sendable () -> Date) {
     self.date = date
   }
 
-  /// The date of the machine.
+  /// The clock of the system.
   public static let system = WallClock { Date.now }
 
-  /// The date now.
+  /// The current date.
   public var now: Date { date() }
 }

@@ -1,16 +1,16 @@
 import Foundation
 import FutureTree
 
-/// A body on its way into a file: under a name of its own beside the final one, until it is whole.
+/// A body that is being written to a file. Until it is complete, the file has a temporary name in the same directory.
 ///
-/// One thread at a time uses it: it belongs to one `ResponseReceiver`, which cannot be copied.
+/// It is used by one thread at a time: it belongs to one `ResponseReceiver`, which cannot be copied.
 final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclusive access.
   private let destination: URL
   private let temporary: String
   private var descriptor: Int32
   private(set) var size = 0
 
-  /// Creates the file that is written.
+  /// Creates the temporary file.
   ///
   /// - Throws: `HTTPError` with the code `unwritableBody`.
   convenience init(for destination: URL) throws(HTTPError) {
@@ -22,12 +22,12 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
         self.init(descriptor, temporary: path, for: destination)
         return
       }
-      // Left behind by a process that was killed: the next name is free, or the one after it.
+      // A process that was killed left this file behind. Try the next name.
       guard errno == EEXIST else { throw BodyFile.refused("cannot be created", errno) }
     }
   }
 
-  /// A name that no other file of this process has had.
+  /// Returns a file name that is unique in this process.
   private static func nextName() -> String {
     let number = lastNumber.withLock { number in
       number += 1
@@ -38,14 +38,14 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
 
   private static let lastNumber = Locked(0)
 
-  /// For a file that is open.
+  /// Creates a body file from an open descriptor.
   init(_ descriptor: Int32, temporary: String, for destination: URL) {
     self.descriptor = descriptor
     self.temporary = temporary
     self.destination = destination
   }
 
-  /// Refuses a place where no file can be, before anything is sent.
+  /// Refuses a URL at which no file can be created, before the request is sent.
   static func check(_ destination: URL) throws(HTTPError) {
     guard destination.isFileURL else {
       throw HTTPError(.unwritableBody, "The body's file cannot be created: its URL is no file URL. Use one.")
@@ -76,7 +76,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
     size += data.count
   }
 
-  /// Gives the file its final name.
+  /// Renames the file to its final name.
   func commit() throws(HTTPError) {
     let status = close(descriptor)
     let fault = errno
@@ -92,14 +92,14 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
     }
   }
 
-  /// Removes what was written. Does nothing to a file that was committed.
+  /// Removes the temporary file. Has no effect on a committed file.
   func discard() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
     unlink(temporary)
   }
 
-  /// The path is no part of the message: it may be a secret.
+  /// The message does not contain the path, which may be a secret.
   private static func refused(_ fault: String, _ number: Int32) -> HTTPError {
     HTTPError(
       .unwritableBody,

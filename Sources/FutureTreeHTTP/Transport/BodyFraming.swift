@@ -1,16 +1,16 @@
-/// What the headers of an answer say about where its body ends (RFC 9112, section 6.3), read so that nothing is guessed.
+/// The framing that the headers of a response declare for its body (RFC 9112, section 6.3). Nothing is guessed.
 enum BodyFraming {
-  /// This many bytes.
+  /// The body has this number of bytes.
   case declared(Int)
-  /// The transport knows: the body is chunked, or ends with its connection.
+  /// The transport detects the end: the body is chunked, or ends with its connection.
   case undeclared
-  /// The platform knows: it has decoded the body.
+  /// The platform detects the end, because it decodes the body.
   case decoded
-  /// Nobody can say.
+  /// The end of the body is ambiguous, or the body is encoded although that was not requested.
   case refused(HTTPError)
 
   init(_ headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding) {
-    // Platforms join fields of one name with commas.
+    // Platforms join the fields of one name with commas.
     let lengths = headers.values(for: "Content-Length")
       .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(BodyFraming.trimmed) }
     let codings = headers.values(for: "Transfer-Encoding")
@@ -38,7 +38,7 @@ enum BodyFraming {
     }
   }
 
-  /// The encodings that the platform has undone, or would have.
+  /// Returns the encodings that the platform has decoded or would decode.
   private static func decodedEncodings(
     of headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding
   ) -> [(name: String, isAccepted: Bool)] {
@@ -47,13 +47,13 @@ enum BodyFraming {
       .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
   }
 
-  /// The names, in lower case, of fields that are left out because their values are not valid.
+  /// Returns the names, in lower case, of fields that are omitted because their values are invalid.
   static func hiddenNames(in fields: [(name: String, value: String)]) -> Set<String> {
     Set(fields.lazy.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map { $0.name.lowercased() })
   }
 
-  /// The fields that are read here. If the value of one is not valid, it is left out of the headers, and the platform may
-  /// have read it as something else.
+  /// The fields that define the framing. If one of them has an invalid value, it is omitted from the headers, but the
+  /// platform may have interpreted it.
   static let fields: Set = ["content-length", "transfer-encoding", "content-encoding"]
 
   static let hidden = ambiguous("a field that frames its body, with a byte that no field has")

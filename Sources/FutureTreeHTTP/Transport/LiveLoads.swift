@@ -1,6 +1,6 @@
 import FutureTree
 
-/// The loads of one transport that have not ended, for its `reset()`.
+/// A registry of the loads of one transport that have not ended, for the transport's `reset()`.
 ///
 /// ```swift
 /// final class Transport: HTTPLoader {
@@ -14,7 +14,7 @@ import FutureTree
 /// }
 /// ```
 ///
-/// It can be used from any thread, and keeps a load only until that has ended.
+/// It can be used from any thread, and retains a load only until it has ended.
 public final class LiveLoads: Sendable {
   private struct State {
     var drains: [Int: @Sendable () -> Future<Void>] = [:]
@@ -23,21 +23,21 @@ public final class LiveLoads: Sendable {
 
   private let state = Locked(State())
 
-  /// Creates a registry without loads.
+  /// Creates an empty registry.
   public init() {}
 
-  /// The number of loads that have not ended, including those whose callers were served before.
+  /// The number of loads that have not ended, including loads whose callers already have an outcome.
   public var count: Int { state.withLock { $0.drains.count } }
 
   /// Tracks the work of a load until it ends, and returns a future for the caller of the load.
   ///
-  /// The returned future has the outcome of `work`, and forwards cancellation to it. With `forceImmediately` only the returned
-  /// future completes at once. `work` receives the request without the force, and stays tracked until it ends, so that a reset
-  /// waits for it (contract rules H5 and H6).
+  /// The returned future has the outcome of `work`, and forwards cancellation to it. With `.forceImmediately` only the
+  /// returned future completes at once. `work` receives the request without the force and stays tracked until it ends, so
+  /// that a reset waits for it. This implements the rules *Confirmed cancellation* and *Refuse, drain, wipe*.
   ///
-  /// - Parameter work: A future that completes when the transport has confirmed: when nothing of the load is left. Do not
+  /// - Parameter work: A future that completes when the transport has confirmed that nothing of the load is left. Do not
   ///   pass it to callers: a caller could force it to complete.
-  /// - Returns: A derived future.
+  /// - Returns: A future derived from `work`.
   /// - Complexity: O(1).
   public func track<Value>(_ work: Future<Value>) -> Future<Value> {
     let forCaller = work.forwarded()
@@ -45,7 +45,7 @@ public final class LiveLoads: Sendable {
     return forCaller
   }
 
-  /// Tracks the work of a load whose caller has a future of its own.
+  /// Tracks the work of a load whose caller has a separate future.
   func add<Value>(_ work: Future<Value>) {
     let id = state.withLock { state in
       state.lastID += 1
@@ -55,27 +55,28 @@ public final class LiveLoads: Sendable {
       }
       return state.lastID
     }
-    // An observer has no interest: it does not withhold a request of the caller.
+    // An observer has no interest, so it does not withhold a request of the caller.
     work.observe { [weak self] _ in
       let ended = self?.state.withLock { $0.drains.removeValue(forKey: id) }
-      _ = ended  // Freed here, not under the lock.
+      _ = ended  // Released here, not under the lock.
     }
   }
 
   static let resetReason: CancellationReason = "the loader was reset"
 
-  /// Cancels all loads and waits until their work has ended, also where callers were served before.
+  /// Cancels all loads, and waits until their work has ended, also if their callers already have an outcome.
   ///
-  /// Loads that begin meanwhile are neither cancelled nor awaited. Cancelling the returned future stops only the wait.
+  /// Loads that begin in the meantime are neither cancelled nor awaited. Cancelling the returned future only stops the
+  /// wait.
   ///
   /// - Returns: A future that succeeds, whatever the outcomes of the loads are.
   /// - Complexity: O(n) in the number of loads.
   public func reset() -> Future<Void> {
     let drains = state.withLock { $0.drains.sorted { $0.key < $1.key } }
     return Future.all(drains.map { $0.value() }).map { [state] _ in
-      // A load that is just ending on another thread may not have removed itself yet.
+      // A load that ends on another thread at this moment may not have removed itself yet.
       let ended = state.withLock { state in drains.map { state.drains.removeValue(forKey: $0.key) } }
-      _ = ended  // Freed here, not under the lock.
+      _ = ended  // Released here, not under the lock.
     }.shielded()
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The response of one load while it arrives: it checks the body and keeps it where the request asks.
+/// A receiver for the response of one load. It checks the body, and stores it where the request specifies.
 ///
 /// ```swift
 /// var receiver = try ResponseReceiver(for: request, maximumSize: 64 << 20)
@@ -9,35 +9,37 @@ import Foundation
 /// let response = try receiver.finish()
 /// ```
 ///
-/// A transport makes one receiver for each load before it sends the request, and passes it everything that arrives. Then
-/// these rules hold, whatever the transport is:
+/// A transport creates one receiver for each load before it sends the request, and passes all received data to it. Then
+/// the following rules hold for every transport:
 ///
-/// - A body that is cut, too long or ambiguous is an error (contract rule H12). A body is ambiguous if its header fields do
-///   not say plainly where it ends (RFC 9112, section 6.3).
-/// - A body is limited to the size that the request or the transport accepts.
-/// - A body goes to memory or to a file, as `ResponseDelivery` says. Only a whole body gets the name of the file. A receiver
-///   that is dropped removes what it wrote.
-/// - Header fields with invalid values are left out of the response.
-/// - Errors name the request and show no secret (contract rule H11).
+/// - A body that is cut, too long or ambiguous is an error. A body is ambiguous if its header fields do not define its
+///   end clearly (RFC 9112, section 6.3).
+/// - The size of a body is limited by the request or the transport.
+/// - A body is stored in memory or in a file, as `ResponseDelivery` specifies. Only a complete body gets the final name
+///   of the file. If the receiver is dropped, it removes its temporary file.
+/// - Header fields with invalid values are omitted from the response.
+/// - Errors name the request and contain no secrets.
 ///
-/// One rule is left to the transport. The end of a body without a declared length is known to the transport alone: if a
-/// chunked body ends before its last chunk, throw an error instead of calling `finish()`.
+/// The transport is responsible for one rule. Only the transport knows the end of a body without a declared length. If a
+/// chunked body ends before its last chunk, the transport must report an error instead of calling `finish()`.
 ///
 /// A receiver cannot be used after it has thrown an error. Writing to a file blocks the calling thread.
 public struct ResponseReceiver: ~Copyable, Sendable {
-  /// What happens to encoded bodies (`Content-Encoding`) before the receiver gets their bytes.
+  /// The decoding of encoded bodies (`Content-Encoding`) before the receiver gets their bytes.
   public enum Decoding: Sendable, Hashable {
-    /// Nothing. An encoded body is delivered as it was sent, with its `Content-Encoding`.
+    /// No decoding. An encoded body is delivered as it was sent, with its `Content-Encoding`.
     case asSent
-    /// The platform below the transport decodes bodies, so that `Content-Length` no longer says how long they are.
+    /// The platform below the transport decodes bodies, so that `Content-Length` does not match the length of the decoded
+    /// body.
     ///
-    /// A body with other encodings than these, in lower case, fails with the code `encodedBody`. A body with these encodings
-    /// is accepted without a check of its length, and its response has neither `Content-Encoding` nor `Content-Length`: the
-    /// platform must detect a body that is cut. An empty set accepts no encoded body.
+    /// The associated value has the accepted encodings in lower case. A body with another encoding fails with the code
+    /// `encodedBody`. The length of a body with an accepted encoding is not checked, and its response has neither
+    /// `Content-Encoding` nor `Content-Length`. The platform must detect a cut body. An empty set accepts no encoded
+    /// body.
     case platform(accepting: Set<String>)
   }
 
-  /// How much of the body has arrived, and its length if that was declared.
+  /// The number of received bytes, and the length of the body if it was declared.
   public private(set) var received = HTTPProgress.Part()
 
   private let request: HTTPRequest
@@ -52,10 +54,10 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   /// Creates a receiver for one load.
   ///
   /// - Parameters:
-  ///   - request: The request of the load. Its method and its `ResponseDelivery` count.
-  ///   - maximumSize: The number of bytes that are accepted in memory, unless the request has its own limit.
-  ///   - decoding: What happens to encoded bodies before they are received. Defaults to nothing.
-  /// - Throws: `HTTPError` with the code `unwritableBody`, if the request asks for a file where none can be.
+  ///   - request: The request of the load. Its method and its `ResponseDelivery` are used.
+  ///   - maximumSize: The maximum number of bytes in memory, unless the request has its own limit.
+  ///   - decoding: The decoding of encoded bodies before they are received. Defaults to none.
+  /// - Throws: `HTTPError` with the code `unwritableBody` if the request specifies a file that cannot be created.
   public init(for request: HTTPRequest, maximumSize: Int, decoding: Decoding = .asSent) throws(HTTPError) {
     let delivery = request[option: ResponseDelivery.self]
     self.request = request
@@ -68,18 +70,19 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   }
 }
 
-// MARK: - What arrives
+// MARK: - Receiving
 
 extension ResponseReceiver {
-  /// Takes the head of the response, and checks what it says about the body.
+  /// Receives the head of the response, and checks what it declares about the body.
   ///
-  /// The head of an informational response (100 to 199) is ignored, because the response is still to come. A request with
-  /// the method `HEAD` and a response with the status 204 or 304 have no body, whatever their fields declare.
+  /// The head of an informational response (100 to 199) is ignored, because the final response follows. A response to the
+  /// method `HEAD` and a response with the status 204 or 304 have no body, whatever their fields declare.
   ///
   /// - Parameters:
   ///   - status: The status code.
-  ///   - fields: The header fields in order, as they were received. Blanks around values are removed.
-  /// - Throws: `HTTPError` with the code `ambiguousBody`, `encodedBody`, `bodyTooLarge`, or `unwritableBody`.
+  ///   - fields: The header fields in order, as received. Blanks around values are removed.
+  /// - Throws: `HTTPError` with the code `ambiguousBody`, `encodedBody`, `bodyTooLarge` or `unwritableBody`.
+  ///   `invalidResponse` if there was a head before.
   /// - Complexity: O(n) in the number of fields.
   public mutating func receiveHead(
     _ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>
@@ -90,7 +93,7 @@ extension ResponseReceiver {
     try receiveHead(status, headers, of: fields)
   }
 
-  /// - Parameter fields: The fields from which the headers were made, including those that were left out.
+  /// - Parameter fields: The fields from which the headers were created, including the omitted ones.
   mutating func receiveHead(
     _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
   ) throws(HTTPError) {
@@ -115,15 +118,15 @@ extension ResponseReceiver {
       throw fault(.bodyTooLarge, "The body has \(length) bytes; \(maximumSize) are accepted. \(Self.remedy)")
     }
     guard isInFile, let destination else {
-      // Bounded: a declared length is only a claim.
+      // The reserved capacity is limited, because a declared length may be false.
       if let length = received.total { body.reserveCapacity(min(length, 1 << 20)) }
       return
     }
     do throws(HTTPError) { file = try BodyFile(for: destination) } catch { throw error.naming(request) }
   }
 
-  /// Takes a head that the platform did not report: that of a redirect whose `Location` it cannot read. It drops the body of
-  /// such an answer, which therefore is whole only if it is empty.
+  /// Receives a head that the platform did not report: the head of a redirect whose `Location` it cannot parse. The
+  /// platform drops the body of such a response, which is therefore complete only if it is empty.
   mutating func receiveUnreportedHead(
     _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
   ) throws(HTTPError) {
@@ -135,10 +138,11 @@ extension ResponseReceiver {
         + "drops its body. Fix the Location, or load over another transport.")
   }
 
-  /// Takes the next bytes of the body.
+  /// Receives the next bytes of the body.
   ///
-  /// - Throws: `HTTPError` with the code `bodyTooLarge`, if the body is longer than is accepted; `ambiguousBody`, if it is
-  ///   longer than its declared length; `unwritableBody`, if its file cannot be written.
+  /// - Throws: `HTTPError` with one of these codes: `bodyTooLarge` if the body is longer than the limit, `ambiguousBody`
+  ///   if it is longer than its declared length, `unwritableBody` if its file cannot be written, `invalidResponse` if
+  ///   there was no head.
   /// - Complexity: O(n) in the number of bytes.
   public mutating func receive(_ bytes: Data) throws(HTTPError) {
     guard head != nil else { throw fault(.invalidResponse, "The response has a body before its head. Load again.") }
@@ -161,8 +165,8 @@ extension ResponseReceiver {
   /// Ends the body, and gives its file the final name.
   ///
   /// - Returns: The response with its whole body.
-  /// - Throws: `HTTPError` with the code `truncatedBody`, if the body is shorter than its declared length; `invalidResponse`,
-  ///   if there was no head; `unwritableBody`, if the file cannot get its name.
+  /// - Throws: `HTTPError` with one of these codes: `truncatedBody` if the body is shorter than its declared length,
+  ///   `invalidResponse` if there was no head, `unwritableBody` if the file cannot get its final name.
   public consuming func finish() throws(HTTPError) -> HTTPResponse {
     guard let head else {
       throw fault(.invalidResponse, "The transport reported no response, and no error. Load again.")
@@ -179,7 +183,7 @@ extension ResponseReceiver {
       to: request, status: head.status, headers: head.headers, content: content, hidesLocation: head.hidesLocation)
   }
 
-  /// Removes what was written.
+  /// Removes the temporary file.
   consuming func discard() {
     file?.discard()
   }

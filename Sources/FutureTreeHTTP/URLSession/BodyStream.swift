@@ -1,9 +1,9 @@
 import Foundation
 
-/// A body as the platform wants to read it: on its own thread, when the connection takes more.
+/// A body in the form that the platform reads: on the platform's thread, when the connection can send more.
 ///
-/// What goes wrong is told to the transfer, because a stream loses it on its way through the platform; to the platform the
-/// stream has failed, so that it breaks the connection off and the peer does not take the body for a whole one.
+/// Errors are reported to the transfer, because the platform loses the errors of a stream. For the platform the stream
+/// has failed, so that it closes the connection and the server does not accept the partial body.
 final class BodyStream: InputStream {
   private let body: HTTPBody
   private let length: Int?
@@ -13,8 +13,8 @@ final class BodyStream: InputStream {
   private var status = Stream.Status.notOpen
 
   /// - Parameters:
-  ///   - length: How many bytes were announced. A body that has more or fewer fails.
-  ///   - refusal: Why there is no body to read.
+  ///   - length: The announced number of bytes. A body with more or fewer bytes fails.
+  ///   - refusal: The error of a body that cannot be read.
   init(
     _ body: HTTPBody, length: Int?, refusal: HTTPError? = nil, onFailure: @escaping @Sendable (HTTPError) -> Void
   ) {
@@ -25,7 +25,7 @@ final class BodyStream: InputStream {
     super.init(data: Data())
   }
 
-  /// The body is opened with the first read: many requests may wait for a connection.
+  /// The body is opened by the first read, because many requests may wait for a connection.
   override func open() { status = .open }
 
   override func close() {
@@ -59,14 +59,14 @@ final class BodyStream: InputStream {
     if let reader { return reader }
     if let refusal { throw refusal }
     var opened = try body.makeReader()
-    // A file was measured when the request was loaded; it may have another size by now.
+    // The size of a file was read when the request was loaded. It may have changed.
     if let length { opened = HTTPBodyReader(opened, length: length, name: "The body") }
     reader = opened
     return opened
   }
 
   #if !canImport(FoundationNetworking)
-    // What CFNetwork calls on a stream that is not its own.
+    // Methods that CFNetwork calls on custom streams.
     override func getBuffer(
       _: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length _: UnsafeMutablePointer<Int>
     ) -> Bool { false }

@@ -5,15 +5,16 @@ import Foundation
 #endif
 
 extension HTTPHeaders {
-  /// The fields of an answer as the platform has them, without the blanks around their values.
+  /// Returns the fields of a response as the platform reports them, without blanks around the values.
   static func fields(of response: HTTPURLResponse) -> [(name: String, value: String)] {
     response.allHeaderFields.compactMap { name, value in
       (name as? String).flatMap { name in (value as? String).map { (name, BodyFraming.trimmed($0[...])) } }
     }
   }
 
-  /// Fields as a platform has them: in no order, names that differ in case apart, values of one name joined with commas.
-  /// Those that are not valid are left out; `BodyFraming` refuses an answer whose framing is among them.
+  /// Creates headers from the fields of a platform: unordered, with separate entries for names that differ in case, and
+  /// with the values of one name joined by commas. Invalid fields are omitted. `BodyFraming` refuses a response if its
+  /// framing fields are invalid.
   init(joined fields: [(name: String, value: String)]) {
     self.init()
     let sorted = fields.map { (key: $0.name.lowercased(), name: $0.name, value: $0.value) }
@@ -24,11 +25,11 @@ extension HTTPHeaders {
     }
   }
 
-  /// The cookies that a platform joined with commas: the one field whose values have commas of their own, in `Expires`
-  /// (RFC 6265, section 3).
+  /// Splits cookies that a platform joined with commas. `Set-Cookie` is the only field whose values contain commas, in
+  /// `Expires` (RFC 6265, section 3).
   ///
-  /// A comma separates two cookies if a blank and then a name and `=` follow it. What follows the comma of a date has no
-  /// `=` before the next semicolon or comma.
+  /// A comma separates two cookies if a blank, a name and `=` follow it. In a date, no `=` follows the comma before the
+  /// next semicolon or comma.
   static func splitCookies(_ joined: String) -> [String] {
     var cookies: [Substring] = []
     var rest = joined[...]

@@ -5,7 +5,7 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// What a loader reads from a configuration of the platform, and what it refuses.
+/// Functions that read and check a `URLSessionConfiguration`.
 enum PlatformConfiguration {
   static func copy(_ platform: URLSessionConfiguration) -> URLSessionConfiguration {
     guard let copy = platform.copy() as? URLSessionConfiguration else {
@@ -14,7 +14,7 @@ enum PlatformConfiguration {
     return copy
   }
 
-  /// Refuses what would break the contract of a loader, or would be ignored in silence where that is dangerous.
+  /// Refuses settings that would break the contract of a loader, or would be ignored silently although that is dangerous.
   static func check(_ platform: URLSessionConfiguration) throws(HTTPError) {
     guard platform.identifier == nil else {
       throw fault("identifier", "A background session cannot confirm a cancellation. Use .default or .ephemeral.")
@@ -37,7 +37,7 @@ enum PlatformConfiguration {
     (platform.protocolClasses ?? []).map { ObjectIdentifier($0) }
   }
 
-  /// - Returns: nil for a time without an end.
+  /// - Returns: The duration. `nil` for no limit.
   static func duration(_ seconds: TimeInterval, of property: String) throws(HTTPError) -> Duration? {
     guard seconds > 0 else { throw fault(property, "It is no time. Use seconds above 0, or infinity for no limit.") }
     return seconds < Double(Duration.century.components.seconds) ? .seconds(seconds) : nil

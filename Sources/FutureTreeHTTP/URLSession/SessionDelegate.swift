@@ -6,7 +6,7 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// The transfers of one loader by the numbers of their tasks.
+/// The transfers of one loader, by the identifiers of their tasks.
 final class TransferTable: Sendable {
   private let transfers = Locked<[Int: Transfer]>([:])
 
@@ -20,19 +20,20 @@ final class TransferTable: Sendable {
 
   func remove(_ task: URLSessionTask) {
     let removed = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-    _ = removed  // Freed here, not under the lock.
+    _ = removed  // Released here, not under the lock.
   }
 }
 
-/// Where a loader calls its session, and where it is called back.
+/// The queues on which a loader calls its session and is called by it.
 ///
-/// The session reads bodies on a thread of its own, and who makes, starts or cancels a task waits for that thread. So these
-/// calls are made on a queue of the loader, never where the caller is: that may be the thread itself, or one that must not
-/// wait for the source of a body. For the same reason nobody is told anything on the session's own thread.
+/// The session reads bodies on its own thread, and calls that create, start or cancel a task wait for that thread. These
+/// calls are therefore made on a queue of the loader, never on the thread of the caller. The caller can be on the
+/// session's own thread, or on a thread that must not wait for the source of a body. For the same reason no closures are
+/// called on the session's own thread.
 struct SessionQueues: Sendable {
-  /// Tasks are made, started and cancelled here, in this order.
+  /// The queue on which tasks are created, started and cancelled, in this order.
   let commands = DispatchQueue(label: "FutureTree.URLSessionLoader.commands")
-  /// The delegate is called here, one call at a time.
+  /// The queue on which the delegate is called, one call at a time.
   let reports: OperationQueue
 
   init() {
@@ -49,7 +50,7 @@ struct SessionQueues: Sendable {
 #if canImport(FoundationNetworking)
   /// A serial operation queue that passes each block to a dispatch queue, without an `Operation`.
   ///
-  /// A session makes three reports for a small response. On Linux, their operations take a sixth of the time of its load.
+  /// A session makes three calls for a small response. On Linux, their operations take a sixth of the time of the load.
   private final class DirectOperationQueue: OperationQueue, @unchecked Sendable {  // Because: its superclass is.
     private let queue = DispatchQueue(label: "FutureTree.URLSessionLoader")
 
@@ -59,7 +60,7 @@ struct SessionQueues: Sendable {
   }
 #endif
 
-/// Tells each transfer what its task reports. It does not retain the loader.
+/// A delegate that forwards the events of each task to its transfer. It does not retain the loader.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
   private let transfers: TransferTable
   private let configuration: URLSessionLoader.Configuration
@@ -74,7 +75,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     if let response = response as? HTTPURLResponse { transfers.transfer(of: dataTask)?.headArrived(response) }
-    completionHandler(.allow)  // Linux ignores anything else; a refused answer is stopped by its transfer.
+    completionHandler(.allow)  // Linux ignores other values. A transfer stops a refused response itself.
   }
 
   func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -88,7 +89,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     transfers.transfer(of: task)?.bodySent(totalBytesSent)
   }
 
-  /// The body of every request that has one is asked for here, and again where the platform wants to send it again.
+  /// Provides the body of every request that has one. The platform calls this again if it sends the body again.
   func urlSession(
     _: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
   ) {
@@ -100,14 +101,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     end(transfer, of: task, error)
   }
 
-  /// In this order: a reset that begins meanwhile waits for it.
+  /// Ends a transfer. The order matters: a reset that begins during this call waits for the transfer.
   func end(_ transfer: Transfer, of task: URLSessionTask?, _ error: (any Error)?) {
     transfer.ended(error, task)
     if let task { transfers.remove(task) }
     transfer.confirm()
   }
 
-  /// Redirects belong to a layer: the answer that redirects arrives.
+  /// Follows no redirect, because redirects belong to a layer. The response that redirects is delivered.
   func urlSession(
     _: URLSession, task _: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -115,7 +116,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     completionHandler(nil)
   }
 
-  /// Credentials belong to a layer: a 401 arrives. Without an answer here it never would on Linux.
+  /// Sends no credentials, because credentials belong to a layer. A 401 is delivered. On Linux it would never arrive
+  /// without this reply.
   func urlSession(
     _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

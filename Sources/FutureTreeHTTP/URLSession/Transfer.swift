@@ -6,7 +6,7 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// One request on the wire: its state, its promise, its task and its timers. It acts on what the state says.
+/// One request on the wire: its state, its promise, its task and its timers. The decisions are those of `TransferState`.
 final class Transfer: Sendable {
   private let request: HTTPRequest
   private let queues: SessionQueues
@@ -42,8 +42,8 @@ final class Transfer: Sendable {
 
   var future: Future<HTTPResponse> { promise.future }
 
-  /// Completes when the platform has let go of the task, also if the future has ended long before. Cancelling it stops the
-  /// transfer, also if the future is marked as shared and others want it.
+  /// Completes when the platform has released the task, also if the future completed long before. Cancelling it stops the
+  /// transfer, also if the future is marked as shared and others have interest in it.
   var confirmed: Future<Void> { confirmation.future }
 
   func start(timeout: Duration?) -> Future<HTTPResponse> {
@@ -63,9 +63,9 @@ final class Transfer: Sendable {
     return promise.future
   }
 
-  /// Starts the task that `makeTask` makes, unless nobody wants it any more. Called once, on the queue of commands.
+  /// Creates and starts the task, unless the transfer was cancelled before. Called once, on the queue of commands.
   ///
-  /// - Returns: whether it was made.
+  /// - Returns: Whether the task was created.
   func begin(_ makeTask: () -> URLSessionTask) -> Bool {
     guard state.withLock({ $0.isWanted }) else { return false }
     let task = makeTask()
@@ -84,16 +84,16 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Read only where it matters.
+  /// The current time. It is read only if there is an idle timeout.
   private var now: Duration { idleTimeout == nil ? .zero : timers.now }
 }
 
-// MARK: - Doing what the state says
+// MARK: - Performing actions
 
 extension Transfer {
   private typealias Work = (inout ResponseReceiver) throws(HTTPError) -> Void
 
-  /// Tells the state what happened, and does what it answers, outside its lock.
+  /// Passes an event to the state, and performs the resulting action outside the lock.
   private func act(_ work: Work = { _ in }, _ event: (inout TransferState) -> TransferState.Action) {
     perform(state.withLock { event(&$0) }, work)
   }
@@ -114,7 +114,7 @@ extension Transfer {
     }
   }
 
-  /// Does the work, and returns why it failed.
+  /// Performs the work. Returns its error, or `nil`.
   private func failure(of work: Work, _ sent: HTTPProgress.Part) -> HTTPError? {
     let received: HTTPProgress.Part
     do throws(HTTPError) { received = try self.received.pass(work) } catch { return error }
@@ -144,7 +144,7 @@ extension Transfer {
   }
 }
 
-// MARK: - What the session reports
+// MARK: - Events of the session
 
 extension Transfer {
   func headArrived(_ response: HTTPURLResponse, isReported: Bool = true) {
@@ -174,7 +174,7 @@ extension Transfer {
   }
 
   #if canImport(Darwin)
-    /// The configuration does not trust the server.
+    /// Registers that the configuration does not trust the server.
     func trustRefused() {
       let peer = request.url.map { "\($0.host):\($0.port)" } ?? "the server"
       let error = HTTPError(
@@ -183,7 +183,8 @@ extension Transfer {
     }
   #endif
 
-  /// - Parameter task: Its task. On Linux, that has an answer that was never reported, if the answer redirects to nowhere.
+  /// - Parameter task: The task. On Linux it has a response that was never reported, if the response is a redirect
+  ///   without a target.
   func ended(_ error: (any Error)?, _ task: URLSessionTask?) {
     if error == nil, state.withLock({ !$0.hasHead }), let response = task?.response as? HTTPURLResponse {
       headArrived(response, isReported: false)
@@ -191,13 +192,13 @@ extension Transfer {
     act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
   }
 
-  /// The platform has let go of it.
+  /// Registers that the platform has released the task.
   func confirm() {
     confirmation.succeed(())
   }
 
-  /// The body for the platform to send. It asks again where it wants to send the request again, because the peer closed a
-  /// connection that had been used before. What must not be sent twice fails instead (RFC 9110, section 9.2.2).
+  /// Returns the body for the platform to send. The platform calls this again when it repeats a request, because the
+  /// server closed a reused connection. A request that must not be sent twice fails instead (RFC 9110, section 9.2.2).
   func openBody() -> InputStream {
     let fault = state.withLock { $0.bodyOpened() } ? nil : reasonNotToRepeat
     if let fault { act { $0.requestFailed(fault) } }
@@ -225,7 +226,7 @@ extension Transfer {
 
 /// The receiver of a transfer.
 private final class ReceivedResponse: @unchecked Sendable {
-  // Because: `TransferState` lets one piece of work run at a time, and ends when none runs.
+  // Because: `TransferState` runs one piece of work at a time, and ends only when no work is running.
   private var receiver: ResponseReceiver?
 
   init(_ receiver: consuming ResponseReceiver) {

@@ -1,60 +1,61 @@
-/// One request on the wire, as a value: what was asked, and what comes of it. Pure: no socket, no lock. What arrives is
-/// checked and kept by a `ResponseReceiver`.
+/// The state of one request on the wire. Pure: no socket, no lock. A `ResponseReceiver` checks and stores the received
+/// data.
 ///
 /// # Invariants
-/// 1. It ends once. What is reported after that changes nothing, a success included.
-/// 2. A response of which the receiver did not get everything never is a success (H12).
-/// 3. A cancellation ends it only when the transport confirms, so that its connection is free then (H5); force, a deadline
-///    or a fault ends it at once, and the transport is stopped behind it.
-/// 4. One piece of work runs at a time. An ending that comes meanwhile waits until it is done, so that nobody writes to a
-///    file that was given up, and no progress is told after the end.
+/// 1. It ends once. Later events, including a success, change nothing.
+/// 2. H12 (a cut body is an error): a response that the receiver did not get completely is never a success.
+/// 3. H5 (confirmed cancellation): a cancellation ends it only when the transport confirms, so that its connection is
+///    free then. Force, a deadline or a fault ends it at once, and the transport is stopped afterwards.
+/// 4. One piece of work runs at a time. An ending that arrives in the meantime waits until the work is done. Nothing is
+///    therefore written to an abandoned file, and no progress is reported after the end.
 struct TransferState {
-  /// What the transport reports at its end, in the terms of no platform.
+  /// The end that the transport reports, independent of the platform.
   enum End {
     case completed
     case stopped
     case failed(HTTPError)
   }
 
-  /// What is to be done after an event.
+  /// The action after an event.
   enum Action {
     case none
     /// Stop the transport, and wait for it.
     case stop
-    /// Pass what was reported to the receiver and to the progress handler, outside the lock, and report it with `worked`.
+    /// Pass the reported data to the receiver and the progress to its handler, outside the lock. Then call `worked`.
     case work(sent: HTTPProgress.Part)
-    /// The transfer has ended; the transport, where it has not, is to be stopped.
+    /// The transfer has ended. Stop the transport if it has not ended.
     case end(Ending, stopsTransport: Bool)
   }
 
   enum Ending {
-    /// The receiver has everything that there is.
+    /// The receiver has the whole response.
     case received
     case failure(HTTPError)
     case cancelled
   }
 
-  /// What a transfer is held to.
+  /// The rules of a transfer.
   struct Rules {
     var idleTimeout: Duration?
     var reportsProgress = false
     var bodyLength: Int?
   }
 
-  /// Whether there is a reason to send it, or to go on.
+  /// Whether the transfer should begin or continue.
   var isWanted: Bool { !hasEnded && !isCancelAsked }
   private(set) var hasHead = false
   private let rules: Rules
   private var sent: HTTPProgress.Part
   private var lastActivity: Duration
   private var isCancelAsked = false
-  /// Parts of the response were thrown away because nobody wants them any more.
+  /// Whether parts of the response were discarded after a cancellation request.
   private var hasDropped = false
-  /// The platform asked for credentials and was refused: the answer that it stopped is the answer (a 401).
+  /// Whether the platform asked for credentials and was refused. The response that the platform stopped then is the
+  /// outcome (a 401).
   private var hasRefusedChallenge = false
   private var hasOpenedBody = false
   private var isWorking = false
-  /// An ending that waits for work.
+  /// An ending that waits until the work is done.
   private var heldEnd: Action?
   private var hasEnded = false
 
@@ -65,7 +66,7 @@ struct TransferState {
   }
 }
 
-// MARK: - What is asked
+// MARK: - Requests
 
 extension TransferState {
   mutating func cancelAsked(isForced: Bool = false) -> Action {
@@ -79,7 +80,7 @@ extension TransferState {
     timedOut("The deadline passed")
   }
 
-  /// - Returns: and after what time the timer is to fire again; nil if the transfer has ended.
+  /// - Returns: The action, and the time after which the timer fires again. The time is `nil` if the transfer has ended.
   mutating func idleTimerFired(now: Duration) -> (Action, again: Duration?) {
     guard !hasEnded, let timeout = rules.idleTimeout else { return (.none, nil) }
     let left = lastActivity + timeout - now
@@ -94,27 +95,27 @@ extension TransferState {
   }
 }
 
-// MARK: - What the transport reports
+// MARK: - Events of the transport
 
 extension TransferState {
   mutating func challengeRefused() {
     hasRefusedChallenge = true
   }
 
-  /// The platform asks for the body.
+  /// Registers that the platform asks for the body.
   ///
-  /// - Returns: Whether it does so for the first time.
+  /// - Returns: Whether it asks for the first time.
   mutating func bodyOpened() -> Bool {
     defer { hasOpenedBody = true }
     return !hasOpenedBody
   }
 
-  /// The request cannot be sent, or only in part.
+  /// Registers that the request cannot be sent, or only in part.
   mutating func requestFailed(_ error: HTTPError) -> Action {
     hasEnded ? .none : end(.failure(error), stopsTransport: true)
   }
 
-  /// `count` bytes of the request's body have been sent in all.
+  /// Registers that `count` bytes of the request's body have been sent in total.
   mutating func bodySent(_ count: Int, now: Duration = .zero) -> Action {
     guard !hasEnded else { return .none }
     lastActivity = now
@@ -127,7 +128,7 @@ extension TransferState {
   mutating func headArrived(_ status: HTTPStatus, now: Duration = .zero) -> Action {
     guard !hasEnded else { return .none }
     lastActivity = now
-    guard !status.isInformational else { return .none }  // The answer is still to come.
+    guard !status.isInformational else { return .none }  // The final response follows.
     hasHead = true
     return receive()
   }
@@ -162,10 +163,10 @@ extension TransferState {
   }
 }
 
-// MARK: - Work, and ends
+// MARK: - Work and endings
 
 extension TransferState {
-  /// The work is done, or failed.
+  /// Registers that the work is done or has failed.
   mutating func worked(_ error: HTTPError? = nil) -> Action {
     isWorking = false
     if let held = heldEnd.take() { return held }

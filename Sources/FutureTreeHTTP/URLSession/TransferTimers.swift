@@ -1,6 +1,6 @@
 import FutureTree
 
-/// The timers of one transfer. Once they have ended, none waits and none can be set.
+/// The timers of one transfer. After `end()`, no timer is active and none can be set.
 final class TransferTimers: Sendable {
   enum Name: Hashable {
     case total
@@ -21,7 +21,7 @@ final class TransferTimers: Sendable {
 
   var now: Duration { clock.now }
 
-  /// Calls `body` after a time, in place of what was set under this name before.
+  /// Sets a timer that calls `body`, and replaces the timer with the same name.
   func set(_ name: Name, after duration: Duration, _ body: @escaping @Sendable () -> Void) {
     let timer = clock.schedule(after: duration, body)
     let unwanted = state.withLock { state in

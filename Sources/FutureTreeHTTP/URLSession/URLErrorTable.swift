@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What the error codes of `URLSession` mean. The table for both platforms is in the article *URLSession on Linux*.
+/// The mapping of the error codes of `URLSession`. The table for both platforms is in the article *URLSession on Linux*.
 enum URLErrorTable {
   static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> TransferState.End {
     guard let error else { return .completed }
@@ -97,15 +97,15 @@ enum URLErrorTable {
     #endif
   }
 
-  /// Whether libcurl or Foundation refused a line of the header. On Linux its number is that of a closed connection, and
-  /// only the text of libcurl tells them apart. An unknown text counts as a closed connection.
+  /// Returns whether libcurl or Foundation refused a line of the header. On Linux the code is that of a closed
+  /// connection, and only the text of libcurl distinguishes the two. An unknown text is treated as a closed connection.
   private static func isOfUnreadableHead(_ error: any Error) -> Bool {
     guard let text = (error as NSError).userInfo[NSLocalizedDescriptionKey] as? String else { return false }
     return unreadableHeadTexts.contains { text.hasPrefix($0) }
   }
 
   private static let unreadableHeadTexts = [
-    // Foundation cannot parse a line, and stops libcurl. Newer versions of libcurl have the second text.
+    // Foundation cannot parse a line, and stops libcurl. Newer versions of libcurl use the second text.
     "Failed writing header", "Failure writing output to destination",
     // libcurl refuses a line.
     "Header without colon", "Nul byte in header", "Invalid Content-Length",

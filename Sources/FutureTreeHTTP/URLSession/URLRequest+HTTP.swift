@@ -5,9 +5,11 @@ import Foundation
 #endif
 
 extension URLSessionLoader.Configuration {
-  /// Creates a request with what all requests of a loader have in common. It is copied, because a copy is cheaper.
+  /// Creates a request with the settings that all requests of a loader share. Copying it is cheaper than setting them
+  /// again.
   func template() -> URLRequest {
-    // The deadlines are our own. Longer ones crash on some platforms, so this is no more than a week. The URL is replaced.
+    // The loader has its own deadlines. Longer timeouts crash on some platforms, so this is one week. The URL is
+    // replaced.
     var template = URLRequest(url: URL(fileURLWithPath: "/"), timeoutInterval: 7 * 24 * 60 * 60)
     template.httpShouldHandleCookies = false
     let encodings = acceptedEncodings.isEmpty ? ["identity"] : acceptedEncodings
@@ -18,12 +20,12 @@ extension URLSessionLoader.Configuration {
 }
 
 extension URLRequest {
-  /// The request as the platform wants it. The body is not in it: the session asks its delegate for that.
+  /// Creates the request for the platform. It contains no body: the session asks its delegate for the body.
   ///
   /// - Parameters:
-  ///   - bodyLength: How many bytes are announced; nil if nobody knows.
-  ///   - template: Has fields that are added, unless the request has them.
-  /// - Throws: `HTTPError` where the platform would change what is sent.
+  ///   - bodyLength: The announced number of bytes, or `nil` if it is not known.
+  ///   - template: A request whose fields are added, unless the request has them.
+  /// - Throws: `HTTPError` if the platform would change the request.
   init(_ request: HTTPRequest, bodyLength: Int?, _ template: URLRequest) throws(HTTPError) {
     let target = try request.requireURL()
     let text = target.absoluteString
@@ -53,12 +55,12 @@ extension URLRequest {
     frameBody(bodyLength)
   }
 
-  /// Says where the body ends. Without a length the platform sends it in chunks.
+  /// Sets the fields that frame the body. Without a length the platform sends the body in chunks.
   private mutating func frameBody(_ length: Int?) {
     if let length { setValue("\(length)", forHTTPHeaderField: "Content-Length") }
     #if canImport(FoundationNetworking)
-      // A field with a blank value is one that libcurl leaves out. It would ask for 100 Continue, and wait a second for it
-      // of a server that does not know it; and it would send a stream in chunks although its length is announced.
+      // libcurl omits a field with a blank value. Otherwise it would send `Expect: 100-continue` and wait a second for
+      // servers that do not support it. It would also send a stream in chunks although its length is announced.
       setValue(" ", forHTTPHeaderField: "Expect")
       if length != nil { setValue(" ", forHTTPHeaderField: "Transfer-Encoding") }
     #endif

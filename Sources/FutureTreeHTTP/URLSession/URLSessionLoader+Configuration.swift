@@ -9,36 +9,37 @@ import FutureTree
 #endif
 
 extension URLSessionLoader {
-  /// What holds for all requests of a loader.
+  /// The settings for all requests of a loader.
   public struct Configuration: Sendable {
-    /// How long a request may take in all, from `load` to its outcome; nil for ever. A request can set its own with
-    /// `RequestTimeout`.
+    /// The maximum duration of a request, from `load` to its outcome. Defaults to 60 seconds. `nil` disables the limit.
+    /// The option `RequestTimeout` of a request takes precedence.
     public var timeout: Duration?
-    /// How long nothing may be sent and nothing received for a request; nil for ever. A request can set its own with
-    /// `RequestIdleTimeout`.
+    /// The maximum time in which no data is sent or received for a request. Defaults to `nil`, which disables the limit.
+    /// The option `RequestIdleTimeout` of a request takes precedence.
     public var idleTimeout: Duration?
-    /// How many bytes of a body are accepted in memory; 64 MiB if nothing else is said. A request can set its own with
-    /// `ResponseDelivery`.
+    /// The maximum size of a body in memory, in bytes. Defaults to 64 MiB. Values below 0 are treated as 0. The option
+    /// `ResponseDelivery` of a request takes precedence.
     public var maximumBodySize: Int
-    /// How many connections to one host are open at once. Requests beyond it wait, and their deadline does not.
+    /// The maximum number of connections to one host. Defaults to 6. Values below 1 are treated as 1. Further requests
+    /// wait, and their time limits apply while they wait.
     public var maximumConnectionsPerHost: Int
 
     /// Whether requests ask for encoded (compressed) bodies. Defaults to `true` on Apple platforms and `false` elsewhere.
     ///
-    /// If it is `true`, requests without an `Accept-Encoding` of their own ask for `gzip` and `deflate`, on Apple platforms
-    /// for `br` as well. `URLSession` decodes the bodies. Their responses have neither `Content-Encoding` nor
+    /// If it is `true`, requests without an `Accept-Encoding` of their own ask for `gzip` and `deflate`, and on Apple
+    /// platforms for `br` as well. `URLSession` decodes the bodies. Their responses have neither `Content-Encoding` nor
     /// `Content-Length`, their progress has no total, and limits count decoded bytes. If it is `false`, requests ask for
     /// `identity`, and an encoded body fails with the code `encodedBody`.
     ///
-    /// - Warning: On Linux, `URLSession` checks the framing of the encoded bytes, and not whether the encoded data itself is
-    ///   whole. A server or proxy that sends half of its compressed data, and frames it correctly, causes a shorter success:
-    ///   contract rule H12 does not hold there.
+    /// - Warning: On Linux, `URLSession` checks the framing of the encoded bytes, but not whether the encoded data is
+    ///   complete. If a server or proxy sends half of its compressed data with correct framing, the result is a shorter
+    ///   body and not an error.
     public var acceptsEncodedBodies = Configuration.acceptsEncodedBodiesByDefault
 
     #if canImport(Darwin)
-      /// A decision on the identity of a server.
+      /// A decision about the identity of a server.
       public enum ServerTrust: Sendable, Hashable {
-        /// The platform evaluates the server's certificate, as without a closure.
+        /// The platform evaluates the certificate of the server, as it does without a closure.
         case evaluateByPlatform
         /// The server is trusted without an evaluation by the platform.
         case trust
@@ -46,8 +47,8 @@ extension URLSessionLoader {
         case refuse
       }
 
-      /// Decides on the identity of a server of an `https` URL, for instance by its pinned public key. `nil` leaves every
-      /// decision to the platform.
+      /// A closure that decides about the identity of the server of an `https` URL, for example by its pinned public key.
+      /// `nil` leaves all decisions to the platform.
       ///
       /// ```swift
       /// configuration.serverTrust = { trust, host in
@@ -55,11 +56,12 @@ extension URLSessionLoader {
       /// }
       /// ```
       ///
-      /// It is called for new connections, on the queue of the session: it holds up the other requests of the loader. A
-      /// pinned server is still evaluated by the platform, unless the closure returns `trust`.
+      /// The closure is called for new connections, on the queue of the session. It delays the other requests of the
+      /// loader. The platform still evaluates a pinned server, unless the closure returns `trust`.
       public var serverTrust: (@Sendable (_ trust: SecTrust, _ host: String) -> ServerTrust)?
 
-      /// Returns the client certificate for a server that asks for one. `nil`, and a closure that returns `nil`, send none.
+      /// A closure that returns the client certificate for a server that asks for one. If it is `nil` or returns `nil`,
+      /// no certificate is sent.
       ///
       /// ```swift
       /// configuration.clientCertificate = { space in
@@ -68,17 +70,17 @@ extension URLSessionLoader {
       /// }
       /// ```
       ///
-      /// It is called on the queue of the session. Check the host: a certificate identifies the user to the server. The credential is
-      /// not stored if its persistence is `none`.
+      /// The closure is called on the queue of the session. Check the host, because a certificate identifies the user to
+      /// the server. The credential is not stored if its persistence is `none`.
       public var clientCertificate: (@Sendable (URLProtectionSpace) -> URLCredential?)?
     #endif
 
-    /// The copy of a platform's configuration, which nobody changes.
+    /// A private copy of the platform's configuration.
     private var platform: URLSessionConfiguration?
-    /// Fields for requests that do not have them.
+    /// The header fields for requests that do not set them.
     private(set) var additionalHeaders = HTTPHeaders()
 
-    /// The defaults suit a client of an API.
+    /// Creates a configuration. The defaults are suitable for a client of an API.
     public init(
       timeout: Duration? = .seconds(60), idleTimeout: Duration? = nil, maximumBodySize: Int = 64 << 20,
       maximumConnectionsPerHost: Int = 6
@@ -89,7 +91,7 @@ extension URLSessionLoader {
       self.maximumConnectionsPerHost = maximumConnectionsPerHost
     }
 
-    /// Creates a configuration from one of the platform, which is copied.
+    /// Creates a configuration from a configuration of the platform, which is copied.
     ///
     /// ```swift
     /// var configuration = try URLSessionLoader.Configuration(platform)
@@ -97,25 +99,25 @@ extension URLSessionLoader {
     /// let loader = URLSessionLoader(configuration)
     /// ```
     ///
-    /// | property of `URLSessionConfiguration` | what becomes of it |
+    /// | property of `URLSessionConfiguration` | effect |
     /// | --- | --- |
-    /// | `timeoutIntervalForResource` | becomes `timeout`: 7 days by default |
-    /// | `timeoutIntervalForRequest` | becomes `idleTimeout`: 60 seconds by default |
-    /// | `httpMaximumConnectionsPerHost` | becomes `maximumConnectionsPerHost` |
-    /// | `httpAdditionalHeaders` | sent with requests that do not have the fields. Refused: fields that a request refuses, credentials, cookies, and `Accept-Encoding` |
+    /// | `timeoutIntervalForResource` | sets `timeout`: 7 days by default |
+    /// | `timeoutIntervalForRequest` | sets `idleTimeout`: 60 seconds by default |
+    /// | `httpMaximumConnectionsPerHost` | sets `maximumConnectionsPerHost` |
+    /// | `httpAdditionalHeaders` | sent with requests that do not set the fields. Refused: fields that a request refuses, credentials, cookies, and `Accept-Encoding` |
     /// | `urlCache`, `requestCachePolicy` | overridden: no cache |
     /// | `httpCookieStorage`, `httpShouldSetCookies`, `httpCookieAcceptPolicy` | overridden: no cookies |
     /// | `urlCredentialStorage` | overridden: no stored credentials |
-    /// | `httpShouldUsePipelining` | overridden: no pipelining, because a cancelled request would end those behind it |
+    /// | `httpShouldUsePipelining` | overridden: no pipelining, because a cancelled request would end the requests after it |
     /// | `identifier` (background sessions) | refused |
-    /// | `protocolClasses` | refused if it has other classes than those of the platform |
+    /// | `protocolClasses` | refused if it contains other classes than those of the platform |
     /// | `connectionProxyDictionary` | applied on Apple platforms. Refused on Linux, where `URLSession` ignores it: set `http_proxy` and `https_proxy` in the environment |
     /// | all others, such as TLS versions, `proxyConfigurations` and `waitsForConnectivity` | applied by Apple platforms. Linux does not have them or ignores them |
     ///
-    /// Redirects are not followed, whatever the configuration is: see `Redirect`. Additional fields are part of no `HTTPRequest`.
-    /// They are sent to each origin that the loader is asked for, so they must not be secrets.
+    /// Redirects are not followed, whatever the configuration is: see `Redirect`. Additional fields are not part of any
+    /// `HTTPRequest`. They are sent to every origin that the loader connects to, so they must not be secrets.
     ///
-    /// - Parameter platform: The configuration of the platform. Changing it later changes nothing.
+    /// - Parameter platform: The configuration of the platform. Later changes of it have no effect.
     /// - Throws: `HTTPError` with the code `invalidConfiguration`, `invalidHeaderName`, `invalidHeaderValue` or
     ///   `forbiddenHeader`.
     public init(_ platform: URLSessionConfiguration) throws(HTTPError) {
@@ -141,17 +143,18 @@ extension URLSessionLoader {
       private static let decodedEncodings = ["gzip", "deflate"]
     #endif
 
-    /// The configuration of a session: nothing is kept, and nothing is done behind the loader's back.
+    /// Returns the configuration of a session that stores nothing, and does nothing without the loader.
     func session() -> URLSessionConfiguration {
       let session = platform.map(PlatformConfiguration.copy) ?? .ephemeral
-      session.httpAdditionalHeaders = nil  // The requests have them.
-      session.urlCache = nil  // With a cache, cancelling a task that is just ending kills the process on Linux.
+      session.httpAdditionalHeaders = nil  // The template of the requests has them.
+      session.urlCache = nil  // With a cache, cancelling a task that is about to end kills the process on Linux.
       session.requestCachePolicy = .reloadIgnoringLocalCacheData
       session.httpCookieStorage = nil
       session.httpShouldSetCookies = false
       session.httpCookieAcceptPolicy = .never
       session.urlCredentialStorage = nil
-      // The deadlines are our own: the platform's count whole seconds, and stop while a body trickles.
+      // The loader has its own deadlines. Those of the platform count whole seconds, and stop while a body arrives
+      // slowly.
       session.timeoutIntervalForRequest = 7 * 24 * 60 * 60
       session.timeoutIntervalForResource = 7 * 24 * 60 * 60
       session.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
@@ -161,7 +164,7 @@ extension URLSessionLoader {
 }
 
 extension URLSessionLoader.Configuration: CustomStringConvertible, CustomReflectable {
-  /// The limits, without what the platform's configuration holds: proxies can have passwords.
+  /// The limits, without the platform's configuration: proxies can have passwords.
   public var description: String {
     "timeout \(timeout.map { "\($0)" } ?? "none"), idle timeout \(idleTimeout.map { "\($0)" } ?? "none"), "
       + "at most \(maximumBodySize) bytes, \(maximumConnectionsPerHost) connections per host"

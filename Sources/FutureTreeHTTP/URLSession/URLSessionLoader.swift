@@ -5,40 +5,45 @@ import FutureTree
   import FoundationNetworking
 #endif
 
-/// Sends requests with `URLSession`: the end of a chain.
+/// A loader that sends requests with `URLSession`. It ends a chain.
 ///
 /// ```swift
 /// let loader = URLSessionLoader()
 /// let page = loader.load(try HTTPRequest("https://example.com/"))
-/// page.cancel()  // Its connection is closed, and then the future ends `.cancelled`.
+/// page.cancel()  // The connection is closed, then the future ends with `.cancelled`.
 /// ```
 ///
-/// It sends one request a load and follows no redirect. It keeps no cookies, no cache and no credentials. A body that is cut
-/// short, too long, or of which nobody can say where it ends, is an error and never a shorter success (H12).
+/// Each load sends one request and follows no redirects. The loader stores no cookies, no cache and no credentials. If a
+/// body is cut, too long, or has no clear end, the load fails. It never succeeds with a shorter body, except for encoded
+/// bodies on Linux (`Configuration.acceptsEncodedBodies`).
 ///
-/// Bodies that are sent are read piece by piece as the connection takes them, on the session's thread: a slow source holds up
-/// the other requests of the loader, and on Linux those of every `URLSession` of the process; deadlines and force still end
-/// them in time. A length that is known is announced and held to: a file that shrinks or grows while it
-/// is sent, and a stream with another length than it said, fail the request before a server can take it for whole. (A file
-/// that was opened is sent whole, also if it is deleted meanwhile.) Where a peer closes a connection that was used before
-/// without an answer, the platform sends a request again; one with a body is held back if its method must not be repeated, or
-/// its body cannot be read again (RFC 9110, section 9.2.2).
+/// **Request bodies.** The session reads a body piece by piece, on its own thread, as the connection accepts data. A slow
+/// source delays the other requests of the loader, and on Linux those of every `URLSession` in the process. Time limits
+/// and force still apply. If the length of a body is known, it is announced and enforced. If a file shrinks or grows
+/// while it is sent, or a stream has another length than announced, the request fails before the server can accept the
+/// body as complete. An open file is sent completely, also if it is deleted in the meantime.
 ///
-/// `ResponseDelivery` puts a body into a file, `ProgressHandler` tells how far it is, and `RequestTimeout` and
-/// `RequestIdleTimeout` end it in time.
+/// If the server closes a reused connection without a response, the platform sends the request again. A request with a
+/// body is not sent again if its method must not be repeated or its body cannot be read again (RFC 9110, section 9.2.2).
 ///
-/// A request to cancel stops the transfer, and the future ends when the transport confirms, so that its connection is free
-/// then (H5). A success that was faster stays a success. `forceImmediately` ends the future at once; the transfer is stopped
-/// behind it.
+/// **Options.** `ResponseDelivery` delivers a body into a file. `ProgressHandler` receives the progress. `RequestTimeout`
+/// and `RequestIdleTimeout` limit the duration.
 ///
-/// - Warning: On Linux (Swift 6.3), `URLSession` itself ends the process with a fatal error when a peer closes the connection
-///   between the status line and the end of the header fields of an answer, unless one of the fields before announced a
-///   body, or sends fields behind the last chunk of a body (trailers, RFC 9112, section 7.1.2), which is valid. Nothing
-///   above it can prevent that: where peers are not trusted, load over another transport.
-/// - Note: On Linux, `URLSession` obeys `http_proxy`, `https_proxy` and `no_proxy` in the environment, sends known methods in
-///   upper case, joins header fields of one name, and loads from no IPv6 address in a URL. A request asks for no content
-///   encoding by default, because the platform decodes bodies and hides whether they were whole: see
-///   `Configuration.acceptsEncodedBodies`. The article <doc:URLSessionTraps> has all that was found.
+/// **Cancellation.** A cancellation request stops the transfer. The future ends when the transport has confirmed, so that
+/// its connection is free (the rule *Confirmed cancellation*). If the response is complete first, it is kept. With
+/// `.forceImmediately` the future ends at once, and the transfer is stopped afterwards.
+///
+/// **Reset.** A reset cancels all requests in flight and waits until the platform has released them.
+///
+/// - Warning: On Linux (Swift 6.3), `URLSession` ends the process with a fatal error in two cases. First, the server
+///   closes the connection between the status line and the end of the header fields, and no earlier field announced a
+///   body. Second, the server sends fields after the last chunk of a body (trailers, RFC 9112, section 7.1.2), although
+///   trailers are valid. A caller of `URLSession` cannot prevent either. If servers are not trusted, use another
+///   transport.
+/// - Note: On Linux, `URLSession` uses `http_proxy`, `https_proxy` and `no_proxy` of the environment, sends known methods
+///   in upper case, joins header fields of one name, and cannot load from an IPv6 address in a URL. Requests ask for no
+///   content encoding by default, because the platform decodes bodies and hides whether they were complete: see
+///   `Configuration.acceptsEncodedBodies`. The article <doc:URLSessionTraps> describes all known differences.
 public final class URLSessionLoader: HTTPLoader {
   private let configuration: Configuration
   private let template: URLRequest
@@ -49,11 +54,11 @@ public final class URLSessionLoader: HTTPLoader {
   private let live = LiveLoads()
   private let queues = SessionQueues()
 
-  /// Creates a loader with a session of its own.
+  /// Creates a loader with its own session.
   ///
   /// - Parameters:
-  ///   - configuration: What holds for all of its requests.
-  ///   - clock: Tells when a timeout has passed.
+  ///   - configuration: The settings for all requests.
+  ///   - clock: The clock of the time limits.
   public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
     self.configuration = configuration
     template = configuration.template()
@@ -63,7 +68,7 @@ public final class URLSessionLoader: HTTPLoader {
       configuration: configuration.session(), delegate: delegate, delegateQueue: queues.reports)
   }
 
-  /// Creates a loader whose session is configured as one of the platform.
+  /// Creates a loader from a configuration of the platform.
   ///
   /// ```swift
   /// let platform = URLSessionConfiguration.default
@@ -72,12 +77,13 @@ public final class URLSessionLoader: HTTPLoader {
   /// let loader = try URLSessionLoader(configuration: platform)
   /// ```
   ///
-  /// `Configuration.init(_:)` lists which properties apply. To set more, change the value that it returns.
+  /// `Configuration.init(_:)` lists the properties that apply. To change further settings, change the value that it
+  /// returns.
   ///
   /// - Parameters:
   ///   - configuration: The configuration of the platform. It is copied.
-  ///   - clock: Tells when a timeout has passed.
-  /// - Throws: `HTTPError`, if a property has a value that the contract of a loader forbids.
+  ///   - clock: The clock of the time limits.
+  /// - Throws: `HTTPError` if a property has a value that the contract of a loader forbids.
   public convenience init(
     configuration: URLSessionConfiguration, clock: any FutureClock = .system
   ) throws(HTTPError) {
@@ -90,7 +96,7 @@ public final class URLSessionLoader: HTTPLoader {
 
   /// Sends a request. A request that the platform would change is refused with an `HTTPError`.
   ///
-  /// - Returns: a future that completes on a thread of the session or of the clock, once, with the whole answer.
+  /// - Returns: A future that completes once, with the whole response, on a thread of the session or of the clock.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     let transfer: Transfer
     let urlRequest: URLRequest
@@ -115,15 +121,16 @@ public final class URLSessionLoader: HTTPLoader {
     return future
   }
 
-  /// How many requests the platform has not let go of.
+  /// The number of requests that the platform has not released.
   package var liveCount: Int { live.count }
 
-  /// Cancels every request that is on its way, and waits until the platform has let go of each, those included whose
-  /// futures ended before it did. What arrives late is dropped, and the loader is usable at once.
+  /// Cancels all requests in flight, and waits until the platform has released each of them, including those whose
+  /// futures completed before. Late results are discarded. The loader is usable at once.
   public func reset() -> Future<Void> { live.reset() }
 }
 
 extension URLSessionLoader: CustomReflectable {
-  /// The configuration. What is on its way has secrets, and the session cannot be walked.
+  /// The configuration. The requests in flight are omitted because they contain secrets, and the session cannot be
+  /// mirrored.
   public var customMirror: Mirror { Mirror(self, children: ["configuration": configuration], displayStyle: .class) }
 }

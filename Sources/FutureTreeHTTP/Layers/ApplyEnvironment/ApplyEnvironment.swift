@@ -1,28 +1,31 @@
 import FutureTree
 
-/// Fills in the server that requests are for: host, path prefix, header fields and query items that they do not have.
+/// A layer that adds the server to requests: the host, the path prefix, header fields and query items that they lack.
 ///
 /// ```swift
 /// let api = ApplyEnvironment(production) --> URLSessionLoader()
 ///
 /// var request = try HTTPRequest(.get, path: "users/1")
-/// request.serverEnvironment = staging  // This one goes elsewhere.
+/// request.serverEnvironment = staging  // This request uses another server.
 /// ```
 ///
-/// The environment of a request comes before that of the layer. What `ServerEnvironment.applied(to:)` throws fails the load.
+/// If the request has its own environment, that environment is used instead of the layer's. If
+/// `ServerEnvironment.applied(to:)` throws an error, the load fails with it.
 ///
-/// **Cancellation.** It holds nothing back.
+/// **Cancellation.** The layer holds no requests.
 ///
-/// **Reset.** It keeps nothing.
+/// **Reset.** The layer keeps no state.
 public struct ApplyEnvironment: HTTPLayer {
   private let environment: ServerEnvironment?
 
-  /// - Parameter environment: for requests that have none; nil sends those on as they are.
+  /// Creates the layer.
+  ///
+  /// - Parameter environment: The environment for requests that have none. `nil` forwards such requests unchanged.
   public init(_ environment: ServerEnvironment?) {
     self.environment = environment
   }
 
-  /// Passes the request on with what the environment adds to it, or fails with the error of one that does not fit.
+  /// Forwards the request with the additions of the environment. Fails if the environment cannot be applied.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard let environment = request.serverEnvironment ?? environment else { return next.load(request) }
     do { return next.load(try environment.applied(to: request)) } catch {

@@ -1,22 +1,25 @@
 import FutureTree
 
-/// Cancels the loads that are under way when the chain is reset, and waits for them.
+/// A layer that cancels all loads in flight when the chain is reset, and waits for them.
 ///
 /// ```swift
 /// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
-/// api.reset()  // Every load ends `.cancelled`, and then what comes behind is reset.
+/// api.reset()  // Every load ends with `.cancelled`. Then the loaders after the layer are reset.
 /// ```
 ///
-/// **Reset.** Each load that it let through is cancelled, as by `cancel()`, and awaited; only then the next loader is reset,
-/// so that nothing of the time before comes to a loader that has been wiped. A load that has not ended when `drainTimeout`
-/// has passed is cancelled again, with `forceImmediately`. A success that was faster stays one. A load whose caller has
-/// forced its end, or let go of it, counts until the next loader is done with it. Loads that come during the reset are not
-/// part of it: a `ResetGuard` before this layer refuses them.
+/// **Reset.** A reset cancels every load in flight, as by `cancel()`, and waits for it. The next loader is reset only
+/// then, so that no earlier load reaches a loader that has been wiped.
 ///
-/// **Cancellation.** It holds nothing back: a request to cancel goes to the loader that has the load. A load that a reset
-/// finds before it has gone on does not go on.
+/// - If a load has not ended after `drainTimeout`, it is cancelled again with `.forceImmediately`.
+/// - If a load succeeds before it reacts to the cancellation, its result is kept.
+/// - If a caller forced the end of its load or detached from it, the reset still waits until the next loader has
+///   completed the load.
+/// - Loads that begin during the reset are not part of it. A `ResetGuard` before this layer refuses them.
 ///
-/// **In two chains** a reset of either cancels the loads of both.
+/// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that has the load. If
+/// a reset cancels a load before the layer has forwarded it, the load is not forwarded.
+///
+/// **In two chains.** A reset of either chain cancels the loads of both.
 public final class Autocancel: HTTPLayer {
   private struct Loads {
     var next = 0
@@ -33,25 +36,27 @@ public final class Autocancel: HTTPLayer {
   private let drainTimeout: Duration?
   private let clock: any FutureClock
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - drainTimeout: how long a reset waits for loads that were cancelled before it forces them; five seconds if nothing
-  ///     else is said, nil for ever, and zero or less not at all.
-  ///   - clock: what measures that.
+  ///   - drainTimeout: The time that a reset waits for cancelled loads before it forces them to end. Defaults to 5
+  ///     seconds. `nil` waits without a limit. With zero or less, loads are forced immediately.
+  ///   - clock: The clock of the timeout.
   public init(drainTimeout: Duration? = .seconds(5), clock: any FutureClock = .system) {
     self.drainTimeout = drainTimeout
     self.clock = clock
   }
 
-  /// Loads, and remembers it until it has ended.
+  /// Forwards the request, and tracks the load until it ends.
   ///
-  /// - Returns: a future that takes the outcome of `next`. It is not the one that a reset cancels and awaits: who marks it
-  ///   as `shared()`, forces it or lets go of it does not hide the load from a reset.
+  /// - Returns: A future with the outcome of `next`. A reset cancels and awaits another, internal future. If the caller
+  ///   marks this one as `shared()`, forces it or detaches from it, the reset still waits for the load.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let promise = Promise<HTTPResponse>()
     let future = promise.future.named(.trackedLoad)
     let number = loads.withLock { $0.insert(future) }
     future.observe { _ in
-      // What is removed is freed outside the lock.
+      // The removed future is released outside the lock.
       _ = self.loads.withLock { $0.live.removeValue(forKey: number) }
     }
     if promise.cancelRequest == nil {
@@ -62,11 +67,11 @@ public final class Autocancel: HTTPLayer {
     return future.forwarded().named(.autocancel)
   }
 
-  /// Cancels what is under way, waits for it, and resets `next`.
+  /// Cancels the loads in flight, waits for them, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let live = loads.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
     guard !live.isEmpty else { return next.reset() }
-    // In one propagation: each load knows of it before the end of another makes room for it.
+    // One propagation: each load receives the request before the end of another load can let it proceed.
     Future.allSettled(live).cancel(reason: "the chain was reset")
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {

@@ -1,56 +1,68 @@
 import FutureTree
 
-/// Lets identical requests that are under way at the same time share one load.
+/// A layer that deduplicates identical requests in flight: they share one load.
 ///
 /// ```swift
 /// let api = Coalesce() --> Retry() --> Throttle(4) --> URLSessionLoader()
-/// let (first, second) = (api.load(request), api.load(request))  // One request is sent, and both get its answer.
+/// let (first, second) = (api.load(request), api.load(request))  // One request is sent, and both futures get its response.
 /// ```
 ///
-/// Requests with a safe method and no body are shared; others if they say so with `RequestCoalescing`. Two are identical if all
-/// is equal that could change the answer: the loader behind this layer, method, URL with its query, all header fields, the
-/// body, the size that `ResponseDelivery` allows, and every other option that was set, such as `RequestTimeout`. An option
-/// whose value cannot be compared keeps its request from being shared, unless the layer is told to ignore it; so does a
-/// delivery into a file. Put layers that add credentials before this one, or let them be the same for all.
+/// Requests with a safe method and no body are shared. Other requests are shared if their option `RequestCoalescing`
+/// allows it. Two requests are identical if everything that could change the response is equal:
 ///
-/// Nothing is cached: who comes when the answer is there loads anew.
+/// - the loader after this layer
+/// - the method, and the URL with its query
+/// - all header fields, and the body
+/// - the size limit of `ResponseDelivery`
+/// - every other option that is set, such as `RequestTimeout`
 ///
-/// Each caller gets a response with its own request. What is each caller's own:
+/// A request is not shared if an option has a value that cannot be compared, unless the layer ignores that option. A
+/// request that is delivered into a file is not shared either. Put layers that add credentials before this layer, unless
+/// the credentials are the same for all requests.
 ///
-/// - `ProgressHandler`: everybody is told, until the own future has ended; who comes later, from the next report on. A
-///   report that is under way when a caller leaves may still come to it.
-/// - `RequestDeadline`: who has one fails with `deadlineExceeded` when it passes, and leaves as by a cancellation; the shared
-///   load has none.
-/// - `RequestPriority` and `RequestAttempt`: those of the first caller hold for the load.
+/// The layer caches nothing: a request that begins after the shared load has completed is loaded again.
 ///
-/// A `RequestTimeout` counts from the beginning of the shared load.
+/// Each caller gets a response with its own request. The following options are handled for each caller:
 ///
-/// **Cancellation.** Who cancels leaves at once, `.cancelled`, while others wait: they are not touched, whatever the options
-/// are. The last one cancels the load, and its future ends when the next loader has confirmed it. Who comes while the load
-/// is being cancelled starts a new one.
+/// - `ProgressHandler`: Every handler is called until the future of its caller has completed. The handler of a caller
+///   that joins later is called from the next report on. A report that is being delivered when a caller detaches may
+///   still reach its handler.
+/// - `RequestDeadline`: When the deadline of a caller passes, the caller's future fails with `deadlineExceeded` and
+///   detaches, as by a cancellation. The shared load has no deadline.
+/// - `RequestPriority` and `RequestAttempt`: The values of the first caller apply to the load.
 ///
-/// **Reset.** It wipes nothing but who may be joined: no load of the time before is joined afterwards. An `Autocancel` before
-/// this layer cancels the callers, and so the loads.
+/// A `RequestTimeout` starts when the shared load begins.
 ///
-/// **In two chains** loads are shared between them if the same loader stands behind it in both.
+/// **Cancellation.** If a caller cancels while others wait, its future ends immediately with `.cancelled`. The other
+/// callers are not affected, whatever the options of the cancellation are. When the last caller cancels, the load is
+/// cancelled, and the future of that caller ends when the next loader has confirmed it. A request that arrives while the
+/// load is being cancelled begins a new load.
+///
+/// **Reset.** After a reset, no request joins an earlier load. The loads themselves are not cancelled. An `Autocancel`
+/// before this layer cancels the callers, and therefore the loads.
+///
+/// **In two chains.** Loads of both chains are shared if the same loader stands after the layer in both.
 public final class Coalesce: HTTPLayer {
   private let flights = SingleFlight<CoalesceKey, HTTPResponse>()
   /// The options that are not compared.
   private let ignored: Set<ObjectIdentifier>
   private let generation = Locked(0)
 
-  /// - Parameter options: options that do not change the answer, such as a mark for a log. Those of the first caller hold
-  ///   for the shared load.
+  /// Creates the layer.
+  ///
+  /// - Parameter options: Options that do not change the response, such as a label for a log. The values of the first
+  ///   caller apply to the shared load.
   public init(ignoring options: any HTTPRequestOption.Type...) {
     ignored = CoalesceKey.ownOptions.union(options.map { ObjectIdentifier($0) })
   }
 
-  /// How many shared loads are under way, those included that are being cancelled.
+  /// The number of shared loads in flight, including loads that are being cancelled.
   public var flightCount: Int { flights.count }
 
-  /// Joins the load of an identical request, or begins one.
+  /// Joins the load of an identical request, or begins a load.
   ///
-  /// - Returns: a future of the caller's own, with the outcome of `next`, or a failure with the code `deadlineExceeded`.
+  /// - Returns: A future that belongs to the caller, with the outcome of `next`, or a failure with the code
+  ///   `deadlineExceeded`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard let key = CoalesceKey(request, before: next, ignoring: ignored, generation: generation.value) else {
       return next.load(request)
@@ -63,7 +75,7 @@ public final class Coalesce: HTTPLayer {
     let answering = { (flight: Future<HTTPResponse>) in flight.answering(request) }
     let (answer, flightKey) = flights.join(key, as: answering) { flight in
       _ = flight.named(.sharedLoad)
-      // Before anything can be told.
+      // The handler is added before the load begins, so that it receives all reports.
       number = handler.map { key.relay.add($0) }
       return next.load(shared(request, key.relay))
     }
@@ -78,13 +90,13 @@ public final class Coalesce: HTTPLayer {
     return own.named(.coalesce)
   }
 
-  /// Lets nobody join what is under way, and resets `next`.
+  /// Excludes the loads in flight from sharing, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     generation.withLock { $0 += 1 }
     return next.reset()
   }
 
-  /// The request without what is the caller's own.
+  /// Returns the request without the options that belong to the caller.
   private func shared(_ request: HTTPRequest, _ relay: ProgressRelay) -> HTTPRequest {
     var request = request
     request[option: ProgressHandler.self] = { relay.tell($0) }
@@ -94,14 +106,15 @@ public final class Coalesce: HTTPLayer {
 }
 
 extension Coalesce: CustomReflectable {
-  /// A count: what is compared has secrets.
+  /// The number of shared loads. The keys are omitted, because they contain secrets.
   public var customMirror: Mirror { Mirror(self, children: ["flightCount": flightCount], displayStyle: .class) }
 }
 
-// MARK: - What is a caller's own
+// MARK: - Futures of the callers
 
 extension Future<HTTPResponse> {
-  /// The same, with the caller's request in the answer. An answer that was faster than a cancel stays one.
+  /// Returns a future of the response with the caller's request. If the response arrives before a cancellation, it is
+  /// kept.
   fileprivate func answering(_ request: HTTPRequest) -> Future {
     completed { outcome, _ in
       switch outcome {
@@ -112,9 +125,9 @@ extension Future<HTTPResponse> {
     }
   }
 
-  /// The same, unless it takes too long.
+  /// Returns a future that fails with `expiry` if it does not complete in time.
   fileprivate func ending(after duration: Duration, _ clock: any FutureClock, _ expiry: HTTPError) -> Future {
-    // An error from behind is no expiry, whatever it is.
+    // An error of the load is not an expiry, whatever its type is.
     mapError { FromBehind(error: $0) }
       .timeout(after: duration, clock: clock)
       .mapError { ($0 as? FromBehind)?.error ?? expiry }

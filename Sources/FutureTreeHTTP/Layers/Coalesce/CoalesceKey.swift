@@ -1,26 +1,27 @@
 import Foundation
 
-/// What two requests have in common that share one load, as a value. Pure.
+/// The key by which requests are compared for sharing. Pure.
 ///
 /// # Invariants
-/// 1. Requests with equal keys are answered alike: nothing that a loader could see of them differs, but for `ownOptions`.
+/// 1. Requests with equal keys have the same response: everything that a loader can see of them is equal, except
+///    `ownOptions`.
 /// 2. A request that cannot be compared has no key.
 final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values of `options` are sendable.
   private enum Body: Equatable {
     case none
     case data(Data, type: String?)
     case file(URL, type: String?)
-    /// The caller's key stands for its bytes.
+    /// A stream. The key of the caller represents its bytes.
     case stream(type: String?)
   }
 
-  /// The loader that is asked. Held, so that its identity stays its own.
+  /// The loader of the request. It is retained, so that its identity stays unique.
   private struct Asked: Equatable {
     private let loader: any HTTPLoader
     let id: ObjectIdentifier
     private var groups: [ObjectIdentifier] = []
 
-    /// Returns `nil` for a loader without an identity. A link that is made for one load is identified by its layers.
+    /// Returns `nil` for a loader without an identity. A link that is created for one load is identified by its layers.
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
       var loader = loader
@@ -51,15 +52,15 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     let generation: Int
   }
 
-  /// Reports progress to the callers of the flight that began with this key. Not compared.
+  /// Delivers progress to the callers of the flight that began with this key. Not compared.
   let relay = ProgressRelay()
   private let compared: Compared
-  /// The hash of the target and the loader, in which most requests differ. Stored, because a load looks up its key several times.
+  /// The hash of the parts in which most requests differ. It is stored, because a load looks up its key several times.
   private let hash: Int
 
-  /// nil if the request is not to be shared.
+  /// Creates the key. Returns `nil` if the request is not shared.
   ///
-  /// - Parameter ignored: The options that are not compared. They include `ownOptions`.
+  /// - Parameter ignored: The options that are not compared, including `ownOptions`.
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
     let rule = request[option: RequestCoalescing.self].rule
     let delivery = request[option: ResponseDelivery.self]
@@ -82,7 +83,7 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
 
   func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-  /// What is each caller's own, or compared in another way.
+  /// The options that belong to each caller, or are compared in another way.
   static let ownOptions: Set<ObjectIdentifier> = [
     ObjectIdentifier(ProgressHandler.self), ObjectIdentifier(RequestDeadline.self),
     ObjectIdentifier(RequestPriority.self), ObjectIdentifier(RequestAttempt.self),
@@ -109,7 +110,7 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
 }
 
 extension HTTPRequest.Target {
-  /// A port that is the scheme's own is the same as none.
+  /// The target without an explicit default port.
   fileprivate var canonical: HTTPRequest.Target {
     guard case .url(let url) = self, url.explicitPort == url.scheme.defaultPort else { return self }
     return .url(HTTPURL(scheme: url.scheme, host: url.host, explicitPort: nil, path: url.path, query: url.query))

@@ -1,13 +1,13 @@
 import FutureTree
 
-/// Tells the progress of one load to all who wait for it.
+/// A relay that delivers the progress of one load to all of its callers.
 struct ProgressRelay: Sendable {
   typealias Handler = @Sendable (HTTPProgress) -> Void
 
-  /// One who waits.
+  /// A caller of the load.
   private struct Caller {
     let handler: Handler
-    /// What it waits for; nil while that is being made.
+    /// The future of the caller. `nil` until it has been created.
     var future: Future<HTTPResponse>?
   }
 
@@ -18,10 +18,10 @@ struct ProgressRelay: Sendable {
 
   private let callers = Locked(Callers())
 
-  /// How many are told.
+  /// The number of callers.
   var count: Int { callers.withLock { $0.all.count } }
 
-  /// Returns the number of one who is told from now on.
+  /// Adds a handler that receives all later reports. Returns its number.
   func add(_ handler: @escaping Handler) -> Int {
     callers.withLock { callers in
       callers.lastID += 1
@@ -30,16 +30,16 @@ struct ProgressRelay: Sendable {
     }
   }
 
-  /// The one with this number is told until this future has ended.
+  /// Delivers reports to the handler with this number until the future has completed.
   func follow(_ id: Int, _ future: Future<HTTPResponse>) {
     callers.withLock { $0.all[id]?.future = future }
     future.observe { [weak callers] _ in
       let ended = callers?.withLock { $0.all.removeValue(forKey: id) }
-      _ = ended  // Freed here, not under the lock.
+      _ = ended  // Released here, not under the lock.
     }
   }
 
-  /// Called by the transport, one call at a time.
+  /// Delivers a report. The transport makes one call at a time.
   func tell(_ progress: HTTPProgress) {
     let all = callers.withLock { $0.all.sorted { $0.key < $1.key }.map(\.value) }
     for caller in all where caller.future?.isCompleted != true { caller.handler(progress) }

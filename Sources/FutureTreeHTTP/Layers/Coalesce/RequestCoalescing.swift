@@ -1,7 +1,7 @@
-/// Whether a request may share its load with identical ones, as an option of the request.
+/// An option of a request that says whether it may share its load with identical requests.
 ///
 /// ```swift
-/// poll[option: RequestCoalescing.self] = .never            // Each answer is wanted.
+/// poll[option: RequestCoalescing.self] = .never            // Each poll needs its own response.
 /// search[option: RequestCoalescing.self] = .key("search")  // A POST that changes nothing.
 /// ```
 public struct RequestCoalescing: HTTPRequestOption, Sendable, Hashable {
@@ -13,16 +13,16 @@ public struct RequestCoalescing: HTTPRequestOption, Sendable, Hashable {
 
   let rule: Rule
 
-  /// It may if its method is safe (RFC 9110, section 9.2.1) and it has no body.
+  /// Shares the load if the method is safe (RFC 9110, section 9.2.1) and there is no body.
   public static let automatic = RequestCoalescing(rule: .automatic)
 
-  /// It has a load of its own.
+  /// Never shares the load.
   public static let never = RequestCoalescing(rule: .never)
 
-  /// It may, whatever its method and its body are, with requests of the same key. All else that is compared is compared all
-  /// the same, but for a body that is a stream: for its bytes the key stands.
+  /// Shares the load with requests of the same key, whatever the method and the body are. Everything else is compared as
+  /// usual. The bytes of a stream are not compared: the key represents them.
   public static func key(_ key: String) -> RequestCoalescing { RequestCoalescing(rule: .key(key)) }
 
-  /// `automatic`.
+  /// Defaults to `automatic`.
   public static var defaultValue: RequestCoalescing { .automatic }
 }

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Says who asks, with a user name and a password (RFC 7617).
+/// A layer that authenticates requests with a user name and a password (RFC 7617).
 ///
 /// ```swift
 /// let credentials = try BasicCredentials(userName: "Aladdin", password: "open sesame")
@@ -8,31 +8,34 @@ import FutureTree
 /// let other = BasicAuth { keychain.credentials() } --> URLSessionLoader()
 /// ```
 ///
-/// The credentials of the request itself (`HTTPRequest.basicCredentials`) come before those of the layer, also for requests
-/// that are not among its targets. A request that has the header `Authorization` is left alone.
+/// If a request has its own credentials (`HTTPRequest.basicCredentials`), they are used instead of the layer's, also if
+/// the request is not among the layer's targets. A request that has the header `Authorization` is forwarded unchanged.
 ///
-/// Nothing is sent over plain `http` but to this machine (`localhost`, `127.x.x.x`, `[::1]`), unless that is allowed: the
-/// load fails with the code `insecureCredentials` before a provider is asked.
+/// Credentials are sent over plain `http` only to this machine (`localhost`, `127.x.x.x`, `[::1]`), unless insecure
+/// connections are allowed. Otherwise the load fails with the code `insecureCredentials` before the provider is called.
 ///
-/// **A provider** is called once for all loads that wait at the same time; what it says is not kept. Where it says nil, the
-/// request goes on without credentials; where it fails, the load fails with the code `credentialsUnavailable`.
+/// **Provider.** A provider is called once for all loads that wait at the same time, and its result is not stored. If the
+/// result is `nil`, the request is forwarded without credentials. If the provider fails, the load fails with the code
+/// `credentialsUnavailable`.
 ///
-/// **Cancellation.** A load that waits for the provider is held here, ends `.cancelled` at once, and is never sent. Others go
-/// on waiting; the last who leaves asks the provider's future. What has been sent is cancelled behind this layer.
+/// **Cancellation.** The layer holds loads that wait for the provider. A cancelled load ends immediately with
+/// `.cancelled` and is never sent. Other loads continue to wait. When the last waiting load is cancelled, the future of
+/// the provider is asked to cancel. A request that was forwarded is cancelled by the loaders after this layer.
 ///
-/// **Reset.** Loads that wait for the provider end `.cancelled`, what it says then goes to nobody, and the next loader is
-/// reset. Fixed credentials stay: they are how the chain was made.
+/// **Reset.** Loads that wait for the provider end with `.cancelled`, and the result of the provider is ignored. Then the
+/// next loader is reset. Fixed credentials are kept, because they are part of the configuration.
 ///
-/// **In two chains** both share one call of the provider, and a reset of either lets go of the waiting loads of both.
+/// **In two chains.** The loads of both chains share one call of the provider. A reset of either chain cancels the
+/// waiting loads of both.
 public final class BasicAuth: HTTPLayer {
   private let auth: HeaderAuth<BasicCredentials>
 
-  /// The same credentials for each request.
+  /// Creates a layer with the same credentials for all requests.
   ///
   /// - Parameters:
-  ///   - credentials: who asks.
-  ///   - targets: the requests that get them; every one that comes through this layer, if nothing else is said.
-  ///   - allowsInsecureConnections: whether they may be sent over plain `http`.
+  ///   - credentials: The credentials.
+  ///   - targets: The requests that get the credentials. Defaults to every request that goes through the layer.
+  ///   - allowsInsecureConnections: Whether credentials may be sent over plain `http`. Defaults to `false`.
   public init(
     _ credentials: BasicCredentials, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false
@@ -40,12 +43,13 @@ public final class BasicAuth: HTTPLayer {
     auth = HeaderAuth(.fixed(credentials), for: targets, allowsInsecureConnections, .basicAuth)
   }
 
-  /// Credentials from a provider.
+  /// Creates a layer with a provider of credentials.
   ///
   /// - Parameters:
-  ///   - targets: the requests that get them; every one that comes through this layer, if nothing else is said.
-  ///   - allowsInsecureConnections: whether they may be sent over plain `http`.
-  ///   - provider: is called outside every lock, from any thread. What it throws, or its future fails with, fails the loads.
+  ///   - targets: The requests that get the credentials. Defaults to every request that goes through the layer.
+  ///   - allowsInsecureConnections: Whether credentials may be sent over plain `http`. Defaults to `false`.
+  ///   - provider: The closure that provides the credentials. It is called outside every lock, from any thread. If it
+  ///     throws an error or its future fails, the loads fail.
   public init(
     for targets: CredentialTargets = .everyRequest, allowsInsecureConnections: Bool = false,
     provider: @escaping @Sendable () throws -> Future<BasicCredentials?>
@@ -57,7 +61,7 @@ public final class BasicAuth: HTTPLayer {
     auth.load(request, own: request.basicCredentials, next: next)
   }
 
-  /// Lets go of the loads that wait for the provider, and resets `next`.
+  /// Cancels the loads that wait for the provider, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     auth.reset(next: next)
   }

@@ -6,15 +6,17 @@ import Foundation
 /// let credentials = try BasicCredentials(userName: "Aladdin", password: "open sesame")
 /// ```
 ///
-/// They are sent as UTF-8, as they are: whoever needs a normal form (RFC 8265) makes it before.
+/// Both are sent as UTF-8 without normalization. If the server needs a normal form (RFC 8265), apply it before.
 public struct BasicCredentials: Sendable, Hashable {
-  /// Who asks.
+  /// The user name.
   public let userName: String
-  /// What only they know.
+  /// The password.
   public let password: String
 
-  /// - Throws: `HTTPError` with the code `invalidCredentials`, if the user name has a colon, which would end it, or either
-  ///   has a control character.
+  /// Creates credentials.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidCredentials` if the user name contains a colon, which would end it, or
+  ///   either text contains a control character.
   public init(userName: String, password: String) throws(HTTPError) {
     guard !userName.unicodeScalars.contains(":") else {
       throw HTTPError(
@@ -36,12 +38,12 @@ extension BasicCredentials: HeaderCredentials {
 }
 
 extension BasicCredentials: HTTPRequestOption {
-  /// The layer decides.
+  /// No credentials: the layer decides.
   public static var defaultValue: BasicCredentials? { nil }
 }
 
 extension HTTPRequest {
-  /// Who asks with this request, in place of whom the layer `BasicAuth` says; nil leaves it to the layer.
+  /// The credentials of this request, which replace those of the layer `BasicAuth`. `nil` selects those of the layer.
   ///
   /// ```swift
   /// request.basicCredentials = try BasicCredentials(userName: "Ada", password: password)
@@ -53,7 +55,7 @@ extension HTTPRequest {
 }
 
 extension BasicCredentials: CustomStringConvertible, CustomReflectable {
-  /// Neither of the two.
+  /// A text without the user name and the password.
   public var description: String { "BasicCredentials(…)" }
 
   public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }

@@ -1,37 +1,40 @@
 import FutureTree
 
-/// Gives requests a token that was had elsewhere (RFC 6750, section 2.1).
+/// A layer that authenticates requests with a bearer token from another source (RFC 6750, section 2.1).
 ///
 /// ```swift
 /// let api = BearerAuth(try BearerToken(text)) --> URLSessionLoader()
 /// let other = BearerAuth { session.token() } --> URLSessionLoader()
 /// ```
 ///
-/// The token of the request itself (`HTTPRequest.bearerToken`) comes before that of the layer, also for requests
-/// that are not among its targets. A request that has the header `Authorization` is left alone.
+/// If a request has its own token (`HTTPRequest.bearerToken`), it is used instead of the layer's, also if the request is
+/// not among the layer's targets. A request that has the header `Authorization` is forwarded unchanged.
 ///
-/// Nothing is sent over plain `http` but to this machine (`localhost`, `127.x.x.x`, `[::1]`), unless that is allowed: the
-/// load fails with the code `insecureCredentials` before a provider is asked.
+/// Tokens are sent over plain `http` only to this machine (`localhost`, `127.x.x.x`, `[::1]`), unless insecure
+/// connections are allowed. Otherwise the load fails with the code `insecureCredentials` before the provider is called.
 ///
-/// **A provider** is called once for all loads that wait at the same time; what it says is not kept. Where it says nil, the
-/// request goes on without a token; where it fails, the load fails with the code `credentialsUnavailable`.
+/// **Provider.** A provider is called once for all loads that wait at the same time, and its result is not stored. If the
+/// result is `nil`, the request is forwarded without a token. If the provider fails, the load fails with the code
+/// `credentialsUnavailable`.
 ///
-/// **Cancellation.** A load that waits for the provider is held here, ends `.cancelled` at once, and is never sent. Others go
-/// on waiting; the last who leaves asks the provider's future. What has been sent is cancelled behind this layer.
+/// **Cancellation.** The layer holds loads that wait for the provider. A cancelled load ends immediately with
+/// `.cancelled` and is never sent. Other loads continue to wait. When the last waiting load is cancelled, the future of
+/// the provider is asked to cancel. A request that was forwarded is cancelled by the loaders after this layer.
 ///
-/// **Reset.** Loads that wait for the provider end `.cancelled`, what it says then goes to nobody, and the next loader is
-/// reset. A fixed token stays: it is how the chain was made.
+/// **Reset.** Loads that wait for the provider end with `.cancelled`, and the result of the provider is ignored. Then the
+/// next loader is reset. A fixed token is kept, because it is part of the configuration.
 ///
-/// **In two chains** both share one call of the provider, and a reset of either lets go of the waiting loads of both.
+/// **In two chains.** The loads of both chains share one call of the provider. A reset of either chain cancels the
+/// waiting loads of both.
 public final class BearerAuth: HTTPLayer {
   private let auth: HeaderAuth<BearerToken>
 
-  /// The same token for each request.
+  /// Creates a layer with the same token for all requests.
   ///
   /// - Parameters:
-  ///   - token: what gives access.
-  ///   - targets: the requests that get it; every one that comes through this layer, if nothing else is said.
-  ///   - allowsInsecureConnections: whether it may be sent over plain `http`.
+  ///   - token: The token.
+  ///   - targets: The requests that get the token. Defaults to every request that goes through the layer.
+  ///   - allowsInsecureConnections: Whether the token may be sent over plain `http`. Defaults to `false`.
   public init(
     _ token: BearerToken, for targets: CredentialTargets = .everyRequest,
     allowsInsecureConnections: Bool = false
@@ -39,12 +42,13 @@ public final class BearerAuth: HTTPLayer {
     auth = HeaderAuth(.fixed(token), for: targets, allowsInsecureConnections, .bearerAuth)
   }
 
-  /// Tokens from a provider.
+  /// Creates a layer with a provider of tokens.
   ///
   /// - Parameters:
-  ///   - targets: the requests that get it; every one that comes through this layer, if nothing else is said.
-  ///   - allowsInsecureConnections: whether it may be sent over plain `http`.
-  ///   - provider: is called outside every lock, from any thread. What it throws, or its future fails with, fails the loads.
+  ///   - targets: The requests that get the token. Defaults to every request that goes through the layer.
+  ///   - allowsInsecureConnections: Whether the token may be sent over plain `http`. Defaults to `false`.
+  ///   - provider: The closure that provides the token. It is called outside every lock, from any thread. If it throws an
+  ///     error or its future fails, the loads fail.
   public init(
     for targets: CredentialTargets = .everyRequest, allowsInsecureConnections: Bool = false,
     provider: @escaping @Sendable () throws -> Future<BearerToken?>
@@ -56,7 +60,7 @@ public final class BearerAuth: HTTPLayer {
     auth.load(request, own: request.bearerToken, next: next)
   }
 
-  /// Lets go of the loads that wait for the provider, and resets `next`.
+  /// Cancels the loads that wait for the provider, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     auth.reset(next: next)
   }

@@ -1,14 +1,16 @@
-/// A token that gives access to whoever bears it (RFC 6750).
+/// A bearer token (RFC 6750).
 ///
 /// ```swift
 /// let token = try BearerToken("mF_9.B5f-4.1JqM")
 /// ```
 public struct BearerToken: Sendable, Hashable {
-  /// The token itself.
+  /// The text of the token.
   public let text: String
 
-  /// - Throws: `HTTPError` with the code `invalidCredentials`, if the token is empty or has something other than visible
-  ///   ASCII characters. What RFC 6750 calls a `b64token` has fewer, but servers use the others as well.
+  /// Creates a token.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidCredentials` if the token is empty, or contains characters other than
+  ///   visible ASCII. The `b64token` of RFC 6750 allows fewer characters, but servers use the others as well.
   public init(_ text: String) throws(HTTPError) {
     guard !text.isEmpty else {
       throw HTTPError(.invalidCredentials, "The token is empty. Leave it out where there is none.")
@@ -26,12 +28,12 @@ extension BearerToken: HeaderCredentials {
 }
 
 extension BearerToken: HTTPRequestOption {
-  /// The layer decides.
+  /// No token: the layer decides.
   public static var defaultValue: BearerToken? { nil }
 }
 
 extension HTTPRequest {
-  /// The token of this request, in place of the one that the layer `BearerAuth` has; nil leaves it to the layer.
+  /// The token of this request, which replaces the token of the layer `BearerAuth`. `nil` selects the token of the layer.
   ///
   /// ```swift
   /// request.bearerToken = try BearerToken(text)
@@ -43,7 +45,9 @@ extension HTTPRequest {
 }
 
 extension BearerToken: Codable {
-  /// - Throws: `HTTPError` with the code `invalidCredentials`, and what the decoder throws.
+  /// Decodes a token from a string.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidCredentials`, or an error of the decoder.
   public init(from decoder: any Decoder) throws {
     try self.init(try decoder.singleValueContainer().decode(String.self))
   }
@@ -55,7 +59,7 @@ extension BearerToken: Codable {
 }
 
 extension BearerToken: CustomStringConvertible, CustomReflectable {
-  /// Without the token.
+  /// A text without the token.
   public var description: String { "BearerToken(…)" }
 
   public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }

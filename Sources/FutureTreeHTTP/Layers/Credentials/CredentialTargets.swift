@@ -1,13 +1,13 @@
 import FutureTree
 
-/// The requests that a layer gives its credentials to.
+/// The set of requests that get the credentials of a layer.
 ///
 /// ```swift
 /// let api = BearerAuth(token, for: .origins(try HTTPURL("https://api.example.com/"))) --> URLSessionLoader()
 /// ```
 ///
-/// Others pass without. A redirect that leads elsewhere is not asked: `Redirect`, which stands behind the credentials,
-/// takes them off when it crosses to another origin.
+/// Other requests are forwarded without credentials. The targets are not evaluated again for redirects: `Redirect`, which
+/// stands after the credentials, removes them when a redirect leads to another origin.
 public struct CredentialTargets: Sendable {
   private let includes: @Sendable (HTTPRequest) -> Bool
 
@@ -15,10 +15,10 @@ public struct CredentialTargets: Sendable {
     self.includes = includes
   }
 
-  /// Every request that comes through the layer: for chains that talk to one server.
+  /// Every request that goes through the layer. Use this for chains with one server.
   public static let everyRequest = CredentialTargets { _ in true }
 
-  /// Requests for the scheme, host and port of one of these URLs; none for a request that has only a path.
+  /// Requests with the scheme, host and port of one of these URLs. A request that has only a path is not included.
   public static func origins(_ origins: HTTPURL...) -> CredentialTargets {
     CredentialTargets { request in
       guard let url = request.url else { return false }
@@ -26,7 +26,7 @@ public struct CredentialTargets: Sendable {
     }
   }
 
-  /// Requests that a predicate says yes to. It is called outside every lock, from any thread.
+  /// Requests that match a predicate. The predicate is called outside every lock, from any thread.
   public static func requests(where includes: @escaping @Sendable (HTTPRequest) -> Bool) -> CredentialTargets {
     CredentialTargets(includes)
   }
@@ -34,7 +34,7 @@ public struct CredentialTargets: Sendable {
   func include(_ request: HTTPRequest) -> Bool { includes(request) }
 }
 
-/// Where credentials may go.
+/// The rules for sending credentials.
 package struct CredentialRules: Sendable {
   private let targets: CredentialTargets
   private let allowsInsecureConnections: Bool
@@ -44,17 +44,19 @@ package struct CredentialRules: Sendable {
     self.allowsInsecureConnections = allowsInsecureConnections
   }
 
-  /// Whether a layer says who asks: not if the request says it itself, or is not meant.
+  /// Returns whether a layer adds credentials: the request has no `Authorization` header, and is a target.
   package func covers(_ request: HTTPRequest) -> Bool {
     !request.headers.contains("Authorization") && targets.include(request)
   }
 
+  /// Checks that the connection is secure enough for credentials.
+  ///
   /// - Throws: `HTTPError` with the code `insecureCredentials` or `missingHost`.
   package func checkIsSecure(_ request: HTTPRequest) throws(HTTPError) {
     try checkIsSecure(try request.requireURL())
   }
 
-  /// What stays in this machine needs no encryption.
+  /// Checks that the connection is encrypted. Connections to this machine need no encryption.
   package func checkIsSecure(_ url: HTTPURL) throws(HTTPError) {
     guard url.scheme == .http, !allowsInsecureConnections, !url.isLoopback else { return }
     throw HTTPError(
@@ -63,7 +65,7 @@ package struct CredentialRules: Sendable {
         + "insecure connections.")
   }
 
-  /// The request with its credentials.
+  /// Returns the request with its credentials.
   ///
   /// - Throws: `HTTPError` with the code `insecureCredentials`, `missingHost` or `invalidHeaderValue`.
   package func authorized(_ request: HTTPRequest, _ authorization: String) throws(HTTPError) -> HTTPRequest {
@@ -73,7 +75,7 @@ package struct CredentialRules: Sendable {
     return request
   }
 
-  /// Loads the request with its credentials, or fails as `authorized` says, with a future of this name.
+  /// Loads the request with its credentials. If `authorized` throws, returns a failed future with this name.
   package func send(
     _ request: HTTPRequest, _ authorization: String, _ next: any HTTPLoader, named name: FutureName
   ) -> Future<HTTPResponse> {

@@ -1,11 +1,12 @@
 import FutureTree
 
-/// Credentials that are one value of the header `Authorization`.
+/// Credentials that form one value of the header `Authorization`.
 protocol HeaderCredentials: Sendable {
   var authorization: String { get }
 }
 
-/// What `BasicAuth` and `BearerAuth` have in common: where the credentials come from, and where they may go.
+/// The shared implementation of `BasicAuth` and `BearerAuth`: the source of the credentials, and the rules for sending
+/// them.
 struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
   enum Source: Sendable {
     case fixed(Credentials)
@@ -14,7 +15,7 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
 
   private let source: Source
   private let rules: CredentialRules
-  /// That of the layer.
+  /// The name of the layer.
   private let name: FutureName
 
   init(_ source: Source, for targets: CredentialTargets, _ allowsInsecureConnections: Bool, _ name: FutureName) {
@@ -23,7 +24,7 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
     rules = CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections)
   }
 
-  /// - Parameter own: the credentials of the request itself.
+  /// - Parameter own: The credentials of the request itself.
   func load(_ request: HTTPRequest, own: Credentials?, next: any HTTPLoader) -> Future<HTTPResponse> {
     if let own, !request.headers.contains("Authorization") { return send(request, own, next) }
     guard rules.covers(request) else { return next.load(request) }

@@ -1,12 +1,12 @@
 import FutureTree
 
-/// One call of a provider for all who wait for it at the same time.
+/// One call of a provider, shared by all loads that wait at the same time.
 ///
-/// Each has a future of its own, which ends at once when it is asked to cancel; the last who leaves by that asks the call.
-/// Nothing is kept when a call has ended.
+/// Each load has its own future, which ends immediately when it is cancelled. When the last one is cancelled, the call is
+/// asked to cancel. The result of a call is not stored.
 final class SharedProvider<Value: Sendable>: Sendable {
   private struct State {
-    /// Counts resets: a call of the time before a reset gives nothing to those who come after it.
+    /// The number of resets. The result of a call before a reset is not delivered to loads after it.
     var generation = 0
     var nextID = 0
     var waiting: [Int: Future<Value?>] = [:]
@@ -31,10 +31,10 @@ final class SharedProvider<Value: Sendable>: Sendable {
     self.provide = provide
   }
 
-  /// How many wait.
+  /// The number of waiting loads.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-  /// What the provider says, or a failure with the code `credentialsUnavailable`.
+  /// Returns a future of the provider's result. It fails with the code `credentialsUnavailable` if the provider fails.
   func value() -> Future<Value?> {
     let promise = Promise<Value?>()
     let (id, generation) = state.withLock { $0.add(promise.future) }
@@ -48,13 +48,13 @@ final class SharedProvider<Value: Sendable>: Sendable {
     return promise.future.named(.credentials)
   }
 
-  /// Lets go of those who wait, whose call is asked to cancel. It is not awaited: what comes of it goes to nobody.
+  /// Cancels the waiting loads, so that the call is asked to cancel. The call is not awaited, and its result is ignored.
   func reset() {
     for waiting in state.withLock({ $0.reset() }) { waiting.cancel(reason: "the chain was reset") }
   }
 
   private func remove(_ id: Int) {
-    _ = state.withLock { $0.waiting.removeValue(forKey: id) }  // Freed outside the lock.
+    _ = state.withLock { $0.waiting.removeValue(forKey: id) }  // Released outside the lock.
   }
 
   private static func named(_ outcome: Outcome<Value?>) -> Outcome<Value?> {
@@ -64,7 +64,7 @@ final class SharedProvider<Value: Sendable>: Sendable {
 }
 
 extension HTTPError {
-  /// The error of loads that wait for credentials which a closure of the app could not provide.
+  /// Creates the error of loads that wait for credentials which a closure of the app failed to provide.
   package init(credentialsUnavailable error: any Error, _ source: String) {
     self.init(
       .credentialsUnavailable, "The \(source) failed (\(type(of: error))). Look at `underlying`, and load again.",

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Writes a line when a load begins and a line when it has ended.
+/// A layer that writes a line when a load begins, and a line when it ends.
 ///
 /// ```swift
 /// let api = Log() --> URLSessionLoader()
@@ -12,24 +12,26 @@ import FutureTree
 /// [1] GET https://example.com/feed?page=REDACTED: cancelled after 1.4 s: the tab was closed (App/Tab.swift:7)
 /// ```
 ///
-/// Each load has a number, counted from 1 in each log, which stands in both of its lines. The number of the attempt follows
-/// from the second on: behind a `Retry`, the log writes each attempt, before it, each load. Of an error the code is written,
-/// or the type if it is no `HTTPError`.
+/// Each load has a number, counted from 1 in each log, which is part of both lines. From the second attempt on, the
+/// number of the attempt follows. After a `Retry`, the log writes each attempt; before it, each load. For an error, the
+/// line contains its code, or its type if it is not an `HTTPError`.
 ///
-/// A line shows no secret: `Redaction` says which values it shows, and of bodies it knows the size alone. It is one line,
-/// whatever is in a URL or a reason: what could break it, or turn the direction of writing, is escaped, and long texts are
-/// cut.
+/// Lines contain no secrets: `Redaction` defines which values are shown, and of bodies only the size is known. An entry
+/// is always one line. Characters in a URL or a reason that could break the line or change the direction of writing are
+/// escaped. Long texts are shortened.
 ///
-/// The writer is called under no lock, on the thread of the load and then on that of its end, for one load in this order,
-/// and for several at once: it must bear that. What it loads itself, in the call or in a task that it starts there, is not
-/// logged. A request with the option `RequestLogging` set to false is not logged.
+/// The writer is called under no lock: on the thread of the load, and then on the thread on which it ends. Calls for one
+/// load come in this order. Calls for several loads can be concurrent, so the writer must be thread-safe. Requests that
+/// the writer loads itself, in the call or in a task that it starts there, are not logged. Requests whose option
+/// `RequestLogging` is `false` are not logged.
 ///
-/// **Cancellation.** It holds nothing back: the future is that of the next loader, and watching it wants nothing. A load
-/// that was cancelled says why, and which line asked; one whose end was forced is logged at that moment, once.
+/// **Cancellation.** The layer holds no requests. It returns the future of the next loader and observes it without
+/// interest. The line of a cancelled load contains the reason, and the file and line of the cancellation request. A load
+/// that is forced to end is logged at that moment, once.
 ///
-/// **Reset.** It keeps nothing but the last number, which goes on.
+/// **Reset.** The layer keeps only the last number, and continues to count from it.
 ///
-/// **In two chains** the loads of both are counted together.
+/// **In two chains.** The loads of both chains are counted together.
 public final class Log: HTTPLayer {
   private let write: @Sendable (String) -> Void
   private let label: String?
@@ -37,11 +39,13 @@ public final class Log: HTTPLayer {
   private let clock: any FutureClock
   private let lastNumber = Locked(0)
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - write: gets each line, without a line break; it is printed if nothing else is said.
-  ///   - label: stands before the numbers, to tell two logs apart.
-  ///   - redaction: which values lines show.
-  ///   - clock: what measures how long a load took.
+  ///   - write: The closure that receives each line, without a line break. By default lines are printed.
+  ///   - label: A text in front of the numbers, which distinguishes two logs. Defaults to `nil`.
+  ///   - redaction: The values that lines show.
+  ///   - clock: The clock that measures the duration of loads.
   public init(
     _ write: @escaping @Sendable (String) -> Void = { print($0) }, label: String? = nil,
     redacting redaction: Redaction = .standard, clock: any FutureClock = .system
@@ -52,9 +56,9 @@ public final class Log: HTTPLayer {
     self.clock = clock
   }
 
-  /// Loads, and writes that.
+  /// Forwards the request, and logs the load.
   ///
-  /// - Returns: the future of `next`.
+  /// - Returns: The future of `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard request[option: RequestLogging.self], !Observing.isUnderWay else { return next.load(request) }
     let number = lastNumber.withLock { number in
@@ -73,12 +77,12 @@ public final class Log: HTTPLayer {
   }
 }
 
-/// Whether a `Log` writes what becomes of a request.
+/// An option of a request that says whether `Log` writes its load.
 ///
 /// ```swift
-/// request[option: RequestLogging.self] = false  // Asked every second, and of no interest.
+/// request[option: RequestLogging.self] = false  // A poll every second.
 /// ```
 public enum RequestLogging: HTTPRequestOption {
-  /// It does.
+  /// Defaults to `true`.
   public static var defaultValue: Bool { true }
 }

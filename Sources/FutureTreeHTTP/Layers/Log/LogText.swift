@@ -1,15 +1,16 @@
 import FutureTree
 
-/// The lines of one load in a `Log`, as text. Pure.
+/// The log lines of one load, as text. Pure.
 struct LogText: Sendable {
-  /// The line that is written when the load begins.
+  /// The line for the beginning of the load.
   let start: String
-  /// The number of bytes of `start` with which the second line also begins: the number, the method, the URL and the attempt.
+  /// The number of bytes at the beginning of `start` that the second line repeats: the number, the method, the URL and
+  /// the attempt.
   private let frontCount: Int
 
   init(number: Int, label: String?, _ request: HTTPRequest, _ redaction: Redaction) {
     let attempt = request[option: RequestAttempt.self]
-    // Neither a method nor a URL has a blank, so that none of them can pass for what the log says.
+    // Neither a method nor a URL contains a blank, so neither can imitate other parts of the line.
     var target = request.method.name
     target.reserveCapacity(LogText.usualLength)
     target += " "
@@ -24,7 +25,7 @@ struct LogText: Sendable {
 
   private static let usualLength = 100
 
-  /// What is written when it has ended.
+  /// Returns the line for the end of the load.
   func end(_ outcome: Outcome<HTTPResponse>, after duration: Duration) -> String {
     let time = LogText.duration(duration)
     let front = String(start.utf8.prefix(frontCount))!
@@ -40,7 +41,8 @@ struct LogText: Sendable {
     }
   }
 
-  /// Concatenates texts in one heap block. Appending or interpolating them takes several times as long.
+  /// Joins the texts by copying them into one block of memory. Appending or interpolating them takes several times as
+  /// long.
   private static func line(_ texts: [String]) -> String {
     String(unsafeUninitializedCapacity: texts.reduce(0) { $0 + $1.utf8.count }) { line in
       var count = 0
@@ -51,23 +53,23 @@ struct LogText: Sendable {
     }
   }
 
-  /// The message, and the line that asked, which a long message does not push out.
+  /// Returns the message, shortened if it is long, and the line of the request, which is always shown.
   private static func text(of reason: CancellationReason) -> [String] {
     let message = OneLine.text(reason.message, limit: 200)
     if reason.fileID.isEmpty { return [message] }
     return [message, " (", OneLine.text(reason.fileID, limit: 100), ":", String(reason.line), ")"]
   }
 
-  /// The code of an error; of any other, its type: its description may hold secrets.
+  /// Returns the code of an `HTTPError`, or the type of any other error. Descriptions of errors may contain secrets.
   static func name(of error: any Error) -> String {
     OneLine.text((error as? HTTPError)?.code.description ?? String(describing: type(of: error)), limit: 100)
   }
 }
 
-// MARK: - Figures, rounded down
+// MARK: - Numbers, rounded down
 
 extension LogText {
-  /// Such as `0.3 ms`, `12 ms`, `1.4 s`, `2 min 5 s`, `3 h 20 min`. A clock that went back is zero.
+  /// Formats a duration as `0.3 ms`, `12 ms`, `1.4 s`, `2 min 5 s` or `3 h 20 min`. A negative duration is shown as zero.
   static func duration(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
     let microseconds = attoseconds / 1_000_000_000_000
@@ -80,7 +82,7 @@ extension LogText {
     }
   }
 
-  /// Such as `1 byte`, `999 bytes`, `1.4 kB`, `3.2 MB`. A thousand bytes are a kB.
+  /// Formats a size as `1 byte`, `999 bytes`, `1.4 kB` or `3.2 MB`. A kB has 1,000 bytes.
   static func size(_ count: Int) -> String {
     guard count >= 1000 else { return count == 1 ? "1 byte" : "\(count) bytes" }
     var unit = 1000

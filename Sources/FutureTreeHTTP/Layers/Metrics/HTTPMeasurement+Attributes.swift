@@ -1,13 +1,13 @@
 import FutureTree
 
-/// The attributes of OpenTelemetry's semantic conventions for HTTP clients.
+/// Attributes of OpenTelemetry's semantic conventions for HTTP clients.
 extension HTTPRequest {
   func measured(_ redaction: Redaction) -> [String: HTTPMeasurement.Value] {
     var attributes: [String: HTTPMeasurement.Value] = [:]
     if HTTPRequest.measuredMethods.contains(method.name) {
       attributes["http.request.method"] = .string(method.name)
     } else {
-      // A method that nobody knows must not make a time series of its own.
+      // An unknown method must not create a time series of its own.
       attributes["http.request.method"] = "_OTHER"
       attributes["http.request.method_original"] = .string(method.name)
     }
@@ -23,21 +23,21 @@ extension HTTPRequest {
     return attributes
   }
 
-  /// RFC 9110, section 9, and RFC 5789. Methods compare with case.
+  /// The known methods (RFC 9110, section 9, and RFC 5789). Methods compare with case.
   private static let measuredMethods: Set<String> = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
   ]
 }
 
 extension Outcome<HTTPResponse> {
-  /// What the end adds to the attributes of the start.
+  /// The attributes that are added when the load ends.
   var measured: [String: HTTPMeasurement.Value] {
     switch self {
     case .success(let response): return response.measured
     case .cancelled: return ["error.type": "cancelled"]
     case .failure(let error):
       var attributes = (error as? HTTPError)?.response?.measured ?? [:]
-      // A status that is an error says more than that it was not accepted.
+      // An error status describes the failure better than the code `unacceptableStatus`.
       if (error as? HTTPError)?.code != .unacceptableStatus || attributes["error.type"] == nil {
         attributes["error.type"] = .string(LogText.name(of: error))
       }
@@ -57,7 +57,7 @@ extension HTTPResponse {
 }
 
 extension String {
-  /// An address without the brackets that it has in a URL.
+  /// Removes the brackets that an address has in a URL.
   fileprivate func trimming(_ prefix: Character, _ suffix: Character) -> String {
     first == prefix && last == suffix ? String(dropFirst().dropLast()) : self
   }

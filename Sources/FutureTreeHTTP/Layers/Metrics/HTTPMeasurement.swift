@@ -1,15 +1,15 @@
 import FutureTree
 
-/// What `RequestMetrics` tells of a load, when it begins and when it has ended, in the names of OpenTelemetry.
+/// A measurement of a load at its beginning or at its end, with the names of OpenTelemetry.
 ///
 /// ```swift
 /// for sample in measurement.samples { meter.add(sample.value, to: sample.name, sample.attributes) }
 /// if measurement.phase == .ended { exporter.export(span: measurement.trace, measurement.attributes) }
 /// ```
 ///
-/// It shows no secret (H11).
+/// Measurements contain no secrets. The `Redaction` of the layer defines which query values are shown.
 public struct HTTPMeasurement: Sendable {
-  /// When it was taken.
+  /// The phase of a load.
   public enum Phase: Sendable, Hashable {
     /// The load begins.
     case started
@@ -25,29 +25,30 @@ public struct HTTPMeasurement: Sendable {
     case int(Int)
   }
 
-  /// What a load adds to one instrument of a meter.
+  /// The contribution of a load to one instrument of a meter.
   public struct Sample: Sendable, Hashable {
-    /// `http.client.active_requests` (an up-down counter); or one of the histograms `http.client.request.duration`,
-    /// `http.client.request.body.size` and `http.client.response.body.size`.
+    /// The name of the instrument: `http.client.active_requests` (an up-down counter), or one of the histograms
+    /// `http.client.request.duration`, `http.client.request.body.size` and `http.client.response.body.size`.
     public let name: String
-    /// As in UCUM: `{request}`, `s` or `By`.
+    /// The unit in the notation of UCUM: `{request}`, `s` or `By`.
     public let unit: String
-    /// In the unit. Active requests are 1 at the start and -1 at the end.
+    /// The value in the unit. For active requests it is 1 at the beginning and -1 at the end.
     public let value: Double
-    /// Those of few values, which suit a metric: no URL.
+    /// The attributes with few distinct values, which are suitable for metrics. The URL is not among them.
     public let attributes: [String: Value]
   }
 
-  /// When it was taken.
+  /// The phase of the load.
   public let phase: Phase
-  /// How long the load took; nil at its start.
+  /// The duration of the load, or `nil` at its beginning.
   public let duration: Duration?
-  /// The trace that it is in, with the identifier of this load; nil if the request has a `traceparent` that is none.
+  /// The trace of the load, with the span identifier of this load. `nil` if the `traceparent` of the request is invalid.
   public let trace: TraceContext?
-  /// All that is known, for a span: method, URL, server, status, kind of error, number of the resend, sizes.
+  /// All attributes, for a span: the method, the URL, the server, the status, the kind of error, the number of the
+  /// resend, and sizes.
   public let attributes: [String: Value]
 
-  /// What is to be added to which instrument.
+  /// The samples of the measurement, one for each instrument.
   public var samples: [Sample] {
     let few = attributes.filter { HTTPMeasurement.metricAttributes.contains($0.key) }
     let stable = few.filter { HTTPMeasurement.startAttributes.contains($0.key) }
@@ -66,7 +67,7 @@ public struct HTTPMeasurement: Sendable {
     return samples
   }
 
-  /// Those that are the same at the start and at the end, so that an up-down counter comes back to zero.
+  /// The attributes that are equal at the beginning and at the end, so that an up-down counter returns to zero.
   private static let startAttributes: Set<String> = [
     "http.request.method", "url.scheme", "server.address", "server.port",
   ]
@@ -88,7 +89,7 @@ extension HTTPMeasurement {
     attributes = start.attributes.merging(added) { _, new in new }
   }
 
-  /// The same load, when it has ended. A clock that went back is zero.
+  /// Returns the measurement for the end of the load. A negative duration is treated as zero.
   func ended(_ outcome: Outcome<HTTPResponse>, after duration: Duration) -> HTTPMeasurement {
     HTTPMeasurement(self, duration: max(duration, .zero), adding: outcome.measured)
   }
@@ -99,7 +100,7 @@ extension HTTPMeasurement.Value: CustomStringConvertible, ExpressibleByStringLit
 
   public init(integerLiteral value: Int) { self = .int(value) }
 
-  /// The text, or the number.
+  /// The text or the number.
   public var description: String {
     switch self {
     case .string(let text): text
@@ -109,7 +110,7 @@ extension HTTPMeasurement.Value: CustomStringConvertible, ExpressibleByStringLit
 }
 
 extension HTTPMeasurement: CustomStringConvertible {
-  /// The phase, and the attributes by name.
+  /// The phase, and the attributes sorted by name.
   public var description: String {
     let texts = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\(OneLine.text($0.value.description))" }
     return "\(phase): " + texts.joined(separator: " ")

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Measures loads in the names of OpenTelemetry, and sends `traceparent` with them (W3C Trace Context).
+/// A layer that measures loads with the names of OpenTelemetry, and sends the header `traceparent` (W3C Trace Context).
 ///
 /// ```swift
 /// let api = Retry() --> RequestMetrics { measurement in
@@ -8,31 +8,33 @@ import FutureTree
 /// } --> URLSessionLoader()
 /// ```
 ///
-/// The observer is told when a load begins and when it has ended, once each, in this order, under no lock: on the thread of
-/// the load, and then on that of its end. It cannot change what comes of a load. What it loads itself, in the call or in a
-/// task that it starts there, is not measured. A request with the option `RequestMeasurement` set to false is not measured, and
-/// sent as it is.
+/// The observer is called when a load begins and when it ends, once each, in this order, under no lock. The first call is
+/// on the thread of the load, the second on the thread on which it ends. The observer cannot change the outcome. Requests
+/// that it loads itself, in the call or in a task that it starts there, are not measured. Requests whose option
+/// `RequestMeasurement` is `false` are not measured, and are forwarded unchanged.
 ///
-/// Each load is an operation of its own in a trace: in that of the option `RequestTraceContext`, or in a new one. What comes
-/// behind finds it in that option, so that a second `RequestMetrics` there measures children. A request that has another
-/// `traceparent` in its header is sent as it is, and is measured as the operation that it names. Put it behind a `Retry` to
-/// measure each attempt, and behind what fills in the host.
+/// Each load is a span in a trace: in the trace of the option `RequestTraceContext`, or in a new trace. The layer stores
+/// the span in that option, so that a second `RequestMetrics` after it measures child spans. If a request has another
+/// `traceparent` in its headers, it is forwarded unchanged and measured as the span in that header. To measure each
+/// attempt, put the layer after `Retry`. Put it after the layer that fills in the host.
 ///
-/// **Cancellation.** It holds nothing back: the future is that of the next loader, and watching it wants nothing. A load
-/// that was cancelled has the `error.type` `cancelled`.
+/// **Cancellation.** The layer holds no requests. It returns the future of the next loader and observes it without
+/// interest. A cancelled load has the `error.type` `cancelled`.
 ///
-/// **Reset.** It keeps nothing.
+/// **Reset.** The layer keeps no state.
 public struct RequestMetrics: HTTPLayer {
   private let observe: @Sendable (HTTPMeasurement) -> Void
   private let redaction: Redaction
   private let clock: any FutureClock
   private let random: RandomSource
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - redaction: which values of queries `url.full` shows.
-  ///   - clock: what measures how long a load took.
-  ///   - random: where identifiers of traces come from.
-  ///   - observe: is told. It is called from any thread, and for several loads at once.
+  ///   - redaction: The query values that `url.full` shows.
+  ///   - clock: The clock that measures the duration of loads.
+  ///   - random: The source of trace and span identifiers.
+  ///   - observe: The observer. It is called from any thread, and concurrently for several loads.
   public init(
     redacting redaction: Redaction = .standard, clock: any FutureClock = .system, random: RandomSource = .system,
     _ observe: @escaping @Sendable (HTTPMeasurement) -> Void
@@ -43,9 +45,9 @@ public struct RequestMetrics: HTTPLayer {
     self.observe = observe
   }
 
-  /// Loads, and measures that.
+  /// Forwards the request, and measures the load.
   ///
-  /// - Returns: the future of `next`.
+  /// - Returns: The future of `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard request[option: RequestMeasurement.self], !Observing.isUnderWay else { return next.load(request) }
     var request = request
@@ -62,10 +64,11 @@ public struct RequestMetrics: HTTPLayer {
     return future
   }
 
-  /// Gives the request its place in a trace.
+  /// Adds the trace context to the request.
   private func traced(_ request: inout HTTPRequest) throws(HTTPError) -> TraceContext? {
     let parent = request[option: RequestTraceContext.self]
-    // One that a `RequestMetrics` before this one has added is that of the option, and is no reason to be sent as it is.
+    // A `traceparent` that an earlier `RequestMetrics` added equals the option. In that case the request gets a child
+    // span.
     if let traceparent = request.headers["traceparent"], traceparent != parent?.traceparent {
       return TraceContext(traceparent: traceparent, tracestate: request.headers.joined("tracestate"))
     }
@@ -77,13 +80,13 @@ public struct RequestMetrics: HTTPLayer {
   }
 }
 
-/// Whether `RequestMetrics` measures the load of a request.
+/// An option of a request that says whether `RequestMetrics` measures its load.
 ///
 /// ```swift
-/// request[option: RequestMeasurement.self] = false  // The upload of the measurements themselves.
+/// request[option: RequestMeasurement.self] = false  // The upload of the measurements.
 /// ```
 public enum RequestMeasurement: HTTPRequestOption {
-  /// It does.
+  /// Defaults to `true`.
   public static var defaultValue: Bool { true }
 }
 

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A layer that changes each request on its way in.
+/// A layer that changes each request.
 ///
 /// ```swift
 /// let api = ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> URLSessionLoader()
@@ -8,13 +8,13 @@ import FutureTree
 /// let signed = ModifyRequest.deferred { request in keys.current().map { key in try request.signed(with: key) } }
 /// ```
 ///
-/// An error that the closure throws, or that its future fails with, fails the load.
+/// If the closure throws an error or its future fails, the load fails with that error.
 ///
-/// **Cancellation.** While the future of a deferred change is pending, this layer holds the request: a request to cancel is
-/// forwarded to that future, and the request is not sent, whatever the outcome is.
+/// **Cancellation.** While the future of a deferred change is pending, the layer holds the request. A cancellation
+/// request is forwarded to that future, and the request is not sent, whatever the outcome is.
 ///
-/// **Reset.** The layer keeps no state. An `Autocancel` before it cancels the futures that it waits for; without one, a
-/// `ResetGuard` waits for them.
+/// **Reset.** The layer keeps no state. An `Autocancel` before it cancels the pending futures of deferred changes.
+/// Without an `Autocancel`, a `ResetGuard` waits for them.
 public struct ModifyRequest: HTTPLayer {
   private enum Change: Sendable {
     case now(@Sendable (inout HTTPRequest) throws -> Void)
@@ -27,16 +27,17 @@ public struct ModifyRequest: HTTPLayer {
     self.change = change
   }
 
-  /// Sends the request as the closure leaves it.
+  /// Creates a layer that forwards the request as the closure changes it.
   ///
-  /// - Parameter modify: Changes the request in place. It is called outside every lock, on the thread of the load.
+  /// - Parameter modify: The closure that changes the request in place. It is called outside every lock, on the thread of
+  ///   the load.
   public init(_ modify: @escaping @Sendable (_ request: inout HTTPRequest) throws -> Void) {
     self.init(change: .now(modify))
   }
 
-  /// Sends the request that the future of the closure succeeds with.
+  /// Returns a layer that forwards the request which the future of the closure succeeds with.
   ///
-  /// - Parameter modify: It is called outside every lock, on the thread of the load.
+  /// - Parameter modify: The closure that returns the future. It is called outside every lock, on the thread of the load.
   public static func deferred(
     _ modify: @escaping @Sendable (_ request: HTTPRequest) throws -> Future<HTTPRequest>
   ) -> ModifyRequest {

@@ -1,9 +1,9 @@
-/// Keeps an observer of loads from observing what it loads itself, which would never end.
+/// A task-local mark that prevents an observer of loads from observing its own loads, which would never end.
 ///
-/// It holds for what the observer does in its call and in tasks that it starts there. What it hands to a queue or to a future
-/// is not known to be its own.
+/// This covers loads in the call of the observer and in tasks that it starts there. Work that the observer passes to a
+/// queue or to a future cannot be recognized as its own.
 enum Observing {
-  /// Whether this is done by an observer.
+  /// Whether the current code is called by an observer.
   @TaskLocal static var isUnderWay = false
 
   /// Calls an observer.

@@ -1,58 +1,78 @@
 import FutureTree
 
-/// Follows the answers that send a request elsewhere: 301, 302, 303, 307 and 308 with a `Location` (RFC 9110, section 15.4).
+/// A layer that follows redirects: responses with the status 301, 302, 303, 307 or 308 and a `Location` (RFC 9110,
+/// section 15.4).
 ///
 /// ```swift
 /// let api = Redirect() --> URLSessionLoader()
 /// let response = try await api.load(HTTPRequest("https://example.com/latest")).value
-/// response.request.url   // Where it came from in the end,
-/// response.redirections  // and the way there.
+/// response.request.url   // The URL of the final request.
+/// response.redirections  // The redirects that were followed.
 /// ```
 ///
-/// **What is sent.** After a 303 a `GET` without a body (a `HEAD` stays one); after a 301 or 302 the same for a `POST`, while
-/// other methods are kept with their body; after a 307 or 308 the same method and body. A body that is kept is sent again; if
-/// it can be sent only once, the load fails with the code `bodyNotReplayable`. With a body go the fields that describe it.
-/// A fragment of the `Location` is not sent.
+/// **Method and body.**
 ///
-/// **Credentials.** A request that goes to another origin (scheme, host or port) loses `Authorization`, `Cookie`, every other
-/// field that is known to be a secret or that `SensitiveHeaders` names, `Origin` and `Referer`, and the credentials of its
-/// options `basicCredentials` and `bearerToken`. They stay away when a later redirect leads back. The body is no header
-/// field: after a 307 or 308 another origin gets it; a policy can prevent that. What a layer behind this one adds, it adds to
-/// each request: a layer that adds a credential, whatever the host is, belongs before it; a jar of cookies, which looks at
-/// the host, behind it.
+/// - After 303, the next request is a `GET` without a body. A `HEAD` stays a `HEAD`.
+/// - After 301 or 302, a `POST` becomes a `GET` without a body. Other methods keep their body.
+/// - After 307 or 308, the method and the body are kept.
+/// - A body that is kept is sent again. If it can be sent only once, the load fails with the code `bodyNotReplayable`.
+/// - If the body is dropped, the header fields that describe it are dropped as well.
+/// - The fragment of the `Location` is not sent.
 ///
-/// **What is refused.** The load fails, with the answer in `HTTPError.response`: with `insecureRedirect` where https would
-/// become http; with `invalidRedirect` where the `Location` is empty, has a byte that is not visible ASCII, is there twice
-/// with different values, or is no URL that a request can have (another scheme, user information); with `tooManyRedirects`
-/// where the limit is reached. A circle is left to the limit: an answer may well send a client back to the same URL, with
-/// a cookie.
-/// An answer without a `Location` (which RFC 9110 allows), and every other status (300, 304, 305), is the answer. On Linux,
-/// ``URLSessionLoader`` fails with `invalidRedirect` if such an answer has a body: see <doc:URLSessionTraps>.
+/// **Credentials.** A redirect to another origin (scheme, host or port) removes the following parts of the request. They
+/// stay removed if a later redirect leads back.
 ///
-/// **Options.** `RequestRedirects` sets the limit of one request, or turns this off. `RequestTimeout` holds for each request
-/// that is sent, and `RequestDeadline` for all of them. The handler of `ProgressHandler` hears of one transfer, whose counts
-/// never become less: the bodies of the answers on the way, which are ignored, are a part of it. `ResponseDelivery.file` is
-/// for the last answer, as no transport puts the body of another status into a file.
+/// - `Authorization`, `Cookie`, and every other field that is known to be a secret or is listed in `SensitiveHeaders`
+/// - `Origin` and `Referer`
+/// - the credentials of the options `basicCredentials` and `bearerToken`
 ///
-/// **Cancellation.** A request to cancel goes to the loader that has the request. After it nothing is sent: an answer that
-/// would be followed makes the future `.cancelled`, and one that would not be is its outcome.
+/// The body is not removed: after 307 or 308 the other origin receives it. A policy can prevent that. A layer after this
+/// one adds its fields to each request. Put a layer that adds a credential without regard to the host before this layer.
+/// Put a cookie jar, which checks the host, after it.
 ///
-/// **Reset.** It keeps nothing.
+/// **Refused redirects.** The load fails with the following codes. `HTTPError.response` has the response.
+///
+/// - `insecureRedirect`: The redirect leads from `https` to `http`.
+/// - `invalidRedirect`: The `Location` is empty, has a byte that is not visible ASCII, occurs twice with different
+///   values, or is not a valid URL for a request (another scheme, user information).
+/// - `tooManyRedirects`: The limit is reached. Cycles are not detected in another way, because a server may redirect to
+///   the same URL after it has set a cookie.
+///
+/// A response without a `Location`, which RFC 9110 allows, is returned. So are responses with other statuses (300, 304,
+/// 305). On Linux, ``URLSessionLoader`` fails with `invalidRedirect` if such a response has a body: see
+/// <doc:URLSessionTraps>.
+///
+/// **Options.**
+///
+/// - `RequestRedirects` sets the limit of one request, or disables redirects.
+/// - `RequestTimeout` applies to each request that is sent, `RequestDeadline` to all of them together.
+/// - `ProgressHandler` receives the progress of one transfer whose counts never decrease. They include the ignored bodies
+///   of the redirects.
+/// - `ResponseDelivery.file` applies to the last response, because no transport writes the body of a redirect into a
+///   file.
+///
+/// **Cancellation.** A cancellation request is forwarded to the loader that has the request. No request is sent
+/// afterwards. If the response is a redirect that would be followed, the future ends with `.cancelled`. Otherwise the
+/// response is its outcome.
+///
+/// **Reset.** The layer keeps no state.
 public struct Redirect: HTTPLayer {
   private let limit: Int
   private let policy: Policy
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - limit: how many redirects of one request are followed; a negative one counts as zero.
-  ///   - policy: is asked about each redirect that the rules allow.
+  ///   - limit: The maximum number of redirects for one request. Defaults to 10. Negative values are treated as 0.
+  ///   - policy: A policy that decides about each redirect that the rules allow. By default all are followed.
   public init(limit: Int = 10, policy: Policy = .follow) {
     self.limit = limit
     self.policy = policy
   }
 
-  /// Loads, and follows where the answer leads.
+  /// Loads the request, and follows redirects.
   ///
-  /// - Returns: a future of the last answer. Its `request` is the last that was sent.
+  /// - Returns: A future of the last response. Its `request` is the last request that was sent.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     var request = request
     if !request[option: RedirectTrail.self].isEmpty { request[option: RedirectTrail.self] = [] }

@@ -1,9 +1,10 @@
 import FutureTree
 
-/// One load, from its first request to its last answer: sends, and sends again where the answer leads.
+/// One load, from its first request to its last response, with all redirects.
 ///
-/// Each request is loaded by a future of its own, and the one before waits for it. So a request to cancel goes to the request
-/// that is under way, and any number of answers that are there at once are followed in constant stack (law 20).
+/// Each request has its own future, and the future of the previous request waits for it. A cancellation request therefore
+/// reaches the request in flight. Law 20 (any depth): any number of responses that are available immediately are followed
+/// in constant stack space.
 struct RedirectChase: Sendable {
   private let next: any HTTPLoader
   private let limit: Int
@@ -16,7 +17,8 @@ struct RedirectChase: Sendable {
     self.policy = policy
   }
 
-  /// - Parameter first: The future of the first request, which the caller holds. It is the first to receive a request to cancel.
+  /// - Parameter first: The future of the first request, which the caller has. It records a cancellation request before
+  ///   all others.
   func begin(_ request: HTTPRequest, after first: Future<HTTPResponse>? = nil) -> Future<HTTPResponse> {
     let sent = reporting(request)
     return next.load(sent).completed { outcome, hop in
@@ -57,7 +59,7 @@ struct RedirectChase: Sendable {
         + "`response?.redirections` for a circle, or set another limit.")
   }
 
-  /// Puts the answer into an error of the rules.
+  /// Adds the response to an error of the rules.
   private func naming<Value>(
     _ response: HTTPResponse, _ request: HTTPRequest, _ rule: () throws(HTTPError) -> Value
   ) throws(HTTPError) -> Value {
@@ -68,8 +70,8 @@ struct RedirectChase: Sendable {
     }
   }
 
-  /// The answer with the way that led to it, and with the handler of the caller in its request. Only where a load ends: the
-  /// way is not to be copied at each step.
+  /// Returns the response with the redirects that led to it, and with the caller's progress handler in its request. This
+  /// is called only at the end of a load, so that the list of redirects is not copied at each step.
   private func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
     let handler = response.request.sharesStorage(with: request) ? nil : request[option: ProgressHandler.self]
     let trail = progress.withLock { $0.trail }
@@ -84,7 +86,7 @@ struct RedirectChase: Sendable {
 // MARK: - Progress
 
 extension RedirectChase {
-  /// The request with a handler that hears of all transfers as of one.
+  /// Returns the request with a handler that combines the progress of all transfers into one.
   private func reporting(_ request: HTTPRequest) -> HTTPRequest {
     guard let handler = request[option: ProgressHandler.self] else { return request }
     var request = request
@@ -98,8 +100,8 @@ extension RedirectChase {
     return request
   }
 
-  /// Returns the answer with the request before `reporting`, if the answer has the request that was sent. Unlike `finished`, it
-  /// makes no new request.
+  /// Returns the response with the request as it was before `reporting`, if the response contains the sent request. It
+  /// reuses that request and does not copy it as `finished` does.
   private func restored(_ response: HTTPResponse, _ request: HTTPRequest, sent: HTTPRequest) -> HTTPResponse {
     guard !sent.sharesStorage(with: request), response.request.sharesStorage(with: sent) else { return response }
     return response.answering(request)
@@ -107,10 +109,10 @@ extension RedirectChase {
 }
 
 extension HTTPProgress {
-  /// The progress of a transfer that comes after another, as that of one transfer.
+  /// Returns the progress of this transfer and an earlier one, combined as the progress of one transfer.
   ///
-  /// A body that is sent again does not count twice, and one that is not sent again has been sent. What is received is the
-  /// body of the last answer; it begins with what was received before, until it is longer.
+  /// A body that is sent again is not counted twice. A body that is not sent again counts as sent. The received bytes are
+  /// those of the last response, but never fewer than before.
   func notLess(than before: HTTPProgress) -> HTTPProgress {
     var progress = self
     if sent.completed < before.sent.completed { progress.sent = before.sent }

@@ -1,23 +1,23 @@
 extension Redirect {
   /// A redirect that the rules allow, before it is followed.
   public struct Proposal: Sendable {
-    /// The answer that sends the request elsewhere.
+    /// The response that redirects the request.
     public let response: HTTPResponse
-    /// What would be sent next: with the whole URL, and without what must not go there.
+    /// The request that would be sent next: with its whole URL, and without parts that must not be sent to that origin.
     public let request: HTTPRequest
-    /// Which redirect of this load it is, counted from 1.
+    /// The number of the redirect in this load, counted from 1.
     public let number: Int
   }
 
-  /// What becomes of a proposal.
+  /// The decision about a proposal.
   public enum Decision: Sendable {
-    /// Sends a request: the one of the proposal, or a changed one.
+    /// Sends a request: the proposed one, or a modified one.
     case follow(HTTPRequest)
-    /// Takes the answer of the proposal for the answer.
+    /// Returns the response of the proposal without following it.
     case stop
   }
 
-  /// Decides which redirects are followed.
+  /// A policy that decides which redirects are followed.
   ///
   /// ```swift
   /// let api = Redirect(policy: .init { proposal in
@@ -27,14 +27,14 @@ extension Redirect {
   public struct Policy: Sendable {
     let decide: @Sendable (Proposal) throws -> Decision
 
-    /// A policy of your own.
+    /// Creates a policy from a closure.
     ///
-    /// It is called outside every lock, on the thread on which the answer arrived, once for each redirect and never after a
-    /// request to cancel. What it throws fails the load.
+    /// The closure is called outside every lock, on the thread on which the response arrived. It is called once for each
+    /// redirect, and never after a cancellation request. If it throws an error, the load fails with it.
     ///
-    /// The request that it returns is held to the same rules: it has a URL, none of http after https, and a body that can be
-    /// sent again. If it goes to another origin than the one before, it loses the credentials of that one, whatever they
-    /// were in; a value that the policy sets itself is kept.
+    /// The same rules apply to the request that the closure returns: it has a URL, does not lead from `https` to `http`,
+    /// and has a body that can be sent again. If it leads to another origin than the previous request, the credentials of
+    /// the previous request are removed, whatever fields contain them. Values that the policy sets itself are kept.
     public init(_ decide: @escaping @Sendable (Proposal) throws -> Decision) {
       self.decide = decide
     }
@@ -44,43 +44,43 @@ extension Redirect {
   }
 }
 
-/// What becomes of the redirects of one request, as an option of it.
+/// An option of a request that says how `Redirect` handles its redirects.
 ///
 /// ```swift
-/// request[option: RequestRedirects.self] = .off  // A 302 is the answer.
+/// request[option: RequestRedirects.self] = .off  // The load returns a 302.
 /// ```
 public enum RequestRedirects: HTTPRequestOption, Sendable, Hashable {
-  /// As the layer is configured.
+  /// Uses the configuration of the layer.
   case standard
-  /// At most this many are followed; a negative number counts as zero.
+  /// Follows at most this many redirects. Negative values are treated as 0.
   case limit(Int)
-  /// None is followed: the answer that redirects is the answer.
+  /// Follows no redirect: the response that redirects is returned.
   case off
 
-  /// As the layer is configured.
+  /// Defaults to `standard`.
   public static var defaultValue: RequestRedirects { .standard }
 }
 
-/// One redirect that was followed.
+/// A redirect that was followed.
 public struct Redirection: Sendable, Hashable, CustomStringConvertible {
-  /// What was asked.
+  /// The method of the redirected request.
   public let method: HTTPMethod
-  /// Where.
+  /// The URL of the redirected request.
   public let url: HTTPURL
-  /// The status that sent it elsewhere.
+  /// The status of the redirect.
   public let status: HTTPStatus
 
-  /// Status, method and URL, without the query, which may hold secrets.
+  /// The status, the method and the URL, without the query, which may contain secrets.
   public var description: String { "\(status) for \(method) \(url)" }
 }
 
-/// The redirects that were followed for the answer to this request.
+/// The redirects that were followed up to this request.
 enum RedirectTrail: HTTPRequestOption {
   static var defaultValue: [Redirection] { [] }
 }
 
 extension HTTPResponse {
-  /// The redirects that led to this answer, in order: what was asked first stands first. Empty if there were none.
+  /// The redirects that led to this response, in order. Empty if there were none.
   ///
   /// ```swift
   /// let first = response.redirections.first?.url ?? response.request.url

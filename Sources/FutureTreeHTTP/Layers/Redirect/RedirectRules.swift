@@ -1,19 +1,21 @@
-/// What an answer that sends a request elsewhere means (RFC 9110, section 15.4). Pure: sends nothing, asks nobody.
+/// The rules that derive the next request from a redirect (RFC 9110, section 15.4). Pure: they send nothing and call no
+/// closure.
 ///
-/// The errors have no answer: who asks knows it.
+/// The errors contain no response. The caller adds it.
 ///
 /// # Invariants
-/// 1. A request that comes out of here has a URL of http or https, and none of http after https.
-/// 2. A body is kept whole and can be sent again, or goes with its method and all fields that describe it.
-/// 3. A field or an option with a credential goes only where it went before: to the same scheme, host and port.
+/// 1. A request that the rules return has an `http` or `https` URL, and never leads from `https` to `http`.
+/// 2. A body is kept whole and can be sent again, or is dropped together with its method and all fields that describe it.
+/// 3. H10 (credentials never cross an origin): a field or an option with a credential is sent only to the scheme, host
+///    and port to which it was sent before.
 enum RedirectRules {
-  /// Whether the answer is one that is followed.
+  /// Returns whether the response is a redirect that is followed.
   static func apply(to response: HTTPResponse) -> Bool {
     [301, 302, 303, 307, 308].contains(response.status.code)
       && (response.headers.contains("Location") || response.hidesLocation)
   }
 
-  /// The request that the answer asks for.
+  /// Returns the request that the response asks for.
   ///
   /// - Throws: `HTTPError` with the code `invalidRedirect`, `insecureRedirect` or `missingHost`.
   static func request(
@@ -36,7 +38,7 @@ enum RedirectRules {
     return next
   }
 
-  /// The request that a policy made of that one, without what it must not have got from the request before.
+  /// Returns the request of a policy, without credentials that it must not take over from the previous request.
   ///
   /// - Throws: `HTTPError` with the code `missingHost`, `insecureRedirect` or `bodyNotReplayable`.
   static func checked(
@@ -67,10 +69,10 @@ enum RedirectRules {
   }
 }
 
-// MARK: - Where it leads
+// MARK: - The target
 
 extension RedirectRules {
-  /// What a relative reference is relative to; a request that a layer behind gives its host has it in the answer.
+  /// Returns the base of relative references. If a later layer adds the host, only the request of the response has it.
   private static func base(of request: HTTPRequest, _ response: HTTPResponse) throws(HTTPError) -> HTTPURL {
     if let url = request.url ?? response.request.url { return url }
     return try request.requireURL()
@@ -115,13 +117,13 @@ extension RedirectRules {
     HTTPError(.invalidRedirect, "\(story(of: response)), but \(fault)", underlying: underlying)
   }
 
-  /// The beginning of a sentence.
+  /// Returns the beginning of an error message.
   static func story(of response: HTTPResponse) -> String {
     "\(response.request) was redirected with \(response.status)"
   }
 }
 
-// MARK: - What goes there
+// MARK: - The contents of the request
 
 extension RedirectRules {
   private static func losesBody(_ method: HTTPMethod, _ status: HTTPStatus) -> Bool {
@@ -132,13 +134,14 @@ extension RedirectRules {
     }
   }
 
-  /// RFC 9110, sections 8 and 15.4, and RFC 9530.
+  /// Returns whether a field describes the body (RFC 9110, sections 8 and 15.4, and RFC 9530).
   private static func describesBody(_ name: String) -> Bool {
     let name = name.lowercased()
     return name.hasPrefix("content-") || ["digest", "repr-digest", "last-modified"].contains(name)
   }
 
-  /// The credentials; and what says where the request comes from, which another origin need not know.
+  /// Returns whether a field must not reach another origin: a credential, or a field that names the origin of the
+  /// request.
   private static func isBoundToOrigin(_ name: String, in request: HTTPRequest) -> Bool {
     request.isSensitive(header: name) || ["origin", "referer"].contains(name.lowercased())
   }

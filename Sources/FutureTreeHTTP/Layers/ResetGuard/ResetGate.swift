@@ -1,22 +1,23 @@
-/// Who may pass while a chain is reset, as a value. Pure: takes no lock, calls nobody.
+/// The state that decides which loads may pass while a chain is reset. Pure: takes no lock, calls no closure.
 ///
 /// # Invariants
-/// 1. It is closed exactly while `resets` is not empty.
-/// 2. No reset begins while a load is between the gate and the loader behind it: that load would come to loaders that have
-///    been reset.
-/// 3. A reset is over when it has ended and every load that passed the gate has ended. It opens when all are over.
+/// 1. The gate is closed exactly while `resets` is not empty.
+/// 2. No reset begins while a load is between the gate and the loader after it. Otherwise that load would reach loaders
+///    that have been reset.
+/// 3. A reset is over when it has ended and every load that passed the gate has ended. The gate opens when all resets are
+///    over.
 struct ResetGate {
   private struct Reset {
-    /// What is reset; nil for a loader that cannot be told from others.
+    /// The loader to reset. `nil` for a loader without an identity.
     let target: ObjectIdentifier?
     var hasEnded = false
   }
 
-  /// What comes of the wish to reset something.
+  /// The result of a request to reset a loader.
   enum Arrival: Equatable {
-    /// The reset with this number is running, or about to.
+    /// Joins the reset with this number, which is running or about to begin.
     case joins(Int)
-    /// A new one, to begin now or when the last load has gone in.
+    /// A new reset, which begins now or when the last entering load has reached the next loader.
     case isNew(Int, beginsNow: Bool)
   }
 
@@ -36,7 +37,7 @@ struct ResetGate {
     return .isNew(nextNumber, beginsNow: entering == 0)
   }
 
-  /// A load comes. Returns false if it is refused.
+  /// Registers a load that begins. Returns `false` if it is refused.
   mutating func loadBegins() -> Bool {
     guard isOpen else { return false }
     entering += 1
@@ -44,25 +45,26 @@ struct ResetGate {
     return true
   }
 
-  /// A load that was let in is with the loader behind the gate. Returns whether resets that waited for that begin now.
+  /// Registers that a load has reached the loader after the gate. Returns whether waiting resets begin now.
   mutating func loadEntered() -> Bool {
     entering -= 1
     return entering == 0 && !isOpen
   }
 
-  /// A load that was let in has ended. Returns the resets that are over by that.
+  /// Registers that a load has ended. Returns the resets that are over as a result.
   mutating func loadEnded() -> [Int] {
     inFlight -= 1
     return over()
   }
 
-  /// A reset has ended. Returns the resets that are over by that: none while loads are under way.
+  /// Registers that a reset has ended. Returns the resets that are over as a result, or none while loads are in flight.
   mutating func resetEnded(_ number: Int) -> [Int] {
     resets[number]!.hasEnded = true
     return over()
   }
 
-  /// A reset that waits for another one of this gate, as one inside it does, must not keep that one from being over.
+  /// Removes the resets that are over. A reset may wait for another reset of this gate, for example one inside it, so
+  /// each is over by itself.
   private mutating func over() -> [Int] {
     guard inFlight == 0 else { return [] }
     let over = resets.filter(\.value.hasEnded).keys.sorted()

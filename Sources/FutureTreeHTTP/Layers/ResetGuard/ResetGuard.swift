@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Refuses loads while the chain behind it is reset, and lets resets that overlap be one. Put it first.
+/// A layer that refuses loads while the chain after it is reset, and joins overlapping resets. Put it first in the chain.
 ///
 /// ```swift
 /// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
@@ -8,18 +8,23 @@ import FutureTree
 /// api.load(request)  // Fails with `HTTPError.Code.resetInProgress`.
 /// ```
 ///
-/// **Reset.** From the moment that a reset is asked until it has ended, loads fail. The reset goes on to the next loader when
-/// every load that was let in before has reached it, so that none slips in behind the wipe, and it ends when all of them have
-/// ended as well: then nothing of the time before is alive, and the chain is usable again, also if the reset failed. Whoever
-/// asks for the same meanwhile gets the reset that runs. It cannot be cancelled; who cancels its future stops waiting.
+/// **Reset.** Loads fail from the moment a reset is requested until it has ended. The reset has the following steps:
 ///
-/// It cancels nothing itself. Without an `Autocancel` behind it, a reset waits until the loads end by themselves, but for
-/// what the transport stops.
+/// 1. It waits until every earlier load has reached the next loader, so that no load reaches a loader that has been
+///    wiped.
+/// 2. It resets the next loader.
+/// 3. It waits until every earlier load has ended.
 ///
-/// **Cancellation.** It holds nothing back: a request to cancel goes to the loader that has the load.
+/// The chain is usable again afterwards, also if the reset failed. A reset that is requested in the meantime joins the
+/// running one. A reset cannot be cancelled: cancelling its future only stops the wait.
 ///
-/// **In two chains** it refuses the loads of both while one of them is reset, and a reset waits for the loads of both; each
-/// chain is reset when it is asked. A layer of one chain may reset the other when it is reset itself.
+/// The layer cancels no loads. Without an `Autocancel` after it, a reset waits until the loads end by themselves, except
+/// those that the transport stops.
+///
+/// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that has the load.
+///
+/// **In two chains.** While one chain is reset, the loads of both are refused, and the reset waits for the loads of both.
+/// Each chain is reset only on request. When one chain is reset, its layers may reset the other.
 public final class ResetGuard: HTTPLayer {
   private struct Run {
     let next: any HTTPLoader
@@ -30,10 +35,10 @@ public final class ResetGuard: HTTPLayer {
 
   private struct State {
     var gate = ResetGate()
-    /// The resets of the gate, by their numbers there.
+    /// The resets of the gate, by their numbers.
     var runs: [Int: Run] = [:]
 
-    /// The resets that begin now.
+    /// Returns the resets that begin now.
     mutating func begin() -> [(number: Int, next: any HTTPLoader)] {
       runs.filter { !$0.value.hasBegun }.sorted { $0.key < $1.key }.map { number, run in
         runs[number]!.hasBegun = true
@@ -41,7 +46,7 @@ public final class ResetGuard: HTTPLayer {
       }
     }
 
-    /// Takes out the resets that are over.
+    /// Removes and returns the resets that are over.
     mutating func take(_ numbers: [Int]) -> [Run] {
       numbers.compactMap { runs.removeValue(forKey: $0) }
     }
@@ -49,12 +54,12 @@ public final class ResetGuard: HTTPLayer {
 
   private let state = Locked(State())
 
-  /// An open guard.
+  /// Creates an open guard.
   public init() {}
 
-  /// Loads, unless the chain is being reset.
+  /// Forwards the request, unless the chain is being reset.
   ///
-  /// - Returns: a future with the outcome of `next`, or a failure with the code `resetInProgress`.
+  /// - Returns: A future with the outcome of `next`, or a failure with the code `resetInProgress`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard state.withLock({ $0.gate.loadBegins() }) else {
       let error = HTTPError(.resetInProgress, "The chain is being reset. Load again when the reset has ended.")
@@ -65,11 +70,11 @@ public final class ResetGuard: HTTPLayer {
     future.observe { _ in
       ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
-    // Returns a derived future, not the observed one. A caller that cancels or forces it ends only its own future.
+    // A separate future: if the caller cancels or forces it, the tracked future does not end.
     return future.forwarded().named(.resetGuard)
   }
 
-  /// Refuses loads, resets `next`, and waits for what was let in before.
+  /// Refuses loads, resets `next`, and waits for earlier loads.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let (promise, beginning) = state.withLock { state -> (Promise<Void>, [(number: Int, next: any HTTPLoader)]) in
       switch state.gate.resetAsked(of: identity(of: next)) {

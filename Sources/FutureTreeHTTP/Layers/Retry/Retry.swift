@@ -1,36 +1,39 @@
 import FutureTree
 
-/// Sends a request again that has failed for now.
+/// A layer that retries transient failures.
 ///
 /// ```swift
 /// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10)) --> URLSessionLoader()
 ///
-/// request[option: RequestRetry.self] = .never  // This one is sent once.
+/// request[option: RequestRetry.self] = .never  // This request is sent once.
 /// ```
 ///
-/// By default there are three attempts, and only of requests that may be sent twice (`RetryContext.isRepeatable`) and have
-/// failed for now (`RetryContext.isTransientFailure`); before the second, a random part of a quarter of a second passes, before
-/// the third of half a second. A `RetryStrategy` says otherwise. What comes of the last attempt is the outcome, an answer as
-/// it is and an error as it is. `RequestAttempt` tells the layers behind this one which attempt it is.
+/// By default a load has up to three attempts. Only requests that can be repeated (`RetryContext.isRepeatable`) are
+/// retried, and only after transient failures (`RetryContext.isTransientFailure`). The delay before the second attempt is
+/// random, up to 0.25 seconds; before the third, up to 0.5 seconds. A `RetryStrategy` changes these rules. The outcome of
+/// the last attempt is the outcome of the load, whether it is a response or an error. The option `RequestAttempt` gives
+/// the layers after this one the number of the attempt.
 ///
-/// Whatever the strategy says, there is no other attempt
-/// - of a body that cannot be sent again (`HTTPBody.isReplayable`),
-/// - after a cancellation, nor after the codes `resetInProgress`, `deadlineExceeded` and `bodyNotReplayable`,
-/// - before the time that the server asked for (`HTTPResponse.retryAfter(now:)`); if that is longer than `longestRetryAfter`
-///   the answer passes at once,
-/// - that would begin after the `RequestDeadline` of the request: it fails at once with the code `deadlineExceeded`, with
-///   the last answer as `HTTPError.response` or the last error as `HTTPError.underlying`,
-/// - where nothing is left of the `RetryBudget` of the server.
+/// Whatever the strategy says, there is no further attempt in these cases:
 ///
-/// **Cancellation.** A request to cancel that finds an attempt under way is forwarded to it, and what comes of that attempt
-/// is the outcome, also if it is a success or an error. One that comes in a back-off ends the load `.cancelled` at once, and
-/// its timer is cancelled. After a request to cancel no attempt begins, wherever it comes. With `doNotForwardRequest` the
-/// attempt under way goes on, and there is none after it.
+/// - The body cannot be sent again (`HTTPBody.isReplayable`).
+/// - The load was cancelled, or failed with the code `resetInProgress`, `deadlineExceeded` or `bodyNotReplayable`.
+/// - The server asked for a delay (`HTTPResponse.retryAfter(now:)`) longer than `longestRetryAfter`. The response is
+///   returned at once. A shorter delay is respected.
+/// - The attempt would begin after the `RequestDeadline` of the request. The load fails at once with the code
+///   `deadlineExceeded`. The error has the last response in `HTTPError.response`, or the last error in
+///   `HTTPError.underlying`.
+/// - The `RetryBudget` of the server is used up.
 ///
-/// **Reset.** Loads that wait for their next attempt end `.cancelled`. Attempts under way are left to an `Autocancel` before
-/// this layer, and have none after them. All budgets are full again.
+/// **Cancellation.** A cancellation request during an attempt is forwarded to that attempt, and the outcome of the
+/// attempt is the outcome of the load, also if it is a response or an error. A cancellation request during a delay ends
+/// the load at once with `.cancelled`, and cancels the timer. No attempt begins after a cancellation request. With
+/// `.doNotForwardRequest`, the current attempt continues, and no attempt follows.
 ///
-/// **In two chains** the budgets are common, and a reset of either ends the back-offs of both.
+/// **Reset.** Loads that wait for their next attempt end with `.cancelled`. Attempts in flight are not cancelled by this
+/// layer (an `Autocancel` before it does that), and no attempt follows them. All budgets are refilled.
+///
+/// **In two chains.** Both chains share the budgets. A reset of either ends the waiting loads of both.
 public final class Retry: HTTPLayer {
   private let strategy: RetryStrategy
   private let longestRetryAfter: Duration
@@ -39,13 +42,16 @@ public final class Retry: HTTPLayer {
   private let random: RandomSource
   private let state: Locked<RetryState>
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - strategy: for requests that have none of their own (`RequestRetry`).
-  ///   - budget: how many more requests it may send; nil for any number.
-  ///   - longestRetryAfter: how long the server may ask to wait: two minutes if nothing else is said. Less than zero is zero.
-  ///   - clock: measures the back-off.
-  ///   - date: what a `Retry-After` is compared with if the answer has no `Date`.
-  ///   - random: for the jitter.
+  ///   - strategy: The strategy for requests that have no strategy of their own (`RequestRetry`).
+  ///   - budget: The limit of additional requests to a server. `nil` disables the limit.
+  ///   - longestRetryAfter: The longest delay that a server may ask for. Defaults to 2 minutes. Values below 0 are
+  ///     treated as 0.
+  ///   - clock: The clock that measures delays.
+  ///   - date: The clock for the date in `Retry-After`. It is used if the response has no `Date`.
+  ///   - random: The source of the jitter.
   public init(
     _ strategy: RetryStrategy = .default, budget: RetryBudget? = RetryBudget(),
     longestRetryAfter: Duration = .seconds(120), clock: any FutureClock = .system, date: WallClock = .system,
@@ -59,16 +65,17 @@ public final class Retry: HTTPLayer {
     state = Locked(RetryState(budget))
   }
 
-  /// Makes so many attempts at most, with exponential back-off: `RetryStrategy.exponential(attempts:first:limit:when:)`.
+  /// Creates the layer with a limit of attempts and exponential delays:
+  /// `RetryStrategy.exponential(attempts:first:limit:when:)`.
   ///
   /// ```swift
   /// let api = Retry(attempts: 5) --> URLSessionLoader()
   /// ```
   ///
   /// - Parameters:
-  ///   - attempts: The number of attempts, the first included. Values below 1 are treated as 1.
-  ///   - budget: How many more requests the layer may send. `nil` disables the limit.
-  ///   - clock: Measures the back-off.
+  ///   - attempts: The maximum number of attempts, including the first. Values below 1 are treated as 1.
+  ///   - budget: The limit of additional requests to a server. `nil` disables the limit.
+  ///   - clock: The clock that measures delays.
   ///   - random: The source of the jitter.
   public convenience init(
     attempts: Int, budget: RetryBudget? = RetryBudget(), clock: any FutureClock = .system,
@@ -77,7 +84,7 @@ public final class Retry: HTTPLayer {
     self.init(.exponential(attempts: attempts), budget: budget, clock: clock, random: random)
   }
 
-  /// Loads, up to as often as the strategy says.
+  /// Loads the request, with as many attempts as the strategy allows.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let work = RetriedLoad(retry: self, load: state.withLock { $0.came() }, request, next, start: clock.now)
     let future = begin(1, of: work).named(.retry)
@@ -85,7 +92,7 @@ public final class Retry: HTTPLayer {
     return future
   }
 
-  /// Ends the back-offs, fills the budgets, and resets `next`.
+  /// Ends the waiting loads, refills the budgets, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let pauses = state.withLock { $0.reset() }
     for pause in pauses { pause.cancel(reason: Retry.resetReason) }
@@ -94,16 +101,16 @@ public final class Retry: HTTPLayer {
 
   private static let resetReason: CancellationReason = "the chain was reset"
 
-  /// How many loads wait for their next attempt.
+  /// The number of loads that wait for their next attempt.
   package var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-  /// Whether no load is known, and every budget is full.
+  /// Whether no load is tracked, and every budget is full.
   package var isIdle: Bool { state.withLock { $0.isEmpty } }
 }
 
 // MARK: - Attempts
 
-/// One load of a `Retry`. A class, because a closure that captures a single object needs no heap block.
+/// One load of a `Retry`. It is an object, because a closure that captures a single object needs no allocation.
 private final class RetriedLoad: Sendable {
   let retry: Retry
   let load: RetryState.Load
@@ -121,11 +128,10 @@ private final class RetriedLoad: Sendable {
 }
 
 extension Retry {
-  /// Begins an attempt, and after it the next one unless it was the last. Links the futures that bodies return in constant stack
-  /// (law 20).
+  /// Begins an attempt, and the attempts after it. Law 20 (any depth): futures that bodies return are linked without
+  /// recursion.
   ///
-  /// - Parameter first: The future of the first attempt, which the caller holds. After it receives a request to cancel, no
-  ///   attempt begins.
+  /// - Parameter first: The future of the first attempt, which the caller has. After its cancellation no attempt begins.
   private func begin(
     _ attempt: Int, of work: RetriedLoad, after first: Future<HTTPResponse>? = nil
   ) -> Future<HTTPResponse> {
@@ -135,7 +141,8 @@ extension Retry {
       switch work.retry.afterwards(outcome, attempt, of: work) {
       case .ends(let outcome): return Completion(outcome)
       case .goesOn(let pause):
-        // These futures have no names, so they are bypassed. Attempts that have ended leave no future behind (law 21).
+        // The futures have no names, so that they are bypassed, and ended attempts leave nothing behind: Law 21 (bounded
+        // memory).
         let next = pause.flatMap { _ -> Future<HTTPResponse> in
           if let asked = outer.cancelRequest { return .cancelled(asked.reason) }
           return work.retry.begin(attempt + 1, of: work, after: outer)
@@ -148,7 +155,7 @@ extension Retry {
   private func send(_ attempt: Int, of work: RetriedLoad) -> Future<HTTPResponse> {
     let load = work.load
     let (isCurrent, pause) = state.withLock { ($0.isCurrent(load), $0.hasWaited(load)) }
-    _ = pause  // Freed here, not under the lock.
+    _ = pause  // Released here, not under the lock.
     guard isCurrent || attempt == 1 else { return .cancelled(Retry.resetReason) }
     var request = work.request
     if request[option: RequestAttempt.self] != attempt { request[option: RequestAttempt.self] = attempt }
@@ -157,7 +164,7 @@ extension Retry {
 
   private func ended(_ load: RetryState.Load) {
     let pause = state.withLock { $0.ended(load) }
-    // The pause has received no request if the load was cancelled with `doNotForwardRequest` (law 4).
+    // The pause received no cancellation request if the load was detached: Law 4 (this future only).
     pause?.cancel()
   }
 
@@ -181,12 +188,12 @@ extension Retry {
     return pause(for: delay, load).map { .goesOn(after: $0) } ?? .ends(outcome)
   }
 
-  /// Returns the key of the server's budget: scheme, host and port.
+  /// Returns the server that a budget belongs to: the scheme, the host and the port.
   private static func server(of request: HTTPRequest) -> String {
     request.url.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
   }
 
-  /// How long to wait; nil if there is to be no other attempt, whatever the clock and the budget say.
+  /// Returns the delay before the next attempt. Returns `nil` if there is none, before deadline and budget are checked.
   private func delay(after context: RetryContext) -> Duration? {
     let strategy = context.request[option: RequestRetry.self] ?? strategy
     guard context.request.body.isReplayable, !context.isFinal, let delay = strategy.delay(after: context) else {
@@ -196,7 +203,7 @@ extension Retry {
     return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
   }
 
-  /// Nil if a reset came, or nobody waits any more.
+  /// Returns the future of the pause. Returns `nil` if the chain was reset or the load has ended.
   private func pause(for delay: Duration, _ load: RetryState.Load) -> Future<Void>? {
     guard delay > .zero else { return .succeeded(()) }
     let pause = Future<Void>.after(delay, clock: clock).named(.backOff)
@@ -219,7 +226,7 @@ extension RetryContext {
 }
 
 extension Result<HTTPResponse, any Error> {
-  /// Nil for a cancellation.
+  /// Returns `nil` for a cancellation.
   fileprivate init?(_ outcome: Outcome<HTTPResponse>) {
     switch outcome {
     case .success(let response): self = .success(response)

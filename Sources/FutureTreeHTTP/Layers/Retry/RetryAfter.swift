@@ -2,19 +2,19 @@ import Foundation
 import FutureTree
 
 extension HTTPResponse {
-  /// How long the server asks to wait before the request is sent again, by `Retry-After` (RFC 9110, section 10.2.3).
+  /// Returns the delay that the server asks for before a retry, from `Retry-After` (RFC 9110, section 10.2.3).
   ///
   /// ```swift
   /// if let wait = response.retryAfter() { banner.show("Again in \(wait)") }
   /// ```
   ///
-  /// Both forms are read, a number of seconds and a date. A date is compared with the `Date` of the same response, which is
-  /// the server's own clock, so that it does not matter whether that of this machine is right; without one, with `now`. A
-  /// date that has passed asks for no wait. Of several fields, the longest counts, also where a platform joined them with
-  /// commas; what is neither number nor date, a negative number included, counts as not there.
+  /// Both forms are supported: a number of seconds, and a date. A date is compared with the `Date` of the same response,
+  /// so that the result does not depend on the local clock. Without that field, it is compared with `now`. A date in the
+  /// past means no delay. If there are several values, the longest delay applies, also if a platform joined them with
+  /// commas. Values that are neither a number nor a date, including negative numbers, are ignored.
   ///
-  /// - Parameter now: what this machine takes for the date.
-  /// - Returns: nil if the server does not say; never less than zero. More than a century is a century.
+  /// - Parameter now: The local clock.
+  /// - Returns: The delay, from zero to a century. `nil` if the response has no valid value.
   public func retryAfter(now: WallClock = .system) -> Duration? {
     let values = headers.values(for: "Retry-After").flatMap(RetryAfter.values)
     guard !values.isEmpty else { return nil }
@@ -27,7 +27,8 @@ extension HTTPResponse {
 }
 
 enum RetryAfter {
-  /// The values of a field that a platform joined with commas. Most dates have one comma, behind the day of the week.
+  /// Splits a field value that a platform joined with commas. Most date formats contain one comma, after the day of the
+  /// week.
   fileprivate static func values(_ joined: String) -> [String] {
     var values: [String] = []
     var elements = FieldSyntax.elements(of: joined)[...]
@@ -39,7 +40,7 @@ enum RetryAfter {
     return values
   }
 
-  /// `delay-seconds`: digits, and nothing else. However many there are, there is no overflow.
+  /// Parses `delay-seconds`, which has digits only. Large numbers do not overflow.
   fileprivate static func seconds(_ value: String) -> Duration? {
     guard !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) else { return nil }
     return Int64(value).map { .seconds($0).clampedToMaximumTimerDuration } ?? .century

@@ -1,22 +1,29 @@
-/// How many more requests than without it a `Retry` may send to one server, so that clients do not keep down a server that
-/// tries to come back.
+/// A limit of the additional requests that `Retry` may send to one server, so that retries do not overload a server that
+/// is recovering.
 ///
 /// ```swift
-/// let retry = Retry(budget: RetryBudget(reserve: 20, perSuccess: 0.1))  // One in ten in the long run.
+/// let retry = Retry(budget: RetryBudget(reserve: 20, perSuccess: 0.1))  // In the long run, at most one in ten.
 /// ```
 ///
-/// Each server (scheme, host and port) begins with a full reserve. Each attempt after the first takes one from it, an answer
-/// that shows the server well gives a part of one back, and where less than one is left there is no other attempt. It is
-/// taken before the back-off, and one whose load ends in that gives it back.
+/// Each server (scheme, host and port) begins with a full reserve. Each attempt after the first takes 1 from it. Each
+/// response that indicates a healthy server returns `perSuccess`. If less than 1 is left, there is no further attempt.
+/// The cost is taken before the delay. If the load ends during the delay, the cost is returned.
 public struct RetryBudget: Sendable, Hashable {
-  /// How many attempts may follow each other while nothing succeeds.
+  /// The number of additional attempts without a success.
   public let reserve: Int
-  /// How much of an attempt a success gives back.
+  /// The part of an attempt that a success returns.
   public let perSuccess: Double
-  /// For how many servers it is counted at most. Beyond that, the one that has most left is taken for a new one.
+  /// The maximum number of servers with a recorded budget. Beyond it, the record of the server with the most left is
+  /// dropped, and that server begins with a full reserve.
   public let servers: Int
 
-  /// A budget. What is negative or no number counts as zero, and no reserve is more than a million.
+  /// Creates a budget.
+  ///
+  /// - Parameters:
+  ///   - reserve: The number of additional attempts without a success, from 0 to 1,000,000. Values outside are clamped.
+  ///     Defaults to 10.
+  ///   - perSuccess: The part of an attempt that a success returns. Negative values and NaN are treated as 0. Defaults to 0.2.
+  ///   - servers: The maximum number of servers with a recorded budget. Values below 1 are treated as 1. Defaults to 1,000.
   public init(reserve: Int = 10, perSuccess: Double = 0.2, servers: Int = 1000) {
     self.reserve = min(max(reserve, 0), 1_000_000)
     self.perSuccess = perSuccess > 0 ? min(perSuccess, 1_000_000) : 0
@@ -24,17 +31,17 @@ public struct RetryBudget: Sendable, Hashable {
   }
 }
 
-/// What is left of the budgets of all servers, as a value. Pure: takes no lock, calls nobody.
+/// The remaining budgets of all servers. Pure: takes no lock, calls no closure.
 ///
 /// # Invariants
-/// 1. Each number is from 0 to less than the full reserve: a server that has all of it is not listed.
-/// 2. At most `budget.servers` are listed.
+/// 1. Each value is at least 0 and less than the full reserve: a server with a full reserve is not listed.
+/// 2. At most `budget.servers` servers are listed.
 struct RetryBudgets {
   private let budget: RetryBudget?
-  /// In thousandths, so that fifths add up.
+  /// The remaining budgets in thousandths, so that fifths add up exactly.
   private var left: [String: Int] = [:]
 
-  /// - Parameter budget: nil if there is no limit.
+  /// - Parameter budget: The limit. `nil` disables it.
   init(_ budget: RetryBudget?) {
     self.budget = budget
   }
@@ -43,7 +50,7 @@ struct RetryBudgets {
 
   var count: Int { left.count }
 
-  /// Takes one attempt. Returns false if there is none left.
+  /// Takes the cost of one attempt. Returns `false` if less is left.
   mutating func spend(_ server: String) -> Bool {
     guard let budget else { return true }
     let rest = left[server] ?? budget.reserve * 1000
@@ -55,7 +62,7 @@ struct RetryBudgets {
     return true
   }
 
-  /// Gives back an attempt that did not begin.
+  /// Returns the cost of an attempt that did not begin.
   mutating func putBack(_ server: String) {
     add(1000, to: server)
   }

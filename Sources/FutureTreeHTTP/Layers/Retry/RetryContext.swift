@@ -1,19 +1,19 @@
 import FutureTree
 
-/// What a strategy knows of an attempt that has ended.
+/// The information about an ended attempt that a retry strategy receives.
 public struct RetryContext: Sendable {
-  /// What was sent.
+  /// The request.
   public let request: HTTPRequest
   /// The number of the attempt, counted from 1.
   public let attempt: Int
-  /// What came of it. A cancellation is not shown to a strategy: after it there is no other attempt.
+  /// The result of the attempt. Cancellations are never passed to a strategy, because no attempt follows them.
   public let result: Result<HTTPResponse, any Error>
-  /// How long it is since the request came to the layer.
+  /// The time since the request reached the layer.
   public let elapsed: Duration
-  /// Where to take randomness from.
+  /// The source of randomness.
   public let random: RandomSource
 
-  /// For tests of a strategy.
+  /// Creates a context, for tests of a strategy.
   public init(
     request: HTTPRequest, attempt: Int, result: Result<HTTPResponse, any Error>, elapsed: Duration = .zero,
     random: RandomSource = .system
@@ -25,7 +25,7 @@ public struct RetryContext: Sendable {
     self.random = random
   }
 
-  /// The answer, also one that a layer has made an error of with the code `unacceptableStatus`; nil if there is none.
+  /// The response, also if a layer converted it to an error with the code `unacceptableStatus`. `nil` if there is none.
   public var response: HTTPResponse? {
     switch result {
     case .success(let response): response
@@ -34,27 +34,28 @@ public struct RetryContext: Sendable {
     }
   }
 
-  /// The status of the answer.
+  /// The status of the response.
   public var status: HTTPStatus? { response?.status }
 
-  /// The code of the error; nil if there is an answer.
+  /// The code of the error, or `nil` if the result is not an `HTTPError`.
   public var code: HTTPError.Code? {
     guard case .failure(let error as HTTPError) = result else { return nil }
     return error.code
   }
 
-  /// Whether the request may be sent twice, and what came of it may be better the next time.
+  /// Whether the request can be repeated and the failure is transient.
   public var isRetryable: Bool { isRepeatable && isTransientFailure }
 
-  /// Whether sending it twice is sending it once: its method says so (RFC 9110, section 9.2.2), or it has a field
-  /// `Idempotency-Key`, by which the server tells copies.
+  /// Whether repeated requests have the same effect as one: the method is idempotent (RFC 9110, section 9.2.2), or the
+  /// request has the header `Idempotency-Key`, by which the server recognizes copies.
   public var isRepeatable: Bool { request.method.isIdempotent || request.headers.contains("Idempotency-Key") }
 
-  /// Whether what came of it may be better the next time: the status 408, 429, 500, 502, 503 or 504, or the code
-  /// `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody` or `timedOut`.
+  /// Whether a retry may succeed: the status is 408, 429, 500, 502, 503 or 504, or the code is `unknownHost`,
+  /// `cannotConnect`, `connectionLost`, `truncatedBody` or `timedOut`.
   ///
-  /// A name that has no address is among them, because the service of names fails for a moment as well. A peer that could not
-  /// prove who it is will not prove it the next time, and an answer that cannot be trusted has been given.
+  /// `unknownHost` is included, because name services fail temporarily as well. `insecureConnection` is excluded, because
+  /// the next connection would fail in the same way. Responses that cannot be trusted are excluded, because the server
+  /// has handled the request.
   public var isTransientFailure: Bool {
     if let status { return RetryContext.statuses.contains(status.code) }
     return code.map(RetryContext.codes.contains) ?? false
@@ -65,10 +66,11 @@ public struct RetryContext: Sendable {
     .unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut,
   ]
 
-  /// What no strategy is asked about: the chain is closed, or the time is over.
+  /// Whether no strategy is consulted: the chain is being reset, the deadline has passed, or the body cannot be sent
+  /// again.
   var isFinal: Bool { code == .resetInProgress || code == .deadlineExceeded || code == .bodyNotReplayable }
 
-  /// Whether the answer shows that the server is well: none of its errors, and no wish to be left alone.
+  /// Whether the response indicates a healthy server: its status is neither a server error nor 408 or 429.
   var showsHealthyServer: Bool {
     guard let status else { return false }
     return status.code < 500 && status.code != 408 && status.code != 429

@@ -1,13 +1,13 @@
 import FutureTree
 
-/// The loads of a `Retry` and what is left of its budgets, as a value. Pure: takes no lock, calls nobody.
+/// The loads of a `Retry` and its remaining budgets. Pure: takes no lock, calls no closure.
 ///
 /// # Invariants
-/// 1. A load is listed from when it came until it has ended; its pause while it waits for that.
-/// 2. A load that came before a reset begins no further attempt, and takes from no budget and gives to none.
-/// 3. What a load took from a budget for its next attempt is in `reserved` until that begins, and goes back if the load ends
-///    before.
-/// 4. A pause that is taken out is returned, so that it is cancelled and freed outside the lock.
+/// 1. A load is listed from its beginning to its end, and its pause while the load waits for it.
+/// 2. A load that began before a reset begins no further attempt, and neither takes from a budget nor adds to it.
+/// 3. The cost of the next attempt stays in `reserved` until that attempt begins. If the load ends before, the cost is
+///    returned.
+/// 4. A removed pause is returned to the caller, so that it is cancelled and released outside the lock.
 struct RetryState {
   struct Load {
     let number: Int
@@ -18,7 +18,7 @@ struct RetryState {
   private var lastNumber = 0
   private var live: Set<Int> = []
   private var pauses: [Int: Future<Void>] = [:]
-  /// The servers from whose budgets something was taken.
+  /// The servers from whose budgets a cost was taken, by the number of the load.
   private var reserved: [Int: String] = [:]
   private var budgets: RetryBudgets
 
@@ -39,10 +39,10 @@ struct RetryState {
     return Load(number: lastNumber, generation: generation)
   }
 
-  /// Whether another attempt of it may begin.
+  /// Returns whether another attempt of the load may begin.
   func isCurrent(_ load: Load) -> Bool { load.generation == generation && live.contains(load.number) }
 
-  /// Returns false if there is no attempt left for this server, or the load is to have none.
+  /// Takes the cost of an attempt. Returns `false` if the budget is used up, or the load must have no further attempt.
   mutating func spend(_ load: Load, on server: String) -> Bool {
     guard isCurrent(load), budgets.spend(server) else { return false }
     reserved[load.number] = server
@@ -53,27 +53,27 @@ struct RetryState {
     if load.generation == generation { budgets.succeeded(server) }
   }
 
-  /// It waits for this. Returns false if it has ended, or a reset came.
+  /// Stores the pause of a load. Returns `false` if the load has ended or the chain was reset.
   mutating func waits(_ load: Load, for pause: Future<Void>) -> Bool {
     guard isCurrent(load) else { return false }
     pauses[load.number] = pause
     return true
   }
 
-  /// It has waited, and its next attempt begins.
+  /// Registers that the next attempt of a load begins. Returns its pause.
   mutating func hasWaited(_ load: Load) -> Future<Void>? {
     reserved[load.number] = nil
     return pauses.removeValue(forKey: load.number)
   }
 
-  /// It has ended. Returns the pause that is not needed any more.
+  /// Registers that a load has ended. Returns the pause that is no longer needed.
   mutating func ended(_ load: Load) -> Future<Void>? {
     live.remove(load.number)
     if let server = reserved.removeValue(forKey: load.number) { budgets.putBack(server) }
     return pauses.removeValue(forKey: load.number)
   }
 
-  /// Returns the pauses to cancel, in the order in which their loads came.
+  /// Resets the state. Returns the pauses to cancel, in the order in which their loads began.
   mutating func reset() -> [Future<Void>] {
     generation += 1
     budgets.clear()

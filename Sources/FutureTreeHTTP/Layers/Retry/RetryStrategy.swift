@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Whether a request is tried again, and after what time.
+/// A strategy that decides whether a request is retried, and after which delay.
 ///
 /// ```swift
 /// Retry(.exponential(attempts: 5, first: .milliseconds(100), limit: .seconds(10)))
@@ -10,37 +10,37 @@ import FutureTree
 public struct RetryStrategy: Sendable {
   private let decide: @Sendable (RetryContext) -> Duration?
 
-  /// A strategy of your own.
+  /// Creates a strategy from a closure.
   ///
-  /// - Parameter delay: returns how long to wait before the next attempt, or nil if there is to be none; less than zero is
-  ///   zero. It is called under no lock.
+  /// - Parameter delay: The closure that returns the delay before the next attempt, or `nil` for no further attempt.
+  ///   Values below 0 are treated as 0. It is called under no lock.
   public init(_ delay: @escaping @Sendable (RetryContext) -> Duration?) {
     decide = delay
   }
 
-  /// Three attempts of what is worth another, with a back-off that doubles.
+  /// Three attempts for retryable requests, with exponential delays.
   public static let `default` = RetryStrategy.exponential()
 
   /// One attempt.
   public static let never = RetryStrategy { _ in nil }
 
-  /// The next attempt begins at once.
+  /// Returns a strategy without delays.
   ///
   /// - Parameters:
-  ///   - attempts: how many there are at most, the first included; less than one is one.
-  ///   - isRetryable: what is tried again.
+  ///   - attempts: The maximum number of attempts, including the first. Defaults to 3. Values below 1 are treated as 1.
+  ///   - isRetryable: Whether an attempt is retried. Defaults to `RetryContext.isRetryable`.
   public static func immediately(
     attempts: Int = 3, when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
   ) -> RetryStrategy {
     constant(.zero, attempts: attempts, when: isRetryable)
   }
 
-  /// The same time between all attempts.
+  /// Returns a strategy with a constant delay.
   ///
   /// - Parameters:
-  ///   - delay: how long that is.
-  ///   - attempts: how many there are at most, the first included; less than one is one.
-  ///   - isRetryable: what is tried again.
+  ///   - delay: The delay.
+  ///   - attempts: The maximum number of attempts, including the first. Defaults to 3. Values below 1 are treated as 1.
+  ///   - isRetryable: Whether an attempt is retried. Defaults to `RetryContext.isRetryable`.
   public static func constant(
     _ delay: Duration, attempts: Int = 3,
     when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
@@ -48,14 +48,14 @@ public struct RetryStrategy: Sendable {
     RetryStrategy { context in context.attempt < attempts && isRetryable(context) ? delay : nil }
   }
 
-  /// A random part of a time that doubles after each attempt, up to a limit (*full jitter*): many clients that failed at one
-  /// moment do not come back at one moment.
+  /// Returns a strategy with exponential delays and full jitter. The maximum delay doubles after each attempt, up to a
+  /// limit. The actual delay is a random part of it, so that clients that failed together do not retry together.
   ///
   /// - Parameters:
-  ///   - attempts: how many there are at most, the first included; less than one is one.
-  ///   - first: the longest time after the first attempt.
-  ///   - limit: the longest time after any.
-  ///   - isRetryable: what is tried again.
+  ///   - attempts: The maximum number of attempts, including the first. Defaults to 3. Values below 1 are treated as 1.
+  ///   - first: The maximum delay after the first attempt. Defaults to 0.25 seconds.
+  ///   - limit: The maximum delay after any attempt. Defaults to 20 seconds.
+  ///   - isRetryable: Whether an attempt is retried. Defaults to `RetryContext.isRetryable`.
   public static func exponential(
     attempts: Int = 3, first: Duration = .milliseconds(250), limit: Duration = .seconds(20),
     when isRetryable: @escaping @Sendable (RetryContext) -> Bool = { $0.isRetryable }
@@ -64,21 +64,21 @@ public struct RetryStrategy: Sendable {
     return RetryStrategy { context in
       guard context.attempt < attempts, isRetryable(context) else { return nil }
       let longest = first.clampedToMaximumTimerDuration.doubled(after: context.attempt, limit: limit)
-      // A product with a fraction is rounded.
+      // A product with a fraction is rounded, so it can exceed `longest`.
       return min(longest, longest * context.random.fraction())
     }
   }
 
-  /// How long to wait; nil for no other attempt.
+  /// Returns the delay before the next attempt, or `nil` for no further attempt.
   func delay(after context: RetryContext) -> Duration? { decide(context) }
 }
 
-/// Which strategy one request has, in place of that of the layer.
+/// The retry strategy of one request, which replaces the strategy of the layer.
 ///
 /// ```swift
 /// request[option: RequestRetry.self] = .never
 /// ```
 public enum RequestRetry: HTTPRequestOption {
-  /// The layer decides.
+  /// No strategy: the layer decides.
   public static var defaultValue: RetryStrategy? { nil }
 }

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Lets each request go its own way: through the first branch whose predicate says yes, or straight on.
+/// A layer that sends each request through the first branch whose predicate accepts it, or to the next loader.
 ///
 /// ```swift
 /// let api = Route(
@@ -9,31 +9,32 @@ import FutureTree
 /// ) --> URLSessionLoader()
 /// ```
 ///
-/// A branch is a layer, which goes on to what comes behind the route, or a loader, which is an end of its own.
+/// A branch is a layer, which continues with the loader after the route, or a loader, which ends the chain.
 ///
-/// **Cancellation.** It holds nothing back.
+/// **Cancellation.** The layer holds no requests.
 ///
-/// **Reset.** Every branch is reset, also those that no request ever took. A loader to which several of them lead, such as the
-/// one behind the route, is reset once, when all of them have got there: until then, loads of another branch may still be
-/// on their way to it. If a part fails, the others are reset all the same.
+/// **Reset.** Every branch is reset, including branches that have not received a request. A loader that several branches
+/// share, such as the loader after the route, is reset once, after all of these branches have passed on the reset. Until
+/// then, loads of another branch may still reach it. If a part fails, the others are reset nevertheless.
 ///
-/// This also holds for a chain that a loader of your own wraps, if its `reset()` resets the chain before it returns. A loader that
-/// is not made with `-->` is reset by each loader of your own that calls it. A `reset()` of your own must not block its thread until
-/// another reset has ended: that begins when yours has returned.
+/// The same holds for a chain inside a loader of your own, if its `reset()` resets the chain before it returns. A loader
+/// that is not built with `-->` is reset once for each loader of your own that calls it. Your `reset()` must not block
+/// its thread until another reset has ended, because that reset begins only after your method has returned.
 public struct Route: HTTPLayer {
-  /// One way that a request can go.
+  /// One branch of a route.
   public struct Branch: Sendable {
     fileprivate let takes: @Sendable (HTTPRequest) -> Bool
     fileprivate let way: Way
 
-    /// A layer, for the requests that `predicate` takes. Layers that were put together are one.
+    /// Returns a branch with a layer, for requests that `predicate` accepts. Composed layers are one layer.
     public static func when(
       _ predicate: @escaping @Sendable (HTTPRequest) -> Bool, _ layer: any HTTPLayer
     ) -> Branch {
       Branch(takes: predicate, way: .through(layer))
     }
 
-    /// A loader, for the requests that `predicate` takes: they do not go on behind the route.
+    /// Returns a branch with a loader, for requests that `predicate` accepts. They do not reach the loader after the
+    /// route.
     public static func when(
       _ predicate: @escaping @Sendable (HTTPRequest) -> Bool, _ loader: any HTTPLoader
     ) -> Branch {
@@ -53,19 +54,19 @@ public struct Route: HTTPLayer {
     }
   }
 
-  /// Gives a branch's loader a place in the order of loaders.
+  /// A layer that gives the loader of a branch a position in the order of loaders.
   private struct Entrance: HTTPLayer {
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
   }
 
   private let branches: [Branch]
 
-  /// Asks the branches in this order.
+  /// Creates a route. The branches are checked in this order.
   public init(_ branches: Branch...) {
     self.branches = branches
   }
 
-  /// Gives the request to the first branch that takes it, or else to `next`.
+  /// Loads the request with the first branch that accepts it, or else with `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     switch branches.first(where: { $0.takes(request) })?.way {
     case .through(let layer): layer.load(request, next: next)
@@ -74,7 +75,7 @@ public struct Route: HTTPLayer {
     }
   }
 
-  /// Resets every branch, and what they share once.
+  /// Resets every branch. Shared loaders are reset once.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let next = identified(next)
     return ResetRun.reset(branches.map { $0.way.loader(before: next) } + [next])

@@ -1,16 +1,16 @@
 import FutureTree
 
-/// The one timer that wakes a throttle when there is a token, as a value. Pure: schedules nothing itself.
+/// The state of the single timer that wakes a throttle when a token is available. Pure: it schedules no timer itself.
 ///
 /// # Invariants
-/// 1. At most one timer is set or about to be; `number` is its number.
-/// 2. A timer of another number is not needed: it is returned to be cancelled, and what it does is nothing.
+/// 1. At most one timer is set or about to be set. `number` is its number.
+/// 2. A timer with another number is obsolete. It is returned to be cancelled, and has no effect when it fires.
 struct RefillTimer {
   private var number = 0
   private var isSet = false
   private var timer: FutureTimer?
 
-  /// Returns the number of a timer to be set; nil if there is one.
+  /// Returns the number of a timer to set, or `nil` if a timer is set.
   mutating func isNeeded() -> Int? {
     guard !isSet else { return nil }
     number += 1
@@ -18,20 +18,20 @@ struct RefillTimer {
     return number
   }
 
-  /// The timer with this number is set. Returns it if it is to be cancelled.
+  /// Registers the timer with this number. Returns the timer if it must be cancelled.
   mutating func didSet(_ timer: FutureTimer, _ number: Int) -> FutureTimer? {
     guard isSet, number == self.number else { return timer }
     self.timer = timer
     return nil
   }
 
-  /// Nobody waits for a token. Returns the timer that is to be cancelled.
+  /// Registers that no request waits for a token. Returns the timer that must be cancelled.
   mutating func isNotNeeded() -> FutureTimer? {
     isSet = false
     return timer.take()
   }
 
-  /// The time of the timer with this number has come. Returns what is to be freed.
+  /// Registers that the timer with this number has fired. Returns the timer to release.
   mutating func fired(_ number: Int) -> FutureTimer? {
     guard isSet, number == self.number else { return nil }
     isSet = false

@@ -1,46 +1,46 @@
-/// How soon a request goes on where requests wait for a place, as an option of the request.
+/// An option of a request that orders it among queued requests.
 ///
 /// ```swift
 /// request[option: RequestPriority.self] = .high
 /// ```
 ///
-/// It orders what waits, and stops nothing that is under way. `Throttle` says how waiting makes up for a lower priority.
+/// It has no effect on requests in flight. `Throttle` describes how waiting time raises a priority.
 public struct RequestPriority: HTTPRequestOption, Sendable, Hashable, Comparable {
-  /// From 0, the lowest.
+  /// The level, from 0 (lowest).
   let level: Int
 
-  /// For what nobody waits for, such as a prefetch.
+  /// For requests whose result is not needed yet, such as a prefetch.
   public static let lowest = RequestPriority(level: 0)
-  /// For what can wait.
+  /// For requests that can wait.
   public static let low = RequestPriority(level: 1)
-  /// Where nothing else is said.
+  /// The default priority.
   public static let normal = RequestPriority(level: 2)
-  /// For what somebody looks at.
+  /// For requests whose result a user waits for.
   public static let high = RequestPriority(level: 3)
-  /// For what all others depend on, such as a token.
+  /// For requests that all others depend on, such as a token refresh.
   public static let highest = RequestPriority(level: 4)
 
-  /// Where nothing else is said.
+  /// Defaults to `normal`.
   public static var defaultValue: RequestPriority { .normal }
 
-  /// How many there are.
+  /// The number of priorities.
   static let levelCount = 5
 
   public static func < (first: RequestPriority, second: RequestPriority) -> Bool { first.level < second.level }
 }
 
 extension RequestPriority: CustomStringConvertible {
-  /// Such as `high`.
+  /// The name of the priority, such as `high`.
   public var description: String { ["lowest", "low", "normal", "high", "highest"][level] }
 }
 
-/// Whether a request passes by the queue of a `Throttle`: it is counted among those that run, takes a token of the rate, and
-/// never waits, not even for a pause.
+/// An option of a request that says whether it bypasses the queue of a `Throttle`. Such a request counts as running and
+/// takes a token of the rate, but it never waits, not even while the throttle is paused.
 ///
 /// ```swift
-/// refresh[option: BypassesThrottle.self] = true  // The requests that wait for the token have all the places.
+/// refresh[option: BypassesThrottle.self] = true  // The requests that wait for the token fill the throttle.
 /// ```
 public enum BypassesThrottle: HTTPRequestOption {
-  /// It waits for a place.
+  /// Defaults to `false`: the request waits for its turn.
   public static var defaultValue: Bool { false }
 }

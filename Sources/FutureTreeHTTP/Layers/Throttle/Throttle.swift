@@ -1,34 +1,36 @@
 import FutureTree
 
-/// Lets only so many requests be under way at once, and lets the others wait for their turn.
+/// A layer that limits concurrent requests and queues the others.
 ///
 /// ```swift
 /// let api = Retry() --> Throttle(4, perHost: 2, rate: .init(100, per: .seconds(60))) --> URLSessionLoader()
 /// ```
 ///
-/// A request goes on when fewer than `limit` are under way, fewer than `perHost` to its host, and the rate has a token for it.
-/// One that waits for its host holds up no other host. Among those that could go on, the one with the higher
-/// `RequestPriority` is first, and among equals the one that came first. Who has waited for `aging` longer than another counts
-/// as one priority higher, so that nothing waits for ever behind what is more important. All that is decided in one place: in
-/// a row of queues, priorities would be inverted.
+/// A request begins when fewer than `limit` requests are in flight, fewer than `perHost` of them to its host, and the
+/// rate has a token. A request that waits for its host does not delay requests to other hosts. Among the requests that
+/// can begin, the one with the highest `RequestPriority` is first, and among equals the earliest. A request that has
+/// waited for `aging` longer than another counts as one priority higher, so that no request waits forever. One scheduler
+/// applies all limits: a sequence of queues would invert priorities.
 ///
-/// A request is under way until the future of the next loader has ended, and not only until the caller's has: one whose
-/// caller has forced its end, or let go of it, keeps its place until the transport is done with it. The host is that of the
-/// URL, whatever the port; requests that have only a path are all of one host. Those with the option `BypassesThrottle` are
-/// counted and do not wait.
+/// A request counts as in flight until the future of the next loader has ended. If a caller forces the end of its load or
+/// detaches from it, the request still counts until the transport has finished. The host is the host of the URL, whatever
+/// the port is. All requests that have only a path count as one host. Requests with the option `BypassesThrottle` are
+/// counted but do not wait.
 ///
-/// A load fails with an `HTTPError` of the code `queueFull` if `queueLimit` requests wait already. One with a `RequestDeadline`
-/// fails with `deadlineExceeded` when that passes while it waits, and at once if it has passed, or if the rate has no token
-/// before it.
+/// A load fails with the code `queueFull` if `queueLimit` requests are already queued. A queued request fails with
+/// `deadlineExceeded` when its `RequestDeadline` passes. It fails at once if the deadline has already passed, or if the
+/// rate has no token before the deadline.
 ///
-/// **Cancellation.** A request that waits leaves the queue in constant time (amortised where hosts are counted), completes
-/// `.cancelled` at once and takes no token. The next loader completes a request that is in flight. What runs before a request
-/// that waits is neither counted nor asked (law 22).
+/// **Cancellation.** A queued request that is cancelled leaves the queue in constant time (amortized if hosts are
+/// limited). It completes at once with `.cancelled` and takes no token. A request in flight is completed by the next
+/// loader. The requests that run before a queued request are neither its upstream nor asked to cancel (the law *Ordering
+/// is not interest*).
 ///
-/// **Reset.** What waits completes `.cancelled`, the bucket of the rate is full again, and the next loader is reset. What is
-/// under way keeps its place until it ends; limit and pause stay.
+/// **Reset.** Queued requests complete with `.cancelled`, the bucket of the rate is refilled, and the next loader is
+/// reset. Requests in flight count until they end. The limit and the pause are kept.
 ///
-/// **In two chains** it counts the requests of both together, and a reset of either sends away what waits in both.
+/// **In two chains.** The limits apply to the requests of both chains together. A reset of either completes the queued
+/// requests of both.
 public final class Throttle: HTTPLayer {
   private struct State {
     var scheduler: ThrottleState<ThrottleWaiter>
@@ -38,14 +40,17 @@ public final class Throttle: HTTPLayer {
   private let state: Locked<State>
   private let clock: any FutureClock
 
+  /// Creates the layer.
+  ///
   /// - Parameters:
-  ///   - limit: how many requests may be under way at once; 0 holds all back, and so does less.
-  ///   - perHost: how many of them to one host; at least 1. As many as `limit` if nothing is said.
-  ///   - rate: how many may begin in a time; as many as like if nothing is said.
-  ///   - queueLimit: how many may wait, a thousand if nothing is said; less than 0 counts as 0.
-  ///   - aging: how much longer than another a request must wait to count as one priority higher; nil if waiting shall make
-  ///     up for nothing. Zero or less: the one that has waited longest is first, whatever its priority.
-  ///   - clock: what measures rate and waiting.
+  ///   - limit: The maximum number of requests in flight. Values below 0 are treated as 0, which holds all requests.
+  ///   - perHost: The maximum number of requests in flight to one host. Values below 1 are treated as 1. Defaults to
+  ///     `nil`, which sets no limit of its own.
+  ///   - rate: The rate limit. Defaults to `nil`, which disables it.
+  ///   - queueLimit: The maximum number of queued requests. Defaults to 1,000. Values below 0 are treated as 0.
+  ///   - aging: The additional waiting time that counts as one priority. Defaults to 10 seconds. `nil` disables aging.
+  ///     With 0 or less, the earliest request is first, whatever its priority.
+  ///   - clock: The clock that measures the rate and waiting times.
   public init(
     _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, aging: Duration? = .seconds(10),
     clock: any FutureClock = .system
@@ -58,9 +63,9 @@ public final class Throttle: HTTPLayer {
     self.clock = clock
   }
 
-  /// Loads, as soon as there is a place.
+  /// Loads the request as soon as the limits allow it.
   ///
-  /// - Returns: a future with the outcome of `next`, or a failure with the code `queueFull` or `deadlineExceeded`.
+  /// - Returns: A future with the outcome of `next`, or a failure with the code `queueFull` or `deadlineExceeded`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let patience = request[option: RequestDeadline.self]?.remaining
     if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)).named(.throttle) }
@@ -74,7 +79,7 @@ public final class Throttle: HTTPLayer {
       let load = run(request, host, next)
       let hasEnded = load.isCompleted
       if bypasses || hasEnded { advance() }
-      // Returns a derived future while the load is pending. A caller that cancels or forces it ends only its own future.
+      // A separate future: if the caller cancels or forces it, the tracked future does not end.
       return hasEnded ? load : load.forwarded().named(.throttle)
     }
     let waiter = ThrottleWaiter(request, before: next)
@@ -91,9 +96,9 @@ public final class Throttle: HTTPLayer {
     return waiter.promise.future.named(.throttle)
   }
 
-  /// Sends away what waits, fills the bucket, and resets `next`.
+  /// Cancels the queued requests, refills the bucket, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    // What was the time of the next token is not, in a full bucket.
+    // The bucket is full again, so the time of the next token is obsolete.
     let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.refillTimer.isNotNeeded()) }
     timer?.cancel()
     for waiter in waiting {
@@ -105,17 +110,18 @@ public final class Throttle: HTTPLayer {
   }
 }
 
-// MARK: - Looking at it, and changing it
+// MARK: - Inspecting and changing the throttle
 
 extension Throttle {
-  /// How many requests are under way, those included that passed by the queue.
+  /// The number of requests in flight, including those that bypassed the queue.
   public var runningCount: Int { state.withLock { $0.scheduler.running } }
 
-  /// How many wait.
+  /// The number of queued requests.
   public var waitingCount: Int { state.withLock { $0.scheduler.waiting } }
 
-  /// How many requests may be under way at once. It can be changed at any time: with a greater one, requests that wait go
-  /// on; with a smaller one, those under way go on, and fewer begin. With 0 none begins; less counts as 0.
+  /// The maximum number of requests in flight. It can be changed at any time. If it is raised, queued requests begin. If
+  /// it is lowered, requests in flight continue, and fewer requests begin. Values below 0 are treated as 0: no request
+  /// begins.
   public var limit: Int {
     get { state.withLock { $0.scheduler.limit } }
     set {
@@ -124,26 +130,26 @@ extension Throttle {
     }
   }
 
-  /// Whether it is paused.
+  /// Whether the throttle is paused.
   public var isPaused: Bool { state.withLock { $0.scheduler.isPaused } }
 
-  /// Lets nothing begin until `resume()`. What is under way goes on.
+  /// Pauses the throttle: no request begins until `resume()` is called. Requests in flight continue.
   public func pause() {
     state.withLock { $0.scheduler.isPaused = true }
     advance()
   }
 
-  /// Ends a pause, however often `pause()` was called.
+  /// Ends the pause, regardless of how often `pause()` was called.
   public func resume() {
     state.withLock { $0.scheduler.isPaused = false }
     advance()
   }
 
-  /// Whether nothing is kept, but for the tokens.
+  /// Whether no state is kept, except the tokens.
   var isIdle: Bool { state.withLock { $0.scheduler.isIdle } }
 }
 
-// MARK: - Waiting
+// MARK: - Queued requests
 
 extension Throttle {
   private func watch(_ waiter: ThrottleWaiter, _ ticket: ThrottleQueue<ThrottleWaiter>.Ticket) {
@@ -158,7 +164,7 @@ extension Throttle {
     }
   }
 
-  /// Takes out one that waits. Returns nil if it does not.
+  /// Removes a queued request. Returns `nil` if it is not queued.
   private func leave(_ ticket: ThrottleQueue<ThrottleWaiter>.Ticket) -> ThrottleWaiter? {
     guard let waiter = state.withLock({ $0.scheduler.left(ticket) }) else { return nil }
     waiter.hasGone()
@@ -166,11 +172,11 @@ extension Throttle {
     return waiter
   }
 
-  /// Lets begin what may, one after the other, and sets the timer if the next waits for a token.
+  /// Begins all requests that the limits allow, one after the other. Sets the timer if the next request needs a token.
   ///
-  /// It is called after each change. Loads that end at once do not nest, however many wait: each is counted out before the
-  /// next begins, and one that ends later calls this in a turn of its own. A loader behind the throttle that itself loads
-  /// through it, inside its `load`, nests as deep as it does so.
+  /// It is called after each change. Loads that end immediately do not recurse, however many requests are queued: each is
+  /// counted as ended before the next begins. Loads that end later call this method separately. If a loader after the
+  /// throttle loads through the throttle inside its own `load`, each such call adds one level of recursion.
   private func advance() {
     while true {
       let now = clock.now
@@ -192,23 +198,23 @@ extension Throttle {
     guard let number else { return }
     let timer = clock.schedule(after: duration) {
       let fired = self.state.withLock { $0.refillTimer.fired(number) }
-      _ = fired  // Freed here, not under the lock.
+      _ = fired  // Released here, not under the lock.
       self.advance()
     }
     state.withLock { $0.refillTimer.didSet(timer, number) }?.cancel()
   }
 }
 
-// MARK: - Running
+// MARK: - Requests in flight
 
 extension Throttle {
-  /// Loads what was admitted, or gives its place back if it is not wanted any more.
+  /// Loads an admitted request. If it was cancelled or its deadline has passed, returns its slot instead.
   private func begin(_ waiter: ThrottleWaiter) {
     waiter.hasGone()
     let promise = waiter.promise
     let isAsked = promise.cancelRequest != nil
     if isAsked || waiter.deadline?.isExceeded() == true {
-      // The token that comes back may be there before the timer fires: the timer is set again.
+      // The returned token may be available before the timer fires, so the timer is set again.
       let timer = state.withLock { state in
         state.scheduler.withdrew(waiter.host)
         return state.refillTimer.isNotNeeded()
@@ -219,12 +225,12 @@ extension Throttle {
     }
     let load = run(waiter.request, waiter.host, waiter.next)
     if promise.seal(onto: load), promise.cancelRequest?.options.contains(.doNotForwardRequest) == true {
-      // It came too late for the handler's answer and too early for the load (law 4).
+      // The request came too late for the answer of the handler, and too early for the load: Law 4 (this future only).
       promise.future.cancel([.doNotForwardRequest, .forceImmediately], reason: promise.cancelRequest?.reason)
     }
   }
 
-  /// Loads an admitted request, and counts it as running until it has ended.
+  /// Loads an admitted request, and counts it until it has ended.
   private func run(_ request: HTTPRequest, _ host: String?, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let load = next.load(request)
     if load.isCompleted {
@@ -244,7 +250,7 @@ extension Throttle {
 }
 
 extension Throttle: CustomReflectable {
-  /// Counts, and none of the requests.
+  /// The counts, without the requests.
   public var customMirror: Mirror {
     Mirror(
       self, children: ["limit": limit, "runningCount": runningCount, "waitingCount": waitingCount], displayStyle: .class

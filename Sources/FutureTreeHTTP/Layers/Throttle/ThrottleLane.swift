@@ -1,10 +1,10 @@
 import FutureTree
 
-/// What tells how soon something goes on: the least is first. Pure.
+/// The rank of a queued request: the lowest rank begins first. Pure.
 struct ThrottleRank: Comparable {
-  /// When it came, moved forward for its priority.
+  /// The time of arrival, moved forward according to the priority.
   let time: Duration
-  /// Tells those of one time apart.
+  /// The ticket, which orders requests of the same time.
   let ticket: UInt64
 
   static func < (first: ThrottleRank, second: ThrottleRank) -> Bool {
@@ -12,21 +12,21 @@ struct ThrottleRank: Comparable {
   }
 }
 
-/// Those that wait for one host, in a list for each priority. The queue that it belongs to guards it.
+/// The queued requests of one host, in a list for each priority. The queue that owns the lane protects it.
 final class ThrottleLane: HeapElement {
-  /// The ends of a list; both are nil if it is empty.
+  /// The ends of a list. Both are `nil` if the list is empty.
   struct Line {
     var first: UInt64?
     var last: UInt64?
   }
 
-  /// How many requests to this host run.
+  /// The number of requests in flight to this host.
   var running = 0
-  /// How many wait.
+  /// The number of queued requests.
   var waiting = 0
-  /// By priority.
+  /// The lists by priority.
   var lines = [Line](repeating: Line(), count: RequestPriority.levelCount)
-  /// That of its first, or an earlier one: who leaves does not look for the next.
+  /// The rank of the first request, or a lower one: when a request leaves, the next one is not determined immediately.
   var rank = ThrottleRank(time: .zero, ticket: 0)
   var position: Int?
 

@@ -1,17 +1,19 @@
 import FutureTree
 
-/// Who waits, and who is next, as a value. Pure: takes no lock, calls nobody, reads no clock.
+/// The queued requests and their order. Pure: takes no lock, calls no closure, reads no clock.
 ///
-/// Waiting makes up for priority: who has waited for `aging` longer counts as one priority higher. So of two that wait, the
-/// same one is in front at all times, and its rank is known when it comes: the time of its arrival, moved forward by
-/// `aging` for each level of its priority.
+/// Waiting time raises the priority: a request that has waited for `aging` longer counts as one priority higher. The
+/// order of two queued requests therefore never changes. The rank of a request is known when it arrives: the time of its
+/// arrival, moved forward by `aging` for each level of its priority.
 ///
 /// # Invariants
-/// 1. A lane has every ticket that waits for its host, in a list for each priority, by rank.
-/// 2. A lane where somebody waits is in `heap`, unless its host is full; its `rank` there is no greater than its first's.
-/// 3. `idle` counts the lanes in `heap` where nobody waits: at most half of them, so that leaving costs O(1) in the long run.
-/// 4. `lanes` has the hosts where somebody waits or runs.
-/// 5. Without a limit per host, all tickets wait in `common`, and `lanes` and `heap` are empty.
+/// 1. A lane has all tickets that wait for its host, in a list for each priority, ordered by rank.
+/// 2. A lane with queued requests is in `heap`, unless its host is full. Its `rank` is no greater than the rank of its
+///    first request.
+/// 3. `idle` is the number of lanes in `heap` without queued requests. They are at most half of the heap, so that removal
+///    costs amortized O(1).
+/// 4. `lanes` has the hosts with requests that are queued or in flight.
+/// 5. If hosts are not limited, all requests wait in `common`, and `lanes` and `heap` are empty.
 struct ThrottleQueue<Item> {
   typealias Ticket = UInt64
 
@@ -24,10 +26,10 @@ struct ThrottleQueue<Item> {
     var next: Ticket?
   }
 
-  /// The number of requests that may run for one host. `nil` disables this limit.
+  /// The limit of requests in flight for each host. `nil` disables the limit.
   private let perHost: Int?
   private let common = ThrottleLane()
-  /// nil: a higher priority always goes first.
+  /// The waiting time that counts as one priority. `nil`: a higher priority is always first.
   private let aging: Duration?
   private var places: [Ticket: Place] = [:]
   private var lanes: [String?: ThrottleLane] = [:]
@@ -41,17 +43,17 @@ struct ThrottleQueue<Item> {
     self.aging = aging
   }
 
-  /// How many wait.
+  /// The number of queued requests.
   var count: Int { places.count }
 
-  /// How many hosts it knows.
+  /// The number of known hosts.
   var laneCount: Int { max(lanes.count, heap.count) }
 }
 
-// MARK: - Waiting
+// MARK: - Queued requests
 
 extension ThrottleQueue {
-  /// Lets something wait behind its equals.
+  /// Appends an item after those of the same priority.
   ///
   /// - Complexity: O(log h) in the number of hosts.
   mutating func append(_ item: Item, host: String?, level: Int, at now: Duration) -> Ticket {
@@ -72,9 +74,9 @@ extension ThrottleQueue {
     return lastTicket
   }
 
-  /// Takes out one that waits. Returns nil if it does not.
+  /// Removes a queued item. Returns `nil` if it is not queued.
   ///
-  /// - Complexity: O(1), amortised.
+  /// - Complexity: O(1), amortized.
   mutating func remove(_ ticket: Ticket) -> Item? {
     guard let place = places.removeValue(forKey: ticket) else { return nil }
     let lane = self.lane(for: place.host)
@@ -100,9 +102,9 @@ extension ThrottleQueue {
     return place.item
   }
 
-  /// The next that may begin: the first of all whose hosts are not full.
+  /// Returns the next item that may begin: the first item of all hosts that are not full.
   ///
-  /// - Complexity: O(log h) in the number of hosts, amortised.
+  /// - Complexity: O(log h) in the number of hosts, amortized.
   mutating func first() -> Ticket? {
     if perHost == nil { return firstRank(of: common)?.ticket }
     while let lane = heap.first {
@@ -119,31 +121,31 @@ extension ThrottleQueue {
     return nil
   }
 
-  /// The host that one waits for; nil also if hosts do not count.
+  /// Returns the host of a queued item. Returns `nil` for requests that have only a path.
   func host(of ticket: Ticket) -> String? { places[ticket]?.host }
 
-  /// Takes out all, in the order in which they came.
+  /// Removes all items, in the order of their arrival.
   mutating func removeAll() -> [Item] {
     let tickets = places.keys.sorted()
     return tickets.compactMap { remove($0) }
   }
 }
 
-// MARK: - Running
+// MARK: - Requests in flight
 
 extension ThrottleQueue {
-  /// Whether the host is not full.
+  /// Returns whether the host is not full.
   func hasRoom(for host: String?) -> Bool {
     guard perHost != nil, let lane = lanes[host] else { return true }
     return !isFull(lane)
   }
 
-  /// Something runs for this host, whether it has waited or not.
+  /// Registers that a request to this host begins, whether it was queued or not.
   mutating func began(_ host: String?) {
     if perHost != nil { lane(for: host).running += 1 }
   }
 
-  /// Something that ran for this host has ended.
+  /// Registers that a request to this host has ended.
   mutating func ended(_ host: String?) {
     guard perHost != nil else { return }
     let lane = self.lane(for: host)
@@ -168,7 +170,7 @@ extension ThrottleQueue {
     perHost.map { lane.running >= $0 } ?? false
   }
 
-  /// Puts a lane into the heap where it belongs by this rank, unless it stands further in front. A full one is left out.
+  /// Inserts a lane into the heap at this rank, unless it is listed with a lower rank. A full lane is not inserted.
   private mutating func list(_ lane: ThrottleLane, _ rank: ThrottleRank) {
     guard perHost != nil else { return }
     if lane.isListed {

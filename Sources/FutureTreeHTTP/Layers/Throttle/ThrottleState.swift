@@ -1,29 +1,29 @@
-/// Who may begin, as a value: the one scheduler in which places, hosts, rate and priorities meet. Pure: takes no lock, calls
-/// nobody, reads no clock.
+/// The scheduler that applies the limits, the rate and the priorities. Pure: takes no lock, calls no closure, reads no
+/// clock.
 ///
-/// Two queues in a row, one for the rate and one for the places, would invert priorities: what the first lets through cannot
-/// be overtaken any more.
+/// Two queues in a sequence, one for the rate and one for the limit, would invert priorities: a request that leaves the
+/// first queue can no longer be overtaken.
 ///
 /// # Invariants
-/// 1. What was admitted or passed by counts in `running` until it has ended.
-/// 2. What waits has no place and no token; what leaves before it is admitted has cost nothing.
-/// 3. Nothing is admitted while `running` is `limit` or more, in a pause, without a token, or for a host that is full.
+/// 1. An admitted or bypassing request counts in `running` until it has ended.
+/// 2. A queued request has no slot and no token. If it leaves before it is admitted, it has cost nothing.
+/// 3. No request is admitted while `running` is at least `limit`, during a pause, without a token, or for a full host.
 struct ThrottleState<Item> {
-  /// What becomes of something that comes.
+  /// The result of an arrival.
   enum Arrival: Equatable {
     case waits(ThrottleQueue<Item>.Ticket)
     case queueIsFull
-    /// No token can be there in time.
+    /// No token is available before the deadline.
     case isTooLate
   }
 
-  /// What is to be done next.
+  /// The next action.
   enum Step {
-    /// This one begins.
+    /// Begin this request.
     case begin(Item)
-    /// Nobody can begin until there is a token, in this time.
+    /// No request can begin until a token is available, after this time.
     case waitForToken(Duration)
-    /// Nobody can begin until something ends or changes.
+    /// No request can begin until a request ends or a limit changes.
     case wait
   }
 
@@ -41,16 +41,15 @@ struct ThrottleState<Item> {
     bucket = rate.map { TokenBucket($0) }
   }
 
-  /// How many wait.
+  /// The number of queued requests.
   var waiting: Int { queue.count }
 
-  /// Whether it is as it was at first, but for the tokens.
+  /// Whether the state equals the initial state, except the tokens.
   var isIdle: Bool { running == 0 && waiting == 0 && queue.laneCount == 0 }
 }
 
 extension ThrottleState {
-  /// Admits a request if no other request waits, and the limits, the rate and the pause allow it. Returns false if the request
-  /// must wait.
+  /// Admits a new request if no request is queued and no limit applies. Returns `false` if the request must be queued.
   mutating func beginsAtOnce(_ host: String?, at now: Duration) -> Bool {
     guard waiting == 0, hasRoom, queue.hasRoom(for: host) else { return false }
     bucket?.refill(at: now)
@@ -59,16 +58,16 @@ extension ThrottleState {
     return true
   }
 
-  /// Something comes, and waits at first; whether it may begin is the next step's to say.
+  /// Queues a new request. `next(at:)` decides whether it begins.
   ///
-  /// - Parameter patience: how long it can wait; nil for ever.
+  /// - Parameter patience: The maximum time that the request can wait. `nil` sets no limit.
   mutating func arrived(
     _ item: Item, host: String?, priority: RequestPriority, patience: Duration?, at now: Duration
   ) -> Arrival {
     bucket?.refill(at: now)
     if let patience, let bucket, bucket.wait > .zero, bucket.wait >= patience { return .isTooLate }
     let ticket = queue.append(item, host: host, level: priority.level, at: now)
-    // Somebody who can begin now is as good as gone.
+    // The queue limit does not apply if a queued request can begin now.
     guard waiting <= queueLimit || (hasRoom && bucket?.hasToken != false && queue.first() != nil) else {
       _ = queue.remove(ticket)
       return .queueIsFull
@@ -76,13 +75,13 @@ extension ThrottleState {
     return .waits(ticket)
   }
 
-  /// Something begins without asking.
+  /// Admits a request that bypasses the queue.
   mutating func passed(_ host: String?, at now: Duration) {
     bucket?.refill(at: now)
     admit(host)
   }
 
-  /// Admits the next, if there is one.
+  /// Admits the next request, if one can begin.
   mutating func next(at now: Duration) -> Step {
     guard hasRoom, let ticket = queue.first() else { return .wait }
     bucket?.refill(at: now)
@@ -93,24 +92,24 @@ extension ThrottleState {
     return .begin(item)
   }
 
-  /// One that waited has left. Returns nil if it does not wait.
+  /// Removes a queued request. Returns `nil` if it is not queued.
   mutating func left(_ ticket: ThrottleQueue<Item>.Ticket) -> Item? {
     queue.remove(ticket)
   }
 
-  /// Something that ran has ended.
+  /// Registers that a request has ended.
   mutating func ended(_ host: String?) {
     running -= 1
     queue.ended(host)
   }
 
-  /// Something that was admitted did not begin: it gives its token back.
+  /// Registers that an admitted request did not begin. Its token is returned.
   mutating func withdrew(_ host: String?) {
     bucket?.putBack()
     ended(host)
   }
 
-  /// Sends everybody away who waits, and fills the bucket. What runs goes on.
+  /// Removes all queued requests and fills the bucket. Requests in flight are not affected.
   mutating func reset() -> [Item] {
     bucket?.fill()
     return queue.removeAll()

@@ -1,11 +1,11 @@
 import FutureTree
 
-/// A request that has come to a throttle, until it is with the next loader.
+/// A queued request of a throttle, until it is forwarded to the next loader.
 final class ThrottleWaiter: Sendable {
   private enum Watch {
     case none
     case timer(FutureTimer)
-    /// It waits no more.
+    /// The request is no longer queued.
     case isOver
   }
 
@@ -19,12 +19,12 @@ final class ThrottleWaiter: Sendable {
     self.next = next
   }
 
-  /// nil for a request that has only a path.
+  /// The host. `nil` for a request that has only a path.
   var host: String? { request.url?.host }
 
   var deadline: HTTPDeadline? { request[option: RequestDeadline.self] }
 
-  /// Calls `expire` when the deadline of the request passes, unless it has gone by then.
+  /// Calls `expire` when the deadline of the request passes, unless the request has left the queue before.
   func watchDeadline(_ expire: @escaping @Sendable () -> Void) {
     guard let deadline else { return }
     if case .isOver = watch.value { return }
@@ -37,7 +37,7 @@ final class ThrottleWaiter: Sendable {
     if isOver { timer.cancel() }
   }
 
-  /// It waits no more.
+  /// Registers that the request has left the queue.
   func hasGone() {
     let watch = self.watch.withLock { watch in
       defer { watch = .isOver }

@@ -1,11 +1,13 @@
 import FutureTree
 
-/// How much a rate allows, as a value. Pure: reads no clock, and counts in whole numbers, so that nothing drifts.
+/// The token bucket of a rate limit. Pure: reads no clock. It counts in integers, so that rounding errors do not
+/// accumulate.
 ///
 /// # Invariants
-/// 1. `credit` is counted in attoseconds times `count`: a token costs `period`, and each attosecond brings `count`.
-/// 2. It is never above `capacity`, and never below `-capacity`: who passes by the queue makes a debt, which has an end.
-/// 3. Time that goes back counts as none.
+/// 1. `credit` is measured in attoseconds times `count`: a token costs `period`, and each attosecond adds `count`.
+/// 2. `credit` is at most `capacity` and at least `-capacity`. Requests that bypass the queue create a debt, which is
+///    limited.
+/// 3. Time that goes backwards counts as zero.
 struct TokenBucket {
   private let count: Int128
   private let period: Int128
@@ -13,7 +15,7 @@ struct TokenBucket {
   private var credit: Int128
   private var latest: Duration?
 
-  /// A full bucket.
+  /// Creates a full bucket.
   init(_ rate: Throttle.Rate) {
     count = Int128(rate.count)
     period = rate.duration.attosecondCount
@@ -23,7 +25,7 @@ struct TokenBucket {
 
   var hasToken: Bool { credit >= period }
 
-  /// Adds what the time has brought.
+  /// Adds the tokens for the elapsed time.
   mutating func refill(at now: Duration) {
     defer { latest = max(latest ?? now, now) }
     guard let latest, now > latest else { return }
@@ -31,22 +33,22 @@ struct TokenBucket {
     credit = min(capacity, credit + elapsed * count)
   }
 
-  /// Makes it full.
+  /// Fills the bucket.
   mutating func fill() {
     credit = capacity
   }
 
-  /// Takes a token; one that is not there becomes a debt.
+  /// Takes a token. If none is available, the credit becomes a debt.
   mutating func take() {
     credit = max(credit - period, -capacity)
   }
 
-  /// Puts a token back that was not needed.
+  /// Returns a token that was not needed.
   mutating func putBack() {
     credit = min(credit + period, capacity)
   }
 
-  /// How long it takes from the last refill until there is a token; zero if there is one.
+  /// The time from the last refill until a token is available. Zero if a token is available.
   var wait: Duration {
     guard !hasToken else { return .zero }
     return Duration(attosecondCount: (period - credit + count - 1) / count)

@@ -1,43 +1,45 @@
 import FutureTree
 
-/// Ends loads that take too long.
+/// A layer that ends loads which exceed a time limit.
 ///
 /// ```swift
 /// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10), idle: .seconds(5)) --> URLSessionLoader()
 ///
-/// request[option: RequestDeadline.self] = .after(.seconds(2))  // For this one, whatever the layers say.
+/// request[option: RequestDeadline.self] = .after(.seconds(2))  // For this request, whatever the layers define.
 /// ```
 ///
-/// There are four times, each of which counts from the moment that the request comes to this layer:
+/// There are four limits. Each starts when the request reaches this layer:
 ///
-/// | time | what it is | error |
+/// | limit | meaning | error |
 /// | --- | --- | --- |
 /// | `total` | becomes the `RequestDeadline`, unless the request has an earlier one | `deadlineExceeded` |
-/// | `attempt` | until the answer of what lies behind this layer | `timedOut` |
-/// | `firstByte` | until the head of the answer is there | `timedOut` |
-/// | `idle` | how long nothing may be sent and nothing received | `timedOut` |
+/// | `attempt` | the time until the next loader completes | `timedOut` |
+/// | `firstByte` | the time until the head of the response arrives | `timedOut` |
+/// | `idle` | the time in which no data is sent or received | `timedOut` |
 ///
-/// For a whole request with its retries, put a `Timeout(total:)` before `Retry`, or give the request a `RequestDeadline`:
-/// behind a `Retry` each attempt has a `total` of its own. Any `Timeout`, also one without times, ends a request at its
-/// deadline, and fails at once one that comes after it. A time of zero or less fails each request at once. What fails at
-/// once is not loaded. More than a century is a century.
+/// To limit a request with all its retries, put a `Timeout(total:)` before `Retry`, or set the `RequestDeadline` of the
+/// request. After a `Retry`, `total` applies to each attempt separately. Every `Timeout`, also one without limits, ends a
+/// request at its deadline. A request whose deadline has passed fails at once, and so does every request if a limit is 0
+/// or less. A request that fails at once is not loaded. Limits over a century are treated as a century.
 ///
-/// `firstByte` and `idle` are told by what the loader reports to `ProgressHandler`; the one that the request has is called as
-/// before. Where a loader reports nothing, both count until the answer is there. Put them behind `Retry` and redirects: the
-/// first head that comes ends the `firstByte` of this layer.
+/// `firstByte` and `idle` depend on the reports of the loader to `ProgressHandler`. The request's own handler is called
+/// as well. If the loader reports no progress, both limits apply to the whole response. Put them after `Retry` and
+/// `Redirect`: the first head that arrives ends the `firstByte` of this layer.
 ///
-/// The limits of the transport count as well, and the shortest wins. Those that suit all requests of a loader
-/// (`URLSessionLoader.Configuration`) give way: where this layer has an `attempt` or an `idle`, it sets `RequestTimeout` or
-/// `RequestIdleTimeout` to a second more, unless the request has its own.
+/// The limits of the transport apply as well, and the shortest limit takes effect. To prevent the general limits of a
+/// loader (`URLSessionLoader.Configuration`) from taking effect first, this layer sets `RequestTimeout` to `attempt` plus
+/// one second, and `RequestIdleTimeout` to `idle` plus one second. It does not replace values that the request has.
 ///
-/// When a time is over the load fails at once, and what lies behind is asked to cancel, with a reason that says why; whatever
-/// comes of it is dropped. As with `forceImmediately`, its connection may not be free yet then.
+/// When a limit is exceeded, the load fails at once. The next loader receives a cancellation request with a reason that
+/// names the limit, and its outcome is ignored. As with `.forceImmediately`, its connection may still be in use at that
+/// time.
 ///
-/// **Cancellation.** A request to cancel is forwarded, and the times go on: what has not confirmed when one is over ends
-/// `.cancelled`. Whichever came first decides, the request or the time. Timers are cancelled when the load has ended, however
-/// it has; with `doNotForwardRequest` what lies behind goes on without these times.
+/// **Cancellation.** A cancellation request is forwarded, and the limits stay active. If the next loader has not
+/// confirmed the cancellation when a limit is exceeded, the load ends with `.cancelled`. If a limit is exceeded before
+/// the cancellation request arrives, the load fails. Timers are cancelled when the load ends. With
+/// `.doNotForwardRequest`, the next loader continues without these limits.
 ///
-/// **Reset.** It keeps nothing.
+/// **Reset.** The layer keeps no state.
 public struct Timeout: HTTPLayer {
   private let total: Duration?
   private let attempt: Duration?
@@ -45,12 +47,15 @@ public struct Timeout: HTTPLayer {
   private let idle: Duration?
   private let clock: any FutureClock
 
+  /// Creates the layer. `nil`, the default of all limits, disables a limit.
+  ///
   /// - Parameters:
-  ///   - total: how long a request may take in all, with everything that lies behind; it travels with the request.
-  ///   - attempt: how long what lies behind may take.
-  ///   - firstByte: how long until the head of the answer.
-  ///   - idle: how long nothing may be sent and nothing received.
-  ///   - clock: what measures them.
+  ///   - total: The maximum duration of a request, including all loaders after this layer. The request carries it as a
+  ///     deadline.
+  ///   - attempt: The maximum duration of the load by the next loader.
+  ///   - firstByte: The maximum time until the head of the response arrives.
+  ///   - idle: The maximum time in which no data is sent or received.
+  ///   - clock: The clock of the limits.
   public init(
     total: Duration? = nil, attempt: Duration? = nil, firstByte: Duration? = nil, idle: Duration? = nil,
     clock: any FutureClock = .system
@@ -62,7 +67,7 @@ public struct Timeout: HTTPLayer {
     self.clock = clock
   }
 
-  /// Loads, and fails with the code `deadlineExceeded` or `timedOut` when a time is over.
+  /// Forwards the request. Fails with the code `deadlineExceeded` or `timedOut` when a limit is exceeded.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let deadline = deadline(of: request)
     let remaining = deadline?.remaining.clampedToMaximumTimerDuration
@@ -80,7 +85,8 @@ public struct Timeout: HTTPLayer {
     return watch.watch(next.load(prepared(request, deadline, watch)))
   }
 
-  /// Calls `body` for each time limit, the deadline first. If several limits have passed, the load fails with the first of them.
+  /// Calls `body` for each limit. The deadline is first, so that it is reported if several limits are exceeded at the
+  /// same time.
   private func eachTime(
     _ deadline: HTTPDeadline?, _ remaining: Duration?,
     _ body: (TimeoutState.Kind, _ limit: Duration, any FutureClock) -> Void
@@ -91,7 +97,7 @@ public struct Timeout: HTTPLayer {
     if let idle { body(.idle, idle, clock) }
   }
 
-  /// The earlier of that of the request and that of this layer.
+  /// Returns the earlier of the request's deadline and the deadline of this layer.
   private func deadline(of request: HTTPRequest) -> HTTPDeadline? {
     let given = request[option: RequestDeadline.self]
     guard let total, given.map({ total < $0.remaining }) ?? true else { return given }
@@ -110,7 +116,7 @@ public struct Timeout: HTTPLayer {
     }
     if firstByte != nil || idle != nil {
       let handler = request[option: ProgressHandler.self]
-      // Weak: the request is in the answer, which may live long.
+      // Weak: the response contains the request and may live long.
       request[option: ProgressHandler.self] = { [weak watch] progress in
         watch?.progressed(progress)
         handler?(progress)

@@ -1,11 +1,11 @@
-/// What is known of one load that is held to times, as a value. Pure: takes no lock, reads no clock.
+/// The state of one load with time limits. Pure: takes no lock, reads no clock.
 ///
 /// # Invariants
-/// 1. It ends once, by an outcome or by a time that is over; after that nothing is set and nothing fires.
-/// 2. A report is about the answer unless it says that more was sent: a transport reports the head of the answer with what
-///    it has sent so far, and then each piece of either body.
+/// 1. It ends once, by an outcome or by an exceeded limit. Afterwards no timer is set, and no timer has an effect.
+/// 2. A progress report is about the response, unless it says that more was sent. A transport reports the head of the
+///    response together with the bytes sent so far, and then each piece of either body.
 struct TimeoutState {
-  /// A time that can be over.
+  /// A time limit.
   enum Kind: Hashable {
     case deadline
     case attempt
@@ -22,7 +22,7 @@ struct TimeoutState {
     lastActivity = now
   }
 
-  /// Returns whether this was the first report about the answer.
+  /// Registers a progress report. Returns whether it was the first report about the response.
   mutating func progressed(_ progress: HTTPProgress, now: Duration) -> Bool {
     guard !hasEnded else { return false }
     lastActivity = max(lastActivity, now)
@@ -34,16 +34,16 @@ struct TimeoutState {
     return true
   }
 
-  /// What came of a timer.
+  /// The result of a timer that fires.
   enum Firing: Equatable {
-    /// Something has happened since it was set: look again after this time.
+    /// Data was transferred since the timer was set: check again after this time.
     case again(Duration)
-    /// The time is over, and with it the load.
+    /// The limit is exceeded, and the load ends.
     case isOver
     case nothing
   }
 
-  /// - Parameter limit: for `idle`, how long nothing may happen.
+  /// - Parameter limit: For `idle`, the maximum time without a transfer.
   mutating func fired(_ kind: Kind, limit: Duration, now: Duration) -> Firing {
     guard !hasEnded, kind != .firstByte || !hasAnswer else { return .nothing }
     if kind == .idle {

@@ -1,14 +1,14 @@
 import FutureTree
 
-/// The timers of one load, which give it up when a time is over. It acts on what the state says.
+/// The timers of one load, which end the load when a limit is exceeded. The decisions are those of `TimeoutState`.
 final class TimeoutWatch: Sendable {
   private struct Guarded {
     var state: TimeoutState
     /// The timers, at most one of each kind.
     private(set) var timers: [(kind: TimeoutState.Kind, timer: FutureTimer)] = []
-    /// What is given up then; nil until it is there.
+    /// The future to end when a limit is exceeded. `nil` until it exists.
     var future: Future<HTTPResponse>?
-    /// Which time is over, as soon as that is known.
+    /// The exceeded limit, as soon as it is known.
     var expiry: Expiry?
 
     /// Removes and returns the timer of a kind.
@@ -16,14 +16,15 @@ final class TimeoutWatch: Sendable {
       timers.firstIndex { $0.kind == kind }.map { timers.remove(at: $0).timer }
     }
 
-    /// Stores a timer. Returns the timer to cancel: the new one if the load has ended, or the previous one of its kind.
+    /// Stores a timer. Returns the timer that is not needed: the new one if the load has ended, otherwise the previous
+    /// one.
     mutating func set(_ timer: FutureTimer, _ kind: TimeoutState.Kind) -> FutureTimer? {
       guard !state.hasEnded else { return timer }
       defer { timers.append((kind, timer)) }
       return take(kind)
     }
 
-    /// Records the end of the load. Returns the timers to cancel, and the future to release.
+    /// Ends the state. Returns the timers to cancel, and the future to release.
     mutating func end() -> (timers: [(kind: TimeoutState.Kind, timer: FutureTimer)], future: Future<HTTPResponse>?) {
       state.ended()
       defer { (timers, future) = ([], nil) }
@@ -46,7 +47,7 @@ final class TimeoutWatch: Sendable {
     guarded = Locked(Guarded(state: TimeoutState(now: clock.now)))
   }
 
-  /// The outcome of what lies behind the layer, unless a time is over first.
+  /// Returns a future with the outcome of the next loader, unless a limit is exceeded first.
   func watch(_ inner: Future<HTTPResponse>) -> Future<HTTPResponse> {
     if inner.isCompleted {
       let expiry = guarded.withLock { $0.expiry }
@@ -58,13 +59,13 @@ final class TimeoutWatch: Sendable {
       guarded.future = future
       return guarded.expiry
     }
-    // It was over while `inner` was being made.
+    // The limit was exceeded before `inner` existed.
     if let expiry { giveUp(future, expiry) }
     future.observe { _ in self.end() }
     return future.named(.timeout)
   }
 
-  /// Something was sent or received.
+  /// Registers that data was sent or received.
   func progressed(_ progress: HTTPProgress) {
     let now = clock.now
     let timer = guarded.withLock { guarded in
@@ -73,12 +74,12 @@ final class TimeoutWatch: Sendable {
     timer?.cancel()
   }
 
-  /// Sets the alarm.
+  /// Sets a timer.
   ///
   /// - Parameters:
-  ///   - limit: what its error says.
-  ///   - delay: when to look, if that is not the limit.
-  ///   - clock: measures it, in place of the watch's own.
+  ///   - limit: The limit, which the error names.
+  ///   - delay: The time until the timer fires. Defaults to the limit.
+  ///   - clock: The clock of the timer. Defaults to the clock of the watch.
   func set(
     _ kind: TimeoutState.Kind, _ limit: Duration, lookingAfter delay: Duration? = nil, clock: (any FutureClock)? = nil
   ) {
@@ -104,7 +105,8 @@ final class TimeoutWatch: Sendable {
     end()
   }
 
-  /// Ends a load whose time is over. Who asked to cancel was first: what does not confirm in time is given up as cancelled.
+  /// Ends a load that exceeds a limit. If the load was cancelled before, it ends as cancelled, because the cancellation
+  /// was not confirmed in time.
   private func giveUp(_ future: Future<HTTPResponse>, _ expiry: Expiry) {
     let outcome: Outcome<HTTPResponse> =
       future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(expiry.kind.error(request, expiry.limit))
@@ -115,7 +117,7 @@ final class TimeoutWatch: Sendable {
   private func end() {
     let (timers, future) = guarded.withLock { $0.end() }
     for (_, timer) in timers { timer.cancel() }
-    _ = future  // Freed here, not under the lock.
+    _ = future  // Released here, not under the lock.
   }
 }
 
@@ -127,7 +129,7 @@ extension TimeoutState.Kind {
     }
   }
 
-  /// What happened.
+  /// Returns a sentence that describes the failure.
   func story(_ request: HTTPRequest, _ limit: Duration) -> String {
     switch self {
     case .deadline where limit > .zero:

@@ -1,4 +1,4 @@
-/// What a server wants to know who asks with: one challenge of `WWW-Authenticate` (RFC 9110, section 11.6.1).
+/// An authentication challenge of the header field `WWW-Authenticate` (RFC 9110, section 11.6.1).
 ///
 /// ```swift
 /// // WWW-Authenticate: Bearer realm="example", error="invalid_token"
@@ -6,21 +6,23 @@
 /// challenge?["error"]  // "invalid_token"
 /// ```
 public struct AuthenticationChallenge: Sendable, Hashable {
-  /// The name of the scheme, as it was spelled.
+  /// The name of the scheme, with the spelling of the server.
   public let scheme: String
-  /// What stands behind the scheme in its place, if it is no list of parameters.
+  /// The token that follows the scheme, if the challenge has no list of parameters.
   public let token68: String?
-  /// The values by their names, which are in lower case.
+  /// The values of the parameters. The keys are names in lower case.
   public let parameters: [String: String]
 
-  /// The value of a parameter, whatever the case of its name.
+  /// Returns the value of a parameter. The name is compared without case.
   public subscript(name: String) -> String? { parameters[name.lowercased()] }
 
-  /// Whether it is of this scheme, whatever the case.
+  /// Returns whether the challenge has this scheme. Schemes are compared without case.
   public func isOf(scheme: String) -> Bool { self.scheme.lowercased() == scheme.lowercased() }
 
-  /// The challenges of one field value, in order; nil if it is no list of challenges, or a parameter occurs twice in one.
+  /// Parses one field value as a list of challenges.
   ///
+  /// - Returns: The challenges in order. `nil` if the value is not a list of challenges, or a parameter occurs twice in
+  ///   one challenge.
   /// - Complexity: O(n) in the length of the value.
   public static func challenges(in value: String) -> [AuthenticationChallenge]? {
     var reader = ChallengeReader(value)
@@ -29,14 +31,14 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-  /// The challenges of all `WWW-Authenticate` fields, in order. Fields that are malformed are left out.
+  /// The challenges of all `WWW-Authenticate` fields, in order. Malformed fields are skipped.
   public var challenges: [AuthenticationChallenge] {
     headers.values(for: "WWW-Authenticate").flatMap { AuthenticationChallenge.challenges(in: $0) ?? [] }
   }
 }
 
-/// Reads a list of challenges from its first byte to its last. A comma may separate challenges as well as parameters: what
-/// follows is a parameter if a `=` stands behind its first token.
+/// A parser for a list of challenges. A comma separates challenges as well as parameters: the text after a comma is a
+/// parameter if `=` follows its first token.
 private struct ChallengeReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -59,7 +61,7 @@ private struct ChallengeReader {
     return challenges
   }
 
-  /// A scheme, and what belongs to it. Afterwards the reader is at a comma, at the next scheme, or at the end.
+  /// Reads a scheme and its token or parameters. Afterwards the reader is at a comma, at the next scheme, or at the end.
   private mutating func challenge() -> AuthenticationChallenge? {
     guard let scheme = token() else { return nil }
     let hasBlank = take(UInt8(ascii: " "))
@@ -73,8 +75,8 @@ private struct ChallengeReader {
     return parameters.map { AuthenticationChallenge(scheme: scheme, token68: nil, parameters: $0) }
   }
 
-  /// - Parameter areOptional: Whether the next scheme may follow at once. That is so behind an empty element of the list,
-  ///   which may belong to the parameters or to the challenges (RFC 9110, section 11.6.1).
+  /// - Parameter areOptional: Whether the next scheme may follow immediately. It may after an empty list element, which
+  ///   belongs either to the parameters or to the challenges (RFC 9110, section 11.6.1).
   private mutating func parameters(areOptional: Bool) -> [String: String]? {
     var parameters: [String: String] = [:]
     while current != nil {
@@ -82,7 +84,7 @@ private struct ChallengeReader {
       guard let name = token() else { return nil }
       skipBlanks()
       guard take(UInt8(ascii: "=")) else {
-        position = start  // It is a scheme.
+        position = start  // The token is a scheme.
         return parameters.isEmpty && !areOptional ? nil : parameters
       }
       skipBlanks()
@@ -96,7 +98,8 @@ private struct ChallengeReader {
     return parameters
   }
 
-  /// Letters, digits and some marks, with any number of `=` at the end, up to the end of the element; else nothing is read.
+  /// Reads a token of letters, digits and some marks, with any number of `=` at the end, up to the end of the element.
+  /// Reads nothing if the element has another form.
   private mutating func token68() -> String? {
     let start = position
     skip { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._~+/".utf8.contains($0) }
@@ -115,7 +118,7 @@ private struct ChallengeReader {
     return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
   }
 
-  /// RFC 9110, section 5.6.4, without its quotes and backslashes.
+  /// Reads a quoted string (RFC 9110, section 5.6.4) and returns it without quotes and backslashes.
   private mutating func quoted() -> String? {
     guard take(UInt8(ascii: "\"")) else { return nil }
     var text: [UInt8] = []

@@ -1,5 +1,5 @@
-/// Where in a coded value something is, as it is printed: `users[2].name`. It has keys and positions, and no values: the
-/// keys of a dictionary, which are values of the other side, are `[…]`.
+/// The printable position of a value inside a coded value: `users[2].name`. It contains keys and indexes, never values.
+/// The keys of a dictionary are data from the server, so they are printed as `[…]`.
 struct CodingPath: CustomStringConvertible {
   let keys: [any CodingKey]
 
@@ -18,12 +18,12 @@ struct CodingPath: CustomStringConvertible {
     return text
   }
 
-  /// The standard library has a type of its own for the keys of dictionaries.
+  /// Returns whether the key belongs to a dictionary. The standard library has a separate type for such keys.
   private static func isOfDictionary(_ key: any CodingKey) -> Bool {
     String(describing: type(of: key)).contains("DictionaryCodingKey")
   }
 
-  /// The key, in quotes if it is no plain word.
+  /// Returns the key, in quotes if it is not a plain word.
   private static func visible(_ key: String) -> String {
     let isPlain = key.utf8.allSatisfy { $0 == 0x5F || $0 == 0x2D || ASCII.isLetter($0) || ASCII.isDigit($0) }
     return isPlain && !key.isEmpty && key.utf8.count <= 60 ? key : FieldSyntax.visible(key)

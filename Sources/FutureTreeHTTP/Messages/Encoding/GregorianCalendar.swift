@@ -1,14 +1,14 @@
-/// Days and dates, by arithmetic: the calendar of today, also for the time before it was made.
+/// The proleptic Gregorian calendar, computed by arithmetic.
 ///
-/// By hand: the calendars of Foundation are Julian before 1582, so that 1500-02-29 exists in them
-/// (`HTTPDateTests/calendarIsNotAsStrict`).
+/// Foundation's calendars cannot be used: they are Julian before 1582, so that 1500-02-29 exists in them.
 ///
-/// Years are counted from March, so that the leap day is the last of its year, and eras of 400 years have 146,097 days.
+/// Years are counted from March, so that the leap day is the last day of its year. An era of 400 years has 146,097 days.
 enum GregorianCalendar {
   static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
   static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  /// The number of a day that exists, counted from 1970-01-01; nil for others. For years from 0 to 9999.
+  /// Returns the number of days since 1970-01-01. Returns `nil` for a day that does not exist, and for years outside 0 to
+  /// 9999.
   static func day(_ year: Int, _ month: Int, _ day: Int) -> Int? {
     guard (0...9999).contains(year), (1...12).contains(month), day >= 1 else { return nil }
     guard day <= length(ofMonth: month, in: year) else { return nil }
@@ -28,7 +28,7 @@ enum GregorianCalendar {
     return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
   }
 
-  /// 0 for a Sunday. The first day of 1970 was a Thursday.
+  /// Returns the day of the week; 0 is Sunday. The first day of 1970 was a Thursday.
   static func weekday(ofDay day: Int) -> Int { (day + 4).dividedDown(by: 7).remainder }
 
   private static func length(ofMonth month: Int, in year: Int) -> Int {
@@ -42,7 +42,7 @@ enum GregorianCalendar {
 }
 
 extension SignedInteger {
-  /// Rounded down, so that the remainder is not negative.
+  /// Divides and rounds down, so that the remainder is not negative.
   func dividedDown(by divisor: Self) -> (quotient: Self, remainder: Self) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

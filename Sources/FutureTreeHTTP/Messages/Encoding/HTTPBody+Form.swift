@@ -1,14 +1,15 @@
 import Foundation
 
 extension HTTPBody {
-  /// The fields of a form, in order, with the type `application/x-www-form-urlencoded`.
+  /// Returns a body with the fields of a form, in order, of the type `application/x-www-form-urlencoded`.
   ///
   /// ```swift
   /// request.body = .form([("name", "Ada Lovelace"), ("tag", "a&b")])  // name=Ada+Lovelace&tag=a%26b
   /// ```
   ///
-  /// They are written as browsers do (WHATWG URL, section 5.2): letters, digits, `*`, `-`, `.` and `_` as they are, a space
-  /// as `+`, every other byte of the UTF-8 percent-encoded. A name may occur more than once.
+  /// Fields are encoded as browsers encode them (WHATWG URL, section 5.2). Letters, digits, `*`, `-`, `.` and `_` stay as
+  /// they are. A space becomes `+`. Every other byte of the UTF-8 text is percent-encoded. A name can occur more than
+  /// once.
   public static func form(_ fields: [(String, String)]) -> HTTPBody {
     let text = fields.map { formEncoded($0.0) + "=" + formEncoded($0.1) }.joined(separator: "&")
     return .data(Data(text.utf8), contentType: "application/x-www-form-urlencoded")

@@ -1,17 +1,18 @@
 import Foundation
 
 extension HTTPBody {
-  /// A value as JSON, with the type `application/json`.
+  /// Returns a body with a value encoded as JSON, of the type `application/json`.
   ///
   /// ```swift
   /// request.body = try .json(comment)
   /// ```
   ///
   /// - Parameters:
-  ///   - value: what is encoded.
-  ///   - encoder: how keys, dates and data are written.
-  /// - Throws: `HTTPError` with the code `unencodableBody`, which says where in the value, and not what is there.
-  /// - Complexity: O(size of the value); it is encoded at once, on this thread.
+  ///   - value: The value to encode.
+  ///   - encoder: The encoder, which defines the format of keys, dates and data.
+  /// - Throws: `HTTPError` with the code `unencodableBody`. Its message names the position inside the value, not the
+  ///   content.
+  /// - Complexity: O(size of the value). The value is encoded immediately, on the calling thread.
   public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) throws(HTTPError) -> HTTPBody {
     do {
       return .data(try encoder.encode(value), contentType: "application/json")

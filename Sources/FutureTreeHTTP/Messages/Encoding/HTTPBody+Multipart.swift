@@ -1,7 +1,7 @@
 import Foundation
 
 extension HTTPBody {
-  /// One part of a form with files: a field and what was put into it.
+  /// One part of a multipart form: the name of a field, and its content.
   public struct Part: Sendable {
     enum Content: Sendable {
       case data(Data)
@@ -13,14 +13,14 @@ extension HTTPBody {
     let contentType: String?
     let content: Content
 
-    /// A text, in UTF-8.
+    /// Returns a part with a text, encoded as UTF-8.
     public static func text(_ name: String, _ value: String) -> Part {
       Part(name: name, fileName: nil, contentType: nil, content: .data(Data(value.utf8)))
     }
 
-    /// Bytes in memory; with a file name, servers take them for a file.
+    /// Returns a part with bytes in memory. If the part has a file name, servers treat it as a file.
     ///
-    /// - Throws: `HTTPError` with the code `invalidHeaderValue` if the content type is no media type.
+    /// - Throws: `HTTPError` with the code `invalidHeaderValue` if the content type is not a media type.
     public static func data(
       _ name: String, _ data: Data, fileName: String? = nil, contentType: String = "application/octet-stream"
     ) throws(HTTPError) -> Part {
@@ -28,9 +28,11 @@ extension HTTPBody {
       return Part(name: name, fileName: fileName, contentType: contentType, content: .data(data))
     }
 
-    /// All bytes of a file, which is read from disk while it is sent; by default under its own name.
+    /// Returns a part with all bytes of a file. The file is read from disk while the body is sent.
     ///
-    /// - Throws: `HTTPError` with the code `invalidHeaderValue` if the content type is no media type.
+    /// The file name defaults to the last path component of the URL.
+    ///
+    /// - Throws: `HTTPError` with the code `invalidHeaderValue` if the content type is not a media type.
     public static func file(
       _ name: String, _ url: URL, fileName: String? = nil, contentType: String = "application/octet-stream"
     ) throws(HTTPError) -> Part {
@@ -47,7 +49,7 @@ extension HTTPBody {
     }
   }
 
-  /// A form with files (`multipart/form-data`, RFC 7578).
+  /// Returns a body with a multipart form (`multipart/form-data`, RFC 7578).
   ///
   /// ```swift
   /// request.body = try .multipart([
@@ -55,22 +57,24 @@ extension HTTPBody {
   /// ])
   /// ```
   ///
-  /// Files are never loaded whole. Their sizes are taken now, so that `contentLength` is known; a file that has another
-  /// size when it is sent fails the request with the code `wrongBodyLength`, and the body can be sent again while the files
-  /// stay as they are. A form without files is put together in memory. The boundary is new for each body, and cannot be
-  /// guessed. `URLSession` on Linux sends what is streamed in chunks, without its length.
+  /// Files are never loaded into memory as a whole. The sizes of the files are read when the body is created, so that
+  /// `contentLength` is known. If the size of a file changes before it is sent, the request fails with the code
+  /// `wrongBodyLength`. The body can be sent again while the files are unchanged. A form without files is built in
+  /// memory. Each body has a new random boundary, which cannot be guessed. `URLSession` on Linux sends a streamed body in
+  /// chunks, without its length.
   ///
-  /// In the names of parts and files, quotes and line breaks are percent-encoded, as browsers do; so are backslashes and
-  /// other control bytes, which some servers take for more than they are.
+  /// In the names of parts and files, quotes and line breaks are percent-encoded, as browsers do. Backslashes and other
+  /// control bytes are percent-encoded too, because some servers interpret them.
   ///
-  /// - Throws: `HTTPError` with the code `unreadableBody` if a file is missing, or is no plain file.
-  /// - Complexity: one look at each file, and one copy of what is in memory.
+  /// - Throws: `HTTPError` with the code `unreadableBody` if a file is missing or is not a regular file.
+  /// - Complexity: One attribute look-up and one open for each file, and one copy of the content in memory.
   public static func multipart(_ parts: [Part]) throws(HTTPError) -> HTTPBody {
     var generator = SystemRandomNumberGenerator()
     return try multipart(parts, using: &generator)
   }
 
-  /// The same with a boundary from a generator, for tests: one that can be guessed lets a file forge further parts.
+  /// Returns a multipart form whose boundary comes from `generator`, for tests. With a boundary that can be guessed, the
+  /// content of a file can forge further parts.
   public static func multipart(
     _ parts: [Part], using generator: inout some RandomNumberGenerator
   ) throws(HTTPError) -> HTTPBody {
@@ -80,7 +84,7 @@ extension HTTPBody {
 }
 
 extension HTTPBody.Part: CustomStringConvertible, CustomReflectable {
-  /// The name and the type, without what is in it and the name of a file.
+  /// The name and the content type, without the content and the file name.
   public var description: String { FieldSyntax.visible(name) + (contentType.map { " of \($0)" } ?? "") }
 
   public var customMirror: Mirror { Mirror(self, children: ["part": description], displayStyle: .struct) }

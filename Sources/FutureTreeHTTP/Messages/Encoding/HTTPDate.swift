@@ -1,35 +1,35 @@
 import Foundation
 
-/// A moment as HTTP writes it, to the second (RFC 9110, section 5.6.7).
+/// A date in the format of HTTP, precise to the second (RFC 9110, section 5.6.7).
 ///
 /// ```swift
 /// let date = HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT", now: .now)
 /// date?.description  // The same text.
 /// ```
 ///
-/// It reads the format of today and the two obsolete ones, which a recipient must accept: `Sunday, 06-Nov-94 08:49:37 GMT`
-/// and `Sun Nov  6 08:49:37 1994`. It is strict: letters have the case that is written there, there are no other blanks, the
-/// day exists and is the day of the week that it says it is. The second 60, a leap second, is the one after 23:59:59.
+/// It parses the current format and the two obsolete formats that a recipient must accept: `Sunday, 06-Nov-94 08:49:37
+/// GMT` and `Sun Nov  6 08:49:37 1994`. Parsing is strict. The case of letters and the blanks must be exactly as shown.
+/// The day must exist and match the day of the week. A leap second (`23:59:60`) means the second after 23:59:59.
 public struct HTTPDate: Sendable, Hashable {
-  /// Counted from the beginning of 1970, without leap seconds; negative before it.
+  /// The seconds since 1970-01-01 00:00:00 GMT, without leap seconds. Negative for earlier dates.
   public let secondsSince1970: Int64
 
-  /// From the first second of the year 0 to the last of 9999, which is what four digits can write.
+  /// The range that four-digit years can express: from the first second of the year 0 to the last second of 9999.
   private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
-  /// The second in which a date is; nil before the year 0 and after 9999.
+  /// Creates the HTTP date of the second that contains `date`. Returns `nil` before the year 0 and after 9999.
   public init?(_ date: Date) {
     let seconds = date.timeIntervalSince1970.rounded(.down)
     guard seconds >= Double(HTTPDate.range.lowerBound), seconds <= Double(HTTPDate.range.upperBound) else { return nil }
     self.init(secondsSince1970: Int64(seconds))
   }
 
-  /// Reads a date; nil for everything that is none.
+  /// Parses a date. Returns `nil` if the text is not a valid date.
   ///
   /// - Parameters:
-  ///   - text: a whole field value, without blanks around it.
-  ///   - now: says which century the two digits of an obsolete date mean: the year is the one of those with these digits
-  ///     that is at most 50 years ahead and less than 50 years ago.
+  ///   - text: A whole field value, without blanks around it.
+  ///   - now: The current date, which selects the century for the obsolete format with a two-digit year. The year is at
+  ///     most 50 years ahead of `now`, and less than 50 years before it.
   public init?(_ text: some StringProtocol, now: Date) {
     let bytes = Array(text.utf8)
     guard
@@ -45,7 +45,7 @@ public struct HTTPDate: Sendable, Hashable {
     self.secondsSince1970 = secondsSince1970
   }
 
-  /// The same moment for Foundation.
+  /// The date as a Foundation `Date`.
   public var date: Date { Date(timeIntervalSince1970: Double(secondsSince1970)) }
 }
 
@@ -54,7 +54,7 @@ extension HTTPDate: Comparable {
 }
 
 extension HTTPDate: CustomStringConvertible {
-  /// In the format that is to be sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// The date in the format that senders must use: `Sun, 06 Nov 1994 08:49:37 GMT`.
   public var description: String {
     let (days, second) = dayAndSecond
     let (year, month, day) = GregorianCalendar.date(ofDay: days)
@@ -69,7 +69,7 @@ extension HTTPDate: CustomStringConvertible {
     return String(repeating: "0", count: max(0, count - digits.count)) + digits
   }
 
-  /// In which year it is.
+  /// The year of the date.
   var year: Int { GregorianCalendar.date(ofDay: dayAndSecond.day).year }
 
   private var dayAndSecond: (day: Int, second: Int) {

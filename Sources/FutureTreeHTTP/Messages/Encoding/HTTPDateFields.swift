@@ -1,18 +1,18 @@
 import Foundation
 
-/// What the three formats of a date say, before anybody has looked whether there is such a day (RFC 9110, section 5.6.7).
+/// The parsed fields of the three date formats, before the check that such a day exists (RFC 9110, section 5.6.7).
 ///
-/// By hand: on Linux a `DateFormatter` that is not lenient accepts a wrong day of the week, a missing `GMT`, blanks, and digits that
-/// are not ASCII (`HTTPDateTests/formatterIsNotAsStrict`).
+/// Foundation cannot be used: on Linux, a `DateFormatter` that is not lenient accepts a wrong day of the week, a missing
+/// `GMT`, extra blanks, and digits that are not ASCII.
 struct HTTPDateFields {
-  /// 0 for a Sunday.
+  /// The day of the week; 0 is Sunday.
   private var weekday = 0
   private var year = 0
   private var month = 0
   private var day = 0
   private var time = (hour: 0, minute: 0, second: 0)
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`.
   init?(current bytes: [UInt8]) {
     var rest = bytes[...]
     guard let weekday = rest.dropName(GregorianCalendar.weekdays.map { $0.prefix(3) }), rest.drop(", "),
@@ -22,7 +22,7 @@ struct HTTPDateFields {
     (self.weekday, self.year, self.month, self.day, self.time) = (weekday, year, month + 1, day, time)
   }
 
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  /// Parses `Sunday, 06-Nov-94 08:49:37 GMT`.
   init?(old bytes: [UInt8], now: Date) {
     var rest = bytes[...]
     guard let weekday = rest.dropName(GregorianCalendar.weekdays), rest.drop(", "), let day = rest.dropNumber(2),
@@ -36,7 +36,7 @@ struct HTTPDateFields {
     (self.weekday, self.year, self.month, self.day, self.time) = (weekday, year, month + 1, day, time)
   }
 
-  /// `Sun Nov  6 08:49:37 1994`, as the C function `asctime` writes it.
+  /// Parses `Sun Nov  6 08:49:37 1994`, the format of the C function `asctime`.
   init?(unix bytes: [UInt8]) {
     var rest = bytes[...]
     guard let weekday = rest.dropName(GregorianCalendar.weekdays.map { $0.prefix(3) }), rest.drop(" "),
@@ -47,7 +47,7 @@ struct HTTPDateFields {
     (self.weekday, self.year, self.month, self.day, self.time) = (weekday, year, month + 1, day, time)
   }
 
-  /// Nil if there is no such moment, or if it is another day of the week.
+  /// The seconds since 1970. `nil` if the date or the time does not exist, or the day of the week does not match.
   var secondsSince1970: Int64? {
     guard let day = GregorianCalendar.day(year, month, day), GregorianCalendar.weekday(ofDay: day) == weekday else {
       return nil
@@ -65,13 +65,13 @@ extension ArraySlice<UInt8> {
     return true
   }
 
-  /// Returns which of the names it was.
+  /// Removes one of the names from the front and returns its index.
   fileprivate mutating func dropName(_ names: [some StringProtocol]) -> Int? {
     for (index, name) in names.enumerated() where drop(name) { return index }
     return nil
   }
 
-  /// So many digits; a number of few, which cannot be too large.
+  /// Removes a number of exactly `count` digits. `count` is small, so that the number cannot overflow.
   fileprivate mutating func dropNumber(_ count: Int) -> Int? {
     let digits = prefix(count)
     guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }

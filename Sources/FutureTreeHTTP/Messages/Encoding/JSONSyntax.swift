@@ -1,8 +1,9 @@
 import Foundation
 
-/// Where bytes stop being JSON (RFC 8259). It walks once over the bytes and nests nothing.
+/// A scanner that finds the first byte at which data stops being valid JSON (RFC 8259). It scans once and does not
+/// recurse.
 ///
-/// By hand: on Linux `JSONDecoder` reports no position, and `JSONSerialization` accepts `[1,]`.
+/// Foundation cannot be used: on Linux, `JSONDecoder` reports no position, and `JSONSerialization` accepts `[1,]`.
 struct JSONSyntax {
   private enum Expected {
     case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd, nothing
@@ -10,10 +11,11 @@ struct JSONSyntax {
 
   private let bytes: [UInt8]
   private var position = 0
-  /// What closes the arrays and objects that are open, the innermost last.
+  /// The closing brackets of all open arrays and objects, the innermost last.
   private var closers: [UInt8] = []
 
-  /// The offset of the first byte that does not belong there, which may be the end; nil if all of it is JSON.
+  /// Returns the offset of the first invalid byte, which may be the end of the data. Returns `nil` if the data is valid
+  /// JSON.
   static func fault(in data: Data) -> Int? {
     var syntax = JSONSyntax(data)
     return syntax.firstFault()
@@ -36,7 +38,7 @@ struct JSONSyntax {
     }
   }
 
-  /// What is expected after this byte and what belongs to it; nil if it does not belong here.
+  /// Consumes this byte and the rest of its token. Returns what is expected next, or `nil` if the byte is invalid here.
   private mutating func step(_ expected: Expected, _ byte: UInt8) -> Expected? {
     switch expected {
     case .valueOrEnd where byte == closers.last, .keyOrEnd where byte == closers.last,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A form with files as it is sent: bytes in memory and files in turn (RFC 2046, section 5.1, and RFC 7578).
+/// The encoded form of a multipart body: bytes in memory and files, in turn (RFC 2046, section 5.1, and RFC 7578).
 struct MultipartForm {
   private enum Piece {
     case bytes(Data)
@@ -25,13 +25,14 @@ struct MultipartForm {
     append("--\(boundary)--\r\n")
   }
 
-  /// 55 letters, digits and hyphens with 128 random bits: no content can have been made to hold it.
+  /// Returns a boundary of 55 letters, digits and hyphens. It has 128 random bits, so that no content can contain it on
+  /// purpose.
   static func boundary(using generator: inout some RandomNumberGenerator) -> String {
     let words = [UInt64.random(in: 0...UInt64.max, using: &generator), .random(in: 0...UInt64.max, using: &generator)]
     return "FutureTreeFormBoundary-" + words.map { MultipartForm.hexadecimal($0) }.joined()
   }
 
-  /// In memory if all of it is, otherwise a stream.
+  /// The body: in memory if it has no files, otherwise a stream.
   var body: HTTPBody {
     let contentType = "multipart/form-data; boundary=\(boundary)"
     if case .bytes(let data)? = pieces.first, pieces.count == 1 { return .data(data, contentType: contentType) }
@@ -46,7 +47,7 @@ struct MultipartForm {
   private mutating func append(_ data: Data) {
     length += data.count
     guard case .bytes(var bytes)? = pieces.last else { return pieces.append(.bytes(data)) }
-    pieces.removeLast()  // So that what follows appends in place.
+    pieces.removeLast()  // The array releases `bytes`, so that the next line appends in place.
     bytes.append(data)
     pieces.append(.bytes(bytes))
   }
@@ -77,7 +78,7 @@ struct MultipartForm {
     return head
   }
 
-  /// What may stand between quotes: UTF-8 without quotes, backslashes and control bytes.
+  /// Percent-encodes quotes, backslashes and control bytes, so that the text can stand between quotes.
   private static func quotable(_ text: String) -> String {
     ASCII.percentEncoded(text) { $0 != 0x22 && $0 != 0x5C && $0 >= 0x20 && $0 != 0x7F }
   }
