@@ -49,7 +49,7 @@ struct TestingYourCodeGuideSnippets {
 
     for feed in feeds { feed.cancel(reason: "the page was closed") }
     print(feeds.map(\.isCompleted))  // [false, true, false]
-    print([confirms, stops, ignores].allSatisfy { $0.cancelRequest != nil })  // true; all were asked
+    print([confirms, stops, ignores].allSatisfy { $0.cancelRequest != nil })  // true; each was asked to cancel
     confirms.complete(.cancelled)
     ignores.answer(body: "all the same")
     print(feeds.compactMap { $0.outcomeIfCompleted?.ending } == [.cancelled, .cancelled, .succeeded])  // true
@@ -147,7 +147,7 @@ struct TestingYourCodeGuideSnippets {
 
     let feed = loader.load(try HTTPRequest(server.url("/feed")))
     try await gate.waitForHolders().value
-    print(feed.isCompleted)  // false; the request is there, and its answer is held
+    print(feed.isCompleted)  // false; the server has received the request and holds its answer
     gate.open()
     print(String(decoding: try await feed.value.body, as: UTF8.self))  // news
     // end

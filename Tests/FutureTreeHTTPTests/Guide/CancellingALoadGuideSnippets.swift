@@ -23,9 +23,9 @@ struct CancellingALoadGuideSnippets {
 
     // guide asking
     let feed = api.load(request)
-    feed.cancel(reason: "the page was closed")  // A wish, to whoever has the request now.
-    feed.cancel(.doNotForwardIfOthersWaiting)  // Only if nobody else wants it.
-    feed.cancel(.forceImmediately)  // Without waiting for the transport.
+    feed.cancel(reason: "the page was closed")  // Asks the part of the chain that holds the request.
+    feed.cancel(.doNotForwardIfOthersWaiting)  // Only if no other consumer has interest in it.
+    feed.cancel(.forceImmediately)  // Completes at once, before the transport confirms.
     // end
 
     #expect(feed.outcomeIfCompleted?.ending == .cancelled)

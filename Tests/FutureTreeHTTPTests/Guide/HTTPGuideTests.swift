@@ -5,7 +5,7 @@ import Testing
 @Suite("Guides of FutureTreeHTTP: their code is compiled and run")
 struct HTTPGuideTests {
   static let all = [
-    "CancellingALoad", "ComingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies", "Resetting",
+    "CancellingALoad", "MigratingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies", "Resetting",
     "WritingALayer", "WritingATransport",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
@@ -35,6 +35,7 @@ struct HTTPGuideTests {
     for name in try Guide.pageNames(of: "FutureTreeHTTP") {
       #expect(try Guide(name, of: "FutureTreeHTTP").problemsOfTestNames(tests) == [])
     }
+    #expect(try Guide(ofPackage: "docs/http-tests").problemsOfTestNames(tests) == [])
   }
 
   @Test("each question has an answer, and a test that shows it")

@@ -340,9 +340,9 @@ extension CancellingALoadTests {
     let name: String
   }
 
-  /// The lines of the table, without what happens.
+  /// The rows of the table in `docs/http-tests.md`: the title and the name of each test.
   private func table() throws -> [Line] {
-    try Guide("CancellingALoad", of: "FutureTreeHTTP").text().split(separator: "\n").compactMap { line in
+    try Guide(ofPackage: "docs/http-tests").text().split(separator: "\n").compactMap { line in
       guard let match = line.wholeMatch(of: /\| (.+) \| .+ \| `(\w+)` \|/) else { return nil }
       return Line(title: String(match.1), name: String(match.2))
     }
@@ -359,6 +359,7 @@ extension CancellingALoadTests {
   func article() throws {
     #expect(try table() == tests().filter { $0.name != "article" })
     #expect(try table().count > 15)
+    #expect(try Guide("CancellingALoad", of: "FutureTreeHTTP").page().rows.count == table().count)
   }
 }
 

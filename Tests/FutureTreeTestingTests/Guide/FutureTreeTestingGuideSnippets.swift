@@ -17,7 +17,7 @@ struct FutureTreeTestingGuideSnippets {
     let size = page.future.map(on: executor.executor) { $0.count }
     page.succeed("a page")
 
-    print(executor.pendingCount)  // 2; both bodies wait
+    print(executor.pendingCount)  // 2; both bodies are queued
     executor.runNext(at: 1)
     print(title.isCompleted, size.isCompleted)  // false true
     title.cancel(reason: "the tab was closed")

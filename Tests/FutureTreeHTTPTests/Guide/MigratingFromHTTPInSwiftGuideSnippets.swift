@@ -6,7 +6,7 @@ import Testing
 
 /// The code of the article *Coming from HTTP in Swift*, word for word. `HTTPGuideTests` compares the two.
 @Suite("Guide: Coming from HTTP in Swift")
-struct ComingFromHTTPInSwiftGuideSnippets {
+struct MigratingFromHTTPInSwiftGuideSnippets {
   private let print = Transcript()
   private let mock = MockLoader()
   private let executor = FutureExecutor.immediate
