@@ -1,4 +1,5 @@
 import FutureTree
+import FutureTreeHTTP
 
 /// A scripted HTTP/1.1 server on 127.0.0.1 that can misbehave, for tests.
 ///
@@ -53,6 +54,17 @@ public final class LoopbackServer: Sendable {
 
   /// The URL of a path, which begins with a slash, on this server.
   public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
+
+  /// The environment that sends requests with only a path to this server.
+  ///
+  /// ```swift
+  /// let api = ApplyEnvironment(server.environment) --> URLSessionLoader()
+  /// ```
+  public var environment: ServerEnvironment {
+    do {
+      return try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(port))
+    } catch { preconditionFailure("The address of a server on loopback is valid: \(error)") }
+  }
 
   /// Closes every connection, stops listening and gives back all descriptors.
   ///
