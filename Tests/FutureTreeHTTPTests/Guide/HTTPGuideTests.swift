@@ -5,8 +5,8 @@ import Testing
 @Suite("Guides of FutureTreeHTTP: their code is compiled and run")
 struct HTTPGuideTests {
   static let all = [
-    "CancellingALoad", "MigratingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies", "Resetting",
-    "WritingALayer", "WritingATransport",
+    "CancellingALoad", "Cookbook", "MigratingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies",
+    "Resetting", "WritingALayer", "WritingATransport",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
 

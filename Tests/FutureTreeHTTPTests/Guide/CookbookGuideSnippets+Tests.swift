@@ -1,0 +1,247 @@
+import Dispatch
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import Synchronization
+import Testing
+
+// The tests of the article *Cookbook*, word for word. `HTTPGuideTests` compares the two.
+
+// guide tests
+@Suite("Cookbook") struct FeedTests {
+  let mock = MockLoader()
+  let server: ServerEnvironment
+  let api: FeedAPI
+
+  init() throws {
+    server = try ServerEnvironment(host: "example.com")
+    api = FeedAPI(server: server, transport: mock)
+  }
+}
+// end
+
+// guide getTest
+extension FeedTests {
+  @Test("The posts of an author are requested and decoded")
+  func get() async throws {
+    mock.on("/authors/ada/posts" && .query("sort", "date"), .json(#"[{"id": 1, "title": "Notes"}]"#))
+
+    #expect(try await api.posts(by: "ada").value == [Post(id: 1, title: "Notes")])
+  }
+
+  @Test("A missing post is nil, and another status is an error")
+  func missing() async throws {
+    mock.on("/posts/1", .status(.notFound))
+    mock.on("/posts/2", .status(.forbidden))
+
+    #expect(try await api.post(1).value == nil)
+    let error = await #expect(throws: HTTPError.self) { try await api.post(2).value }
+    #expect(error?.code == .unacceptableStatus && error?.response?.status == .forbidden)
+  }
+}
+// end
+
+// guide postTest
+extension FeedTests {
+  @Test("A draft is sent as JSON")
+  func post() async throws {
+    let draft = #"{"title":"Notes"}"#
+    mock.on(.method(.post) && "/posts" && .body(draft), .json(#"{"id": 2, "title": "Notes"}"#, status: .created))
+
+    #expect(try await api.publish(Draft(title: "Notes")).value.id == 2)
+  }
+}
+// end
+
+// guide uploadTest
+extension FeedTests {
+  @Test("An upload reports the fraction that was sent")
+  func upload() async throws {
+    let held = mock.hold("/photos")
+    let bar = ProgressBar()
+    let photo = URL.temporaryDirectory.appending(path: "\(UUID()).jpeg")
+    try Data("photo".utf8).write(to: photo)
+    let shared = api.share(photo, title: "Sea", showing: bar)
+
+    held.report(HTTPProgress(sent: .init(completed: 3, total: 4)))
+    held.answer(.json(#"{"id": 7}"#))
+
+    #expect(try await shared.value.id == 7)
+    #expect(try await Future(on: .main) { bar.fraction }.value == 0.75)
+    try FileManager.default.removeItem(at: photo)
+  }
+}
+// end
+
+// guide downloadTest
+extension FeedTests {
+  @Test("A download reports the fraction that was received")
+  func download() async throws {
+    let held = mock.hold("/films/7")
+    let bar = ProgressBar()
+    let file = URL.temporaryDirectory.appending(path: "film")
+    let film = api.downloadFilm(7, to: file, showing: bar)
+
+    held.report(HTTPProgress(received: .init(completed: 1, total: 4)))
+    held.complete(.success(HTTPResponse(to: try #require(held.request), status: .ok, content: .file(file, size: 4))))
+
+    #expect(try await film.value.bodySize == 4)
+    #expect(try await Future(on: .main) { bar.fraction }.value == 0.25)
+  }
+}
+// end
+
+// guide pagesTest
+extension FeedTests {
+  @Test("All pages are loaded in order")
+  func pages() async throws {
+    mock.on(.query("cursor", "first"), .json(#"{"posts": [{"id": 1, "title": "Notes"}], "next": "b"}"#))
+    mock.on(.query("cursor", "b"), .json(#"{"posts": [{"id": 2, "title": "Engines"}]}"#))
+
+    #expect(try await api.allPosts().value.map { $0.id } == [1, 2])
+  }
+
+  @Test("If the load is cancelled, no further page is requested")
+  func cancelledPages() {
+    mock.on(.query("cursor", "first"), .json(#"{"posts": [], "next": "b"}"#))
+    let second = mock.hold(.query("cursor", "b"), whenCancelled: .complete)
+    let posts = api.allPosts()
+
+    posts.cancel(reason: "The reader closed the list.")
+
+    #expect(second.cancelRequest != nil && posts.outcomeIfCompleted?.ending == .cancelled)
+    #expect(mock.requests.count == 2)
+  }
+}
+// end
+
+// guide bagTest
+extension FeedTests {
+  @Test("A screen that is deallocated cancels its load")
+  func deallocated() async {
+    let held = mock.hold(whenCancelled: .complete)
+    do {
+      let screen = FeedScreen()
+      await screen.show("ada", from: api)
+      withExtendedLifetime(screen) { #expect(held.cancelRequest == nil) }
+    }
+
+    #expect(held.cancelRequest != nil)
+  }
+}
+// end
+
+// guide modelTest
+extension FeedTests {
+  @Test("A model shows the posts")
+  @MainActor func model() async {
+    mock.answer(body: #"[{"id": 1, "title": "Notes"}]"#)
+    let model = FeedModel(api: api)
+
+    await model.load("ada")
+
+    #expect(model.posts == [Post(id: 1, title: "Notes")])
+  }
+
+  @Test("If the task of a view is cancelled, the load is cancelled")
+  @MainActor func disappeared() async {
+    let held = mock.hold(whenCancelled: .complete)
+    let model = FeedModel(api: api)
+    let task = Task { await model.load("ada") }
+    _ = await held.loaded.outcome
+
+    task.cancel()
+    await task.value
+
+    #expect(held.cancelRequest != nil)
+    #expect(model.posts.isEmpty && model.problem == nil)
+  }
+}
+// end
+
+// guide accountTest
+extension FeedTests {
+  @Test("The user logs in, and a rejected token is refreshed once")
+  func account() async throws {
+    let saved = Mutex<[BearerToken?]>([])
+    let account = Account(server: server, transport: mock, deviceSecret: "device") { token in
+      saved.withLock { $0.append(token) }
+    }
+    mock.on("/session", .json(#"{"token": "one"}"#))
+    mock.on("/session/refresh", .json(#"{"token": "two"}"#))
+    mock.on(.header("Authorization", "Bearer one"), .status(.unauthorized))
+    mock.on("/posts/1" && .header("Authorization", "Bearer two"), .json(#"{"id": 1, "title": "Notes"}"#))
+
+    try await account.logIn(name: "ada", password: "secret").value
+
+    #expect(try await account.api.post(1).value?.title == "Notes")
+    #expect(try saved.withLock { $0 } == [BearerToken("one"), BearerToken("two")])
+    try mock.verify()
+  }
+}
+// end
+
+// guide logoutTest
+extension FeedTests {
+  @Test("A log-out cancels the loads in flight and deletes the token")
+  func logOut() async throws {
+    let saved = Mutex(BearerToken?.some(try BearerToken("one")))
+    let account = Account(
+      server: server, transport: mock, deviceSecret: "device", savedToken: try BearerToken("one")
+    ) { token in saved.withLock { $0 = token } }
+    let held = mock.hold("/posts/1", whenCancelled: .complete)
+    let post = account.api.post(1)
+
+    try await account.logOut().value
+
+    #expect(held.cancelRequest != nil && post.outcomeIfCompleted?.ending == .cancelled)
+    #expect(saved.withLock { $0 } == nil)
+  }
+}
+// end
+
+// guide callbacksTest
+final class StoredImages: ImageStore {
+  let cancelled = Promise<Int>()
+  private let pending = Mutex<[@Sendable (Data?, (any Error)?) -> Void]>([])
+
+  func read(_ name: String, completion: @escaping @Sendable (Data?, (any Error)?) -> Void) -> Int {
+    if name == "dot" { completion(Data([1]), nil) } else { pending.withLock { $0.append(completion) } }
+    return 7
+  }
+
+  func cancel(_ number: Int) {
+    cancelled.succeed(number)
+  }
+}
+
+extension FeedTests {
+  @Test("A callback completes the future, and a cancellation request stops the call")
+  func callbacks() async throws {
+    let store = StoredImages()
+
+    #expect(try await store.image("dot").value == Data([1]))
+    store.image("slow").cancel()
+
+    #expect(try await store.cancelled.future.value == 7)
+  }
+}
+// end
+
+// guide workitemTest
+extension FeedTests {
+  @Test("A work item that has not begun does not run after a cancellation request")
+  func workItem() async throws {
+    let queue = DispatchQueue(label: "work")
+    queue.suspend()
+    let (first, second) = (queue.future { 1 }, queue.future { 2 })
+
+    second.cancel()
+    queue.resume()
+
+    #expect(try await first.value == 1)
+    #expect(await second.outcome.ending == .cancelled)
+  }
+}
+// end

@@ -1,0 +1,236 @@
+import Dispatch
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeOAuth2
+import Observation
+
+#if canImport(SwiftUI)
+  import SwiftUI
+#endif
+
+// The recipes of the article *Cookbook*, word for word. `HTTPGuideTests` compares the two.
+
+// guide api
+/// The calls of one server.
+struct FeedAPI: Sendable {
+  let http: any HTTPLoader
+}
+
+extension FeedAPI {
+  init(server: ServerEnvironment, transport: any HTTPLoader = Redirect() --> URLSessionLoader()) {
+    self.init(http: ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> Retry() --> transport)
+  }
+}
+// end
+
+// guide get
+struct Post: Codable, Hashable, Identifiable, Sendable {
+  let id: Int
+  let title: String
+}
+
+extension FeedAPI {
+  func posts(by author: String) -> Future<[Post]> {
+    http.get("authors/\(author)/posts", query: [("sort", "date")], as: [Post].self)
+  }
+
+  /// Returns `nil` if there is no such post.
+  func post(_ id: Int) -> Future<Post?> {
+    http.get("posts/\(id)", as: Post?.self).recover { error in
+      guard (error as? HTTPError)?.response?.status == .notFound else { throw error }
+      return nil
+    }
+  }
+}
+// end
+
+// guide post
+struct Draft: Codable, Sendable {
+  let title: String
+}
+
+extension FeedAPI {
+  func publish(_ draft: Draft) -> Future<Post> {
+    http.post("posts", json: draft, as: Post.self)
+  }
+}
+// end
+
+// guide progress
+@MainActor final class ProgressBar {
+  var fraction = 0.0
+}
+// end
+
+// guide upload
+struct Photo: Codable, Sendable {
+  let id: Int
+}
+
+extension FeedAPI {
+  func share(_ file: URL, title: String, showing bar: ProgressBar) -> Future<Photo> {
+    http.upload(
+      "photos", body: try .multipart([.text("title", title), .file("photo", file, contentType: "image/jpeg")]),
+      on: .main, onProgress: { progress in bar.fraction = progress.sent.fraction ?? 0 }, as: Photo.self)
+  }
+}
+// end
+
+// guide download
+extension FeedAPI {
+  func downloadFilm(_ id: Int, to file: URL, showing bar: ProgressBar) -> Future<HTTPResponse> {
+    http.download("films/\(id)", to: file, on: .main) { progress in
+      bar.fraction = progress.received.fraction ?? 0
+    }
+  }
+}
+// end
+
+// guide pages
+struct Page: Codable, Sendable {
+  let posts: [Post]
+  let next: String?
+}
+
+extension FeedAPI {
+  /// Loads pages until a page has no cursor of a next page.
+  func allPosts(from cursor: String? = nil, after earlier: [Post] = []) -> Future<[Post]> {
+    http.get("posts", query: [("cursor", cursor ?? "first")], as: Page.self).flatMap { page -> Future<[Post]> in
+      let posts = earlier + page.posts
+      guard let next = page.next else { return .succeeded(posts) }
+      return allPosts(from: next, after: posts)
+    }
+  }
+}
+// end
+
+// guide bag
+@MainActor final class FeedScreen {
+  private(set) var posts: [Post] = []
+  private let loads = CancelBag()
+
+  func show(_ author: String, from api: FeedAPI) {
+    loads.insert(api.posts(by: author).map(on: .main) { [weak self] posts in self?.posts = posts })
+  }
+}
+// end
+
+// guide model
+@MainActor @Observable final class FeedModel {
+  private(set) var posts: [Post] = []
+  private(set) var problem: String?
+  private let api: FeedAPI
+
+  init(api: FeedAPI) {
+    self.api = api
+  }
+
+  func load(_ author: String) async {
+    switch await api.posts(by: author).outcome {
+    case .success(let posts): self.posts = posts
+    case .failure(let error): problem = error.localizedDescription
+    case .cancelled: break  // The view has disappeared, or shows another author.
+    }
+  }
+}
+// end
+
+// guide view
+#if canImport(SwiftUI)
+  struct FeedView: View {
+    let author: String
+    let model: FeedModel
+
+    var body: some View {
+      List(model.posts) { post in
+        Text(post.title)
+      }
+      .overlay {
+        if let problem = model.problem { Text(problem) }
+      }
+      .task(id: author) { await model.load(author) }
+    }
+  }
+#endif
+// end
+
+// guide account
+struct Session: Codable, Sendable {
+  let token: String
+}
+
+/// A user account. `save` stores the token, or deletes the stored token if it receives `nil`.
+final class Account: Sendable {
+  let api: FeedAPI
+  private let tokens: RefreshOnUnauthorized
+  private let logInAPI: FeedAPI
+
+  init(
+    server: ServerEnvironment, transport: any HTTPLoader = Redirect() --> URLSessionLoader(), deviceSecret: String,
+    savedToken: BearerToken? = nil, save: @escaping @Sendable (BearerToken?) -> Void
+  ) {
+    tokens = RefreshOnUnauthorized(savedToken) { loader in
+      (ApplyEnvironment(server) --> loader).post("session/refresh", json: ["device": deviceSecret], as: Session.self)
+        .map { session in try BearerToken(session.token) }
+    } onChange: { token in
+      save(token)
+    }
+    logInAPI = FeedAPI(http: ApplyEnvironment(server) --> transport)
+    api = FeedAPI(server: server, transport: tokens --> transport)
+  }
+
+  /// Logs in over a chain without the layer that refreshes tokens: a 401 there means that the password is wrong.
+  func logIn(name: String, password: String) -> Future<Void> {
+    logInAPI.http.post("session", json: ["name": name, "password": password], as: Session.self)
+      .flatMap { [tokens] session in tokens.replaceToken(with: try BearerToken(session.token)) }
+  }
+}
+// end
+
+// guide logout
+extension Account {
+  func logOut() -> Future<Void> {
+    api.http.reset()
+  }
+}
+// end
+
+// guide callbacks
+/// An API with a completion handler, as many libraries have it. `read` returns a number for `cancel`.
+protocol ImageStore: Sendable {
+  func read(_ name: String, completion: @escaping @Sendable (Data?, (any Error)?) -> Void) -> Int
+  func cancel(_ number: Int)
+}
+
+extension ImageStore {
+  func image(_ name: String) -> Future<Data> {
+    .wrappingOptionals { completion in
+      read(name, completion: completion)
+    } cancel: { number in
+      cancel(number)
+    }
+  }
+
+  /// The other direction: reports the outcome of a future to a completion handler.
+  @discardableResult
+  func size(of name: String, completion: @escaping @Sendable (Result<Int, any Error>) -> Void) -> CancelToken {
+    image(name).map { $0.count }.report(to: completion).cancelToken()
+  }
+}
+// end
+
+// guide workitem
+extension DispatchQueue {
+  /// Runs a closure on this queue. A cancellation request before it begins cancels the work item.
+  func future<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) -> Future<Value> {
+    .wrapping { completion in
+      let item = DispatchWorkItem { completion(Result { try work() }) }
+      async(execute: item)
+      return item
+    } cancel: { item in
+      item.cancel()
+    }
+  }
+}
+// end
