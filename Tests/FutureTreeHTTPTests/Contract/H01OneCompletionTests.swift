@@ -4,8 +4,8 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-/// Debug builds assert besides that no lock is held while somebody else is called: see `LockRule`.
-@Suite("H1: every load completes once, and nobody is called under a lock")
+/// Debug builds also assert that no lock is held while user code runs: see `LockRule`.
+@Suite("H1: completes once")
 struct H01OneCompletionTests {
   private let mock = MockLoader()
   private let calls = Locked(0)
@@ -16,7 +16,7 @@ struct H01OneCompletionTests {
   }
 
   @Test(
-    "whatever the end of the chain does, the load completes once",
+    "A load completes once, with the first completion of its transport",
     arguments: [Completion<HTTPResponse>.cancelled, .failure(Oops()), .completeUsing(.failed(Oops()))])
   func once(completion: Completion<HTTPResponse>) {
     let held = mock.hold()
@@ -29,7 +29,7 @@ struct H01OneCompletionTests {
     #expect(isFirst == [true, false, false] && calls.value == 1 && load.isCompleted)
   }
 
-  @Test("a promise that the end of a chain drops fails the load")
+  @Test("A promise that the transport drops fails the load")
   func dropped() {
     struct Forgetful: HTTPLoader {
       func load(_ request: HTTPRequest) -> Future<HTTPResponse> { Promise<HTTPResponse>().future }
@@ -44,7 +44,7 @@ struct H01OneCompletionTests {
     #expect(api.load(anyRequest()).text != "resetInProgress")
   }
 
-  @Test("every call is legal inside every callback: loads, cancels and resets")
+  @Test("Callbacks may load, cancel and reset")
   func reentrant() {
     let api = Locked<(any HTTPLoader)?>(nil)
     let again = Locked(3)

@@ -5,14 +5,14 @@ import FutureTreeTesting
 import HTTPTestSupport
 import Testing
 
-/// The chain that the documentation shows, with a pause at each of its steps.
+/// The chain of the documentation, with a pause at each of its steps.
 @Suite("H2: the holder completes")
 struct H02HolderCompletesTests {
   private let clock = ManualClock()
   private let end = HeldResets()
   private let server = try! ServerEnvironment(host: "example.com", pathPrefix: "/v1")
 
-  /// Where a pause may stand: before the guard is 0, before the end is 4.
+  /// The positions of a pause: 0 is in front of the guard, 4 is in front of the transport.
   private static let steps = 0...4
   private static let options: [CancellationOptions] = [[], .doNotForwardIfOthersWaiting, .forceImmediately]
 
@@ -25,7 +25,7 @@ struct H02HolderCompletesTests {
     return all.reversed().reduce(end as any HTTPLoader) { next, layer in layer --> next }
   }
 
-  /// Nothing is left: a reset has nobody to wait for, no timer runs, and the chain works.
+  /// Expects that no load and no timer is left, and that the chain can be reset and used.
   private func expectNothingLeft(_ api: any HTTPLoader, _ pause: () -> Int, goOn: () -> Void) {
     let reset = api.reset()
     #expect(end.resetCount == 1)
@@ -39,7 +39,7 @@ struct H02HolderCompletesTests {
     #expect(load.text == "success")
   }
 
-  @Test("a request that is held at any step goes no further", arguments: steps, options)
+  @Test("A request that is paused at any step goes no further after a cancellation", arguments: steps, options)
   func request(step: Int, options: CancellationOptions) throws {
     let pause = Pause()
     let api = chain(with: pause, at: step)
@@ -56,7 +56,7 @@ struct H02HolderCompletesTests {
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
 
-  @Test("an answer that is held at any step goes no further", arguments: steps, options)
+  @Test("A response that is paused at any step goes no further after a cancellation", arguments: steps, options)
   func answer(step: Int, options: CancellationOptions) throws {
     let pause = AnswerPause()
     let api = chain(with: pause, at: step)
@@ -74,7 +74,7 @@ struct H02HolderCompletesTests {
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
 
-  @Test("a request that the transport has is the transport's to complete", arguments: options)
+  @Test("The transport completes the loads that it has accepted", arguments: options)
   func transport(options: CancellationOptions) throws {
     let pause = Pause()
     let api = chain(with: pause, at: 4)
@@ -91,7 +91,7 @@ struct H02HolderCompletesTests {
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
 
-  @Test("doNotForwardRequest lets the load go on, and nothing is left when it has ended", arguments: steps)
+  @Test("A load continues after `.doNotForwardRequest` and leaves nothing at its end", arguments: steps)
   func doNotForward(step: Int) throws {
     let pause = Pause()
     let api = chain(with: pause, at: step)

@@ -5,9 +5,9 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("H3: known from the outer end to the transport before any handler runs")
+@Suite("H3: known before handled")
 struct H03KnownBeforeHandlersTests {
-  /// Notes the future of each load, and when it ends.
+  /// Records the future of each load, and logs its end.
   private struct Noting: HTTPLayer {
     let name: String
     let futures: Locked<[Future<HTTPResponse>]>
@@ -20,7 +20,7 @@ struct H03KnownBeforeHandlersTests {
     }
   }
 
-  /// The transport, which looks at the layers when it is asked.
+  /// A transport that logs which layers know of a request when its handler runs.
   private struct Transport: HTTPLoader {
     let futures: Locked<[Future<HTTPResponse>]>
     let log: Recorder
@@ -41,7 +41,7 @@ struct H03KnownBeforeHandlersTests {
   }
 
   @Test(
-    "all layers know before the transport hears; then they end from the transport outwards",
+    "All layers know of a request before the transport handles it, and end from the transport outward",
     arguments: [Completion<HTTPResponse>.cancelled, .failure(Oops())])
   func order(completion: Completion<HTTPResponse>) {
     let (log, futures) = (Recorder(), Locked<[Future<HTTPResponse>]>([]))
@@ -60,7 +60,7 @@ struct H03KnownBeforeHandlersTests {
     #expect(load.isCompleted)
   }
 
-  @Test("a layer that tries again does not take the cancellation for a failure")
+  @Test("A retrying layer does not retry a failure that follows a cancellation request")
   func noRetry() {
     struct Again: HTTPLayer {
       func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {

@@ -4,14 +4,14 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("H4: after completion nothing is tried, written or held")
+@Suite("H4: nothing after completion")
 struct H04AfterCompletionTests {
-  /// Something whose life can be watched.
+  /// An object whose lifetime the test observes.
   private final class Held: Sendable {}
 
   private let mock = MockLoader()
 
-  @Test("all handlers are released, and with them what they hold", arguments: [true, false])
+  @Test("A completed load releases its handlers and their captures", arguments: [true, false])
   func released(isCancelled: Bool) {
     let gate = Promise<Void>()
     weak var held: Held?
@@ -39,7 +39,7 @@ struct H04AfterCompletionTests {
     #expect(held == nil)
   }
 
-  @Test("a load that was cancelled by force writes nothing when its answer comes late")
+  @Test("A load that is cancelled by force writes nothing when its response arrives")
   func writesNothing() {
     let written = Locked(0)
     struct Storing: HTTPLayer {
@@ -60,7 +60,7 @@ struct H04AfterCompletionTests {
     #expect(load.text == "cancelled" && written.value == 0)
   }
 
-  @Test("a request to cancel that comes after the end is too late, and reaches nobody")
+  @Test("A cancellation request after completion is too late and reaches no handler")
   func tooLate() {
     let held = mock.hold()
     let load = (Autocancel() --> mock).load(anyRequest())

@@ -3,10 +3,10 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("H5: the transport confirms", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H5: confirmed cancellation", .onSockets, .timeLimit(.minutes(60)))
 struct H05TransportConfirmsTests {
   @Test(
-    "asked, the future ends when the connection is free",
+    "A cancelled load ends when its connection is free",
     arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func confirms(options: CancellationOptions) async throws {
     let server = try Loopback.server()
@@ -20,12 +20,12 @@ struct H05TransportConfirmsTests {
     #expect(receipt.effect == .delivered)
     #expect(await load.outcome.ending == .cancelled)
 
-    // The one connection that may be open is not in the way of another load.
+    // The only connection is free for another load.
     #expect(try await loader.load(try HTTPRequest(server.url("/next"))).value.body.count == 4)
     _ = try await server.waitForClose(of: "/held").value
   }
 
-  @Test("by force the future ends at once, and the transport is stopped behind it")
+  @Test("A forced load ends at once, and its transport is stopped")
   func force() async throws {
     let server = try Loopback.server()
     let loader = URLSessionLoader(.patient)

@@ -6,7 +6,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("H6: a reset refuses, drains and wipes")
+@Suite("H6: refuse, drain, wipe")
 struct H06ResetTests {
   private let log = Recorder()
   private let clock = ManualClock()
@@ -20,7 +20,7 @@ struct H06ResetTests {
     Wiping(log: log, name: name, error: error)
   }
 
-  @Test("in that order: nothing is wiped while a load is under way, and no load is let in")
+  @Test("A reset refuses new loads, drains the running loads, and then wipes")
   func order() {
     let api = ResetGuard() --> Autocancel(clock: clock) --> wiping("store") --> end
     let held = end.mock.hold()
@@ -39,7 +39,7 @@ struct H06ResetTests {
     #expect(reset.text == "success" && api.load(anyRequest()).text == "success")
   }
 
-  @Test("every layer is reset even if one fails, and all failures are told")
+  @Test("A reset reaches every layer even if one fails, and reports all failures")
   func failures() {
     let api =
       ResetGuard() --> wiping("a", error: Oops(name: "a")) --> wiping("b") --> wiping("c", error: Oops(name: "c"))
@@ -54,7 +54,7 @@ struct H06ResetTests {
     #expect(api.load(anyRequest()).text == "success")
   }
 
-  @Test("resets that overlap join the running one")
+  @Test("Overlapping resets join the running one")
   func overlap() {
     let api = ResetGuard() --> Autocancel(clock: clock) --> end
     let held = end.mock.hold()
@@ -69,7 +69,7 @@ struct H06ResetTests {
     #expect(end.resetCount == 1 && load.text == "cancelled")
   }
 
-  @Test("without a guard a reset wipes and refuses nothing")
+  @Test("A reset without a guard wipes and refuses nothing")
   func withoutGuard() {
     let api = Autocancel(clock: clock) --> wiping("store") --> end
     let reset = api.reset()
@@ -81,7 +81,7 @@ struct H06ResetTests {
     #expect(reset.text == "success")
   }
 
-  @Test("without Autocancel it waits and cancels nothing")
+  @Test("A reset without `Autocancel` waits and cancels nothing")
   func withoutAutocancel() {
     let api = ResetGuard() --> wiping("store") --> end
     let held = end.mock.hold()
@@ -95,7 +95,7 @@ struct H06ResetTests {
     #expect(load.text == "success" && reset.text == "success")
   }
 
-  @Test("a layer that stands in two chains drains the loads of both")
+  @Test("A layer in two chains drains the loads of both")
   func twoChains() {
     let (guardLayer, autocancel) = (ResetGuard(), Autocancel(clock: clock))
     let other = HeldResets(log, "other")
@@ -112,7 +112,7 @@ struct H06ResetTests {
     #expect(other.resetCount == 0)
   }
 
-  @Test("a load that is admitted while a reset begins is refused or drained, in every order", .timeLimit(.minutes(60)))
+  @Test("A load that races a reset is refused, drained, or admitted after it", .timeLimit(.minutes(60)))
   func everyOrder() async {
     for _ in 0..<300 {
       let mock = MockLoader()
@@ -122,7 +122,7 @@ struct H06ResetTests {
       let (load, reset) = await bothAtOnce({ api.load(anyRequest()) }, { api.reset() })
       #expect(await reset.outcome.text == "success")
 
-      // Refused, drained, or let in when the reset had ended: then it is the only one that is left.
+      // Refused, drained, or admitted after the reset: then it is the only load left.
       #expect(["cancelled", "resetInProgress", "pending"].contains(load.text))
       #expect(mock.pendingCount == (load.isCompleted ? 0 : 1))
       load.cancel()
@@ -130,7 +130,7 @@ struct H06ResetTests {
     }
   }
 
-  /// Runs two bodies on threads of the pool, as close together as it can.
+  /// Runs two bodies on threads of the pool, as close together as possible.
   private func bothAtOnce<First: Sendable, Second: Sendable>(
     _ first: @escaping @Sendable () -> First, _ second: @escaping @Sendable () -> Second
   ) async -> (First, Second) {

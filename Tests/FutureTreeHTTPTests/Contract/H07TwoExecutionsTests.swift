@@ -4,12 +4,12 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("H7: a request value loaded twice is two executions")
+@Suite("H7: one load, one execution")
 struct H07TwoExecutionsTests {
   private let mock = MockLoader()
   private let request = anyRequest("/twice")
 
-  @Test("cancelling one leaves the other")
+  @Test("Cancelling one load leaves the other in flight")
   func cancelled() {
     let held = [mock.hold(), mock.hold()]
     let api = ResetGuard() --> Autocancel() --> mock
@@ -22,7 +22,7 @@ struct H07TwoExecutionsTests {
     #expect(loads.map(\.text) == ["cancelled", "success"])
   }
 
-  @Test("a reset cancels both")
+  @Test("A reset cancels both loads of one request")
   func reset() {
     let held = [mock.hold(whenCancelled: .complete), mock.hold(whenCancelled: .complete)]
     let api = ResetGuard() --> Autocancel() --> mock
@@ -34,7 +34,7 @@ struct H07TwoExecutionsTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("two tasks of one request have two ids, and one can be cancelled")
+  @Test("Two tasks of one request have two ids and are cancelled separately")
   func tasks() {
     let held = mock.hold()
     let tasks = [mock.task(for: request), mock.task(for: request)]

@@ -6,10 +6,10 @@ import FutureTreeTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("H8: time and randomness are injected")
+@Suite("H8: injected time and randomness")
 struct H08InjectedTests {
   @Test(
-    "no file of the modules but one reads a clock, sleeps or rolls dice of its own",
+    "No file except the wall clock reads a clock, sleeps or creates random values",
     arguments: ["FutureTreeHTTP", "FutureTreeOAuth2"])
   func sources(module: String) throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/\(module)")
@@ -28,7 +28,7 @@ struct H08InjectedTests {
     #expect(files.count > 10 && found == [])
   }
 
-  @Test("the drain timeout of a reset is the clock's")
+  @Test("The drain timeout of a reset uses the injected clock")
   func drainTimeout() {
     let clock = ManualClock()
     let mock = MockLoader()

@@ -4,9 +4,10 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("H10: one request a load, and credentials never cross an origin", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H10: credentials never cross an origin", .onSockets, .timeLimit(.minutes(60)))
 struct H10OriginTests {
-  @Test("a redirect to another origin is the answer; nothing is sent there", arguments: [301, 302, 303, 307, 308])
+  @Test(
+    "A redirect to another origin is the response, and no request goes there", arguments: [301, 302, 303, 307, 308])
   func redirect(status: Int) async throws {
     let (server, other) = (try Loopback.server(), try Loopback.server())
     server.on("/", .respond(status: status, headers: [("Location", other.url("/"))]))
@@ -19,7 +20,7 @@ struct H10OriginTests {
     #expect(server.record.requests.count == 1 && other.record.requests.isEmpty)
   }
 
-  @Test("an environment gives its headers and its query to no other origin")
+  @Test("An environment adds its headers and its query only to requests for its origin")
   func environment() throws {
     let mock = MockLoader()
     mock.answer()

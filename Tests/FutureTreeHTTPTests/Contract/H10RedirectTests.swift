@@ -4,11 +4,11 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("H10: a redirect takes no credentials to another origin", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H10: credentials never cross an origin, in redirects", .onSockets, .timeLimit(.minutes(60)))
 struct H10RedirectTests {
   static let statuses = [301, 302, 303, 307, 308]
 
-  /// What differs, where it leads, and whether that is the origin of `http://a.example/`.
+  /// The difference, the `Location`, and whether that is the origin of `http://a.example/`.
   static let targets: [(name: String, location: String, isSameOrigin: Bool)] = [
     ("host", "http://b.example/x", false), ("port", "http://a.example:8080/x", false),
     ("scheme", "https://a.example/x", false), ("scheme and port", "https://a.example:80/x", false),
@@ -33,7 +33,7 @@ struct H10RedirectTests {
   }
 
   @Test(
-    "what goes where: {host, port, scheme, subdomain, case, trailing dot, …} × status", arguments: targets, statuses)
+    "Credentials follow a redirect only within their origin", arguments: targets, statuses)
   func matrix(target: (name: String, location: String, isSameOrigin: Bool), status: Int) throws {
     mock.redirect(status, to: target.location)
     let request = try request()
@@ -48,7 +48,7 @@ struct H10RedirectTests {
     #expect(sent.method == (status < 304 ? .get : .post))
   }
 
-  @Test("they stay away when a later redirect leads back to the first origin", arguments: statuses)
+  @Test("Credentials stay removed when a later redirect returns to the first origin", arguments: statuses)
   func wayBack(status: Int) throws {
     mock.redirect(status, to: "/b", "http://b.example/", "http://a.example/c", "/d")
 
@@ -59,7 +59,7 @@ struct H10RedirectTests {
     #expect(mock.requests.map { $0.headers.contains("X-Session") } == [true, true, false, false, false])
   }
 
-  @Test("the credentials of its options stay with the origin as well, whoever proposes the next request")
+  @Test("Credential options stay with their origin under every policy")
   func options() throws {
     let policies: [Redirect.Policy] = [
       .follow,
@@ -86,7 +86,7 @@ struct H10RedirectTests {
     }
   }
 
-  @Test("a policy may give the next request credentials of its own")
+  @Test("A policy may give the next request its own credentials")
   func ownOptions() throws {
     let token = try BearerToken("its-own")
     mock.redirect(to: "https://b.example/")
@@ -103,7 +103,7 @@ struct H10RedirectTests {
     #expect(mock.requests.map(\.bearerToken) == [request.bearerToken, token])
   }
 
-  @Test("a body is sent again or the load fails: it is never empty in silence", arguments: [307, 308], [true, false])
+  @Test("A redirected body is sent again, or the load fails", arguments: [307, 308], [true, false])
   func body(status: Int, isReplayable: Bool) throws {
     mock.redirect(status, to: "http://b.example/")
     var request = try request()
@@ -122,7 +122,7 @@ struct H10RedirectTests {
     #expect(try mock.requests.dropFirst().allSatisfy { try $0.body.bytes() == Data("body".utf8) })
   }
 
-  @Test("what an environment has added stays with its server, wherever the environment stands; the request's own goes")
+  @Test("Additions of an environment stay with its server, in either order of the layers")
   func environment() throws {
     let server = try ServerEnvironment(
       host: "a.example", headers: [("X-Key", "secret"), ("Accept", "theirs")], query: [("key", "secret")])
@@ -142,7 +142,7 @@ struct H10RedirectTests {
     #expect(mock.requests.map { $0.query == nil } == [false, true, true, false, false, true])
   }
 
-  @Test("on the wire, another port is another origin, and a body arrives whole", arguments: statuses)
+  @Test("On the wire, another port is another origin, and a body arrives whole", arguments: statuses)
   func wire(status: Int) async throws {
     let (server, other) = (try Loopback.server(), try Loopback.server())
     server.on("/a", .respond(status: status, headers: [("Location", "b")], body: "moved"))

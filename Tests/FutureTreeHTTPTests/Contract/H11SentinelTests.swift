@@ -7,8 +7,8 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// H11 from end to end: one secret is in every input that may hold one, and everything that can be printed is printed.
-@Suite("H11: a secret in every input is in nothing that is printed", .onSockets)
+/// Every input that can hold a secret has one, and every printable value is printed: H11 (no printed secret).
+@Suite("H11: no printed secret", .onSockets)
 struct H11SentinelTests {
   private let mock = MockLoader()
   private let clock = ManualClock()
@@ -52,7 +52,7 @@ struct H11SentinelTests {
       body: Data(#"{"\#(sentinel)": "\#(sentinel)"}"#.utf8))
   }
 
-  /// A page in the place of JSON, of which the error of the decoding shows an outline.
+  /// A page in place of JSON: the decoding error shows an outline of it.
   private static func page() throws -> HTTPResponse {
     let page = "<html lang=\(sentinel)><meta content='\(sentinel)'><title>Sign in \(sentinel)</title>\(sentinel)"
     return HTTPResponse(
@@ -67,7 +67,7 @@ struct H11SentinelTests {
     }
   }
 
-  @Test("the test would see it, as text, as bytes, encoded, and in depth")
+  @Test("The test finds the secret as text, as bytes, encoded and nested")
   func control() {
     struct Box { var inner: Any }
     let base64 = Data("user:\(sentinel)".utf8).base64EncodedString()
@@ -78,7 +78,7 @@ struct H11SentinelTests {
     #expect(!showsSecret(Box(inner: "nothing")))
   }
 
-  @Test("requests with every kind of body, responses, and what they are made of")
+  @Test("Requests, their parts, and responses print no secret")
   func messages() throws {
     for body in try H11SentinelTests.bodies() {
       let request = try H11SentinelTests.request(body)
@@ -87,7 +87,7 @@ struct H11SentinelTests {
         request.curl(), request[option: RequestTraceContext.self] as Any, request.serverEnvironment as Any,
         request[option: SensitiveHeaders.self], request[option: ResponseDelivery.self],
       ])
-      #expect(Secrets.isIn(request.curl(redacting: .nothing)), "Only `nothing` shows it.")
+      #expect(Secrets.isIn(request.curl(redacting: .nothing)), "Only `.nothing` shows the secret.")
     }
     let response = try H11SentinelTests.response()
     let inFile = HTTPResponse(
@@ -99,7 +99,7 @@ struct H11SentinelTests {
   }
 
   @Test(
-    "a load through every layer that prints, in each way that it can end: lines, measurements, futures, trees and logs")
+    "A load through every printing layer prints no secret, with every outcome")
   func loads() throws {
     let measurements = Locked<[HTTPMeasurement]>([])
     let api =
@@ -131,7 +131,7 @@ struct H11SentinelTests {
     expectNoSecret(in: [lines.entries, measurements.value, measurements.value.map(\.samples)])
   }
 
-  @Test("errors: what is refused, what cannot be read, and what keeps the answer")
+  @Test("Errors print no secret")
   func errors() throws {
     struct Value: Codable { var number: Int }
     let response = try H11SentinelTests.response()
@@ -156,7 +156,7 @@ struct H11SentinelTests {
     for error in errors { expectNoSecret(in: [try #require(error)]) }
   }
 
-  /// Every picture of a future, and what is behind it.
+  /// Every printable view of a future and of its tree.
   private static func views<Value>(of future: Future<Value>) -> [Any] {
     let tree = future.tree()
     let json = (try? JSONEncoder().encode(tree)).map { String(decoding: $0, as: UTF8.self) }
@@ -165,6 +165,6 @@ struct H11SentinelTests {
 }
 
 extension String {
-  /// Without the brackets, which no query may have.
+  /// The text with encoded brackets, which a query cannot contain.
   fileprivate var plain: String { replacing("[]", with: "%5B%5D") }
 }

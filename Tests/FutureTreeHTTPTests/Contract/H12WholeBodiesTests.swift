@@ -3,9 +3,9 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("H12: a body is whole, or an error", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H12: whole bodies", .onSockets, .timeLimit(.minutes(60)))
 struct H12WholeBodiesTests {
-  /// What a server sends, and the error that it is.
+  /// The text that a server sends, and the expected error.
   struct Answer: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let text: String
@@ -17,11 +17,11 @@ struct H12WholeBodiesTests {
   }
 
   @Test(
-    "what is cut, too long, ambiguous or encoded is an error, and never a shorter success",
+    "A truncated, oversized, ambiguous or encoded body is an error, never a shorter success",
     arguments: [
-      Answer("cut", "Content-Length: 10\r\n\r\n01234", .truncatedBody),
-      Answer("cut between chunks", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", .truncatedBody),
-      Answer("too long, as it says", "Content-Length: 11\r\n\r\n0123456789A", .bodyTooLarge),
+      Answer("truncated", "Content-Length: 10\r\n\r\n01234", .truncatedBody),
+      Answer("truncated between chunks", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", .truncatedBody),
+      Answer("too long by Content-Length", "Content-Length: 11\r\n\r\n0123456789A", .bodyTooLarge),
       Answer("too long, in chunks", "Transfer-Encoding: chunked\r\n\r\nB\r\n0123456789A\r\n0\r\n\r\n", .bodyTooLarge),
       Answer("encoded", "Content-Encoding: br\r\nContent-Length: 2\r\n\r\nok", .encodedBody),
     ])
