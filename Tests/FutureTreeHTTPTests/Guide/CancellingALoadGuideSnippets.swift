@@ -17,7 +17,7 @@ struct CancellingALoadGuideSnippets {
     request = try HTTPRequest("http://example.com/feed")
   }
 
-  @Test("what is asked")
+  @Test("A cancelled load ends, and the transport receives the reason")
   func asking() {
     let held = mock.hold()
 
@@ -43,7 +43,7 @@ struct CancellingALoadGuideSnippets {
   }
   // end
 
-  @Test("a gate: a request that is cancelled stops waiting, and the others go on")
+  @Test("A gate drops a cancelled request and sends the others")
   func gate() {
     let open = Promise<Void>()
     let api = Gate(opened: open.future) --> mock
@@ -68,7 +68,7 @@ struct CancellingALoadGuideSnippets {
     func remove(_ id: Int) { ids.withLock { _ = $0.remove(id) } }
   }
 
-  @Test("a layer with a list", arguments: [true, false])
+  @Test("A layer with a list removes a cancelled request that it has not passed on", arguments: [true, false])
   func list(isPassedOn: Bool) {
     let next: any HTTPLoader = mock
     let held = mock.hold()
@@ -96,7 +96,7 @@ struct CancellingALoadGuideSnippets {
     held.complete(.cancelled)
   }
 
-  @Test("in a test")
+  @Test("A test cancels a load that its mock holds")
   func inATest() {
     // guide test
     let held = mock.hold("/feed")

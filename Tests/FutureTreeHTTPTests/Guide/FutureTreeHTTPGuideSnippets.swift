@@ -9,7 +9,7 @@ import Testing
 struct FutureTreeHTTPGuideSnippets {
   private struct User: Decodable {}
 
-  @Test("a chain is one expression")
+  @Test("A chain is one expression")
   func chain() throws {
     let server = try Loopback.server()
     server.on("/users/1", .stall)

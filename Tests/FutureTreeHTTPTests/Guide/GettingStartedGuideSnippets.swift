@@ -71,7 +71,7 @@ struct GettingStartedGuideSnippets {
     environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: HTTPURL(server.url("/")).port)
   }
 
-  @Test("the four calls do what they say, through a chain")
+  @Test("The client loads, posts, downloads and uploads through one chain")
   func calls() async throws {
     let (server, folder) = (environment, try Folder())
     // guide chain
@@ -93,7 +93,7 @@ struct GettingStartedGuideSnippets {
     #expect(progress == .success(1))
   }
 
-  @Test("a view model that is deallocated cancels its load; one that lives gets its name")
+  @Test("A deallocated view model cancels its load, and a live one receives its name")
   func model() async throws {
     let held = [mock.hold(), mock.hold()]
     let kept = Profile()
@@ -110,7 +110,7 @@ struct GettingStartedGuideSnippets {
     #expect(await kept.name == "Ada")
   }
 
-  @Test("one request is changed, and one is built as a whole")
+  @Test("One request is changed, and one is built as a whole")
   func changed() throws {
     let (api, id, title) = (mock, "a/b", "Sea")
     mock.onOthers(.status(.ok))
@@ -132,7 +132,7 @@ struct GettingStartedGuideSnippets {
     #expect(mock.requests[0].headers["Accept"] == "image/webp")
   }
 
-  @Test("a token is refreshed, and the request is repeated")
+  @Test("A 401 response refreshes the token and repeats the request")
   func refresh() throws {
     let (transport, savedToken, secret) = (mock, try BearerToken("old"), "secret")
     let (server, base) = (try ServerEnvironment(host: "example.com"), try HTTPURL("https://example.com"))

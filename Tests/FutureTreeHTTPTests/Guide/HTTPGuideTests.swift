@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// The articles of the module and the files beside this one say the same, word for word.
-@Suite("Guides of FutureTreeHTTP: their code is compiled and run")
+/// The articles of the module and the files in this folder have the same code, word for word.
+@Suite("Guides of FutureTreeHTTP")
 struct HTTPGuideTests {
   static let all = [
     "CancellingALoad", "Cookbook", "MigratingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies",
@@ -10,17 +10,17 @@ struct HTTPGuideTests {
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
 
-  @Test("its code is in the tests and the other way round", arguments: all)
+  @Test("The code of each article is in the tests, and the reverse", arguments: all)
   func guides(guide: Guide) throws {
     #expect(try guide.problems() == [])
   }
 
-  @Test("the code of the README is in the tests and the other way round")
+  @Test("The code of the README is in the tests, and the reverse")
   func readme() throws {
     #expect(try Guide(ofPackage: "README").problems() == [])
   }
 
-  @Test("every page of the documentation with code is in the list of guides")
+  @Test("Every documentation page with code is in the list of guides")
   func complete() throws {
     let pages = try Guide.pageNames(of: "FutureTreeHTTP").filter { name in
       try Guide(name, of: "FutureTreeHTTP").page().blocks.contains { $0.language == "swift" }
@@ -29,7 +29,7 @@ struct HTTPGuideTests {
     #expect(pages == HTTPGuideTests.all.map(\.name).sorted())
   }
 
-  @Test("every test that a page names is there")
+  @Test("Every test that a page names exists")
   func testNames() throws {
     let tests = try TestNames()
     for name in try Guide.pageNames(of: "FutureTreeHTTP") {
@@ -38,7 +38,7 @@ struct HTTPGuideTests {
     #expect(try Guide(ofPackage: "docs/http-tests").problemsOfTestNames(tests) == [])
   }
 
-  @Test("each question has an answer, and a test that shows it")
+  @Test("Each question has an answer and a test")
   func questions() throws {
     let rows = try Guide("QuestionsAnswered", of: "FutureTreeHTTP").page().rows
     #expect(rows.count >= 30)

@@ -4,8 +4,8 @@ import FutureTreeHTTPTesting
 import TestSupport
 import Testing
 
-/// The code of the article *Coming from HTTP in Swift*, word for word. `HTTPGuideTests` compares the two.
-@Suite("Guide: Coming from HTTP in Swift")
+/// The code of the article *Migrating from HTTP in Swift*, word for word. `HTTPGuideTests` compares the two.
+@Suite("Guide: Migrating from HTTP in Swift")
 struct MigratingFromHTTPInSwiftGuideSnippets {
   private let print = Transcript()
   private let mock = MockLoader()
@@ -18,7 +18,7 @@ struct MigratingFromHTTPInSwiftGuideSnippets {
     request = try HTTPRequest("http://example.com/feed")
   }
 
-  @Test("loading")
+  @Test("Cancelled loads end, and the completion handler is called once")
   func loading() {
     let stub = mock.on("/feed", .hold(whenCancelled: .complete).times(2))
 
@@ -35,7 +35,7 @@ struct MigratingFromHTTPInSwiftGuideSnippets {
     #expect(stub.held.map { $0.isCompleted } == [true, true])
   }
 
-  @Test("a task")
+  @Test("A task that is cancelled before its start sends nothing")
   func task() {
     // guide task
     let task = api.task(for: request)
@@ -84,7 +84,7 @@ struct MigratingFromHTTPInSwiftGuideSnippets {
   }
   // end
 
-  @Test("a layer that keeps something forgets it when what comes after it has been reset")
+  @Test("A layer wipes its store after the inner layers are reset")
   func layers() {
     let visits = Visits()
     let api = visits --> Stamp() --> mock
@@ -102,7 +102,7 @@ struct MigratingFromHTTPInSwiftGuideSnippets {
     #expect(mock.requests[0].headers["x-client"] == "Feed")
   }
 
-  @Test("resetting")
+  @Test("A reset reports its outcome")
   func resetting() {
     // guide resetting
     api.reset(on: executor) { outcome in

@@ -10,7 +10,7 @@ import Testing
 struct PoliciesGuideSnippets {
   private let print = Transcript()
 
-  @Test("the chain of all policies is one expression")
+  @Test("The chain of all policies is one expression")
   func chain() throws {
     let production = try ServerEnvironment(scheme: .http, host: "localhost", port: 9)
     let secret = "secret"
@@ -30,7 +30,7 @@ struct PoliciesGuideSnippets {
     #expect(reset.cancelRequest == nil)
   }
 
-  @Test("the tree of a load names the layers")
+  @Test("The tree of a load names the layers")
   func tree() throws {
     let loader = MockLoader()
     let held = loader.hold()
@@ -46,7 +46,7 @@ struct PoliciesGuideSnippets {
     held.answer()
   }
 
-  @Test("options travel with a request")
+  @Test("A request carries its options")
   func options() throws {
     // guide options
     var request = try HTTPRequest("https://example.com/feed")
@@ -58,7 +58,7 @@ struct PoliciesGuideSnippets {
     #expect(request[option: RequestDeadline.self].map { $0.remaining > .zero } == true)
   }
 
-  @Test("a request as a command")
+  @Test("A request is printed as a cURL command")
   func curl() throws {
     let request = try HTTPRequest("https://example.com/feed")
 

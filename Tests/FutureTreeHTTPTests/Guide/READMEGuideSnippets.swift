@@ -1,4 +1,4 @@
-// The code of the README, word for word, but for its first example, which is a program. `HTTPGuideTests` compares the two.
+// The code of the README, word for word, except its first example, which is a program. `HTTPGuideTests` compares the two.
 
 #if READMEMANIFEST  // `.ci/run` compiles it, with the library for manifests, and runs the first example.
   // guide manifest

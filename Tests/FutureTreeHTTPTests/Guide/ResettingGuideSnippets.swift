@@ -12,7 +12,7 @@ struct ResettingGuideSnippets {
   private let print = Transcript()
   private let mock = MockLoader()
 
-  @Test("signing out")
+  @Test("Signing out resets the chain")
   func reset() {
     let api: any HTTPLoader = ResetGuard() --> mock
 
@@ -44,7 +44,7 @@ struct ResettingGuideSnippets {
   }
   // end
 
-  @Test("H6: a late answer of the time before a reset writes nothing")
+  @Test("A response from before a reset writes nothing (H6, refuse, drain, wipe)")
   func generation() {
     let layer = LatestResponse()
     let held = mock.hold("/old", whenCancelled: .ignore)
@@ -72,7 +72,7 @@ struct ResettingGuideSnippets {
     // end
   }
 
-  @Test("H6: each part of a reset runs even if the other fails, or its future is cancelled")
+  @Test("Each part of a reset runs even if another fails or its future is cancelled (H6, refuse, drain, wipe)")
   func resets() {
     let end = HeldResets()
     let api = Files { .failed(Oops(name: "disk full")) } --> end
@@ -88,6 +88,6 @@ struct ResettingGuideSnippets {
 }
 
 extension ResettingGuideSnippets.LatestResponse {
-  /// The path of the response that is kept.
+  /// The path of the stored response.
   fileprivate var path: String? { kept.withLock { $0.response?.request.path } }
 }

@@ -6,7 +6,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// What the layers of the article print to.
+/// The transcript of the layers of the article.
 private let print = Transcript()
 
 /// The code of the article *Writing a layer*, word for word. `HTTPGuideTests` compares the two.
@@ -49,7 +49,7 @@ struct WritingALayerGuideSnippets {
   }
   // end
 
-  @Test("passing through: it says what passes, and is in nobody's way")
+  @Test("A layer that passes loads through prints them and changes nothing")
   func passThrough() {
     mock.answer()
     let held = mock.hold()
@@ -66,7 +66,7 @@ struct WritingALayerGuideSnippets {
     #expect(loads.map(\.text) == ["success", "cancelled"] && api.reset().text == "success")
   }
 
-  @Test("changing the answer: the body does not run for a load that was cancelled")
+  @Test("A layer that changes responses runs no body for a cancelled load")
   func changesAnswer() {
     let api = RefuseTeapots() --> mock
     mock.answer(status: HTTPStatus(418))
@@ -79,7 +79,7 @@ struct WritingALayerGuideSnippets {
     #expect(loads.map(\.text) == ["Teapot()", "cancelled"])
   }
 
-  @Test("holding a request back: a cancelled one does not go on")
+  @Test("A layer that delays requests sends no cancelled request")
   func holdsBack() {
     let clock = ManualClock()
     let api = Slow(clock: clock) --> mock

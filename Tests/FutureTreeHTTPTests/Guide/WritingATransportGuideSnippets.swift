@@ -66,7 +66,7 @@ extension HTTPError.Code {
 }
 // end
 
-/// A body whose chunks the test sends.
+/// A body with chunks that the test provides.
 private struct HeldBody: Sendable {
   let stream: AsyncThrowingStream<Data, any Error>
   private let continuation: AsyncThrowingStream<Data, any Error>.Continuation
@@ -82,7 +82,7 @@ private struct HeldBody: Sendable {
   }
 }
 
-/// The code of the article *Writing a transport*, word for word, and what it promises.
+/// The code of the article *Writing a transport*, word for word, and tests of its guarantees.
 @Suite("Guide: Writing a transport", .timeLimit(.minutes(60)))
 struct WritingATransportGuideSnippets {
   private let request = anyRequest("/feed")
@@ -96,7 +96,7 @@ struct WritingATransportGuideSnippets {
     }
   }
 
-  @Test("load: both bodies are streamed, and progress is reported")
+  @Test("A load streams both bodies and reports progress")
   func load() async throws {
     // guide chain
     let api =
@@ -119,7 +119,7 @@ struct WritingATransportGuideSnippets {
     #expect(seen.value.map(\.sent.completed) == [3, 3, 3] && seen.value.map(\.received.completed) == [0, 0, 6])
   }
 
-  @Test("cancel: the future ends when the function has ended (H5), and a stream that ends early is no success")
+  @Test("A cancelled load ends when its function has ended (H5, confirmed cancellation)")
   func cancel() async throws {
     let begun = Promise<Void>()
     let (released, body) = (Promise<Void>(), HeldBody("ab"))
@@ -139,7 +139,7 @@ struct WritingATransportGuideSnippets {
     #expect(outcome.ending == .cancelled)
   }
 
-  @Test("cancel: also while the body arrives")
+  @Test("A load can be cancelled while its body arrives")
   func cancelInBody() async throws {
     let arrived = Promise<Void>()
     var request = request
@@ -154,7 +154,7 @@ struct WritingATransportGuideSnippets {
     try await loader.reset().value
   }
 
-  @Test("forced cancel: the future ends at once, and a reset waits for the function (H6)")
+  @Test("A forced load ends at once, and a reset waits for its function (H6, refuse, drain, wipe)")
   func force() async throws {
     let (begun, released) = (Promise<Void>(), Promise<Void>())
     let ended = Locked(false)
@@ -176,7 +176,7 @@ struct WritingATransportGuideSnippets {
     #expect(ended.value)
   }
 
-  @Test("cut body: it is an error (H12), also if the stream fails")
+  @Test("A truncated body is an error, also if the stream fails (H12, whole bodies)")
   func cut() async throws {
     let cut = try #require(await answering(HeldBody("abc").end(), length: 4).load(request).outcome.error)
     let broken = try #require(await answering(HeldBody("abc").end(Oops()), length: 4).load(request).outcome.error)
@@ -185,7 +185,7 @@ struct WritingATransportGuideSnippets {
     #expect(broken.code == .functionFailed && broken.message.hasPrefix("\(request): "))
   }
 
-  @Test("too large a body: it is an error, in memory and in a file, and nothing is left behind")
+  @Test("An oversized body is an error, in memory and in a file, and leaves no file")
   func tooLarge() async throws {
     let folder = try Folder()
     for delivery in [
@@ -201,7 +201,7 @@ struct WritingATransportGuideSnippets {
     #expect(folder.names == [])
   }
 
-  @Test("reset: live loads are cancelled and awaited, and the transport is usable afterwards (H6)")
+  @Test("A reset cancels and awaits live loads, and the transport stays usable (H6, refuse, drain, wipe)")
   func reset() async throws {
     let begun = Promise<Void>()
     let loader = InProcessLoader { request, _ in
