@@ -15,7 +15,7 @@ struct ApplyEnvironmentTests {
     return mock.requests.last?.url?.absoluteString
   }
 
-  @Test("it fills in what a request does not have")
+  @Test("The environment fills in the missing parts of a request")
   func fillsIn() throws {
     let request = try HTTPRequest(.get, path: "users/1")
 
@@ -23,7 +23,7 @@ struct ApplyEnvironmentTests {
     #expect(mock.requests[0].headers["x-one"] == "1")
   }
 
-  @Test("the environment of a request comes first")
+  @Test("The environment of a request takes precedence")
   func ofRequest() throws {
     var request = try HTTPRequest(.get, path: "/users/1")
     request.serverEnvironment = staging
@@ -32,7 +32,7 @@ struct ApplyEnvironmentTests {
     #expect(sent(request, by: nil) == "http://staging.example.com:8080/users/1")
   }
 
-  @Test("H10: a request to another origin goes on as it is")
+  @Test("A request to another origin passes unchanged (H10, credentials never cross an origin)")
   func otherOrigin() throws {
     let request = try HTTPRequest("https://elsewhere.example/a")
 
@@ -40,12 +40,12 @@ struct ApplyEnvironmentTests {
     #expect(mock.requests[0].headers["x-one"] == nil)
   }
 
-  @Test("without an environment a request goes on as it is")
+  @Test("A request passes unchanged without an environment")
   func none() throws {
     #expect(sent(try HTTPRequest("http://example.com/a"), by: nil) == "http://example.com/a")
   }
 
-  @Test("a cancel goes on, and a reset too")
+  @Test("Cancellation requests and resets are forwarded")
   func passes() throws {
     let held = mock.hold()
     let api = ApplyEnvironment(production) --> mock

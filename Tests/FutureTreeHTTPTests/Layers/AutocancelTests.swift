@@ -18,7 +18,7 @@ struct AutocancelTests {
     api = (Autocancel(drainTimeout: .seconds(5), clock: clock) --> end)
   }
 
-  @Test("a reset cancels what is under way, waits for it, and only then goes on")
+  @Test("A reset cancels the loads in flight, waits for them, and then resets the next loader")
   func drains() {
     let held = (0..<3).map { _ in end.mock.hold() }
     let loads = (0..<3).map { _ in api.load(anyRequest()) }
@@ -38,7 +38,7 @@ struct AutocancelTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("with nothing under way, it goes on at once")
+  @Test("A reset without loads in flight is forwarded at once")
   func idle() {
     end.mock.answer()
     let load = api.load(anyRequest())
@@ -50,7 +50,7 @@ struct AutocancelTests {
     #expect(reset.text == "success")
   }
 
-  @Test("H7: one request value loaded twice and then reset: both are cancelled")
+  @Test("A reset cancels both loads of one request value (H7, one load, one execution)")
   func twice() {
     let request = anyRequest()
     let held = [end.mock.hold(), end.mock.hold()]
@@ -63,7 +63,7 @@ struct AutocancelTests {
     #expect(end.resetCount == 1 && reset.text == "pending")
   }
 
-  @Test("a success that was faster stays one")
+  @Test("A load that succeeds during a reset keeps its success")
   func race() {
     let held = end.mock.hold()
     let load = api.load(anyRequest())
@@ -74,7 +74,7 @@ struct AutocancelTests {
     #expect(load.text == "success" && end.resetCount == 1)
   }
 
-  @Test("a reset against a transport that ignores cancellation ends by the drain timeout")
+  @Test("The drain timeout ends a reset when the transport ignores cancellation")
   func drainTimeout() {
     let held = end.mock.hold()
     let load = api.load(anyRequest())
@@ -91,7 +91,8 @@ struct AutocancelTests {
   }
 
   @Test(
-    "without a drain timeout it waits for ever; with none of it, it does not wait", arguments: [nil, Duration.zero])
+    "A reset waits forever without a drain timeout, and not at all with a timeout of zero",
+    arguments: [nil, Duration.zero])
   func noTimeout(timeout: Duration?) {
     let api = Autocancel(drainTimeout: timeout, clock: clock) --> end
     let held = end.mock.hold()
@@ -105,7 +106,7 @@ struct AutocancelTests {
     #expect(end.resetCount == 1)
   }
 
-  @Test("a load that comes during the reset is not part of it: refusing is a guard's")
+  @Test("A load that begins during a reset is not drained")
   func loadsDuringReset() {
     let held = [end.mock.hold(), end.mock.hold()]
     let before = api.load(anyRequest())
@@ -119,7 +120,7 @@ struct AutocancelTests {
     withExtendedLifetime((reset, held)) {}
   }
 
-  @Test("a load that waits in a layer behind it does not go on")
+  @Test("A load that waits in an inner layer is not sent after a reset")
   func waitingBehind() {
     let promise = Promise<HTTPRequest>()
     let api = Autocancel(clock: clock) --> ModifyRequest.deferred { _ in promise.future } --> end
@@ -132,7 +133,7 @@ struct AutocancelTests {
     withExtendedLifetime(reset) {}
   }
 
-  @Test("in two chains, a reset of either cancels the loads of both")
+  @Test("In two chains, a reset of either cancels the loads of both")
   func twoChains() {
     let layer = Autocancel(clock: clock)
     let other = HeldResets(log, "other")
@@ -148,7 +149,7 @@ struct AutocancelTests {
     #expect(reset.text == "success" && log.entries.last == "end resets")
   }
 
-  @Test("a load that its caller shares with others is cancelled by a reset all the same")
+  @Test("A reset cancels a load that its caller shares with others")
   func sharedByItsCaller() {
     let held = end.mock.hold()
     let load = api.load(anyRequest()).shared()
@@ -164,9 +165,9 @@ struct AutocancelTests {
   }
 
   @Test(
-    "a load whose caller let go of it, or forced it, is cancelled and awaited by a reset, and does not go on later",
+    "A reset cancels and awaits a load that its caller has forced or detached from",
     arguments: [.doNotForwardRequest, .forceImmediately] as [CancellationOptions])
-  func letGo(options: CancellationOptions) {
+  func detached(options: CancellationOptions) {
     let source = Promise<HTTPRequest>()
     let waiting = Autocancel(clock: clock) --> ModifyRequest.deferred { _ in source.future } --> end
     let load = waiting.load(anyRequest())
@@ -180,7 +181,7 @@ struct AutocancelTests {
     withExtendedLifetime(reset) {}
   }
 
-  @Test("a load that a reset forces while it goes in is cancelled behind that")
+  @Test("A load that a reset forces while it enters the chain is cancelled at the transport")
   func forcedWhileGoingIn() {
     let chain = Locked<(any HTTPLoader)?>(nil)
     let reset = Locked<Future<Void>?>(nil)
@@ -200,7 +201,7 @@ struct AutocancelTests {
   }
 
   @Test(
-    "who cancels a reset stops waiting; the reset goes on to its end",
+    "A cancelled reset ends at once, and the work of the reset continues",
     arguments: [[], .forceImmediately] as [CancellationOptions])
   func cancelledReset(options: CancellationOptions) {
     let held = end.mock.hold()
@@ -214,7 +215,7 @@ struct AutocancelTests {
     #expect(end.resetCount == 1)
   }
 
-  @Test("a load that was cancelled, failed or answered is forgotten")
+  @Test("Loads are forgotten when they have ended")
   func forgets() {
     let held = (0..<3).map { _ in end.mock.hold() }
     let loads = (0..<3).map { _ in api.load(anyRequest()) }
@@ -228,7 +229,7 @@ struct AutocancelTests {
     #expect(end.mock.cancelRequests.count == 1 && end.resetCount == 1 && clock.timerCount == 0)
   }
 
-  @Test("what waits for the place of a load that ends by the reset is not sent")
+  @Test("A queued request is not sent when a reset ends the running load")
   func waiting() throws {
     let mock = MockLoader()
     let api = Autocancel(drainTimeout: nil) --> Throttle(1) --> mock

@@ -7,11 +7,12 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Layers: Coalesce, on the wire and from many threads", .onSockets)
+@Suite("Layers: Coalesce on the wire and on many threads", .onSockets)
 struct CoalesceLoopbackTests {
   @Test(
-    "k of n cancel: the server sees one request and no abort, and the others are answered", .timeLimit(.minutes(60)))
-  func someLeave() async throws {
+    "Some callers cancel: the server sees one request and no abort, and the others get the response",
+    .timeLimit(.minutes(60)))
+  func someDetach() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
     let api = coalesce --> URLSessionLoader(.patient)
     server.on("/shared", .text("answer").held(by: gate))
@@ -27,8 +28,8 @@ struct CoalesceLoopbackTests {
     #expect(coalesce.flightCount == 0)
   }
 
-  @Test("all n cancel: the server sees one request and one abort", .timeLimit(.minutes(60)))
-  func allLeave() async throws {
+  @Test("All callers cancel: the server sees one request and one abort", .timeLimit(.minutes(60)))
+  func allDetach() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
     let api = coalesce --> URLSessionLoader(.patient)
     server.on("/shared", .text("answer").held(by: gate))
@@ -43,7 +44,8 @@ struct CoalesceLoopbackTests {
     #expect(coalesce.flightCount == 0)
   }
 
-  @Test("four threads join and leave: everybody who stays is answered, and nothing is kept", .timeLimit(.minutes(60)))
+  @Test(
+    "Four threads join and detach: the other callers get a response, and nothing is retained", .timeLimit(.minutes(60)))
   func threads() async {
     let (mock, coalesce) = (MockLoader(), Coalesce())
     let api = coalesce --> ModifyRequest(asking: { Future<Void>(on: .global()) {} }) --> mock
@@ -78,7 +80,7 @@ struct CoalesceLoopbackTests {
 }
 
 extension ModifyRequest {
-  /// One that goes on when something else has ended.
+  /// A layer that forwards the request when another future has ended.
   fileprivate init(asking: @escaping @Sendable () -> Future<Void>) {
     self = .deferred { request in asking().map { request } }
   }

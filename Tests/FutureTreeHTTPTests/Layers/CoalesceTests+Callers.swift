@@ -7,15 +7,15 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-// What becomes of callers who leave, are late, or are told of progress.
+// Callers that detach, join late, or receive progress.
 
 extension CoalesceTests {
-  // MARK: Leaving
+  // MARK: Detaching
 
   @Test(
-    "k of n leave: they end at once, the load is not touched, and the others get the answer",
+    "Some callers detach: they end at once, and the others get the response",
     arguments: [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions])
-  func someLeave(options: CancellationOptions) {
+  func someDetach(options: CancellationOptions) {
     let held = mock.hold()
     let loads = (0..<5).map { _ in api.load(anyRequest()) }
 
@@ -29,9 +29,9 @@ extension CoalesceTests {
   }
 
   @Test(
-    "all n leave: the load is cancelled once, and the last waits until that is done, unless it forces its end",
+    "All callers detach: the load is cancelled once, and the last caller waits unless it forces its end",
     arguments: [[], .doNotForwardIfOthersWaiting, .forceImmediately] as [CancellationOptions])
-  func allLeave(options: CancellationOptions) {
+  func allDetach(options: CancellationOptions) {
     let held = mock.hold()
     let loads = (0..<3).map { _ in api.load(anyRequest()) }
 
@@ -45,8 +45,8 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("the last one lets go: nobody is asked, and the load goes on for who joins it")
-  func letGo() {
+  @Test("The last caller detaches without a request: the load continues for a caller that joins")
+  func lastDetaches() {
     let held = mock.hold()
     let first = api.load(anyRequest())
     first.cancel(.doNotForwardRequest)
@@ -58,7 +58,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("who comes while the load is being cancelled starts a new one")
+  @Test("A caller that arrives while the load is being cancelled starts another load")
   func comesLater() {
     let held = [mock.hold(), mock.hold()]
     let first = api.load(anyRequest())
@@ -73,7 +73,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("a caller may load the same again in the callback of its end")
+  @Test("A caller may load the same request again in its completion callback")
   func reentrant() {
     let held = [mock.hold(), mock.hold()]
     let second = Locked<Future<HTTPResponse>?>(nil)
@@ -97,7 +97,7 @@ extension CoalesceTests {
     return request
   }
 
-  @Test("a deadline is the caller's own: it leaves when that passes, and the others stay")
+  @Test("A deadline ends only the load of its caller")
   func deadline() {
     let held = mock.hold()
     let loads = [request(within: .seconds(1)), anyRequest(), request(within: .seconds(9))].map { api.load($0) }
@@ -111,7 +111,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("when the deadlines of all have passed, the load is cancelled; a deadline that has passed begins none")
+  @Test("The load is cancelled when all deadlines have passed, and a passed deadline starts no load")
   func allDeadlines() {
     let held = mock.hold()
     let loads = [request(within: .seconds(1)), request(within: .seconds(2))].map { api.load($0) }
@@ -124,7 +124,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("an error from behind is no deadline, though a timeout made it")
+  @Test("A timeout error of the next loader is not reported as a passed deadline")
   func errorFromBehind() {
     mock.fail(TimeoutError(duration: .seconds(1)))
 
@@ -142,13 +142,13 @@ extension CoalesceTests {
     return request
   }
 
-  @Test("all are told how far the load is, later ones from the next report on, and nobody after the own end")
+  @Test("Every caller receives progress from its arrival to its end")
   func progress() throws {
     let (log, held) = (Recorder(), mock.hold())
     let first = api.load(request(log, "first"))
     let silent = api.load(anyRequest())
-    let tell = try #require(mock.requests[0][option: ProgressHandler.self])
-    func report(_ count: Int) { tell(HTTPProgress(received: .init(completed: count, total: 9))) }
+    let reportProgress = try #require(mock.requests[0][option: ProgressHandler.self])
+    func report(_ count: Int) { reportProgress(HTTPProgress(received: .init(completed: count, total: 9))) }
 
     report(1)
     let second = api.load(request(log, "second"))
@@ -163,7 +163,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("the first caller is told what is reported while the load begins")
+  @Test("The first caller receives progress that is reported while the load begins")
   func progressAtOnce() {
     let log = Recorder()
     mock.answer { request in
@@ -177,16 +177,16 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("a load that is being cancelled tells nothing to the callers of the next one")
+  @Test("A load that is being cancelled reports no progress to the callers of the next load")
   func progressOfTheOld() throws {
     let (log, held) = (Recorder(), [mock.hold(), mock.hold()])
     let first = api.load(request(log, "first"))
     first.cancel()
     let second = api.load(request(log, "second"))
-    let tell = try mock.requests.map { try #require($0[option: ProgressHandler.self]) }
+    let handlers = try mock.requests.map { try #require($0[option: ProgressHandler.self]) }
 
-    tell[0](HTTPProgress(received: .init(completed: 99)))
-    tell[1](HTTPProgress(received: .init(completed: 1)))
+    handlers[0](HTTPProgress(received: .init(completed: 99)))
+    handlers[1](HTTPProgress(received: .init(completed: 1)))
     held[0].complete(.cancelled)
     held[1].answer()
 
@@ -195,7 +195,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("handlers may leave and join while they are told")
+  @Test("Progress handlers may detach and join")
   func progressReentrant() throws {
     let held = mock.hold()
     let loads = Locked<[Future<HTTPResponse>]>([])
@@ -207,9 +207,9 @@ extension CoalesceTests {
     }
     loads.value = [api.load(request)]
 
-    let tell = try #require(mock.requests[0][option: ProgressHandler.self])
+    let reportProgress = try #require(mock.requests[0][option: ProgressHandler.self])
     _ = api.load(anyRequest())
-    tell(HTTPProgress())
+    reportProgress(HTTPProgress())
     held.answer()
 
     #expect(loads.value.map(\.text) == ["cancelled", "success"] && mock.requests.count == 1)
@@ -219,7 +219,7 @@ extension CoalesceTests {
 
   // MARK: Reset
 
-  @Test("a load of the time before a reset is not joined after it, and resets what comes behind")
+  @Test("A load from before a reset is not joined after it, and the reset is forwarded")
   func reset() {
     let end = HeldResets()
     let api = coalesce --> end
@@ -237,7 +237,7 @@ extension CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("behind a guard and Autocancel, a reset cancels every caller, and the load once")
+  @Test("Behind a guard and `Autocancel`, a reset cancels every caller, and the shared load once")
   func resetOfChain() {
     let end = HeldResets()
     let api = ResetGuard() --> Autocancel(clock: clock) --> coalesce --> end

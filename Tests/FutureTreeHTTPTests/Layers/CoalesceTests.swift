@@ -24,7 +24,7 @@ struct CoalesceTests {
 
   // MARK: Sharing
 
-  @Test("identical requests under way at the same time share one load, and each answer has the request of its caller")
+  @Test("Identical requests in flight share one load, and each response has the request of its caller")
   func shares() throws {
     let held = mock.hold()
     var requests = [anyRequest(), anyRequest(), try HTTPRequest("http://example.com:80/")]
@@ -41,7 +41,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("layers that stand together in a branch of a route share loads, also where Coalesce is not the last of them")
+  @Test("Loads are shared in a branch of a route, also if Coalesce is not its last layer")
   func sharesInBranch() {
     let held = mock.hold()
     let layers = Redirect() --> coalesce --> Retry() --> Redirect()
@@ -55,7 +55,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("nothing is cached: who comes after the answer loads anew, and an answer that comes at once is one")
+  @Test("Responses are not cached: a caller after completion starts another load")
   func notCached() {
     mock.answer(body: "1")
     mock.answer(body: "2")
@@ -66,7 +66,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("all callers get a failure, and the answer that it has with their own request")
+  @Test("All callers receive a failure, and its response has their own request")
   func failures() throws {
     let held = mock.hold()
     let loads = [api.load(anyRequest()), api.load(anyRequest())]
@@ -82,7 +82,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  /// A change of a request that must not share the load of the one without it.
+  /// A change to a request that prevents sharing its load.
   struct Difference: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let make: @Sendable (inout HTTPRequest) throws -> Void
@@ -102,7 +102,7 @@ struct CoalesceTests {
     Difference("query") { $0.target = .url(try HTTPURL("http://example.com/?a")) },
     Difference("scheme") { $0.target = .url(try HTTPURL("https://example.com/")) },
     Difference("port") { $0.target = .url(try HTTPURL("http://example.com:81/")) },
-    Difference("a path of no host") { $0.target = .path(try HTTPPath("/")) },
+    Difference("a path without a host") { $0.target = .path(try HTTPPath("/")) },
     Difference("identity") { try $0.setHeader("Authorization", "Bearer b") },
     Difference("cookie") { try $0.setHeader("Cookie", "a=b") },
     Difference("representation") { try $0.setHeader("Accept", "text/plain") },
@@ -110,14 +110,14 @@ struct CoalesceTests {
     Difference("an empty body") { $0.body = .data(Data()) },
     Difference("size") { $0[option: ResponseDelivery.self] = .buffered(maximumSize: 5) },
     Difference("timeout") { $0[option: RequestTimeout.self] = .seconds(5) },
-    Difference("passing a throttle") { $0[option: BypassesThrottle.self] = true },
+    Difference("bypassing a throttle") { $0[option: BypassesThrottle.self] = true },
     Difference("an option that it does not know") { $0[option: Plain.self] = 1 },
     Difference("an option that cannot be compared") { $0[option: Closure.self] = {} },
     Difference("a key") { $0[option: RequestCoalescing.self] = .key("a") },
-    Difference("its wish") { $0[option: RequestCoalescing.self] = .never },
+    Difference("coalescing turned off") { $0[option: RequestCoalescing.self] = .never },
   ]
 
-  @Test("what differs in anything that could change the answer is not shared", arguments: differences)
+  @Test("Requests with any difference that can change the response are not shared", arguments: differences)
   func differs(difference: Difference) throws {
     let stub = mock.on(.any, .hold().forever())
     var other = anyRequest()
@@ -131,7 +131,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("what is equal in all is shared: the order of different names is nothing, and neither is the case of a name")
+  @Test("Equal requests are shared, whatever the order and the case of their header names")
   func same() throws {
     let held = mock.hold()
     var (first, second) = (anyRequest(), anyRequest())
@@ -161,7 +161,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("an option that the layer is told to ignore does not count, whatever its value is")
+  @Test("Ignored options do not prevent sharing")
   func ignored() {
     let coalesce = Coalesce(ignoring: Closure.self, Plain.self)
     let api = coalesce --> mock
@@ -176,7 +176,7 @@ struct CoalesceTests {
     #expect(loads.map(\.text) == ["success", "success"] && mock.requests.count == 1 && coalesce.flightCount == 0)
   }
 
-  @Test("unsafe methods and bodies are shared only by a key, and then only if all else is equal")
+  @Test("Unsafe methods and bodies are shared only by a key, and only if all else is equal")
   func keys() throws {
     let stub = mock.on(.any, .hold().forever())
     func post(_ key: String?, _ body: HTTPBody) throws -> HTTPRequest {
@@ -200,7 +200,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("a delivery into a file is never shared, not even by a key")
+  @Test("A delivery to a file is never shared, not even by a key")
   func files() {
     let stub = mock.on(.any, .hold().forever())
     var request = anyRequest()
@@ -214,7 +214,7 @@ struct CoalesceTests {
     #expect(loads.allSatisfy { $0.text == "success" })
   }
 
-  @Test("in two chains, loads are shared if the same loader stands behind, and only then")
+  @Test("Two chains share loads only if they have the same next loader")
   func twoChains() {
     let other = MockLoader()
     let (stub, held) = (mock.on(.any, .hold().forever()), other.hold())
@@ -229,7 +229,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("H11: neither layer shows what it holds")
+  @Test("Coalesce and Throttle print no secret (H11, no printed secret)")
   func secrets() throws {
     let stub = mock.on(.any, .hold().forever())
     let throttle = Throttle(1, perHost: 1, clock: clock)

@@ -20,7 +20,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { "\(type(of: layer))" }
 
-  /// New ones each time: tests do not share them.
+  /// New layers at each access: tests do not share them.
   static var all: [NamedLayer] {
     [
       NamedLayer(ResetGuard(), "ResetGuard"),
@@ -38,7 +38,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     ]
   }
 
-  /// Layers that make no future: a load has the future of the next loader.
+  /// Layers without a future of their own: a load has the future of the next loader.
   static let transparent = [
     NamedLayer(Log { _ in }), NamedLayer(RequestMetrics { _ in }), NamedLayer(ApplyEnvironment(nil)),
     NamedLayer(Route()), NamedLayer(ModifyRequest { _ in }), NamedLayer(BearerAuth(try! BearerToken("token"))),
@@ -57,7 +57,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
 
 @Suite("Layers: names in the tree") struct LayerNamesTests {
   @Test(
-    "a load shows the name of its layer once, and no name of an operator",
+    "A load shows the name of its layer once, and no name of an operator",
     arguments: NamedLayer.all + NamedLayer.transparent)
   fileprivate func names(_ layer: NamedLayer) throws {
     let mock = MockLoader()
@@ -70,7 +70,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     #expect(names == layer.names + ["GET https://example.com/"])
   }
 
-  @Test("every public layer is named here, or makes no future")
+  @Test("Every public layer is in one of the two lists")
   func complete() throws {
     var layers: Set<String> = []
     for module in ["FutureTreeHTTP/Layers", "FutureTreeOAuth2"] {
@@ -86,7 +86,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     #expect(layers == Set((NamedLayer.all + NamedLayer.transparent).map(\.testDescription)))
   }
 
-  @Test("the tree of a chain has the layers in their order")
+  @Test("The tree of a chain shows the layers in their order")
   func chain() throws {
     let mock = MockLoader()
     let held = mock.hold()
@@ -100,7 +100,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     #expect(names == layers.flatMap(\.names) + ["GET https://example.com/"])
   }
 
-  @Test("a load that a layer refuses has the name of the layer")
+  @Test("A load that a layer refuses has the name of the layer")
   func refused() throws {
     let request = try HTTPRequest("http://example.com/")
     let basic = BasicAuth(try BasicCredentials(userName: "user", password: "password"))
@@ -118,7 +118,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     #expect(loads.map { path(of: $0) } == [["BasicAuth"], ["ResetGuard"], ["Throttle"], ["Timeout"]])
   }
 
-  /// The names of a future and of what it waits for.
+  /// The names of a future and of its upstreams.
   private func path(of future: Future<HTTPResponse>) -> [String] {
     let entries = future.tree().entries
     var (names, entry) = ([String](), entries.first)

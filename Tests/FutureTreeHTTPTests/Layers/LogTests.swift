@@ -15,7 +15,7 @@ struct LogTests {
 
   private var log: Log { Log({ [lines] in lines($0) }, clock: clock) }
 
-  @Test("a load has a line at its start and one at its end, with one number, the status, the time and the size")
+  @Test("A load logs a line at its start and one at its end, with number, status, time and size")
   func twoLines() {
     let api = log --> mock
     let first = mock.hold()
@@ -40,7 +40,7 @@ struct LogTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("it needs nothing to be said")
+  @Test("Log works without arguments")
   func defaults() throws {
     mock.answer(body: sentinel)
     var request = anyRequest("/printed?key=\(sentinel)")
@@ -49,7 +49,7 @@ struct LogTests {
     #expect((Log() --> mock).load(request).text == "success")
   }
 
-  @Test("a failure says its code, or its type, and no more; a second attempt says so")
+  @Test("A failure is logged by its code or type alone, and a second attempt by its number")
   func failures() {
     let api = log --> mock
     var again = anyRequest()
@@ -68,7 +68,7 @@ struct LogTests {
       ])
   }
 
-  @Test("a cancelled load says why, and which line asked")
+  @Test("A cancelled load logs the reason and the source line of the request")
   func cancelled() {
     let held = mock.hold(whenCancelled: .complete)
     let load = (log --> mock).load(anyRequest())
@@ -81,7 +81,7 @@ struct LogTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("a load whose end is forced is logged at once, and once")
+  @Test("A forced end is logged at once, and only once")
   func forced() {
     let held = mock.hold()
     let load = (log --> mock).load(anyRequest())
@@ -91,10 +91,10 @@ struct LogTests {
     held.answer()
 
     #expect(count == 2 && lines.entries.count == 2 && load.text == "cancelled")
-    #expect(held.cancelRequest?.reason.message == "enough", "The loader was asked.")
+    #expect(held.cancelRequest?.reason.message == "enough", "The loader receives the request.")
   }
 
-  @Test("whatever is in a reason, a label or a path, a line is one line and shows what it says")
+  @Test("A line stays one line, whatever a reason, a label or a path contains")
   func injection() {
     let log = Log({ [lines] in lines($0) }, label: "a\nb", clock: clock)
     let held = mock.hold(whenCancelled: .complete)
@@ -113,7 +113,7 @@ struct LogTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("a text of nothing but escapes is cut where any other is, and no escape is cut in two")
+  @Test("Escaped text has the same limit as other text, and no escape is split")
   func manyEscapes() {
     let held = mock.hold()
     let load = (log --> mock).load(anyRequest())
@@ -126,7 +126,7 @@ struct LogTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("a request that says so is not logged")
+  @Test("A request can turn logging off")
   func silenced() {
     mock.answer()
     var request = anyRequest()
@@ -136,7 +136,7 @@ struct LogTests {
     #expect(lines.entries.isEmpty)
   }
 
-  @Test("what the writer loads is not logged, in its call and in a task that it starts")
+  @Test("Loads of the writer are not logged, neither in its call nor in its tasks")
   func writerLoads() async {
     let chain = Locked<(any HTTPLoader)?>(nil)
     let loads = Locked<[Task<Void, Never>]>([])
@@ -158,7 +158,7 @@ struct LogTests {
     chain.value = nil
   }
 
-  @Test("its future is that of the next loader: it wants nothing, and a shared one stays shared")
+  @Test("Log returns the future of the next loader, is no consumer, and keeps a shared future shared")
   func future() {
     let promise = Promise<HTTPResponse>()
     let end = Constant(future: promise.future.shared())
@@ -168,7 +168,7 @@ struct LogTests {
     let token = second.cancelToken()
 
     #expect(first == promise.future && second == promise.future)
-    #expect(first.tree().entries[0].consumers == 1, "Only the token wants it.")
+    #expect(first.tree().entries[0].consumers == 1, "Only the token is a consumer.")
     #expect(first.cancel(.forceImmediately).effect == .withheld(by: 1))
     token.cancel(.forceImmediately)
 
@@ -176,7 +176,7 @@ struct LogTests {
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a reset behind it still drains what its caller has forced")
+  @Test("A reset of an inner layer drains a load that its caller has forced")
   func drains() {
     let held = mock.hold()
     let api = ResetGuard() --> log --> Autocancel(clock: clock) --> mock
@@ -190,7 +190,7 @@ struct LogTests {
     #expect(isWaiting && reset.text == "success" && lines.entries.count == 2 && clock.timerCount == 0)
   }
 
-  @Test("1,000 loads that complete at once, one begun by the end of the other, need no stack")
+  @Test("1,000 loads that complete at once, each begun by the previous one, need no stack")
   func deep() {
     mock.onOthers(.status(.ok))
     let api = log --> mock
@@ -208,7 +208,7 @@ struct LogTests {
     #expect(count.value == 1_000 && lines.entries.count == 2 * 999)
   }
 
-  @Test("loads of many threads have a number each, and each start is before its end")
+  @Test("Loads on many threads have unique numbers, and each starts before it ends")
   func threads() async {
     mock.onOthers(.status(.ok))
     let api = log --> mock
@@ -224,7 +224,7 @@ struct LogTests {
     }
   }
 
-  @Test("it lets go of everything when a load has ended")
+  @Test("A completed load releases the writer")
   func lifetime() {
     weak var observed: Recorder?
     do {
@@ -239,7 +239,7 @@ struct LogTests {
     #expect(observed == nil)
   }
 
-  @Test("times are short, and a clock that goes back is zero")
+  @Test("Durations are short, and a clock that goes back gives zero")
   func durations() {
     let held = (0..<7).map { _ in mock.hold() }
     let clock = JumpingClock()
@@ -262,7 +262,7 @@ struct LogTests {
         == ["0.9 ms", "999 ms", "59.9 s", "1 min 0 s", "30 h 0 min", "0.0 ms", "2562047788015215 h 30 min"])
   }
 
-  @Test("in two chains it counts the loads of both")
+  @Test("One Log in two chains counts the loads of both")
   func twoChains() {
     let log = log
     let other = MockLoader()
@@ -275,13 +275,13 @@ struct LogTests {
     #expect(lines.entries.last == "[2] GET http://example.com/: 204 in 0.0 ms, 0 bytes")
   }
 
-  @Test("a reset passes on")
+  @Test("A reset is forwarded")
   func reset() {
     #expect((log --> mock).reset().text == "success")
   }
 }
 
-/// The end of a chain that has one future.
+/// The end of a chain, with one future for all loads.
 private struct Constant: HTTPLoader {
   let future: Future<HTTPResponse>
 
@@ -290,7 +290,7 @@ private struct Constant: HTTPLoader {
   func reset() -> Future<Void> { .succeeded(()) }
 }
 
-/// A clock that is set, also back.
+/// A clock that the test sets, also back.
 private final class JumpingClock: FutureClock {
   let time = Locked(Duration.zero)
 

@@ -18,7 +18,7 @@ struct MetricsTests {
 
   private var api: any HTTPLoader { metrics --> mock }
 
-  @Test("a load is measured when it begins and when it has ended, in the names of OpenTelemetry")
+  @Test("A load is measured at its start and its end, in the names of OpenTelemetry")
   func names() throws {
     let held = mock.hold()
     var request = try HTTPRequest(.post, "https://example.com:8443/feed?page=2")
@@ -40,7 +40,7 @@ struct MetricsTests {
     #expect(measured.all[0].trace == measured.all[1].trace && clock.timerCount == 0)
   }
 
-  @Test("its samples suit a meter: seconds, bytes, and active requests that come back to zero, without the URL")
+  @Test("Samples have seconds, bytes and active requests, without the URL")
   func samples() {
     mock.answer(body: "123")
     var request = anyRequest("/a")
@@ -64,7 +64,7 @@ struct MetricsTests {
     #expect(samples[0].attributes == start && samples.dropFirst().allSatisfy { $0.attributes == end })
   }
 
-  @Test("the kind of an error is the status, the code, the type, or that the load was cancelled")
+  @Test("The type of an error is the status, the code, the type, or the cancellation")
   func errors() throws {
     let answer = HTTPResponse(to: anyRequest(), status: .forbidden, body: Data(sentinel.utf8))
     mock.answer(status: .notFound)
@@ -86,7 +86,7 @@ struct MetricsTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("a method that nobody knows makes no time series of its own", arguments: ["PURGE", "get"])
+  @Test("An unknown method makes no time series of its own", arguments: ["PURGE", "get"])
   func methods(name: String) throws {
     mock.answer()
 
@@ -96,7 +96,7 @@ struct MetricsTests {
     #expect(measured.all[0].attributes["http.request.method_original"] == .string(name))
   }
 
-  @Test("an address has no brackets, and a request without a host has no server")
+  @Test("An address has no brackets, and a request without a host has no server")
   func addresses() throws {
     mock.onOthers(.status(.ok))
 
@@ -107,10 +107,10 @@ struct MetricsTests {
     #expect(measured.all[2].attributes == ["http.request.method": "GET"])
   }
 
-  @Test("each load begins a trace, and sends what it is told")
+  @Test("Each load begins a trace and sends it")
   func roots() throws {
     mock.onOthers(.status(.ok))
-    let api = api  // Each has a generator of its own.
+    let api = api  // Each access creates a generator.
     let request = anyRequest()
 
     _ = api.load(request)
@@ -122,14 +122,14 @@ struct MetricsTests {
     #expect(mock.requests.allSatisfy { !$0.headers.contains("tracestate") })
   }
 
-  @Test("a trace that the request is part of goes on, with its state, and an identifier for each load")
+  @Test("A load continues the trace of its request, with its state and a new span identifier")
   func children() throws {
     mock.onOthers(.status(.ok))
     let parent = try #require(
       TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", tracestate: "a=1"))
     var request = anyRequest()
     request[option: RequestTraceContext.self] = parent
-    let api = api  // Each has a generator of its own.
+    let api = api  // Each access creates a generator.
 
     _ = api.load(request)
     _ = api.load(request)
@@ -141,7 +141,7 @@ struct MetricsTests {
     #expect(mock.requests.map { $0[option: RequestTraceContext.self]?.spanID } == traces.map(\.spanID))
   }
 
-  @Test("a second one behind it measures children, and sends what they are", arguments: [nil, "a=1"])
+  @Test("An inner layer measures child spans and sends them", arguments: [nil, "a=1"])
   func second(state: String?) throws {
     mock.onOthers(.status(.ok))
     let inner = Measurements()
@@ -157,7 +157,7 @@ struct MetricsTests {
     #expect(mock.requests.map { $0.headers.values(for: "tracestate") } == [state.map { [$0] } ?? []])
   }
 
-  @Test("a header that is there is sent as it is, and reported", arguments: [true, false])
+  @Test("An existing header is sent unchanged and reported", arguments: [true, false])
   func existing(isValid: Bool) throws {
     mock.answer()
     let header = isValid ? "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" : "none"
@@ -171,7 +171,7 @@ struct MetricsTests {
     #expect(measured.all.map { $0.trace?.spanID } == Array(repeating: isValid ? "00f067aa0ba902b7" : nil, count: 2))
   }
 
-  @Test("a request that says so is not measured, and is sent as it is")
+  @Test("A request can turn measuring off, and is sent unchanged")
   func silenced() {
     mock.answer()
     var request = anyRequest()
@@ -181,7 +181,7 @@ struct MetricsTests {
     #expect(measured.all.isEmpty && mock.requests[0].headers.isEmpty)
   }
 
-  @Test("an observer that loads is not asked about that for ever")
+  @Test("Loads of the observer are not measured")
   func observerLoads() {
     let chain = Locked<(any HTTPLoader)?>(nil)
     let count = Locked(0)
@@ -199,21 +199,21 @@ struct MetricsTests {
     chain.value = nil
   }
 
-  @Test("what becomes of a load is the next loader's to say: its future is passed on, and forced ends are told once")
+  @Test("The future of the next loader is returned, and a forced end is measured once")
   func outcomes() {
     let held = mock.hold()
     let load = api.load(anyRequest())
 
     #expect(load.tree().entries.count == 1)
     load.cancel(.forceImmediately)
-    let told = measured.all.count
+    let reported = measured.all.count
     held.answer()
 
-    #expect(told == 2 && measured.all.count == 2 && measured.all[1].attributes["error.type"] == "cancelled")
+    #expect(reported == 2 && measured.all.count == 2 && measured.all[1].attributes["error.type"] == "cancelled")
     #expect(held.cancelRequest != nil)
   }
 
-  @Test("it says in one line what it shows")
+  @Test("The description of a measurement is one line")
   func description() {
     mock.answer()
 
@@ -225,7 +225,7 @@ struct MetricsTests {
         + "url.full=http://example.com/?key=REDACTED url.scheme=http")
   }
 
-  @Test("a reset passes on")
+  @Test("A reset is forwarded")
   func reset() {
     #expect(api.reset().text == "success")
   }

@@ -8,7 +8,7 @@ import Testing
 struct ModifyRequestTests {
   private let mock = MockLoader()
 
-  @Test("the request is sent as the closure leaves it")
+  @Test("The request is sent as the closure leaves it")
   func now() {
     let api =
       ModifyRequest { request in try request.setHeader("X-One", "1") } --> mock
@@ -18,7 +18,7 @@ struct ModifyRequestTests {
     #expect(mock.requests.map { $0.headers["x-one"] } == ["1"])
   }
 
-  @Test("what it throws fails the load, which does not go on", arguments: [true, false])
+  @Test("An error of the closure fails the load, and nothing is sent", arguments: [true, false])
   func throwing(isLater: Bool) {
     let api =
       (isLater
@@ -30,7 +30,7 @@ struct ModifyRequestTests {
     #expect(mock.requests.isEmpty)
   }
 
-  @Test("what its future succeeds with is sent, then")
+  @Test("A deferred request is sent when its future succeeds")
   func later() {
     let promise = Promise<HTTPRequest>()
     let api = ModifyRequest.deferred { _ in promise.future } --> mock
@@ -44,7 +44,7 @@ struct ModifyRequestTests {
   }
 
   @Test(
-    "H2: asked while the future is pending, it asks the future, and the request does not go on",
+    "A cancelled load cancels the pending future and sends no request (H2, the holder completes)",
     arguments: [Outcome<HTTPRequest>.success(anyRequest()), .failure(Oops()), .cancelled("gone")])
   func cancelled(outcome: Outcome<HTTPRequest>) {
     let promise = Promise<HTTPRequest>()
@@ -57,7 +57,7 @@ struct ModifyRequestTests {
     #expect(load.isCompleted && load.text != "success" && mock.requests.isEmpty)
   }
 
-  @Test("a reset passes on")
+  @Test("A reset is forwarded")
   func reset() {
     #expect((ModifyRequest { _ in } --> mock).reset().text == "success")
   }

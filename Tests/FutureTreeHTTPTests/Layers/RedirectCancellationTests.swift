@@ -6,12 +6,12 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("Layers: Redirect, when it is asked to cancel, and how it gets on")
+@Suite("Layers: Redirect, cancellation and lifetime")
 struct RedirectCancellationTests {
   private let mock = MockLoader()
   private var api: any HTTPLoader { Redirect() --> mock }
 
-  @Test("a request to cancel goes to the request under way, with its options and reason", arguments: [0, 1, 5])
+  @Test("A cancellation request goes to the request in flight, with its options and reason", arguments: [0, 1, 5])
   func forwarded(hops: Int) {
     for _ in 0..<hops { mock.on(.any, .redirect(to: "/b")) }
     let held = mock.hold()
@@ -24,7 +24,9 @@ struct RedirectCancellationTests {
     #expect(load.text == "cancelled" && mock.requests.count == hops + 1)
   }
 
-  @Test("an answer that comes after it is not followed", arguments: [0, 1], [301, 302, 303, 307, 308])
+  @Test(
+    "A redirect that arrives after a cancellation request is not followed", arguments: [0, 1],
+    [301, 302, 303, 307, 308])
   func notFollowed(hops: Int, status: Int) {
     for _ in 0..<hops { mock.on(.any, .redirect(to: "/b")) }
     let held = mock.hold()
@@ -37,7 +39,7 @@ struct RedirectCancellationTests {
     #expect(mock.requests.count == hops + 1)
   }
 
-  @Test("an answer that comes after it and leads nowhere is the outcome: a success that was faster stays one")
+  @Test("A final response that arrives after a cancellation request is the outcome")
   func faster() {
     mock.on(.any, .redirect(to: "/b"))
     let held = mock.hold()
@@ -49,7 +51,7 @@ struct RedirectCancellationTests {
     #expect(load.outcomeIfCompleted?.value?.redirections.count == 1)
   }
 
-  @Test("a failure that comes after it is the outcome")
+  @Test("A failure that arrives after a cancellation request is the outcome")
   func failure() {
     let held = mock.hold()
     let load = api.load(anyRequest())
@@ -61,7 +63,7 @@ struct RedirectCancellationTests {
   }
 
   @Test(
-    "who forces it or lets go of it has ended; what comes back is not followed",
+    "A forced or detached load follows no later redirect",
     arguments: [.forceImmediately, .doNotForwardRequest] as [CancellationOptions])
   func ended(options: CancellationOptions) {
     mock.on(.any, .redirect(to: "/b"))
@@ -77,7 +79,7 @@ struct RedirectCancellationTests {
     #expect(mock.requests.count == 2 && mock.pendingCount == 0)
   }
 
-  @Test("a request that stops where others wait leaves it going, until nobody wants it")
+  @Test("A withheld request leaves the load in flight until its last consumer requests as well")
   func others() {
     let held = [mock.hold("/"), mock.hold("/b")]
     let load = api.load(anyRequest())
@@ -94,7 +96,7 @@ struct RedirectCancellationTests {
     withExtendedLifetime((tokens, held)) {}
   }
 
-  @Test("a request that comes while the policy decides is known to it: nothing is sent")
+  @Test("A load that is cancelled while the policy decides sends nothing more")
   func whileDeciding() {
     let load = Locked<Future<HTTPResponse>?>(nil)
     let held = mock.hold()
@@ -111,7 +113,7 @@ struct RedirectCancellationTests {
     load.value = nil
   }
 
-  @Test("a request that comes while the next request goes in is given to it")
+  @Test("A cancellation request that arrives while the next request is sent reaches that request")
   func whileGoingIn() {
     let load = Locked<Future<HTTPResponse>?>(nil)
     let api =
@@ -130,8 +132,8 @@ struct RedirectCancellationTests {
     load.value = nil
   }
 
-  @Test("the policy is not asked after a request to cancel")
-  func policyIsNotAsked() {
+  @Test("The policy is not called after a cancellation request")
+  func policyIsNotCalled() {
     let log = Recorder()
     let held = mock.hold()
     let policy = Redirect.Policy { proposal in
@@ -146,7 +148,7 @@ struct RedirectCancellationTests {
     #expect(load.text == "cancelled" && log.entries.isEmpty)
   }
 
-  @Test("a layer that holds the next request back completes it itself")
+  @Test("A layer that holds the next request completes it")
   func heldByALayer() {
     let pause = Pause()
     let api = Redirect() --> pause --> mock
@@ -161,7 +163,7 @@ struct RedirectCancellationTests {
     #expect(load.text == "cancelled" && pause.count == 0 && mock.requests.count == 1)
   }
 
-  @Test("a request to cancel that races the answer ends the load once, and leaves nothing under way")
+  @Test("A cancellation request that races the response ends the load once, and nothing stays in flight")
   func race() {
     for _ in 0..<500 {
       let mock = MockLoader()
@@ -176,7 +178,7 @@ struct RedirectCancellationTests {
     }
   }
 
-  @Test("a task that is cancelled on the way stops it, and has the progress of all of it")
+  @Test("A task that is cancelled between redirects stops, and keeps the progress of all requests")
   func task() {
     let held = [mock.hold(), mock.hold()]
     let task = api.task(for: anyRequest())
@@ -192,7 +194,7 @@ struct RedirectCancellationTests {
     #expect(task.future.text == "cancelled" && task.progress == received(7) && mock.requests.count == 2)
   }
 
-  @Test("dropping the future cancels nothing, and the way goes to its end")
+  @Test("Dropping the future cancels nothing, and all redirects are followed")
   func dropped() {
     let held = mock.hold()
     _ = api.load(anyRequest())
@@ -203,7 +205,7 @@ struct RedirectCancellationTests {
     #expect(mock.sent == ["GET http://example.com/", "GET http://example.com/b"])
   }
 
-  @Test("a reset through Autocancel ends the way")
+  @Test("A reset through Autocancel stops following redirects")
   func autocancel() {
     let held = mock.hold()
     let api = Autocancel() --> Redirect() --> mock
@@ -215,7 +217,7 @@ struct RedirectCancellationTests {
     #expect(load.text == "cancelled" && reset.text == "success" && mock.requests.count == 1)
   }
 
-  @Test("after the end nothing of the load is kept")
+  @Test("Nothing of a completed load is retained")
   func freed() {
     final class Canary: Sendable {}
     weak let canary: Canary?
@@ -231,7 +233,7 @@ struct RedirectCancellationTests {
     #expect(canary == nil)
   }
 
-  @Test("many answers that are there at once are followed on a small stack, and their way is known")
+  @Test("Many immediate redirects are followed on a small stack and recorded")
   func depth() {
     let turns = LongTest.count(100_000, small: 10_000)
     let load = Locked<Future<HTTPResponse>?>(nil)
@@ -248,7 +250,7 @@ struct RedirectCancellationTests {
     #expect(load.value?.outcomeIfCompleted?.value?.redirections.count == turns)
   }
 
-  /// Leads back so many times, and then has an answer; all at once.
+  /// Redirects to itself the given number of times and then succeeds, all at once.
   private final class Circle: HTTPLoader {
     private let left: Locked<Int>
     private let headers = try! HTTPHeaders([("Location", "/")])

@@ -19,7 +19,7 @@ struct RedirectPolicyTests {
       method, "http://example.com/a", headers: [("Authorization", "secret"), ("X-Session", "secret"), ("Accept", "a")])
   }
 
-  @Test("it sees the answer, the next request with its whole URL, and which redirect it is")
+  @Test("The policy gets the response, the next request with its whole URL, and the number of the redirect")
   func sees() throws {
     let log = Recorder()
     mock.redirect(307, to: "b?c", "//other.example/")
@@ -38,7 +38,7 @@ struct RedirectPolicyTests {
       ])
   }
 
-  @Test("where it stops, the answer is the answer")
+  @Test("The load succeeds with the redirect at which the policy stops")
   func stops() throws {
     mock.on("/a", .redirect(to: "/b"))
     mock.on("/b", .redirect(to: "/c"))
@@ -49,7 +49,7 @@ struct RedirectPolicyTests {
     #expect(response.status.code == 302 && response.request.path == "/b" && response.redirections.count == 1)
   }
 
-  @Test("it can stop what would fail for a body that can be sent only once")
+  @Test("The policy can stop a redirect whose body cannot be sent again")
   func stopsBeforeBody() throws {
     mock.on("/a", .redirect(307, to: "/b"))
     var request = try request(.post)
@@ -60,7 +60,7 @@ struct RedirectPolicyTests {
     #expect(load.outcomeIfCompleted?.value?.status.code == 307)
   }
 
-  @Test("what it throws is the outcome: a failure, or a cancellation")
+  @Test("An error of the policy fails or cancels the load")
   func throwing() throws {
     mock.onOthers(.redirect(to: "/b"))
 
@@ -70,7 +70,7 @@ struct RedirectPolicyTests {
     #expect(failed.text == "oops" && cancelled.text == "cancelled" && mock.requests.count == 2)
   }
 
-  @Test("it may change the request")
+  @Test("The policy may change the next request")
   func changes() throws {
     mock.redirect(to: "/b")
     let api = api { proposal in
@@ -87,7 +87,7 @@ struct RedirectPolicyTests {
     #expect(mock.requests[1].headers["Accept"] == "b" && mock.requests[1].headers["Authorization"] == "secret")
   }
 
-  @Test("a change to another origin does not take credentials along; a value that it sets itself is sent")
+  @Test("A change of origin removes credentials, except a value that the policy sets")
   func otherOrigin() throws {
     mock.onOthers(.redirect(to: "/b"))
     var request = try request()
@@ -109,7 +109,7 @@ struct RedirectPolicyTests {
     #expect(mock.requests[1].headers == (try HTTPHeaders([("Accept", "a"), ("Authorization", "its own")])))
   }
 
-  @Test("it cannot give back by accident what the redirect to another origin took")
+  @Test("The policy cannot restore removed credentials by accident")
   func givesBack() throws {
     mock.onOthers(.redirect(to: "http://other.example/"))
     var request = try request()
@@ -125,7 +125,7 @@ struct RedirectPolicyTests {
     #expect(mock.requests[1].url?.host == "other.example" && mock.requests[1].headers["Authorization"] == nil)
   }
 
-  @Test("credentials that a layer behind has added do not go to another origin by way of the answer's request")
+  @Test("Credentials that an inner layer has added do not reach another origin")
   func addedBehind() throws {
     mock.onOthers(.redirect(to: "http://other.example/"))
     let policy = Redirect.Policy { proposal in
@@ -144,7 +144,7 @@ struct RedirectPolicyTests {
     #expect(mock.requests.map { $0.headers["Cookie"] } == ["jar", nil])
   }
 
-  @Test("what it returns is held to the rules: a URL, no http after https, a body that can be sent again")
+  @Test("The request of the policy needs a URL, no downgrade from https, and a replayable body")
   func rules() throws {
     mock.onOthers(.redirect(307, to: "/b"))
     let secure = try HTTPRequest(.post, "https://example.com/a")
@@ -164,7 +164,7 @@ struct RedirectPolicyTests {
     #expect(mock.requests.count == 3)
   }
 
-  @Test("it is not asked about what is refused, nor beyond the limit")
+  @Test("The policy is not called for a refused redirect, nor beyond the limit")
   func notAsked() throws {
     let log = Recorder()
     mock.on("/a", .redirect(to: "file:///"))
@@ -180,7 +180,7 @@ struct RedirectPolicyTests {
     #expect(loads.map(\.text) == ["invalidRedirect", "tooManyRedirects"] && log.entries == ["1", "2"])
   }
 
-  @Test("it may load with the same chain, and is under no lock")
+  @Test("The policy may load with the same chain, and runs under no lock")
   func reentrant() throws {
     let chain = Locked<(any HTTPLoader)?>(nil)
     mock.on("/a", .redirect(to: "/b"))

@@ -5,13 +5,13 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("Layers: Redirect, what it refuses, and where it ends")
+@Suite("Layers: Redirect, refusals and limits")
 struct RedirectRefusalTests {
   private let mock = MockLoader()
   private var api: any HTTPLoader { Redirect() --> mock }
 
   @Test(
-    "a Location where no request can go fails the load, with the answer",
+    "An invalid `Location` fails the load with the response",
     arguments: [
       "file:///etc/passwd", "data:,a", "ftp://example.com/", "javascript:alert(1)", "http:b",
       "https://user@example.com/",
@@ -30,7 +30,7 @@ struct RedirectRefusalTests {
     #expect(!error.message.contains("password") && !error.message.contains("secret"))
   }
 
-  @Test("two Locations that differ are refused, also joined as a platform does; two that are the same are one")
+  @Test("Two different `Location` fields are refused, also if the platform joins them")
   func severalLocations() throws {
     mock.on("/two", .redirect(to: "/b", "/c"))
     mock.on("/joined", .redirect(to: "/b, /c"))
@@ -45,7 +45,7 @@ struct RedirectRefusalTests {
         "its answer has 2 Location fields, which differ. The server is at fault.") == true)
   }
 
-  @Test("https never becomes http; http may become https")
+  @Test("A redirect from https to http is refused, and one from http to https is followed")
   func downgrade() throws {
     mock.on(.any, .redirect(to: "http://example.com/b?secret"))
     let down = api.load(try HTTPRequest("https://example.com/a?secret"))
@@ -61,7 +61,7 @@ struct RedirectRefusalTests {
     #expect(up.text == "success" && mock.requests.count == 3)
   }
 
-  @Test("where the limit is reached, the load fails with the last answer and the way to it; a circle is no exception")
+  @Test("A load beyond the limit fails with the last response and its redirects")
   func limit() throws {
     mock.onOthers(.redirect(301, to: "/a?secret"))
 
@@ -77,7 +77,7 @@ struct RedirectRefusalTests {
   }
 
   @Test(
-    "ten redirects are followed if nothing else is said, and none with a limit of zero or less",
+    "The limit defaults to ten redirects, and a limit of zero or less allows none",
     arguments: [nil, 0, -7, .min])
   func limits(limit: Int?) {
     mock.onOthers(.redirect(to: "/a"))
@@ -87,7 +87,7 @@ struct RedirectRefusalTests {
     #expect(load.text == "tooManyRedirects" && mock.requests.count == (limit == nil ? 11 : 1))
   }
 
-  @Test("a request sets its own limit, or turns it off")
+  @Test("A request sets its own limit, or turns redirects off")
   func options() {
     mock.onOthers(.redirect(to: "/a"))
     var (limited, off, last) = (anyRequest(), anyRequest(), anyRequest())

@@ -12,7 +12,7 @@ struct RedirectTests {
 
   private static let statuses = [301, 302, 303, 307, 308]
 
-  @Test("an answer that leads elsewhere is followed, and the last answer says where it came from", arguments: statuses)
+  @Test("A redirect is followed, and the last response lists its redirects", arguments: statuses)
   func follows(status: Int) throws {
     mock.redirect(status, to: "/b", "https://other.example/c?d#e")
 
@@ -30,7 +30,8 @@ struct RedirectTests {
   }
 
   @Test(
-    "every other status is the answer, with a Location or without", arguments: [200, 201, 300, 304, 305, 306, 309, 404])
+    "Responses with any other status are not followed, with or without a `Location`",
+    arguments: [200, 201, 300, 304, 305, 306, 309, 404])
   func others(status: Int) throws {
     mock.on(.any, .redirect(status, to: "/b"))
 
@@ -40,7 +41,7 @@ struct RedirectTests {
     #expect(load.outcomeIfCompleted?.value?.redirections == [] && mock.requests.count == 1)
   }
 
-  @Test("an answer without a Location is the answer", arguments: statuses)
+  @Test("A redirect without a `Location` is the response", arguments: statuses)
   func noLocation(status: Int) {
     mock.on(.any, .redirect(status))
 
@@ -49,9 +50,9 @@ struct RedirectTests {
     #expect(load.outcomeIfCompleted?.value?.status.code == status && mock.requests.count == 1)
   }
 
-  /// RFC 9110, section 15.4: status, method, and the method that follows; nil stands for the same with its body.
+  /// RFC 9110, section 15.4: status, method, and the next method; `nil` is the same method with its body.
   @Test(
-    "after a 303, and after a POST that gets 301 or 302, it goes on with GET and without the body",
+    "After a 303, and after a 301 or 302 for a POST, a GET without the body follows",
     arguments: [
       (301, "POST", "GET"), (302, "POST", "GET"), (302, "post", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"),
       (303, "DELETE", "GET"), (303, "PURGE", "GET"), (303, "HEAD", "HEAD"), (303, "GET", "GET"),
@@ -77,7 +78,7 @@ struct RedirectTests {
   }
 
   @Test(
-    "a body that can be sent only once is not sent again, and not left out: the load fails",
+    "A body that can be sent only once fails the load",
     arguments: [301, 302, 307, 308])
   func notReplayable(status: Int) throws {
     mock.on(.any, .redirect(status, to: "/b?secret"))
@@ -93,7 +94,7 @@ struct RedirectTests {
         + "which can be sent only once. Use a body that can be replayed.")
   }
 
-  @Test("a body that can be sent only once does not matter where none is sent")
+  @Test("A body that can be sent only once does not matter if the next request has none")
   func notReplayableGoes() throws {
     mock.redirect(303, to: "/b")
     let body = HTTPBody.stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
@@ -103,7 +104,7 @@ struct RedirectTests {
     #expect(load.text == "success" && mock.sent[1] == "GET http://example.com/b")
   }
 
-  @Test("a stream that can be replayed is opened anew for each request")
+  @Test("A replayable stream is opened again for each request")
   func replayed() throws {
     mock.redirect(307, to: "/b", "/c")
     let data = Data("stream".utf8)
@@ -122,7 +123,7 @@ struct RedirectTests {
   }
 
   @Test(
-    "a Location is resolved against the URL of its request",
+    "A `Location` is resolved against the URL of its request",
     arguments: [
       ("b", "http://example.com/x/b"), ("./b", "http://example.com/x/b"), ("../b", "http://example.com/b"),
       ("/b", "http://example.com/b"), ("?q", "http://example.com/x/y?q"), ("#f", "http://example.com/x/y?z"),
@@ -137,7 +138,7 @@ struct RedirectTests {
     #expect(load.text == "success" && mock.sent[1] == "GET \(url)")
   }
 
-  @Test("options travel along, and a failure on the way is the failure")
+  @Test("The next request has the same options, and its failure is the outcome")
   func travels() {
     mock.on("/a", .redirect(to: "/b"))
     mock.on("/b", .fail(Oops()))
@@ -149,7 +150,7 @@ struct RedirectTests {
     #expect(load.text == "oops" && mock.requests.map { $0[option: RequestAttempt.self] } == [7, 7])
   }
 
-  @Test("a request that was answered before and is loaded again begins its way anew")
+  @Test("Loading the request of a response again begins without redirects")
   func again() throws {
     mock.redirect(to: "/b")
     let first = try #require(api.load(anyRequest("/a")).outcomeIfCompleted?.value)
@@ -160,7 +161,7 @@ struct RedirectTests {
     #expect(first.redirections.count == 1 && second.redirections.isEmpty)
   }
 
-  @Test("a request whose host a layer behind fills in is resolved against what was sent")
+  @Test("A redirect is resolved against the URL that an inner layer has completed")
   func path() throws {
     mock.redirect(to: "../c", "/d")
     let environment = try ServerEnvironment(host: "example.com", pathPrefix: "/v1/x")
@@ -174,7 +175,7 @@ struct RedirectTests {
     #expect(load.outcomeIfCompleted?.value?.redirections.map(\.url.path) == ["/v1/x/a", "/v1/c"])
   }
 
-  @Test("a request without a host, which no layer fills in, cannot be followed")
+  @Test("A request that never gets a host cannot follow a redirect")
   func noHost() throws {
     mock.on(.any, .redirect(to: "/b"))
 
@@ -183,7 +184,7 @@ struct RedirectTests {
     #expect(load.text == "missingHost" && load.outcomeIfCompleted?.error?.response != nil)
   }
 
-  @Test("a reset goes to what comes behind it, and nothing is kept")
+  @Test("A reset is forwarded")
   func reset() {
     let end = HeldResets()
     end.mock.redirect(to: "/b")
@@ -196,7 +197,7 @@ struct RedirectTests {
     #expect(load.text == "success" && reset.text == "success" && end.resetCount == 1)
   }
 
-  @Test("H7: one request value loaded twice follows its two ways")
+  @Test("A request value loaded twice follows two redirects (H7, one load, one execution)")
   func twice() {
     let held = [mock.hold(), mock.hold()]
     let loads = [api.load(anyRequest("/a")), api.load(anyRequest("/a"))]
@@ -211,7 +212,7 @@ struct RedirectTests {
     #expect(responses.map { $0?.redirections.count } == [1, 1])
   }
 
-  @Test("H11: what it shows has no query")
+  @Test("Responses and proposals print no query (H11, no printed secret)")
   func redaction() throws {
     mock.redirect(to: "/b?sentinel")
     let shown = Locked("")

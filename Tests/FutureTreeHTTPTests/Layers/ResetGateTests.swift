@@ -2,12 +2,12 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("The gate of a reset, as a value")
+@Suite("The gate of a reset")
 struct ResetGateTests {
-  /// Something with an identity.
+  /// An object with an identity.
   private final class Thing {}
 
-  @Test("an open gate lets loads in, a closed one does not, and it opens when the reset has ended")
+  @Test("An open gate admits loads, a closed one does not, and it opens when the reset has ended")
   func opens() {
     let thing = Thing()
     var gate = ResetGate()
@@ -24,7 +24,7 @@ struct ResetGateTests {
     #expect(gate.isOpen)
   }
 
-  @Test("a reset begins when the last load that was let in has gone in")
+  @Test("A reset begins when the last admitted load has entered")
   func waitsForEntering() {
     var gate = ResetGate()
 
@@ -37,7 +37,7 @@ struct ResetGateTests {
     #expect(begins == [false, true])
   }
 
-  @Test("it opens when the reset and the loads have ended, in any order", arguments: [true, false])
+  @Test("The gate opens when the reset and the loads have ended, in either order", arguments: [true, false])
   func waitsForLoads(loadFirst: Bool) {
     var gate = ResetGate()
     _ = (gate.loadBegins(), gate.loadEntered(), gate.resetAsked(of: nil))
@@ -49,7 +49,7 @@ struct ResetGateTests {
     #expect(first == [] && !passes && second == [0])
   }
 
-  @Test("a reset of the same joins, one of another is new, and each is over by itself")
+  @Test("A reset of the same chain joins, and one of another chain ends separately")
   func joins() {
     let (one, other) = (Thing(), Thing())
     var gate = ResetGate()
@@ -61,7 +61,7 @@ struct ResetGateTests {
     #expect(ends == [[1], [0]])
   }
 
-  @Test("what cannot be told from others does not join")
+  @Test("A reset of an unidentified chain does not join")
   func unknown() {
     var gate = ResetGate()
 

@@ -16,16 +16,16 @@ struct ResetGuardTests {
     api = (ResetGuard() --> end)
   }
 
-  // MARK: The four rules of part 9 of the series
+  // MARK: Loads and resets in turn
 
-  @Test("rule 1: while nothing is reset, requests load")
+  @Test("A request loads while no reset is in flight")
   func loads() {
     end.mock.answer()
 
     #expect(api.load(anyRequest()).text == "success")
   }
 
-  @Test("rule 2: while nothing is reset, a reset begins")
+  @Test("A reset begins while no other is in flight")
   func resets() {
     let reset = api.reset()
 
@@ -34,7 +34,7 @@ struct ResetGuardTests {
     #expect(reset.text == "success")
   }
 
-  @Test("rule 3: while the chain is reset, loads fail, and do not go on")
+  @Test("A load during a reset fails and is not forwarded")
   func refuses() {
     let reset = api.reset()
 
@@ -44,7 +44,7 @@ struct ResetGuardTests {
     withExtendedLifetime(reset) {}
   }
 
-  @Test("rule 4, improved: a second reset joins the first, and ends with it")
+  @Test("A second reset joins the first and ends with it")
   func joins() {
     let resets = [api.reset(), api.reset(), api.reset()]
 
@@ -54,9 +54,9 @@ struct ResetGuardTests {
     #expect(resets.map(\.text) == ["success", "success", "success"])
   }
 
-  // MARK: What the series leaves open
+  // MARK: Loads and resets at the same time
 
-  @Test("after a reset the chain works, also if the reset failed", arguments: [nil, Oops()])
+  @Test("The chain is usable after a reset, also after a failed one", arguments: [nil, Oops()])
   func usable(error: Oops?) {
     let reset = api.reset()
     end.endReset(0, error.map { .failure($0) } ?? .success(()))
@@ -69,7 +69,7 @@ struct ResetGuardTests {
     #expect(again.text == "success")
   }
 
-  @Test("a reset that is asked while a load goes in begins behind it")
+  @Test("A reset that is requested while a load enters begins when the load has entered")
   func admission() {
     let reset = Locked<Future<Void>?>(nil)
     let chain = Locked<(any HTTPLoader)?>(nil)
@@ -90,7 +90,7 @@ struct ResetGuardTests {
     chain.value = nil
   }
 
-  @Test("a reset waits for the loads that were let in before, and cancels none of them")
+  @Test("A reset waits for the loads admitted before, and cancels none of them")
   func waits() {
     let held = end.mock.hold()
     let load = api.load(anyRequest())
@@ -105,7 +105,7 @@ struct ResetGuardTests {
   }
 
   @Test(
-    "who cancels a reset stops waiting; the reset goes on, and others get it",
+    "A cancelled reset ends at once; its work continues, and other callers get its outcome",
     arguments: [[], .forceImmediately, .doNotForwardRequest] as [CancellationOptions])
   func cancelled(options: CancellationOptions) {
     let (first, second) = (api.reset(), api.reset())
@@ -118,7 +118,7 @@ struct ResetGuardTests {
     #expect(second.text == "success")
   }
 
-  @Test("in two chains it refuses the loads of both, and each chain is reset when it is asked")
+  @Test("In two chains, the guard refuses the loads of both, and resets each chain separately")
   func twoChains() {
     let guardLayer = ResetGuard()
     let ends = [HeldResets(log, "a"), HeldResets(log, "b")]
@@ -138,7 +138,7 @@ struct ResetGuardTests {
     #expect([first, second, load.map { _ in }].map(\.text) == ["success", "success", "success"])
   }
 
-  @Test("it joins resets of a chain that was made of a loader that is a value")
+  @Test("Resets join in a chain whose next loader is a value")
   func joinsValue() {
     struct Value: HTTPLoader {
       let end: HeldResets
@@ -155,7 +155,7 @@ struct ResetGuardTests {
   }
 
   @Test(
-    "a reset waits for a load that its caller forced or let go of, until the transport confirms",
+    "A reset waits for a forced or detached load until the transport confirms",
     arguments: [.forceImmediately, .doNotForwardRequest] as [CancellationOptions])
   func forcedLoad(options: CancellationOptions) {
     let held = end.mock.hold()
@@ -170,7 +170,7 @@ struct ResetGuardTests {
     #expect(reset.text == "success")
   }
 
-  @Test("a layer of the chain may reset another chain with the same guard")
+  @Test("A layer may reset another chain with the same guard")
   func nested() {
     struct Refresh: HTTPLayer {
       let tokens: any HTTPLoader

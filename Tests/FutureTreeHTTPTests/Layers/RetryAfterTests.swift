@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "seconds and dates are read; the past is no wait; garbage is as if absent; nothing overflows",
+    "Seconds and dates are read, a past date is no delay, and an invalid value is ignored",
     arguments: [
       ("0", Duration.seconds(0)), ("120", .seconds(120)), ("007", .seconds(7)),
       ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sunday, 06-Nov-94 08:50:37 GMT", .seconds(60)),
@@ -31,14 +31,14 @@ import Testing
     #expect(try wait([value]) == expected)
   }
 
-  @Test("without the field there is no wait to respect; of several, the longest counts")
+  @Test("Without the field there is no delay, and of several the longest counts")
   func several() throws {
     #expect(try wait([]) == nil)
     #expect(try wait(["1", "x", "3", "2"]) == .seconds(3))
   }
 
   @Test(
-    "fields that a platform joined with commas are several, and the comma of a date separates nothing",
+    "Fields joined with commas count separately, and the comma of a date does not",
     arguments: [
       ("5, 10", Duration.seconds(10)), ("10, 5", .seconds(10)), ("5,10", .seconds(10)), (", 5 ,, 7,", .seconds(7)),
       ("5, soon", .seconds(5)), ("-1, 5", .seconds(5)), ("soon, 1.5", nil), (",", nil),
@@ -51,7 +51,7 @@ import Testing
     #expect(try wait([value]) == expected)
   }
 
-  @Test("a date is compared with the Date of the same answer, so that a wrong clock here does not matter")
+  @Test("A date is compared with the `Date` of the same response")
   func serverDate() throws {
     let later = "Sun, 06 Nov 1994 09:49:47 GMT"
 

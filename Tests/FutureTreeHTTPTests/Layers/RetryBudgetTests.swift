@@ -7,7 +7,7 @@ import Testing
     (0..<times).map { _ in budgets.spend(server) }
   }
 
-  @Test("the reserve can be spent, and each server has its own")
+  @Test("Each server has its own reserve of attempts")
   func reserve() {
     var budgets = RetryBudgets(RetryBudget(reserve: 2))
 
@@ -16,7 +16,7 @@ import Testing
     #expect(spent.a == [true, true, false] && spent.b == [true, true, false])
   }
 
-  @Test("five successes give back one attempt, and no more than the reserve")
+  @Test("Five successes give back one attempt, up to the reserve")
   func successes() {
     var budgets = RetryBudgets(RetryBudget(reserve: 1, perSuccess: 0.2))
     _ = budgets.spend("a")
@@ -32,7 +32,7 @@ import Testing
     #expect(last == [true, false])
   }
 
-  @Test("what is put back is there again, and no more than the reserve")
+  @Test("An attempt that is put back is available again, up to the reserve")
   func putBack() {
     var budgets = RetryBudgets(RetryBudget(reserve: 2))
     _ = spent(&budgets, "a", times: 2)
@@ -44,7 +44,7 @@ import Testing
     #expect(isFull && last == [true, true, false])
   }
 
-  @Test("no more servers are remembered than it may, and the one with most left goes first")
+  @Test("The number of servers is limited, and the server with the most attempts left is removed first")
   func bounded() {
     var budgets = RetryBudgets(RetryBudget(reserve: 3, servers: 2))
     _ = spent(&budgets, "a", times: 3)
@@ -57,7 +57,7 @@ import Testing
     #expect(spent == [true, true] && budgets.count == 2 && !isLeft)
   }
 
-  @Test("nonsense is held to what makes sense")
+  @Test("Invalid values are clamped")
   func nonsense() {
     let budget = RetryBudget(reserve: -1, perSuccess: .nan, servers: -1)
     #expect(budget.reserve == 0 && budget.perSuccess == 0 && budget.servers == 1)

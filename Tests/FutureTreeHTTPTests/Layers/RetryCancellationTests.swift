@@ -14,8 +14,8 @@ import Testing
     [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
   ]
 
-  /// Alamofire 2340 and 3408, openai-java 766: it was sent all the same, or the old error was told.
-  @Test("in the back-off, the load is cancelled at once and nothing is sent any more", arguments: all)
+  /// Alamofire 2340 and 3408, openai-java 766: the request was sent all the same, or the old error was reported.
+  @Test("A load that is cancelled in the back-off ends at once and sends nothing more", arguments: all)
   func inBackOff(options: CancellationOptions) {
     mock.on(.any, .fail(HTTPError(.connectionLost, "")), .status(.ok))
     let load = fixture.api.load(anyRequest())
@@ -31,9 +31,9 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  /// Alamofire 3639: an attempt that was cancelled was tried again. openai-java 766: the attempt did not hear of it.
+  /// Alamofire 3639: a cancelled attempt was retried. openai-java 766: the attempt did not receive the request.
   @Test(
-    "in an attempt, the request is forwarded, and what comes back is final", arguments: [1, 2],
+    "A cancellation request is forwarded to the attempt, whose outcome is final", arguments: [1, 2],
     [
       .cancelled, .failure(HTTPError(.connectionLost, "reported for a cancellation")),
       .failure(HTTPError(.timedOut, "")),
@@ -60,7 +60,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("force ends the load in an attempt at once; the transport is asked behind it", arguments: [1, 2])
+  @Test("A forced load ends at once in an attempt, and the transport receives the request", arguments: [1, 2])
   func force(number: Int) {
     if number == 2 { mock.on(.any, .status(.serviceUnavailable)) }
     let held = mock.hold()
@@ -76,8 +76,8 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("doNotForwardRequest lets the attempt go on, and there is none after it")
-  func letGo() {
+  @Test("An attempt continues after `.doNotForwardRequest`, and no other follows")
+  func detached() {
     let held = mock.hold()
     let load = fixture.api.load(anyRequest())
 
@@ -90,7 +90,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("while others want the load it goes on, through attempts and back-offs")
+  @Test("A load with other consumers continues through attempts and back-offs")
   func othersWaiting() {
     mock.on(.any, .status(.serviceUnavailable), .status(.ok))
     let load = fixture.api.load(anyRequest())
@@ -104,7 +104,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("what a load took from the budget for an attempt that does not begin goes back", arguments: all, [0, 1])
+  @Test("An attempt that does not begin is put back into the budget", arguments: all, [0, 1])
   func budget(options: CancellationOptions, seconds: Int) {
     let load = Locked<Future<HTTPResponse>?>(nil)
     let fixture = RetryFixture(
@@ -126,8 +126,8 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  /// elasticsearch 45379: between the look and the attempt.
-  @Test("a cancel from the strategy, between two attempts, comes before the next", arguments: all, [0, 1])
+  /// elasticsearch 45379: a cancellation between the check and the attempt.
+  @Test("A load that the strategy cancels makes no further attempt", arguments: all, [0, 1])
   func fromStrategy(options: CancellationOptions, seconds: Int) {
     let load = Locked<Future<HTTPResponse>?>(nil)
     let fixture = RetryFixture(
@@ -146,7 +146,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("a cancel at the moment at which the back-off is over comes before the next attempt", arguments: all)
+  @Test("A load that is cancelled as its back-off ends makes no further attempt", arguments: all)
   func whenTimerFires(options: CancellationOptions) {
     mock.on(.any, .status(.serviceUnavailable).forever())
     let loads = Locked<[Future<HTTPResponse>]>([])
@@ -161,7 +161,7 @@ import Testing
     withExtendedLifetime(timer) {}
   }
 
-  @Test("a cancel while `load` of the next attempt is on the stack reaches that attempt, and there is none after it")
+  @Test("A cancellation request during `load` of the next attempt reaches it, and no other follows")
   func onTheStack() {
     let load = Locked<Future<HTTPResponse>?>(nil)
     mock.on(
@@ -179,7 +179,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("a dropped handle cancels nothing")
+  @Test("A dropped future cancels nothing")
   func dropped() {
     mock.on(.any, .status(.serviceUnavailable), .status(.ok))
     _ = fixture.api.load(anyRequest())
@@ -190,7 +190,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("cancelling from another thread: when `cancel` has returned, no attempt begins but one that was about to")
+  @Test("After `cancel` returns on another thread, at most the attempt that was about to begin is made")
   func threads() async {
     for _ in 0..<100 {
       let fixture = RetryFixture(.immediately(attempts: 30), budget: nil)
@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  @Test("a reset cancels what waits, fills the budgets, and resets what lies behind")
+  @Test("A reset cancels waiting loads, fills the budgets, and resets the next loader")
   func reset() {
     let end = HeldResets()
     let api = fixture.retry --> end
@@ -237,7 +237,7 @@ import Testing
     #expect(end.mock.requests.count == 2)
   }
 
-  @Test("an attempt of the time before a reset has none after it, and writes to no budget", arguments: [503, 200])
+  @Test("An attempt from before a reset is the last, and changes no budget", arguments: [503, 200])
   func lateResult(status: Int) {
     let fixture = RetryFixture(.immediately(), budget: RetryBudget(reserve: 1, perSuccess: 1))
     let held = fixture.mock.hold()
@@ -255,7 +255,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("a reset from the strategy, between two attempts, comes before the next", arguments: [0, 1])
+  @Test("A reset from the strategy prevents the next attempt", arguments: [0, 1])
   func resetFromStrategy(seconds: Int) {
     let chain = Locked<Retry?>(nil)
     let fixture = RetryFixture(
@@ -274,7 +274,7 @@ import Testing
     fixture.expectNothingLeft()
   }
 
-  @Test("the chain of the documentation: a reset drains attempts and back-offs, and is usable afterwards")
+  @Test("In the chain of the documentation, a reset drains attempts and back-offs, and loads work afterward")
   func wholeChain() {
     let api = ResetGuard() --> Autocancel(clock: clock) --> fixture.api
     let held = mock.hold("/held")

@@ -17,8 +17,8 @@ import Testing
     .success(HTTPResponse(to: anyRequest(), status: HTTPStatus(code)))
   }
 
-  @Test("what has failed for now: some statuses and codes, and nothing else")
-  func failedForNow() {
+  @Test("Only certain statuses and error codes are transient failures")
+  func transientFailures() {
     let statuses = (100..<600).filter { context(answer($0)).isTransientFailure }
     #expect(statuses == [408, 429, 500, 502, 503, 504])
 
@@ -36,7 +36,7 @@ import Testing
     #expect(context(.failure(refused)).isTransientFailure)
   }
 
-  @Test("what may be repeated: idempotent methods, and requests with a key")
+  @Test("Idempotent methods and requests with an idempotency key are retryable")
   func repeated() throws {
     var request = anyRequest()
     request.method = .post
@@ -45,7 +45,7 @@ import Testing
     #expect(context(answer(503), request).isRetryable && context(answer(503)).isRetryable)
   }
 
-  @Test("full jitter: from nothing to a time that doubles up to its limit")
+  @Test("Full jitter chooses from zero to a delay that doubles up to its limit")
   func exponential() {
     let strategy = RetryStrategy.exponential(attempts: 10, first: .seconds(1), limit: .seconds(5))
     func delays(_ random: RandomSource) -> [Duration?] {
@@ -60,7 +60,7 @@ import Testing
     #expect((0..<1000).allSatisfy { _ in (.zero ... .seconds(4)).contains(delay(strategy, attempt: 3, random)!) })
   }
 
-  @Test("no number makes it trap: it is held to a century")
+  @Test("Extreme numbers never trap, and are clamped to a century")
   func extremes() {
     let times: [Duration] = [.zero, .seconds(-1), .nanoseconds(1), .seconds(Int64.max), .seconds(Int64.min)]
     for first in times {

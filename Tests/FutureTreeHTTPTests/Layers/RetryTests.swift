@@ -7,7 +7,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// A `Retry` over a mock, with a clock that stands still and a jitter that is as long as it may.
+/// A `Retry` over a mock, with a manual clock and the longest jitter.
 struct RetryFixture {
   let clock = ManualClock()
   let mock = MockLoader()
@@ -31,10 +31,10 @@ struct RetryFixture {
     .respond(status: .serviceUnavailable, headers: try HTTPHeaders([("Retry-After", retryAfter)]))
   }
 
-  /// The attempts of which the mock was told.
+  /// The numbers of the attempts that the mock received.
   var attempts: [Int] { mock.requests.map { $0[option: RequestAttempt.self] } }
 
-  /// Nothing waits and nobody is known. A budget may be spent: a reset fills it.
+  /// Expects that no load waits and that a reset leaves no budget in use.
   func expectNothingLeft() {
     #expect(clock.timerCount == 0 && retry.waitingCount == 0 && mock.pendingCount == 0)
     let reset = retry.reset(next: mock)
@@ -48,7 +48,7 @@ struct RetryFixture {
   private var clock: ManualClock { fixture.clock }
   private var mock: MockLoader { fixture.mock }
 
-  @Test("an answer that asks for it is followed by another attempt, after a back-off, and each knows its number")
+  @Test("A transient failure is followed by another attempt after a back-off, with its own number")
   func again() {
     mock.on(.any, .status(.serviceUnavailable), .fail(HTTPError(.connectionLost, "")), .text("at last"))
 
@@ -64,7 +64,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("what comes of the last attempt is the outcome: an answer as it is, an error as it is")
+  @Test("The response or the error of the last attempt is the outcome")
   func last() {
     mock.on("/a", .status(.serviceUnavailable).times(2), .status(HTTPStatus(502)))
     mock.on("/b", .status(.serviceUnavailable).times(2), .fail(HTTPError(.cannotConnect, "")))
@@ -76,7 +76,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("what is no wish for another attempt passes at once", arguments: [200, 304, 400, 401, 404, 409, 501, 505])
+  @Test("A response with a permanent status passes at once", arguments: [200, 304, 400, 401, 404, 409, 501, 505])
   func passes(code: Int) {
     mock.on(.any, .status(HTTPStatus(code)))
 
@@ -87,7 +87,7 @@ struct RetryFixture {
   }
 
   @Test(
-    "errors that another attempt does not help pass at once",
+    "Errors that another attempt cannot fix pass at once",
     arguments: [.resetInProgress, .deadlineExceeded, .insecureConnection, .invalidURL, .bodyNotReplayable]
       as [HTTPError.Code])
   func errors(code: HTTPError.Code) {
@@ -101,7 +101,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a request that must not be sent twice is sent once, unless it has an idempotency key")
+  @Test("A request that is not idempotent is sent once, unless it has an idempotency key")
   func methods() throws {
     mock.on(.any, .status(.serviceUnavailable).forever())
     var request = anyRequest()
@@ -116,7 +116,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a body that can be sent once is sent once, and the first result is untouched", arguments: [true, false])
+  @Test("A request is retried only if its body can be sent again", arguments: [true, false])
   func bodies(isReplayable: Bool) {
     let fixture = RetryFixture(.immediately())
     fixture.mock.on(.any, .text("busy", status: .serviceUnavailable), .text("fine"))
@@ -130,7 +130,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a request chooses another strategy, or none")
+  @Test("A request chooses another strategy, or none")
   func option() {
     mock.on(.any, .status(.serviceUnavailable).forever())
     var request = anyRequest()
@@ -142,7 +142,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a strategy of one's own sees number, outcome, request and time")
+  @Test("A custom strategy gets number, outcome, request and time of the attempts")
   func ownStrategy() {
     let log = Recorder()
     let strategy = RetryStrategy { context in
@@ -161,7 +161,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a layer without a word is usable")
+  @Test("Retry works without arguments")
   func plain() {
     mock.answer()
     #expect((Retry() --> mock).load(anyRequest()).status == "200")
@@ -178,7 +178,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("law 21: attempts that have ended leave no future behind")
+  @Test("Completed attempts leave no future behind: law 21 (bounded memory)")
   func attemptsLeaveNothing() {
     let fixture = RetryFixture(.constant(.seconds(1), attempts: 200), budget: nil)
     fixture.mock.on(.any, .status(.serviceUnavailable).times(150), .status(.ok))
@@ -194,7 +194,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("H7: one request loaded twice has its own attempts each")
+  @Test("A request that is loaded twice has separate attempts (H7, one load, one execution)")
   func twice() {
     mock.on(.any, .status(.serviceUnavailable).times(2), .status(.ok).times(2))
     let request = anyRequest()
@@ -213,7 +213,7 @@ struct RetryFixture {
   private var mock: MockLoader { fixture.mock }
 
   @Test(
-    "what the server asks for is a floor of the back-off",
+    "The `Retry-After` field is a lower limit of the back-off",
     arguments: [
       ("3", 3000), ("0", 500), ("Sun, 06 Nov 1994 08:49:40 GMT", 3000), ("Sun, 06 Nov 1994 08:49:00 GMT", 500),
       ("-3", 500),
@@ -231,7 +231,7 @@ struct RetryFixture {
   }
 
   @Test(
-    "a wait that is longer than it may be is not begun: the answer passes at once",
+    "A response passes at once if its `Retry-After` is longer than the limit",
     arguments: ["121", "99999999999999999999", "Sun, 06 Nov 1994 09:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"])
   func tooLong(value: String) throws {
     mock.on(.any, try fixture.unavailable(retryAfter: value))
@@ -242,7 +242,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a deadline that leaves no time for the back-off says so at once, with what came of the last attempt")
+  @Test("A load fails at once if the back-off exceeds its deadline, with the result of the last attempt")
   func deadline() throws {
     mock.on("/answer", .status(.serviceUnavailable))
     mock.on("/error", .fail(HTTPError(.connectionLost, "")))
@@ -260,7 +260,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a deadline that leaves time is no hindrance")
+  @Test("A load is retried if the back-off fits its deadline")
   func deadlineInTime() {
     mock.on(.any, .status(.serviceUnavailable), .status(.ok))
     var request = anyRequest()
@@ -273,7 +273,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("where nothing is left of the budget of a server, its answers pass; other servers have their own")
+  @Test("Responses pass when the budget of their server is spent, and other servers have their own budget")
   func budget() throws {
     let fixture = RetryFixture(.immediately(), budget: RetryBudget(reserve: 3))
     fixture.mock.onOthers(.status(.serviceUnavailable))
@@ -294,7 +294,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("a layer that stands in two chains has one budget for a server")
+  @Test("A layer in two chains has one budget for each server")
   func twoChains() {
     let fixture = RetryFixture(.immediately(), budget: RetryBudget(reserve: 2))
     let other = MockLoader()

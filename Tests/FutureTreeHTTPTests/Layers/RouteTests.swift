@@ -18,7 +18,7 @@ struct RouteTests {
     { $0.path.hasPrefix(prefix) }
   }
 
-  @Test("the first branch that takes a request gets it; others go straight on")
+  @Test("A request goes to the first matching branch, and other requests to the next loader")
   func routes() {
     let files = HeldResets(log, "files")
     let api =
@@ -34,7 +34,7 @@ struct RouteTests {
     #expect(log.entries == ["files loads", "end loads", "end loads"])
   }
 
-  @Test("a cancel goes down the branch that has the load")
+  @Test("A cancellation request goes to the branch of the load")
   func cancels() {
     let api = Route(.when(isUnder("/a"), Autocancel())) --> end
     let held = [end.mock.hold(), end.mock.hold()]
@@ -46,7 +46,7 @@ struct RouteTests {
     #expect(loads.map(\.text) == ["cancelled", "pending"] && held[1].cancelRequest == nil)
   }
 
-  @Test("a reset reaches every branch, and what comes behind the route once")
+  @Test("A reset reaches every branch, and the next loader once")
   func resetsOnce() {
     let branches = ["a", "b", "c"].map { Wiping(log: log, name: $0) }
     let api =
@@ -61,7 +61,7 @@ struct RouteTests {
     #expect(reset.text == "success")
   }
 
-  @Test("what comes behind is reset when every branch has got there")
+  @Test("The next loader is reset when every branch has reset")
   func waitsForAll() {
     let held = end.mock.hold()
     let api =
@@ -77,7 +77,7 @@ struct RouteTests {
     #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
 
-  @Test("chains that share their end: it is reset once")
+  @Test("The shared end of several branches is reset once")
   func sharedEnd() {
     let shared = HeldResets(log, "shared")
     let api =
@@ -96,7 +96,7 @@ struct RouteTests {
     #expect(reset.text == "success")
   }
 
-  @Test("chains that share a part of several loaders: each of them is reset once")
+  @Test("Each loader of a shared chain is reset once")
   func sharedPart() {
     let tail = Wiping(log: log, name: "tail") --> end
     let api =
@@ -112,7 +112,7 @@ struct RouteTests {
     #expect(reset.text == "success")
   }
 
-  @Test("a route in a branch of a route: what all lead to is reset once")
+  @Test("The shared end of nested routes is reset once")
   func nested() {
     let inner = Route(.when(isUnder("/a/1"), Wiping(log: log, name: "one")))
     let api = Route(.when(isUnder("/a"), inner), .when(isUnder("/b"), Wiping(log: log, name: "b"))) --> end
@@ -124,7 +124,7 @@ struct RouteTests {
     #expect(reset.text == "success")
   }
 
-  @Test("what comes behind waits for the branches of a route in a branch, and of one after another")
+  @Test("The next loader is reset after the branches of nested and successive routes")
   func waitsForNested() {
     let inner = Route(.when(isUnder("/a/1"), Autocancel()))
     let other = Route(.when(isUnder("/b"), Wiping(log: log, name: "b")))
@@ -142,7 +142,7 @@ struct RouteTests {
     }
   }
 
-  @Test("what branches of several routes share is reset once, when the last of them has got there, and fails once")
+  @Test("A chain that nested routes share is reset once, after its last branch, and fails once")
   func sharedByNested() {
     let files = HeldResets(log, "files")
     let held = files.mock.hold()
@@ -166,7 +166,7 @@ struct RouteTests {
     #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
   }
 
-  @Test("a branch of a route in a branch that leads to what comes behind both is waited for")
+  @Test("A route waits for a nested branch that leads to its own next loader")
   func nestedTail() {
     let held = end.mock.hold()
     let tail = Wiping(log: log, name: "tail") --> end
@@ -183,7 +183,7 @@ struct RouteTests {
     #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
 
-  @Test("H6: if parts fail, the others are reset all the same, and each failure is told once")
+  @Test("A failed part does not prevent other resets, and is reported once (H6, refuse, drain, wipe)")
   func failures() {
     let api =
       Route(
@@ -198,7 +198,7 @@ struct RouteTests {
     #expect(reset.text == "resetFailed: a, end")
   }
 
-  @Test("a branch that resets nothing behind it keeps nobody waiting")
+  @Test("A branch that does not forward the reset delays no other")
   func carelessBranch() {
     struct Careless: HTTPLayer {
       func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }

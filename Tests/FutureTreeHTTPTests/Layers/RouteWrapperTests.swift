@@ -5,7 +5,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// A user's own loader around another, which counts its resets and passes them on.
+/// A custom loader around another loader that counts and forwards its resets.
 private final class Wrapper: HTTPLoader {
   let inner: any HTTPLoader
   let resets = Locked(0)
@@ -28,7 +28,7 @@ private struct WrapperValue: HTTPLoader {
   func reset() -> Future<Void> { inner.reset() }
 }
 
-/// A loader of a user whose reset ends a load of another branch before it passes the reset on.
+/// A custom loader with a reset that ends a load of another branch before it forwards the reset.
 private struct Ending: HTTPLoader {
   let inner: any HTTPLoader
   let answer: HeldAnswer
@@ -41,7 +41,7 @@ private struct Ending: HTTPLoader {
   }
 }
 
-/// A layer that resets two chains, and the second when the first is done.
+/// A layer that resets two chains, the second after the first.
 private struct InOrder: HTTPLayer {
   let other: any HTTPLoader
 
@@ -50,7 +50,7 @@ private struct InOrder: HTTPLayer {
   func reset(next: any HTTPLoader) -> Future<Void> { other.reset().flatMap { next.reset() } }
 }
 
-/// A layer whose resets overlap in one, as H6 asks.
+/// A layer with overlapping resets that join, as H6 (refuse, drain, wipe) requires.
 private final class Joining: HTTPLayer {
   let running = Locked<Future<Void>?>(nil)
   let wiped = Promise<Void>()
@@ -65,7 +65,7 @@ private final class Joining: HTTPLayer {
   }
 }
 
-@Suite("Layers: Route before loaders of users")
+@Suite("Layers: Route with custom loaders")
 struct RouteWrapperTests {
   private let log = Recorder()
   private let files: HeldResets
@@ -82,7 +82,7 @@ struct RouteWrapperTests {
     { $0.path.hasPrefix(prefix) }
   }
 
-  @Test("a base that users' loaders wrap is reset once, when both branches have drained", arguments: 0..<4)
+  @Test("A base in custom loaders is reset once, when both branches have drained", arguments: 0..<4)
   func wrappedBase(number: Int) {
     let wrappers = [Wrapper(base), Wrapper(base), Wrapper(Autocancel() --> base), Wrapper(Autocancel() --> base)]
     let branches: [[any HTTPLoader]] = [
@@ -110,7 +110,7 @@ struct RouteWrapperTests {
     #expect(wrappers.allSatisfy { $0.resets.value <= 1 })
   }
 
-  @Test("a layer that joins overlapping resets ends in two branches, and the base is reset once, after it")
+  @Test("A joining layer in two branches completes, and the base is reset once after it")
   func joiningLayer() {
     let layer = Joining()
     let api = Route(.when(isUnder("/a"), layer), .when(isUnder("/b"), layer)) --> base
@@ -124,7 +124,7 @@ struct RouteWrapperTests {
     #expect(log.entries.filter { $0 == "base wipes" }.count == 1)
   }
 
-  @Test("a callback that resets another chain during the drain does not let the base go")
+  @Test("A callback that resets another chain during the drain does not start the reset of the base")
   func resetInCallback() {
     let other = Wrapper(end)
     let chain = Autocancel() --> other
@@ -144,7 +144,7 @@ struct RouteWrapperTests {
     withExtendedLifetime(quick) {}
   }
 
-  @Test("one loader of a user in two branches is reset once")
+  @Test("One custom loader in two branches is reset once")
   func sharedWrapper() {
     let wrapper = Wrapper(base)
     let api =
@@ -164,7 +164,7 @@ struct RouteWrapperTests {
     #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
 
-  @Test("a loader of a user around the whole route resets each part once, and again the next time")
+  @Test("A custom loader around a route resets each part once per reset")
   func aroundRoute() {
     let branches: [Route.Branch] = [
       .when(isUnder("/a"), Wrapper(base)), .when(isUnder("/b"), Wiping(log: log, name: "b") --> base),
@@ -182,7 +182,7 @@ struct RouteWrapperTests {
     }
   }
 
-  @Test("a route in a loader of a user, in a branch of another route: what both lead to is reset once")
+  @Test("A custom loader around a nested route resets the shared base once")
   func aroundInnerRoute() {
     let inner = Wrapper(Route(.when(isUnder("/a/1"), Autocancel() --> base)) --> end)
     let api = Route(.when(isUnder("/a"), inner), .when(isUnder("/b"), base)) --> end
@@ -199,10 +199,10 @@ struct RouteWrapperTests {
     #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
   }
 
-  @Test("a base waits for a loader of a user that is about to pass the reset on")
+  @Test("The base waits for a custom loader that is about to forward the reset")
   func duringCall() {
     let held = [files.mock.hold(), files.mock.hold()]
-    // Made first, so that it does not lead to the other branch, which begins to drain before it.
+    // Created first, so that it does not lead to the other branch, which begins to drain earlier.
     let second = Route.Branch.when(isUnder("/b"), Ending(inner: Autocancel() --> base, answer: held[0]))
     let api = Route(.when(isUnder("/a"), Autocancel() --> base), second) --> end
     let loads = ["/a", "/b"].map { api.load(anyRequest($0)) }
@@ -216,7 +216,7 @@ struct RouteWrapperTests {
     #expect(files.resetCount == 1 && reset.text == "success")
   }
 
-  @Test("a base waits for a branch of a route that the reset has not got to")
+  @Test("The base waits for a branch of a route that the reset has not reached")
   func routeBehindDrain() {
     let inner = Route(.when(isUnder("/a/1"), Wiping(log: log, name: "a") --> base))
     let api = Route(.when(isUnder("/a"), Autocancel() --> inner --> files), .when(isUnder("/b"), base)) --> end
@@ -233,7 +233,7 @@ struct RouteWrapperTests {
     #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
 
-  @Test("a layer that resets one chain after another does not wait for itself")
+  @Test("A layer that resets one chain after another does not wait for itself")
   func oneAfterAnother() {
     let api = Route(.when(isUnder("/a"), InOrder(other: base) --> end), .when(isUnder("/b"), base)) --> end
 
@@ -244,7 +244,7 @@ struct RouteWrapperTests {
     #expect([files.resetCount, end.resetCount] == [1, 1] && reset.text == "success")
   }
 
-  @Test("a reset that an ended reset brings about is one of its own")
+  @Test("A reset that starts when another has ended is separate")
   func afterwards() {
     let api = Route(.when(isUnder("/a"), Wrapper(base))) --> end
     let again = Locked<Future<Void>?>(nil)
@@ -258,7 +258,7 @@ struct RouteWrapperTests {
     #expect(again.value?.text == "success")
   }
 
-  @Test("branches that drain on several threads at the same moment: the base is reset once, behind all of them")
+  @Test("Branches that drain on several threads reset their base once, after all of them")
   func threads() {
     for _ in 0..<200 {
       let files = HeldResets()

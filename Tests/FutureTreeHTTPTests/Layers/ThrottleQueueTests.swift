@@ -4,7 +4,7 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Throttle: who is next, as a value") struct ThrottleQueueTests {
+@Suite("Throttle: the queue") struct ThrottleQueueTests {
   private typealias Queue = ThrottleQueue<String>
 
   private func popAll(_ queue: inout Queue) -> [String] {
@@ -13,7 +13,7 @@ import Testing
     return names
   }
 
-  @Test("the higher priority goes first, and among equals the one that came first")
+  @Test("The highest priority is first, and among equals the earliest request")
   func order() {
     var queue = Queue(perHost: nil, aging: nil)
     for (name, level) in [("a", 2), ("b", 4), ("c", 0), ("d", 2), ("e", 4)] {
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "who has waited for longer by the aging counts as one priority higher",
+    "A wait of the aging duration counts as one priority level",
     arguments: [(9, ["high", "low"]), (10, ["low", "high"]), (11, ["low", "high"])])
   func aging(wait: Int, order: [String]) {
     var queue = Queue(perHost: nil, aging: .seconds(10))
@@ -36,7 +36,7 @@ import Testing
     #expect(popAll(&queue) == order)
   }
 
-  @Test("a full host holds up no other, and is next again when something of it has ended")
+  @Test("A full host delays no other host, and is available again when one of its requests has ended")
   func hosts() {
     var queue = Queue(perHost: 1, aging: nil)
     for name in ["a1", "a2", "b1"] { _ = queue.append(name, host: String(name.first!), level: 2, at: .zero) }
@@ -49,8 +49,8 @@ import Testing
     #expect(queue.laneCount == 0)
   }
 
-  @Test("what leaves makes way, wherever it stands, and leaves once")
-  func leaving() {
+  @Test("A request can be removed from any position, once")
+  func removing() {
     var queue = Queue(perHost: nil, aging: .seconds(1))
     let tickets = (0..<5).map { queue.append("\($0)", host: nil, level: 2, at: .zero) }
 
@@ -60,7 +60,7 @@ import Testing
     #expect(popAll(&queue) == ["1", "3"])
   }
 
-  @Test("hosts where nobody waits any more are forgotten, though nobody asks who is next")
+  @Test("Hosts without waiting requests are removed, even if no request is dequeued")
   func nothingGrows() {
     var queue = Queue(perHost: 1, aging: nil)
     _ = queue.append("stays", host: "stays", level: 2, at: .zero)
@@ -70,7 +70,7 @@ import Testing
     #expect(queue.count == 1 && queue.laneCount <= 2)
   }
 
-  @Test("a clock that goes back changes no order of those that came in a row")
+  @Test("A clock that goes back does not change the order of successive requests")
   func backwards() {
     var queue = Queue(perHost: nil, aging: .seconds(1))
 
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("it says what a plain search says, whatever comes, leaves, begins and ends", arguments: 0..<40 as Range<UInt64>)
+  @Test("The queue agrees with a linear search after every operation", arguments: 0..<40 as Range<UInt64>)
   func model(seed: UInt64) {
     var random = RandomSource.seeded(seed)
     let (perHost, aging) = (Int.random(in: 1...3, using: &random), Duration.seconds(3))
@@ -120,7 +120,7 @@ import Testing
       case 4 where model.running[host, default: 0] > 0:
         queue.ended(host)
         model.running[host, default: 0] -= 1
-      default:  // One that passes by the queue.
+      default:  // A request that bypasses the queue.
         guard model.running[host, default: 0] < perHost + 1 else { continue }
         queue.began(host)
         model.running[host, default: 0] += 1
@@ -134,8 +134,8 @@ import Testing
   }
 }
 
-@Suite("Throttle: the bucket of a rate, as a value") struct TokenBucketTests {
-  /// The seconds at which tokens were taken, by who takes each at the first moment.
+@Suite("Throttle: the bucket of a rate") struct TokenBucketTests {
+  /// The seconds at which successive tokens are taken, each as early as possible.
   private func times(_ rate: Throttle.Rate, count: Int) -> [Double] {
     var (bucket, now) = (TokenBucket(rate), Duration.zero)
     return (0..<count).map { _ in
@@ -148,14 +148,14 @@ import Testing
     }
   }
 
-  @Test("a burst at once, and then one after each share of the time")
+  @Test("A burst is available at once, then one token after each share of the duration")
   func burst() {
     #expect(times(Throttle.Rate(2, per: .seconds(1)), count: 6) == [0, 0, 0.5, 1, 1.5, 2])
     #expect(times(Throttle.Rate(2, per: .seconds(1), burst: 1), count: 4) == [0, 0.5, 1, 1.5])
     #expect(times(Throttle.Rate(1, per: .seconds(60), burst: 3), count: 5) == [0, 0, 0, 60, 120])
   }
 
-  @Test("thirds of a second do not drift: after 1,000,000 looks there are as many as there should be")
+  @Test("The bucket does not drift: after 1,000,000 refills the count is exact")
   func exact() {
     var bucket = TokenBucket(Throttle.Rate(3, per: .seconds(1), burst: 2))
     var (taken, now) = (0, Duration.zero)
@@ -171,7 +171,7 @@ import Testing
     #expect(taken == 2 + 1000 * 3)
   }
 
-  @Test("what is put back is there again, never beyond the burst, and a debt has an end")
+  @Test("A token that is put back never exceeds the burst, and debt is limited")
   func bounds() {
     var bucket = TokenBucket(Throttle.Rate(1, per: .seconds(1), burst: 2))
     bucket.putBack()
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test(
-    "absurd rates are the nearest that can be counted, and overflow nothing",
+    "Extreme rates are clamped and do not overflow",
     arguments: [
       Throttle.Rate(0, per: .zero), Throttle.Rate(-5, per: .seconds(-1), burst: -1),
       Throttle.Rate(.max, per: .seconds(Int64.max), burst: .max), Throttle.Rate(.max, per: .zero, burst: .max),
@@ -205,28 +205,28 @@ import Testing
     #expect(bucket.wait >= .zero && rate.count >= 1 && rate.burst >= 1 && rate.duration > .zero)
   }
 
-  @Test("a request begins at once only if no other waits, and the limit, the host, the rate and the pause allow it")
+  @Test("A request begins at once only if the queue, the limit, the host, the rate and the pause allow it")
   func beginsAtOnce() {
     var state = ThrottleState<String>(limit: 2, perHost: 1, rate: .init(2), queueLimit: 10, aging: nil)
     func begins(_ host: String, _ now: Duration) -> Bool { state.beginsAtOnce(host, at: now) }
 
     #expect(begins("a", .zero))
-    #expect(!begins("a", .zero), "the host is full")
+    #expect(!begins("a", .zero), "The host is full.")
     state.isPaused = true
-    #expect(!begins("b", .zero), "it is paused")
+    #expect(!begins("b", .zero), "The throttle is paused.")
     state.isPaused = false
     #expect(begins("b", .zero))
-    #expect(!begins("c", .seconds(2)), "all places are taken")
+    #expect(!begins("c", .seconds(2)), "All slots are in use.")
     state.ended("b")
     _ = state.arrived("waits", host: "a", priority: .normal, patience: nil, at: .seconds(2))
-    #expect(!begins("c", .seconds(2)), "another waits")
+    #expect(!begins("c", .seconds(2)), "Another request waits.")
     let waiting = state.reset()
     #expect(waiting == ["waits"])
     #expect(begins("c", .seconds(2)))
     state.ended("c")
     #expect(begins("c", .seconds(2)))
     state.ended("c")
-    #expect(!begins("c", .seconds(2)), "there is no token")
+    #expect(!begins("c", .seconds(2)), "No token is left.")
     state.ended("a")
     #expect(state.isIdle)
   }

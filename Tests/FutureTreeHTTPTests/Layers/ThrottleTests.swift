@@ -12,7 +12,7 @@ struct ThrottleTests {
   private let clock = ManualClock()
   private let mock = MockLoader()
 
-  /// Every load is held; `held` are those that came to the end of the chain.
+  /// A stub that holds every load; `held` are the loads that reached the end of the chain.
   private func holding() -> MockStub { mock.on(.any, .hold().forever()) }
 
   private var paths: [String] { mock.requests.map(\.path) }
@@ -29,9 +29,9 @@ struct ThrottleTests {
     #expect(throttle.isIdle && clock.timerCount == 0 && mock.pendingCount == 0)
   }
 
-  // MARK: Places
+  // MARK: Slots
 
-  @Test("no more than the limit are under way, and the next goes on when one has ended")
+  @Test("At most the limit of loads is in flight, and the next begins when one has ended")
   func limit() throws {
     let throttle = Throttle(2, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -48,14 +48,14 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("Throttle(4) is enough to say")
+  @Test("A limit is the only required argument")
   func short() {
     mock.answer()
 
     #expect((Throttle(4) --> mock).load(anyRequest()).text == "success")
   }
 
-  @Test("a full host holds up no other, and requests without a host are of one")
+  @Test("A full host delays no other host, and requests without a host share one")
   func perHost() throws {
     let throttle = Throttle(4, perHost: 1, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -76,7 +76,7 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("a higher priority goes first, and among equals the one that came first")
+  @Test("The highest priority begins first, and among equals the earliest request")
   func priorities() throws {
     let throttle = Throttle(1, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -92,7 +92,7 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("who has waited long goes before what is more important and has come just now")
+  @Test("A request that has waited long begins before a later one with a higher priority")
   func aging() throws {
     let throttle = Throttle(1, aging: .seconds(10), clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -105,12 +105,12 @@ struct ThrottleTests {
 
     for number in 0..<loads.count { stub.held[number].answer() }
 
-    // It came 30 seconds' worth of priority behind, and `/high3` 36 seconds later.
+    // Its priority is worth 30 seconds less, and `/high3` arrives 36 seconds later.
     #expect(paths == ["/first", "/high0", "/high1", "/high2", "/patient", "/high3", "/high4"])
     expectNothingLeft(throttle)
   }
 
-  @Test("with an aging of nil waiting makes up for nothing, and with one of zero or less for all")
+  @Test("`nil` disables aging, and a duration of zero or less makes the wait decide alone")
   func noAgeing() throws {
     let stub = holding()
     for (aging, expected) in [(nil, "/high"), (.zero, "/low"), (.seconds(-1), "/low")] as [(Duration?, String)] {
@@ -130,7 +130,7 @@ struct ThrottleTests {
     }
   }
 
-  @Test("one that passes by the queue is counted and does not wait, not even for a pause")
+  @Test("A bypassing request is counted, and waits neither in the queue nor for a pause")
   func passing() throws {
     let throttle = Throttle(1, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -152,9 +152,9 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  // MARK: Changing it
+  // MARK: Changing the throttle
 
-  @Test("a pause holds all back and stops nothing; after it, all that may goes on")
+  @Test("A pause holds all waiting requests and stops no load; a resume admits them")
   func pause() throws {
     let throttle = Throttle(2, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -174,7 +174,7 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("the limit can change while it runs: 0 and less hold all back, less lets end what runs, more lets begin")
+  @Test("The limit can change: 0 or less holds all requests, fewer stops none, and more begins more")
   func changing() throws {
     let throttle = Throttle(-3, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -196,7 +196,8 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("a full queue is an error with a name, and who can begin does not need the queue", arguments: [0, 2, -1])
+  @Test(
+    "A full queue is an error, and a request that can begin at once does not need the queue", arguments: [0, 2, -1])
   func queueFull(queueLimit: Int) throws {
     let throttle = Throttle(1, perHost: 1, queueLimit: queueLimit, clock: clock)
     let (api, stub) = (throttle --> mock, holding())
@@ -213,9 +214,9 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  // MARK: Ends
+  // MARK: Completion
 
-  @Test("loads that end at once take no stack: 1,000 that wait, and 1,000 in a row, through one place")
+  @Test("Loads that complete at once need no stack: 1,000 that wait, and 1,000 in a row")
   func synchronous() {
     for _ in 0..<2_000 { mock.answer() }
     let throttle = Throttle(1, queueLimit: .max, clock: clock)
@@ -236,7 +237,7 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("who loads again through the same throttle when a load has ended takes no stack either")
+  @Test("A load that starts when another has ended needs no stack")
   func reentrant() {
     let throttle = Throttle(1, queueLimit: 1, clock: clock)
     let api = throttle --> mock
@@ -261,7 +262,7 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("in two chains it counts the requests of both, and what waits goes on in its own chain")
+  @Test("A throttle in two chains counts the loads of both, and each continues in its own chain")
   func twoChains() throws {
     let throttle = Throttle(1, clock: clock)
     let other = MockLoader()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Layers: Throttle, from many threads")
+@Suite("Layers: Throttle on many threads")
 struct ThrottleThreadsTests {
-  /// The end of a chain that counts how many loads are in it, and ends each on some other thread.
+  /// The end of a chain that counts its loads and ends each on another thread.
   private final class Counting: HTTPLoader {
     struct Counts {
       var now = 0
@@ -34,7 +34,7 @@ struct ThrottleThreadsTests {
   }
 
   @Test(
-    "four threads load, cancel, pause and change the limit: never more than the limit at once, and all places come back",
+    "Four threads load, cancel, pause and change the limit: the limit holds, and all slots are freed",
     .timeLimit(.minutes(60)))
   func threads() async {
     let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, aging: .milliseconds(1)))
@@ -73,7 +73,7 @@ struct ThrottleThreadsTests {
   }
 
   @Test(
-    "a cancel races an admission, 5,000 times: each load is sent or not, ends once, and its place comes back",
+    "A cancellation races an admission, 5,000 times: each load ends once, and its slot is freed",
     .timeLimit(.minutes(60)))
   func races() {
     struct Round {
@@ -102,7 +102,7 @@ struct ThrottleThreadsTests {
     #expect(mock.requests.count >= outcomes["success", default: 0])
   }
 
-  @Test("both chains of a throttle at once: the limit is one for both")
+  @Test("Two chains in parallel share one limit")
   func twoChains() async {
     let (end, throttle) = (Counting(), Throttle(2))
     let chains = [throttle --> end, throttle --> ModifyRequest { _ in } --> end]
@@ -123,7 +123,7 @@ struct ThrottleThreadsTests {
     #expect(end.counts.value.most <= 2 && loads.value.count == 1000 && throttle.isIdle)
   }
 
-  /// A load that its caller has forced is still under way when the caller's future has ended.
+  /// A load that its caller has forced is in flight after the caller's future has ended.
   private func allPlacesAreBack(_ throttle: Throttle) async {
     while throttle.runningCount > 0 { await Task.yield() }
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Layers: Throttle, requests that wait, leave and end")
+@Suite("Layers: Throttle, waiting, cancellation and resets")
 struct ThrottleWaitingTests {
   private let clock = ManualClock()
   private let mock = MockLoader()
@@ -24,9 +24,9 @@ struct ThrottleWaitingTests {
     return request
   }
 
-  // MARK: H2
+  // MARK: H2 (the holder completes)
 
-  @Test("one that waits leaves when it is asked, ends at once and is never sent", arguments: all)
+  @Test("A waiting load that is cancelled leaves the queue, ends at once and is never sent", arguments: all)
   func cancelledWaiting(options: CancellationOptions) {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
@@ -43,7 +43,7 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  /// A clock that asks a load to cancel when the timer of its deadline is cancelled: that is after its admission.
+  /// A clock that cancels a load when the timer of its deadline is cancelled, which is after its admission.
   private struct Cancelling: FutureClock {
     let load = Locked<Future<HTTPResponse>?>(nil)
     let options: CancellationOptions
@@ -56,7 +56,7 @@ struct ThrottleWaitingTests {
   }
 
   @Test(
-    "one that is asked between its admission and the next loader is not sent, and gives place and token back",
+    "A load that is cancelled between admission and the next loader is not sent, and returns slot and token",
     arguments: all)
   func cancelledAdmitted(options: CancellationOptions) {
     let throttle = Throttle(1, rate: .init(2, per: .seconds(1)), clock: clock)
@@ -66,19 +66,19 @@ struct ThrottleWaitingTests {
     throttle.pause()
     var request = anyRequest("/asked")
     request[option: RequestDeadline.self] = HTTPDeadline(.seconds(1), of: deadlines)
-    let asked = api.load(request)
-    deadlines.load.value = asked
+    let cancelled = api.load(request)
+    deadlines.load.value = cancelled
     let others = ["/b", "/c"].map { api.load(anyRequest($0)) }
 
     throttle.resume()
 
-    #expect(asked.text == "cancelled" && others.map(\.text) == ["success", "success"])
+    #expect(cancelled.text == "cancelled" && others.map(\.text) == ["success", "success"])
     #expect(mock.requests.map(\.path) == ["/b", "/c"])
     expectNothingLeft(throttle)
     deadlines.load.value = nil
   }
 
-  @Test("one cancel of all: those that wait behind one that ends by it are not sent")
+  @Test("Loads that are cancelled together are not sent when the one before them ends")
   func cancelledTogether() {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
@@ -92,7 +92,7 @@ struct ThrottleWaitingTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("one that is under way is the next loader's, and its place is kept until that is done", arguments: all)
+  @Test("The next loader completes a running load, and its slot stays in use until then", arguments: all)
   func cancelledRunning(options: CancellationOptions) {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
@@ -114,7 +114,8 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("one that is asked while the next loader takes it is asked there, and keeps its place", arguments: all)
+  @Test(
+    "A load that is cancelled while the next loader takes it is cancelled there, and keeps its slot", arguments: all)
   func cancelledGoingIn(options: CancellationOptions) {
     let throttle = Throttle(1, clock: clock)
     let load = Locked<Future<HTTPResponse>?>(nil)
@@ -138,7 +139,7 @@ struct ThrottleWaitingTests {
     load.value = nil
   }
 
-  @Test("who drops a future cancels nothing")
+  @Test("Dropping a future cancels nothing")
   func dropped() {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
@@ -154,7 +155,7 @@ struct ThrottleWaitingTests {
 
   // MARK: Rate
 
-  @Test("the rate lets a burst begin, and then each at its time; what leaves takes no token")
+  @Test("A rate admits a burst and then one request per interval, and a cancelled request takes no token")
   func rate() {
     let throttle = Throttle(10, rate: .init(2, per: .seconds(1)), clock: clock)
     let api = throttle --> mock
@@ -173,7 +174,7 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("rate and places are one queue: what is more important overtakes all that has no token yet")
+  @Test("Rate and slots share one queue: a higher priority overtakes every request without a token")
   func rateAndPriority() {
     let throttle = Throttle(10, rate: .init(1, per: .seconds(1)), clock: clock)
     let api = throttle --> mock
@@ -189,7 +190,7 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("when the last that waits for a token leaves, or a pause begins, no timer runs")
+  @Test("No timer runs after the last waiting request is cancelled, or during a pause")
   func alarm() {
     let throttle = Throttle(10, rate: .init(1, per: .seconds(1)), clock: clock)
     let api = throttle --> mock
@@ -208,7 +209,7 @@ struct ThrottleWaitingTests {
 
   // MARK: Deadlines
 
-  @Test("one whose deadline passes while it waits fails at that moment, and leaves the queue")
+  @Test("A waiting request fails when its deadline passes, and leaves the queue")
   func deadline() {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
@@ -225,7 +226,7 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("a deadline ends with the waiting: its timer is cancelled when the request goes on or is cancelled")
+  @Test("The timer of a deadline is cancelled when the request begins or is cancelled")
   func deadlineTimer() {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
@@ -243,7 +244,7 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("one that comes too late, or for which no token can be there in time, fails at once")
+  @Test("A request fails at once if its deadline has passed or no token is due before it")
   func tooLate() {
     let throttle = Throttle(10, rate: .init(1, per: .seconds(10)), clock: clock)
     let api = throttle --> mock
@@ -261,7 +262,7 @@ struct ThrottleWaitingTests {
 
   // MARK: Reset
 
-  @Test("a reset sends away what waits, fills the bucket, resets the next loader, and leaves what is under way")
+  @Test("A reset cancels waiting loads, fills the bucket, resets the next loader, and keeps running loads")
   func reset() {
     let end = HeldResets()
     let throttle = Throttle(2, rate: .init(2, per: .seconds(60)), clock: clock)
@@ -286,7 +287,7 @@ struct ThrottleWaitingTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("after a reset, the next token comes when the full bucket says, and not when the old one would have had it")
+  @Test("After a reset, the next token is due by the full bucket")
   func resetAlarm() {
     let throttle = Throttle(9, rate: .init(1, per: .seconds(10)), clock: clock)
     let api = throttle --> mock
@@ -315,11 +316,13 @@ struct ThrottleWaitingTests {
     expectNothingLeft(throttle)
   }
 
-  @Test("a throttle that is dropped breaks the promises of those that wait, and none of them hangs")
+  @Test("A deallocated throttle breaks the promises of the waiting requests")
   func droppedThrottle() {
     let load = (Throttle(0, clock: clock) --> mock).load(anyRequest())
 
-    guard case .failure(let error) = load.outcomeIfCompleted else { return #expect(Bool(false), "it hangs") }
+    guard case .failure(let error) = load.outcomeIfCompleted else {
+      return #expect(Bool(false), "The load never completes.")
+    }
     #expect(error is BrokenPromise)
   }
 }

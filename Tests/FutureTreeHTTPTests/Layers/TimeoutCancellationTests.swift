@@ -17,7 +17,7 @@ import Testing
     api = (timeout --> mock)
   }
 
-  @Test("a request to cancel is forwarded, with options and reason, and what confirms it is the outcome")
+  @Test("A cancellation request is forwarded with options and reason, and its confirmation is the outcome")
   func forwards() {
     let held = mock.hold()
     let load = api.load(anyRequest())
@@ -30,7 +30,7 @@ import Testing
     #expect(load.text == "cancelled" && clock.timerCount == 0)
   }
 
-  @Test("who cancelled first is not told that it took too long: the load is given up as cancelled")
+  @Test("A cancelled load that then times out ends as cancelled")
   func cancelThenExpiry() {
     let held = mock.hold(whenCancelled: .ignore)
     let load = api.load(anyRequest())
@@ -43,7 +43,7 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test("a request to cancel that comes after the expiry is too late")
+  @Test("A cancellation request after the timeout is too late")
   func expiryThenCancel() {
     let held = mock.hold()
     let load = api.load(anyRequest())
@@ -55,7 +55,7 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test("a success that raced a request to cancel stays one")
+  @Test("A success that races a cancellation request is kept")
   func racedSuccess() {
     let held = mock.hold()
     let load = api.load(anyRequest())
@@ -66,7 +66,7 @@ import Testing
     #expect(load.text == "success" && clock.timerCount == 0)
   }
 
-  @Test("force ends the load at once, and the timers; the transport is asked behind it")
+  @Test("A forced end is immediate, stops the timers, and cancels the next load")
   func force() {
     let held = mock.hold()
     let load = api.load(anyRequest())
@@ -76,8 +76,8 @@ import Testing
     #expect(load.text == "cancelled" && clock.timerCount == 0 && held.cancelRequest?.options == [])
   }
 
-  @Test("doNotForwardRequest lets what lies behind go on, without these times")
-  func letGo() {
+  @Test("A load continues in the next loader after `.doNotForwardRequest`, without a timeout")
+  func detached() {
     let held = mock.hold()
     let load = api.load(anyRequest())
 
@@ -88,7 +88,7 @@ import Testing
     #expect(held.cancelRequest == nil)
   }
 
-  @Test("an expiry asks what lies behind also if the load is shared")
+  @Test("A timeout cancels the next load even if its future is shared")
   func shared() {
     let held = mock.hold()
     let load = api.load(anyRequest()).shared()
@@ -100,7 +100,7 @@ import Testing
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a time that is over while `load` is on the stack ends the load, and what is returned then is asked")
+  @Test("A timeout during `load` ends the load, and cancels the future that is returned")
   func onTheStack() {
     let (held, clock) = (mock.hold(), clock)
     let api =
@@ -113,7 +113,7 @@ import Testing
     #expect(held.cancelRequest?.reason.message.hasPrefix("timed out") == true)
   }
 
-  @Test("a time that is over as `load` returns is what is told, though what lies behind ends when asked")
+  @Test("A timeout as `load` returns is the outcome, even if the next load ends when cancelled")
   func whenLoadReturns() {
     struct Round: Sendable {
       let clock = ManualClock()
@@ -154,7 +154,7 @@ import Testing
     #expect(texts.value == ["timedOut": 2_000])
   }
 
-  @Test("it keeps nothing that a reset would have to wait for: an Autocancel before it drains")
+  @Test("A reset through `Autocancel` drains a load with timers")
   func reset() {
     let api = Autocancel(clock: clock) --> api
     let held = mock.hold()

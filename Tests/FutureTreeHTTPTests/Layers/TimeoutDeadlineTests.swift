@@ -16,7 +16,7 @@ import Testing
     return request
   }
 
-  @Test("any Timeout ends a request at its deadline, and refuses at once one that comes after it")
+  @Test("Every Timeout ends a request at its deadline, and refuses a request after it")
   func carried() {
     let api = Timeout(clock: clock) --> mock
     let held = mock.hold()
@@ -28,7 +28,8 @@ import Testing
     #expect(clock.timerCount == 0)
   }
 
-  @Test("of two deadlines the earlier travels on", arguments: [(3, 3), (9, 5), (nil, 5)] as [(Int?, Int)])
+  @Test(
+    "The earlier of two deadlines is carried by the request", arguments: [(3, 3), (9, 5), (nil, 5)] as [(Int?, Int)])
   func earlier(given: Int?, expected: Int) {
     let held = mock.hold()
     let api = Timeout(total: .seconds(5), clock: clock) --> mock
@@ -41,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "a deadline at the end or before the beginning of time is one",
+    "Deadlines at the limits of Duration work",
     arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(Int64.min), Duration(attoseconds: .min)])
   func endOfTime(duration: Duration) {
     clock.advance(by: .seconds(1))
@@ -55,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("a deadline is measured with its own clock")
+  @Test("A deadline is measured with its own clock")
   func otherClock() {
     let (other, held) = (ManualClock(), mock.hold())
     var request = anyRequest()
@@ -68,7 +69,7 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test("before a Retry, a total is for all attempts: a back-off that does not fit says so at once")
+  @Test("A total in front of Retry covers all attempts: a back-off that does not fit fails at once")
   func beforeRetry() {
     let retry = Retry(.constant(.seconds(3), attempts: 9), clock: clock)
     let api = Timeout(total: .seconds(5), clock: clock) --> retry --> mock
@@ -81,7 +82,7 @@ import Testing
       load.text == "deadlineExceeded" && mock.requests.count == 2 && clock.timerCount == 0 && clock.now == .seconds(3))
   }
 
-  @Test("a total that is over in a back-off ends it")
+  @Test("A timeout during a back-off ends it")
   func inBackOff() {
     let retry = Retry(.constant(.seconds(3), attempts: 9), clock: clock)
     var request = anyRequest()
@@ -95,7 +96,7 @@ import Testing
     #expect(load.text == "timedOut" && clock.timerCount == 0 && retry.waitingCount == 0 && mock.requests.count == 1)
   }
 
-  @Test("behind a Retry, each attempt has its time, and what timed out is tried again")
+  @Test("Behind Retry, each attempt has its own time, and a timeout is retried")
   func behindRetry() {
     let retry = Retry(.constant(.seconds(1)), clock: clock)
     let api = retry --> Timeout(attempt: .seconds(2), clock: clock) --> mock
@@ -109,7 +110,7 @@ import Testing
     #expect(mock.requests.map { $0[option: RequestAttempt.self] } == [1, 2])
   }
 
-  @Test("the limits of the transport give way to an attempt and an idle time, but not those of the request")
+  @Test("Timeout extends the limits of the transport, except those that the request sets")
   func transport() {
     let api =
       Timeout(total: .seconds(9), attempt: .seconds(5), firstByte: .seconds(1), idle: .seconds(2), clock: clock)

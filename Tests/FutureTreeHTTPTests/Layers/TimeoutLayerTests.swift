@@ -27,13 +27,13 @@ import Testing
     return request
   }
 
-  /// What a transport reports: the head, or one piece of a body.
+  /// The report of a transport: the head, or one piece of a body.
   private func progress(sent: Int = 0, received: Int = 0) -> HTTPProgress {
     HTTPProgress(sent: .init(completed: sent), received: .init(completed: received))
   }
 
   @Test(
-    "each time ends a load when it is over, says which it was and how long, and what lies behind is asked to cancel",
+    "Each timeout ends its load with a specific error and cancels the next load",
     arguments: [
       (
         0, "deadlineExceeded",
@@ -71,7 +71,7 @@ import Testing
     func reset() -> Future<Void> { .succeeded(()) }
   }
 
-  @Test("a response that a loader returns after the time has passed is too late", arguments: [true, false])
+  @Test("A response that a loader returns after the timeout is too late", arguments: [true, false])
   func returnsLate(isInBody: Bool) {
     let api = Timeout(attempt: .seconds(1), clock: clock) --> BlockingLoader(clock: clock)
 
@@ -80,7 +80,7 @@ import Testing
     #expect(load.text == "timedOut" && clock.timerCount == 0)
   }
 
-  @Test("an answer in time passes, and no timer is left", arguments: [true, false])
+  @Test("A response in time passes, and no timer is left", arguments: [true, false])
   func inTime(isSynchronous: Bool) {
     let api = api(total: .seconds(1), attempt: .seconds(1), firstByte: .seconds(1), idle: .seconds(1))
     if isSynchronous { mock.answer() }
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(
-    "a failure and a cancellation from behind pass as well",
+    "A failure and a cancellation of the next loader pass",
     arguments: [.failure(Oops()), .cancelled] as [Completion<HTTPResponse>])
   func otherEnds(completion: Completion<HTTPResponse>) {
     let held = mock.hold()
@@ -105,7 +105,7 @@ import Testing
     #expect(["oops", "cancelled"].contains(load.text) && clock.timerCount == 0)
   }
 
-  @Test("what comes behind an expiry is dropped, an answer as well")
+  @Test("A response after the timeout is dropped")
   func late() {
     let held = mock.hold()
     let load = api(attempt: .seconds(1)).load(anyRequest())
@@ -116,7 +116,7 @@ import Testing
     #expect(load.text == "timedOut" && mock.pendingCount == 0 && clock.timerCount == 0)
   }
 
-  @Test("it is the timeout that wins where what lies behind completes as soon as it is asked")
+  @Test("The timeout is the outcome even if the next load completes when cancelled")
   func wins() {
     let held = mock.hold(whenCancelled: .complete)
     let load = api(attempt: .seconds(1)).load(anyRequest())
@@ -126,7 +126,7 @@ import Testing
     #expect(load.text == "timedOut" && held.isCompleted)
   }
 
-  @Test("a time of zero or less fails at once, and nothing is loaded", arguments: [Duration.zero, .seconds(-1)])
+  @Test("A timeout of zero or less fails at once, and nothing is loaded", arguments: [Duration.zero, .seconds(-1)])
   func noTime(duration: Duration) {
     let codes = [
       api(total: duration), api(attempt: duration), api(firstByte: duration), api(idle: duration),
@@ -136,7 +136,7 @@ import Testing
     #expect(mock.requests.isEmpty && clock.timerCount == 0)
   }
 
-  @Test("a time without end is none that matters", arguments: [Duration.seconds(Int64.max), .seconds(1e18)])
+  @Test("Very long timeouts never pass", arguments: [Duration.seconds(Int64.max), .seconds(1e18)])
   func huge(duration: Duration) {
     let held = mock.hold()
     let load = api(total: duration, attempt: duration, firstByte: duration, idle: duration).load(anyRequest())

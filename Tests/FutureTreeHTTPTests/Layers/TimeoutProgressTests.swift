@@ -14,13 +14,13 @@ import Testing
     HTTPProgress(sent: .init(completed: sent), received: .init(completed: received, total: total))
   }
 
-  @Test("the first byte is the head of the answer: what is sent is not")
+  @Test("The first byte is that of the response: bytes sent do not count")
   func firstByte() {
     let api = Timeout(firstByte: .seconds(5), clock: clock) --> mock
     let held = [mock.hold("/a"), mock.hold("/b"), mock.hold("/c")]
     let loads = ["/a", "/b", "/c"].map { api.load(anyRequest($0)) }
 
-    held[0].report(progress())  // The head of an answer, where nothing was to be sent.
+    held[0].report(progress())  // The head of a response, where the request has no body.
     for sent in [10, 20] { held[1].report(progress(sent: sent)) }
     for sent in [10, 20, 20] { held[2].report(progress(sent: sent)) }
     #expect(clock.timerCount == 1)
@@ -31,7 +31,7 @@ import Testing
     #expect(clock.timerCount == 0)
   }
 
-  @Test("idle is the time without anything sent or received")
+  @Test("The idle timeout is the time in which nothing is sent or received")
   func idle() {
     let held = mock.hold()
     let load = (Timeout(idle: .seconds(5), clock: clock) --> mock).load(anyRequest())
@@ -49,11 +49,11 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test("the handler that the request has is called as before, also after the time was over")
+  @Test("The progress handler of the request is called as before, also after a timeout")
   func handler() {
-    let (told, held) = (Locked(0), mock.hold())
+    let (reports, held) = (Locked(0), mock.hold())
     var request = anyRequest()
-    request[option: ProgressHandler.self] = { _ in told.withLock { $0 += 1 } }
+    request[option: ProgressHandler.self] = { _ in reports.withLock { $0 += 1 } }
     let load = (Timeout(firstByte: .seconds(5), idle: .seconds(5), clock: clock) --> mock).load(request)
 
     held.report()
@@ -61,10 +61,10 @@ import Testing
     clock.advance(by: .seconds(5))
     held.report(progress(received: 20))
 
-    #expect(told.value == 3 && load.text == "timedOut" && clock.timerCount == 0)
+    #expect(reports.value == 3 && load.text == "timedOut" && clock.timerCount == 0)
   }
 
-  @Test("without those two, nobody asks the transport to report")
+  @Test("The transport reports no progress without a first-byte or idle timeout")
   func none() {
     mock.answer()
     _ = (Timeout(total: .seconds(1), attempt: .seconds(1), clock: clock) --> mock).load(anyRequest())
@@ -72,7 +72,7 @@ import Testing
     #expect(mock.requests.map { $0[option: ProgressHandler.self] == nil } == [true])
   }
 
-  @Test("an answer that lives long keeps no timer and no load alive")
+  @Test("A long-lived response retains no timer and no load")
   func released() {
     weak var watched: HeldAnswer?
     let held = mock.hold()

@@ -16,7 +16,7 @@ struct BasicAuthTests {
   private var sent: [String?] { mock.requests.map { $0.headers["Authorization"] } }
 
   @Test(
-    "the examples of RFC 7617, and UTF-8",
+    "The examples of RFC 7617 and UTF-8 are encoded as specified",
     arguments: [
       ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
       ("", "", "Basic Og=="), ("a", "b:c", "Basic YTpiOmM="),
@@ -30,7 +30,7 @@ struct BasicAuthTests {
   }
 
   @Test(
-    "a colon in the name and control characters are refused, and not repeated",
+    "A colon in the user name and control characters are refused, and are not printed",
     arguments: [
       ("a:b", "secret"), ("a\u{0}", "secret"), ("a", "secret\n"), ("a", "secret\u{7F}"), ("a", "\u{85}secret"),
       ("a\r\n", "secret"),
@@ -41,7 +41,7 @@ struct BasicAuthTests {
     #expect(error?.code == .invalidCredentials && error.map { "\($0)".contains("secret") } == false)
   }
 
-  @Test("the request's own credentials come first, and its own header before all")
+  @Test("Credentials of the request take precedence, and its own header takes precedence over both")
   func own() throws {
     mock.onOthers(.status(.ok))
     let api = BasicAuth(aladdin, for: .requests { _ in false }) --> mock
@@ -55,7 +55,7 @@ struct BasicAuthTests {
     #expect(sent == ["Basic YTpi", "Custom x", nil])
   }
 
-  @Test("only requests among the targets get them")
+  @Test("Only requests among the targets get credentials")
   func targets() throws {
     mock.onOthers(.status(.ok))
     let api = BasicAuth(aladdin, for: .origins(try HTTPURL("https://example.com/x"))) --> mock
@@ -70,13 +70,13 @@ struct BasicAuthTests {
     #expect(sent.map { $0 != nil } == [true, false, false, false, false])
   }
 
-  @Test("plain http is refused but to this machine, unless it is allowed, before the provider is asked")
+  @Test("Plain HTTP is refused before the provider is called, except to this machine or if it is allowed")
   func insecure() {
-    let asked = Locked(0)
+    let calls = Locked(0)
     let credentials = aladdin
     mock.onOthers(.status(.ok))
     let layer = BasicAuth {
-      asked.withLock { $0 += 1 }
+      calls.withLock { $0 += 1 }
       return .succeeded(credentials)
     }
 
@@ -84,7 +84,7 @@ struct BasicAuthTests {
       "http://example.com/", "http://127.0.0.1.example.com/", "http://localhost.example.com/", "http://126.0.0.1/",
     ]
     .map { (layer --> mock).load(request($0)) }
-    #expect(refused.map(\.text) == Array(repeating: "insecureCredentials", count: 4) && asked.value == 0)
+    #expect(refused.map(\.text) == Array(repeating: "insecureCredentials", count: 4) && calls.value == 0)
     #expect(mock.requests.isEmpty)
     let passed = ["http://localhost:8080/", "http://127.9.0.1/", "http://[::1]/", "https://example.com/"]
       .map { (layer --> mock).load(request($0)) }
@@ -98,18 +98,18 @@ struct BasicAuthTests {
     #expect((BasicAuth(aladdin) --> mock).load(try! HTTPRequest(.get, path: "/")).text == "missingHost")
   }
 
-  @Test("loads at the same time share one call; cancelling one leaves the others, and the last asks the provider")
+  @Test("Concurrent loads share one call of the provider, which is cancelled with the last load")
   func shared() {
-    let asked = Locked<[Promise<BasicCredentials?>]>([])
+    let calls = Locked<[Promise<BasicCredentials?>]>([])
     let layer = BasicAuth {
       let promise = Promise<BasicCredentials?>()
-      asked.withLock { $0.append(promise) }
+      calls.withLock { $0.append(promise) }
       return promise.future
     }
     mock.onOthers(.status(.ok))
     let api = layer --> mock
     let loads = (0..<4).map { _ in api.load(request()) }
-    let promise = asked.value[0]
+    let promise = calls.value[0]
 
     loads[0].cancel()
     loads[1].cancel(.forceImmediately)
@@ -117,21 +117,22 @@ struct BasicAuthTests {
     promise.succeed(aladdin)
 
     #expect(loads.map(\.text) == ["cancelled", "cancelled", "success", "success"])
-    #expect(asked.value.count == 1 && mock.requests.count == 2)
+    #expect(calls.value.count == 1 && mock.requests.count == 2)
     let last = [api.load(request()), api.load(request())]
     for load in last { load.cancel() }
-    #expect(last.map(\.text) == ["cancelled", "cancelled"], "a provider that does not answer holds nobody up")
-    #expect(asked.value.count == 2 && asked.value[1].cancelRequest != nil)
-    asked.value[1].succeed(aladdin)
+    #expect(
+      last.map(\.text) == ["cancelled", "cancelled"], "A provider that does not complete delays no cancelled load.")
+    #expect(calls.value.count == 2 && calls.value[1].cancelRequest != nil)
+    calls.value[1].succeed(aladdin)
     #expect(mock.requests.count == 2)
     let after = api.load(request())
-    #expect(asked.value.count == 3, "what was said before is not kept")
-    asked.value[2].succeed(nil)
+    #expect(calls.value.count == 3, "Earlier credentials are not retained.")
+    calls.value[2].succeed(nil)
     #expect(after.text == "success" && sent.last == .some(nil))
-    asked.value = []
+    calls.value = []
   }
 
-  @Test("a provider that fails or throws fails the load by name; one that is cancelled cancels it")
+  @Test("A failed provider fails the load with its own code, and a cancelled provider cancels the load")
   func failing() {
     let failed = (BasicAuth { .failed(Oops()) } --> mock).load(request())
     let threw = (BasicAuth { throw Oops() } --> mock).load(request())
@@ -142,13 +143,13 @@ struct BasicAuthTests {
     #expect(mock.requests.isEmpty)
   }
 
-  @Test("a reset lets go of those who wait, and what the provider says then goes to nobody")
+  @Test("A reset ends the waiting loads, and no later load gets the credentials of the earlier call")
   func reset() {
-    let asked = Locked<[Promise<BasicCredentials?>]>([])
+    let calls = Locked<[Promise<BasicCredentials?>]>([])
     let end = HeldResets()
     let layer = BasicAuth {
       let promise = Promise<BasicCredentials?>()
-      asked.withLock { $0.append(promise) }
+      calls.withLock { $0.append(promise) }
       return promise.future
     }
     let api = layer --> end
@@ -157,24 +158,24 @@ struct BasicAuthTests {
 
     let reset = api.reset()
     let during = api.load(request())
-    #expect(before.map(\.text) == ["cancelled", "cancelled"] && asked.value.count == 2)
-    #expect(asked.value[0].cancelRequest?.reason.message == "the chain was reset")
-    asked.value[0].succeed(aladdin)
+    #expect(before.map(\.text) == ["cancelled", "cancelled"] && calls.value.count == 2)
+    #expect(calls.value[0].cancelRequest?.reason.message == "the chain was reset")
+    calls.value[0].succeed(aladdin)
     end.endReset()
     #expect(reset.text == "success" && during.text == "pending" && end.mock.requests.isEmpty)
-    asked.value[1].succeed(nil)
+    calls.value[1].succeed(nil)
 
     #expect(during.text == "success" && end.mock.requests.map { $0.headers["Authorization"] } == [nil])
-    asked.value = []
+    calls.value = []
   }
 
-  @Test("who comes while a reset lets go of the others does not get what the provider says to them")
+  @Test("A load that begins during a reset does not get the credentials of the earlier call")
   func duringReset() {
-    let asked = Locked<[Promise<BasicCredentials?>]>([])
+    let calls = Locked<[Promise<BasicCredentials?>]>([])
     let api =
       BasicAuth {
         let promise = Promise<BasicCredentials?>()
-        asked.withLock { $0.append(promise) }
+        calls.withLock { $0.append(promise) }
         return promise.future
       } --> mock
     mock.onOthers(.status(.ok))
@@ -184,16 +185,16 @@ struct BasicAuthTests {
     loads[0].observe { _ in during.value = api.load(request) }
 
     let reset = api.reset()
-    #expect(asked.value.count == 2)
-    asked.value[0].succeed(aladdin)
+    #expect(calls.value.count == 2)
+    calls.value[0].succeed(aladdin)
 
     #expect(during.value?.text == "pending" && mock.requests.isEmpty && loads[1].text == "cancelled")
-    asked.value[1].succeed(nil)
+    calls.value[1].succeed(nil)
     #expect(during.value?.text == "success" && sent == [nil] && reset.text == "success")
-    asked.value = []
+    calls.value = []
   }
 
-  @Test("a load that was sent is cancelled behind it")
+  @Test("A cancellation request is forwarded to the sent request")
   func forwards() {
     let held = mock.hold()
     let load = (BasicAuth(aladdin) --> mock).load(request())
@@ -205,7 +206,7 @@ struct BasicAuthTests {
     #expect(load.text == "success")
   }
 
-  @Test("H11: nothing printable shows them")
+  @Test("Nothing printable shows the credentials (H11, no printed secret)")
   func redacted() throws {
     var printed = ""
     var request = request()
@@ -224,7 +225,7 @@ struct BasicAuthTests {
 struct BearerAuthTests {
   private let mock = MockLoader()
 
-  @Test("the example of RFC 6750, from the layer, from a provider and from the request")
+  @Test("The token of RFC 6750 is sent from the layer, from a provider and from the request")
   func example() throws {
     let token = try BearerToken("mF_9.B5f-4.1JqM")
     mock.onOthers(.status(.ok))
@@ -242,7 +243,7 @@ struct BearerAuthTests {
   }
 
   @Test(
-    "what cannot be sent is refused, and not repeated",
+    "Invalid tokens are refused, and are not printed",
     arguments: ["", "secret ", "sec ret", "secret\n", "secrét", "\tsecret"])
   func refused(text: String) {
     let error = #expect(throws: HTTPError.self) { try BearerToken(text) }
@@ -250,7 +251,7 @@ struct BearerAuthTests {
     #expect(error?.code == .invalidCredentials && error.map { "\($0)".contains("sec") } == false)
   }
 
-  @Test("plain http is refused, and nothing printable shows the token")
+  @Test("Plain HTTP is refused, and nothing printable shows the token")
   func secrets() throws {
     let token = try BearerToken("sesame")
     var printed = "\(token) \(String(reflecting: token)) \(Optional(token) as Any)"
