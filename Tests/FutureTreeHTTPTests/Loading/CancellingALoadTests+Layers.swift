@@ -3,13 +3,13 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import TestSupport
 
-/// Layers and a transport of the tests, as small as they can be.
+/// Minimal layers and a minimal transport for the tests.
 extension CancellingALoadTests {
   struct Pass: HTTPLayer {
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request).map { $0 } }
   }
 
-  /// Keeps requests until it is told to pass them on.
+  /// Holds requests until the test passes them on.
   final class Queue: HTTPLayer {
     private struct State {
       var lastID = 0
@@ -29,7 +29,7 @@ extension CancellingALoadTests {
       }
       promise.onRequestCancel { [weak self] _ in
         let removed = self?.state.withLock { $0.waiting.removeValue(forKey: id) }
-        _ = removed  // Freed here, not under the lock.
+        _ = removed  // Freed here, outside the lock.
         return .complete(.cancelled)
       }
       return promise.future
@@ -87,7 +87,7 @@ extension CancellingALoadTests {
     func append(_ line: String) { written.withLock { $0.append(line) } }
   }
 
-  /// Takes something before each request, and frees it when that has ended.
+  /// Holds a slot for each request, and frees it when the request has ended.
   struct Slot: HTTPLayer {
     let name: String
     let log: Recorder
@@ -97,14 +97,14 @@ extension CancellingALoadTests {
     }
   }
 
-  /// A transport that can be cancelled at once, and says when it is.
+  /// A transport that can be cancelled at once, and reports that to a closure.
   struct Wire: HTTPLoader {
     let onCancel: @Sendable () -> Void
 
     func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
       let promise = Promise<HTTPResponse>()
       promise.onRequestCancel { [onCancel, promise] _ in
-        withExtendedLifetime(promise) { onCancel() }  // The handler keeps it: nobody else does.
+        withExtendedLifetime(promise) { onCancel() }  // Only the handler retains the promise.
         return .complete(.cancelled)
       }
       return promise.future

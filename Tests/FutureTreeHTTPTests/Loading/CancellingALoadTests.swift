@@ -6,8 +6,8 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// Each test is a line of the table in the article *Cancelling a load*: the line begins with the test's title, and ends with
-/// its name.
+/// Each test is a row of the table *Cancelling a load* in `docs/http-tests.md`. The row begins with the title of the test and
+/// ends with its name.
 @Suite("Cancelling a load", .onSockets) struct CancellingALoadTests {
   private let mock = MockLoader()
   private let request: HTTPRequest
@@ -18,9 +18,9 @@ import Testing
 
   private func ending(of future: Future<HTTPResponse>) -> Ending? { future.outcomeIfCompleted?.ending }
 
-  // MARK: - Before the transport has it
+  // MARK: - In front of the transport
 
-  @Test("before the load: a task was made and not started")
+  @Test("A task that is cancelled before its start loads nothing")
   func beforeTheLoad() {
     let task = mock.task(for: request)
 
@@ -31,7 +31,7 @@ import Testing
     #expect(mock.requests.isEmpty)
   }
 
-  @Test("while a layer holds the request in a queue")
+  @Test("A request that is cancelled in the queue of a layer ends at once")
   func inAQueue() {
     let queue = Queue()
     let api = queue --> mock
@@ -45,7 +45,7 @@ import Testing
     #expect(mock.requests.isEmpty)
   }
 
-  @Test("while a layer waits before it goes on")
+  @Test("A request that is cancelled during the delay of a layer ends at once")
   func inAPause() {
     let clock = ManualClock()
     let feed = (Pause(clock: clock) --> mock).load(request)
@@ -59,7 +59,8 @@ import Testing
   }
 
   @Test(
-    "while a layer loads something else first, such as a token", arguments: [Ending.succeeded, .failed, .cancelled])
+    "A request that is cancelled while a layer loads a token is not sent",
+    arguments: [Ending.succeeded, .failed, .cancelled])
   func behindAnotherLoad(ending: Ending) {
     let token = mock.hold("/token")
     let feed = (SignIn() --> mock).load(request)
@@ -72,9 +73,9 @@ import Testing
     #expect(mock.requests.map(\.path) == ["/token"])
   }
 
-  // MARK: - When the transport has it
+  // MARK: - At the transport
 
-  @Test("when the transport has it")
+  @Test("The transport gets options and reason of a cancellation request")
   func atTheTransport() {
     let held = mock.hold()
     let feed = (Pass() --> Pass() --> mock).load(request)
@@ -88,7 +89,7 @@ import Testing
     #expect(ending(of: feed) == .cancelled)
   }
 
-  @Test("on the wire, before the answer")
+  @Test("A load that is cancelled on the wire closes its connection")
   func onTheWire() async throws {
     let server = try Loopback.server()
     server.on("/feed", .stall)
@@ -102,7 +103,7 @@ import Testing
     #expect(record.abandonedPaths == ["/feed"])
   }
 
-  @Test("while the body arrives")
+  @Test("A load that is cancelled while its body arrives closes its connection")
   func whileTheBodyArrives() async throws {
     let server = try Loopback.server()
     let gate = LoopbackGate()
@@ -117,7 +118,7 @@ import Testing
     #expect(record.abandonedPaths == ["/feed"])
   }
 
-  @Test("while a success is on its way")
+  @Test("A success that arrives after a cancellation request is kept")
   func whileASuccessIsOnItsWay() {
     let held = mock.hold()
     let feed = mock.load(request)
@@ -128,7 +129,7 @@ import Testing
     #expect(ending(of: feed) == .succeeded)
   }
 
-  @Test("the same, and a layer has not begun what it does with a success")
+  @Test("A layer's body that has not begun does not begin after a cancellation request")
   func whileALayerWaitsForTheSuccess() {
     let held = mock.hold()
     let parse = Parse()
@@ -141,7 +142,7 @@ import Testing
     #expect(parse.count.value == 0)
   }
 
-  @Test("while the transport fails")
+  @Test("A failure after a cancellation request is not retried")
   func whileALayerWouldTryAgain() {
     let held = mock.hold()
     mock.answer()
@@ -154,7 +155,7 @@ import Testing
     #expect(mock.requests.count == 1)
   }
 
-  @Test("at any point, by force")
+  @Test("A forced load ends at once")
   func byForce() {
     let held = mock.hold()
     let feed = (Pass() --> mock).load(request)
@@ -167,7 +168,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("to a transport that does not answer")
+  @Test("A transport that ignores a cancellation request keeps the load pending")
   func toATransportThatIgnoresIt() {
     let clock = ManualClock()
     let held = mock.hold(whenCancelled: .ignore)
@@ -185,9 +186,9 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  // MARK: - Who asks
+  // MARK: - The requester
 
-  @Test("while others want the same load, with `.doNotForwardIfOthersWaiting`")
+  @Test("A request with `.doNotForwardIfOthersWaiting` is withheld while another consumer waits")
   func whileOthersWait() {
     let held = mock.hold()
     let feed = mock.load(request)
@@ -202,7 +203,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("by cancelling the task that awaits the load")
+  @Test("Cancelling the awaiting task cancels the load")
   func byTheAwaitingTask() async {
     let held = mock.hold()
     let feed = mock.load(request)
@@ -216,7 +217,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("a second time")
+  @Test("A second cancellation request is a duplicate")
   func twice() {
     let held = mock.hold()
     let feed = mock.load(request)
@@ -228,35 +229,35 @@ import Testing
     held.complete(.cancelled)
   }
 
-  // MARK: - When it has ended
+  // MARK: - After completion
 
-  @Test("between the completion and its callbacks")
+  @Test("A request between the completion and its callbacks is too late")
   func betweenCompletionAndCallbacks() {
     let executor = ManualExecutor()
-    let heard = Locked<[Ending]>([])
+    let endings = Locked<[Ending]>([])
     mock.answer()
     let feed = mock.load(request)
-    feed.observe(on: executor.executor) { outcome in heard.withLock { $0.append(outcome.ending) } }
+    feed.observe(on: executor.executor) { outcome in endings.withLock { $0.append(outcome.ending) } }
     feed.onComplete(on: executor.executor) { outcome in
-      heard.withLock { $0.append(outcome.ending) }
+      endings.withLock { $0.append(outcome.ending) }
       return outcome
     }
-    #expect(heard.value.isEmpty)
+    #expect(endings.value.isEmpty)
 
     let receipt = feed.cancel()
     executor.runAll()
 
     #expect(receipt.effect == .tooLate(.succeeded))
-    #expect(heard.value == [.succeeded, .succeeded])
+    #expect(endings.value == [.succeeded, .succeeded])
   }
 
-  @Test("the same, to the future of a body that is queued")
+  @Test("A queued body does not run once its future is cancelled")
   func betweenCompletionAndABody() {
     let executor = ManualExecutor()
     mock.answer()
     let feed = mock.load(request)
     let title = feed.map(on: executor.executor) { _ -> String in
-      Issue.record("the body has run")
+      Issue.record("The body has run.")
       return ""
     }
 
@@ -267,37 +268,37 @@ import Testing
     #expect(ending(of: feed) == .succeeded)
   }
 
-  @Test("after the callbacks")
+  @Test("A request after the callbacks is too late")
   func afterTheCallbacks() {
     mock.answer()
-    let heard = Locked<[Ending]>([])
-    let task = mock.load(request) { outcome in heard.withLock { $0.append(outcome.ending) } }
+    let endings = Locked<[Ending]>([])
+    let task = mock.load(request) { outcome in endings.withLock { $0.append(outcome.ending) } }
 
     let receipt = task.cancel()
 
     #expect(receipt.effect == .tooLate(.succeeded))
-    #expect(heard.value == [.succeeded])
+    #expect(endings.value == [.succeeded])
     #expect(task.future.cancelRequest == nil)
   }
 
   // MARK: - Handlers
 
-  @Test("before the owner installs its handler")
+  @Test("A request before a handler is installed is stored and delivered")
   func beforeTheHandler() {
     let promise = Promise<HTTPResponse>()
-    let heard = Locked<[String]>([])
+    let reasons = Locked<[String]>([])
 
     #expect(promise.future.cancel(reason: "early").effect == .stored)
-    promise.onRequestCancel { asked in
-      heard.withLock { $0.append(asked.reason.message) }
+    promise.onRequestCancel { request in
+      reasons.withLock { $0.append(request.reason.message) }
       return .complete(.cancelled)
     }
 
-    #expect(heard.value == ["early"])
+    #expect(reasons.value == ["early"])
     #expect(ending(of: promise.future) == .cancelled)
   }
 
-  @Test("after the end, before a handler is installed")
+  @Test("A handler that is installed after completion is released")
   func handlerAfterTheEnd() {
     let promise = Promise<HTTPResponse>()
     promise.fail(HTTPError(.timedOut, "too late"))
@@ -308,7 +309,7 @@ import Testing
       let clock = ManualClock()
       captured = clock
       promise.onRequestCancel { _ in
-        Issue.record("the handler has run at \(clock.now)")
+        Issue.record("The handler has run at \(clock.now)")
         return .continue
       }
     }
@@ -316,7 +317,7 @@ import Testing
     #expect(captured == nil)
   }
 
-  @Test("to a chain of several layers")
+  @Test("Layers end from the transport outward")
   func fromTheTransportOutwards() {
     let log = Recorder()
     let outermost = Locked<Future<HTTPResponse>?>(nil)
@@ -348,14 +349,14 @@ extension CancellingALoadTests {
     }
   }
 
-  /// The tests of this file, as they stand here.
+  /// The tests of this file, in their order.
   private func tests() throws -> [Line] {
     try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
       .matches(of: /@Test\(\s*"([^"]+)"[^{]*?\n  func (\w+)\(/)
       .map { Line(title: String($0.1), name: String($0.2)) }
   }
 
-  @Test("Each line of the table is a test of this file, and the other way round, in one order")
+  @Test("The table and the tests of this file are the same, in the same order")
   func article() throws {
     #expect(try table() == tests().filter { $0.name != "article" })
     #expect(try table().count > 15)

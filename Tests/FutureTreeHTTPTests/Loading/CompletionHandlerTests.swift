@@ -17,7 +17,7 @@ import Testing
     mock.load(request, on: executor) { [outcomes] outcome in outcomes.withLock { $0.append(outcome.ending) } }
   }
 
-  @Test("a load is started, and its handler is called once with the outcome")
+  @Test("A load starts, and its handler is called once with the outcome")
   func load() {
     let held = mock.hold()
     let task = begin()
@@ -29,7 +29,7 @@ import Testing
     #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
   }
 
-  @Test("the handler runs where it was said, and the task's future completes after it")
+  @Test("The handler runs on its executor, and the task's future completes after it")
   func executor() {
     let executor = ManualExecutor()
     mock.answer()
@@ -41,7 +41,7 @@ import Testing
     #expect(outcomes.value == [.succeeded] && task.future.isCompleted)
   }
 
-  @Test("a cancelled task calls the handler once", arguments: HTTPTaskTests.options)
+  @Test("A cancelled task calls its handler once", arguments: HTTPTaskTests.options)
   func cancel(options: CancellationOptions) {
     let held = mock.hold(whenCancelled: .complete)
     let task = begin()
@@ -54,7 +54,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("the handler belongs to the task: only others keep a request from the load")
+  @Test("The handler is no consumer of its own: only other consumers withhold a request")
   func others() {
     let held = mock.hold(whenCancelled: .complete)
     let task = begin()
@@ -67,7 +67,7 @@ import Testing
     #expect(outcomes.value == [.cancelled])
   }
 
-  @Test("a handler on the main actor")
+  @Test("A handler can run on the main actor")
   @MainActor func main() async {
     mock.answer()
     var ending: Ending?
@@ -81,7 +81,7 @@ import Testing
     #expect(ending == .succeeded)
   }
 
-  @Test("a reset calls its handler when it is done")
+  @Test("A reset calls its handler on completion")
   func reset() {
     let held = mock.hold()
     _ = begin()
@@ -94,7 +94,7 @@ import Testing
     #expect(reset.isCompleted)
   }
 
-  @Test("a reset with a handler on the main actor")
+  @Test("The handler of a reset can run on the main actor")
   @MainActor func resetOnMain() async {
     var isDone = false
 

@@ -4,7 +4,7 @@ import FutureTreeHTTPTesting
 import Testing
 
 @Suite("Chains") struct HTTPChainTests {
-  /// Writes its name into a header, so that the order of a chain can be read.
+  /// Writes its name into a header, which shows the order of a chain.
   private struct Stamp: HTTPLayer {
     let name: String
 
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  /// Counts its resets, and passes them on.
+  /// Counts its resets, and forwards them.
   private final class Counting: HTTPLayer {
     let resets = Locked(0)
 
@@ -31,7 +31,7 @@ import Testing
 
   private func stamps() -> [String] { mock.requests.flatMap { $0.headers.values(for: "X-Stamp") } }
 
-  @Test("a chain passes a request from the left to the right")
+  @Test("A chain passes a request from left to right")
   func order() throws {
     let api = Stamp(name: "a") --> Stamp(name: "b") --> Stamp(name: "c") --> mock
     mock.answer()
@@ -42,7 +42,7 @@ import Testing
     #expect(stamps() == ["a", "b", "c"])
   }
 
-  @Test("layers before a layer are a layer, which can stand before several loaders")
+  @Test("Joined layers are a layer, which can be used with several loaders")
   func layers() throws {
     let front: any HTTPLayer = Stamp(name: "a") --> Stamp(name: "b")
     let others = MockLoader()
@@ -55,7 +55,7 @@ import Testing
     #expect(others.requests[0].headers.values(for: "X-Stamp") == ["a", "b"])
   }
 
-  @Test("an optional layer may be absent", arguments: [true, false])
+  @Test("An optional layer may be absent", arguments: [true, false])
   func optional(isPresent: Bool) throws {
     let optional: Stamp? = isPresent ? Stamp(name: "a") : nil
     let api = optional --> Stamp(name: "b") --> mock
@@ -69,7 +69,7 @@ import Testing
     #expect(stamps() == (isPresent ? ["a", "b", "a", "c"] : ["b", "c"]))
   }
 
-  @Test("a reset passes through every layer to the end, once")
+  @Test("A reset passes through every layer to the end, once")
   func reset() throws {
     let layers = [Counting(), Counting()]
     let api = layers[0] --> Stamp(name: "a") --> layers[1] --> mock
@@ -80,7 +80,7 @@ import Testing
     #expect(layers.map { $0.resets.value } == [1, 1])
   }
 
-  @Test("a request to cancel passes through layers that derive futures, down to the loader")
+  @Test("A cancellation request passes through layers that derive futures")
   func cancel() throws {
     struct Deriving: HTTPLayer {
       func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
@@ -97,7 +97,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("one request loaded twice is two executions: cancelling one leaves the other")
+  @Test("One request loaded twice is two executions: cancelling one leaves the other in flight")
   func twice() throws {
     let request = try HTTPRequest("http://example.com/")
     let held = [mock.hold(), mock.hold()]

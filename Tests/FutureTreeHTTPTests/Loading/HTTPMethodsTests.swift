@@ -5,7 +5,7 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("One line for an everyday call") struct HTTPMethodsTests {
+@Suite("Methods of a loader") struct HTTPMethodsTests {
   private struct User: Codable, Hashable, Sendable {
     var id = 1
     var name = "Ada"
@@ -24,7 +24,7 @@ import Testing
     ]
   }
 
-  @Test("GET decodes, and asks for JSON")
+  @Test("GET decodes the response, and requests JSON")
   func get() async throws {
     mock.on(.any, user)
 
@@ -32,7 +32,7 @@ import Testing
     #expect(sent == ["GET users/1%2F2?all", "application/json", ""])
   }
 
-  @Test("GET without a type gives the response, and asks for nothing in particular")
+  @Test("GET without a type returns the response, and requests no format")
   func getResponse() async throws {
     mock.on(.any, .text("hello"))
 
@@ -57,7 +57,7 @@ import Testing
     #expect(mock.patch("users/1", json: ["n": 1]).status == "200" && sent == ["PATCH users/1", "", body])
   }
 
-  @Test("DELETE gives the response, or decodes it")
+  @Test("DELETE returns the response, or decodes it")
   func delete() async throws {
     mock.on(.any, .status(.noContent), user)
 
@@ -66,7 +66,7 @@ import Testing
     #expect(sent == ["DELETE users/1", "application/json", ""])
   }
 
-  @Test("the whole request is at hand before it is loaded, and what is set there stands")
+  @Test("The request can be changed before it is loaded, and its header is not overwritten")
   func configured() throws {
     mock.on(.any, user.forever())
 
@@ -79,7 +79,7 @@ import Testing
     #expect(mock.requests[0][option: RequestPriority.self] == .high)
   }
 
-  @Test("encoders and decoders of the caller are used")
+  @Test("Encoders and decoders of the caller are used")
   func coders() async throws {
     struct Snake: Codable, Hashable, Sendable { var firstName = "Ada" }
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
@@ -92,7 +92,7 @@ import Testing
     #expect(answer == Snake(firstName: "Ben") && sent[2] == #"{"first_name":"Ada"}"#)
   }
 
-  @Test("an error of building the request is the failure of the future, and nothing is loaded")
+  @Test("An error of building the request fails the future, and nothing is loaded")
   func buildErrors() {
     struct Unencodable: Encodable {
       func encode(to encoder: any Encoder) throws { throw Oops() }
@@ -115,7 +115,7 @@ import Testing
 
   private static func noBody() throws -> HTTPBody { throw Oops() }
 
-  @Test("a status that is no success fails each of them, and its response is at hand")
+  @Test("An unsuccessful status fails each call")
   func validated() {
     mock.onOthers(.json("{}", status: .notFound))
     let failures = [
@@ -126,14 +126,14 @@ import Testing
     #expect(Set(failures) == ["unacceptableStatus"])
   }
 
-  @Test("a body that is something else fails with undecodableBody")
+  @Test("A body of another type fails with `undecodableBody`")
   func undecodable() {
     mock.onOthers(.json("[]"))
 
     #expect(mock.get("x", as: User.self).text == "undecodableBody")
   }
 
-  @Test("cancelling what was decoded reaches the load")
+  @Test("Cancelling a decoded future reaches the load")
   func cancel() {
     let held = mock.hold()
     let user = mock.get("users/1", as: User.self)
@@ -145,14 +145,14 @@ import Testing
     #expect(user.text == "cancelled")
   }
 
-  @Test("a request that is built in a closure is loaded as it is, whatever its status")
+  @Test("A request that a closure builds is loaded as it is, whatever the status of its response")
   func closure() {
     mock.onOthers(.status(.notFound))
 
     #expect(mock.load { try HTTPRequest(.get, path: "users/1") }.status == "404")
   }
 
-  @Test("a response does not keep what the handler of its progress captured")
+  @Test("A response does not retain the captures of its progress handler")
   func progressIsReleased() {
     final class Model: Sendable {}
     struct Echo: HTTPLoader {

@@ -20,7 +20,7 @@ import Testing
 
   // MARK: - Starting
 
-  @Test("nothing is loaded before the start, and once after it")
+  @Test("A task loads nothing before its start, and once after it")
   func start() {
     mock.answer()
     let task = mock.task(for: request)
@@ -33,7 +33,7 @@ import Testing
     #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
   }
 
-  @Test("two tasks of one request are two executions")
+  @Test("Two tasks of one request are two executions")
   func twoExecutions() {
     let held = [mock.hold(), mock.hold()]
     let tasks = [mock.task(for: request), mock.task(for: request)]
@@ -47,7 +47,7 @@ import Testing
     #expect(tasks.map { $0.future.outcomeIfCompleted?.ending } == [.cancelled, .succeeded])
   }
 
-  @Test("a task that is dropped before its start breaks its promise, and names the line that made it")
+  @Test("A task that is dropped before its start breaks its promise, and names its source line")
   func dropped() throws {
     let line: UInt = #line + 1
     var task: HTTPTask? = mock.task(for: request)
@@ -56,13 +56,13 @@ import Testing
     task = nil
 
     guard case .failure(let error as BrokenPromise)? = future.outcomeIfCompleted else {
-      Issue.record("it is not broken")
+      Issue.record("The promise is not broken.")
       return
     }
     #expect((error.fileID, error.line) == ("FutureTreeHTTPTests/HTTPTaskTests.swift", line))
   }
 
-  @Test("a task that is dropped after its start goes on")
+  @Test("A task that is dropped after its start continues")
   func droppedAfterStart() {
     let held = mock.hold()
     let future = mock.task(for: request).start()
@@ -72,7 +72,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .succeeded)
   }
 
-  @Test("a started task does not keep its loader")
+  @Test("A started task does not retain its loader")
   func releases() {
     weak var loader: MockLoader?
     let task: HTTPTask
@@ -96,7 +96,7 @@ import Testing
     [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
   ]
 
-  @Test("asked before its start it completes `.cancelled` once, and the start touches nothing", arguments: options)
+  @Test("A task that is cancelled before its start completes once, and its start does nothing", arguments: options)
   func cancelBeforeStart(options: CancellationOptions) {
     let task = mock.task(for: request)
     let endings = Locked<[Ending]>([])
@@ -112,7 +112,7 @@ import Testing
     #expect(mock.requests.isEmpty)
   }
 
-  @Test("asked before its start while others wait it goes on, and stops when they have withdrawn")
+  @Test("A request that is withheld before the start is forwarded when the last consumer withdraws")
   func withheldBeforeStart() {
     let held = mock.hold()
     let task = mock.task(for: request)
@@ -129,7 +129,7 @@ import Testing
     #expect(task.future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("a stored request with a token reaches a task before and after its start", arguments: [true, false])
+  @Test("A cancellation token reaches a task before and after its start", arguments: [true, false])
   func token(isStarted: Bool) {
     let held = mock.hold()
     let task = mock.task(for: request)
@@ -146,7 +146,7 @@ import Testing
 
   // MARK: - Cancelling while it starts
 
-  /// Asks a task to cancel from inside `load`.
+  /// Cancels a task from inside `load`.
   private struct Cancelling: HTTPLayer {
     let options: CancellationOptions
     let task: Locked<HTTPTask?>
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test("asked while it starts, the load is asked", arguments: options)
+  @Test("A request during the start reaches the load", arguments: options)
   func cancelWhileStarting(options: CancellationOptions) throws {
     let held = mock.hold()
     let box = Locked<HTTPTask?>(nil)
@@ -171,9 +171,9 @@ import Testing
     if options == .doNotForwardRequest {
       #expect(held.cancelRequest == nil)
     } else {
-      let asked = try #require(held.cancelRequest)
-      #expect(asked.options == options.subtracting(.forceImmediately))
-      #expect(asked.reason.message == "in between")
+      let received = try #require(held.cancelRequest)
+      #expect(received.options == options.subtracting(.forceImmediately))
+      #expect(received.reason.message == "in between")
     }
     #expect(task.future.isCompleted == (options == .forceImmediately || options == .doNotForwardRequest))
     held.complete(.cancelled)
@@ -182,7 +182,7 @@ import Testing
 
   // MARK: - Cancelling after the start
 
-  @Test("asked after its start, options and reason reach the load, and the task waits for what comes back")
+  @Test("A request after the start reaches the load with options and reason, and the task waits for the outcome")
   func cancelAfterStart() {
     let held = mock.hold()
     let task = mock.task(for: request)
@@ -199,7 +199,7 @@ import Testing
     #expect(task.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("force ends the task at once, and the load is asked without it")
+  @Test("A forced task ends at once, and the load is cancelled without force")
   func forceAfterStart() {
     let held = mock.hold()
     let task = mock.task(for: request)
@@ -212,7 +212,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("a start that races a cancellation: both agree", .timeLimit(.minutes(60)))
+  @Test("A start that races a cancellation request ends cancelled", .timeLimit(.minutes(60)))
   func race() async {
     mock.onOthers(.hold(whenCancelled: .complete))
     for round in 0..<2_000 {
@@ -230,7 +230,7 @@ import Testing
 
   // MARK: - Progress
 
-  @Test("it has the latest progress, and a handler of the request gets it too")
+  @Test("A task has the latest progress, and the handler of its request gets it as well")
   func progress() {
     let held = mock.hold()
     let reports = Locked<[HTTPProgress]>([])
@@ -250,8 +250,8 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("a request that is not forwarded and races the start ends the task", .timeLimit(.minutes(60)))
-  func startAgainstLettingGo() {
+  @Test("A request that is not forwarded and races the start ends the task", .timeLimit(.minutes(60)))
+  func startAgainstDetaching() {
     mock.on(.any, .hold().forever())
     var pending = 0
 
@@ -264,9 +264,9 @@ import Testing
     #expect(pending == 0)
   }
 
-  // MARK: - What it prints
+  // MARK: - Printing
 
-  @Test("nothing that it prints shows the query")
+  @Test("A task never prints the query")
   func secrets() {
     mock.answer()
     let task = mock.task(for: request)

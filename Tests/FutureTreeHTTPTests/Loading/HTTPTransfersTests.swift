@@ -6,7 +6,7 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Downloads and uploads in one line", .onSockets) struct HTTPTransfersTests {
+@Suite("Downloads and uploads", .onSockets) struct HTTPTransfersTests {
   private struct Photo: Codable, Hashable, Sendable { var id = 7 }
 
   private let server: LoopbackServer
@@ -21,7 +21,7 @@ import Testing
     folder = try Folder()
   }
 
-  @Test("a download is in its file, and its progress ends with all of it")
+  @Test("A download is written to its file, and its progress ends with the total")
   func download() async throws {
     server.on("/film", .respond(body: String(repeating: "x", count: 100_000)))
     let progress = Locked(HTTPProgress())
@@ -32,7 +32,7 @@ import Testing
     #expect(progress.value.received == .init(completed: 100_000, total: 100_000))
   }
 
-  @Test("progress on the main actor is reported before what follows the download there")
+  @Test("Progress on the main actor is reported before the completion of the download there")
   func progressOnMain() async throws {
     server.on("/film", .respond(body: "film"))
     let log = MainLog()
@@ -45,7 +45,7 @@ import Testing
     #expect(entries.last == "done" && entries.contains("4"))
   }
 
-  @Test("a status without a body, or that is no success, is no download, and leaves no file")
+  @Test("A status without a body, or an unsuccessful one, fails the download and leaves no file")
   func noFile() async throws {
     server.on("/204", .status(204))
     server.on("/404", .respond(status: 404, body: "not here"))
@@ -59,7 +59,7 @@ import Testing
     #expect(folder.names.isEmpty)
   }
 
-  @Test("a download has a limit, which is 1 GiB unless the caller says otherwise")
+  @Test("The limit of a download defaults to 1 GiB")
   func limit() async throws {
     server.on("/film", .respond(body: "0123456789"))
     #expect(ResponseDelivery.file(folder.file("x")).maximumSize == 1 << 30)
@@ -72,7 +72,7 @@ import Testing
     #expect(error?.code == .bodyTooLarge && folder.names.isEmpty)
   }
 
-  @Test("an upload sends its form, reports what was sent, and decodes the response")
+  @Test("An upload sends its form, reports the bytes sent, and decodes the response")
   func upload() async throws {
     server.on("/photos", method: "POST", .json(#"{"id": 7}"#, status: 201))
     let file = try folder.write("jpeg", to: "photo.jpg")
@@ -88,7 +88,7 @@ import Testing
     #expect(progress.value.sent.completed == request.body.count)
   }
 
-  @Test("an upload takes another method, and its progress in a trailing closure")
+  @Test("An upload accepts another method, and its progress in a trailing closure")
   func put() async throws {
     server.on("/notes/1", method: "PUT", .status(204))
     let sent = Locked(0)
@@ -100,7 +100,7 @@ import Testing
     #expect(response.status == .noContent && sent.value == 4)
   }
 
-  @Test("an upload reports on the main actor")
+  @Test("An upload reports progress on the main actor")
   func uploadOnMain() async throws {
     server.on("/photos", method: "POST", .json(#"{"id": 7}"#))
     let log = MainLog()

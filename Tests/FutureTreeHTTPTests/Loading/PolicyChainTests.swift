@@ -8,15 +8,15 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-/// Where a load through all layers is held, in the order in which it comes there.
+/// The points at which a load through all layers is held, in their order.
 private enum Point: Int, CaseIterable, CustomTestStringConvertible {
   case token, place, wire, backOff, wireAgain, hop, refresh, replay, ended
 
   var testDescription: String { "\(self)" }
 }
 
-/// A load that is held everywhere: it waits for a token, for a place and for its first answer, which is 503; after a back-off the
-/// second answer redirects, the third says 401, and after a refresh the replay is answered.
+/// A load that is held at every point: it waits for a token, for a slot, and for its first response, which is 503. After a
+/// back-off, the second response redirects and the third is 401. After a refresh, the replay gets a response.
 private final class Journey: @unchecked Sendable {  // Because: a test runs it on one thread.
   let clock = ManualClock()
   let mock = MockLoader()
@@ -54,12 +54,12 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
 
   func load() throws -> Future<HTTPResponse> { api.load(try HTTPRequest(.get, path: "a")) }
 
-  /// Lets the load go on until it is held at this point.
+  /// Continues the load until it is held at this point.
   func go(to point: Point) {
     for step in 0..<point.rawValue { leave(Point(rawValue: step)!) }
   }
 
-  /// Lets it go on from everywhere: what was asked to cancel confirms.
+  /// Continues the load from every point: its cancelled parts confirm.
   func finish() {
     for held in [firstToken, refresh] + onTheWire where held.cancelRequest != nil { held.complete(.cancelled) }
     for point in Point.allCases { leave(point) }
@@ -79,7 +79,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     }
   }
 
-  /// What is held, waits or is registered anywhere.
+  /// The held, waiting and registered parts of all layers.
   var leftovers: [String] {
     let counts = [
       ("running", throttle.runningCount), ("waiting", throttle.waitingCount), ("flights", coalesce.flightCount),
@@ -97,7 +97,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
 }
 
 @Suite("The chain of all policies") struct PolicyChainTests {
-  @Test("it is one expression, and a load that is held everywhere comes through")
+  @Test("The chain is one expression, and a load passes all points")
   func wholeJourney() throws {
     let journey = try Journey()
     let load = try journey.load()
@@ -116,7 +116,8 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
   }
 
   @Test(
-    "a cancel at every step gives one completion, no further attempt, and leaves nothing", arguments: Point.allCases,
+    "A load that is cancelled at any step completes once, sends nothing more, and leaves nothing behind",
+    arguments: Point.allCases,
     [CancellationOptions(), .doNotForwardIfOthersWaiting, .forceImmediately])
   fileprivate func cancelled(at point: Point, options: CancellationOptions) throws {
     let journey = try Journey()
@@ -135,8 +136,8 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     #expect(journey.lines.entries.count == 2)
   }
 
-  @Test("who lets go of a load leaves nothing either, at every step", arguments: Point.allCases)
-  fileprivate func letGo(at point: Point) throws {
+  @Test("A detached load leaves nothing behind, at any step", arguments: Point.allCases)
+  fileprivate func detached(at point: Point) throws {
     let journey = try Journey()
     let load = try journey.load()
     journey.go(to: point)
@@ -150,7 +151,8 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
   }
 
   @Test(
-    "an answer that is faster than a cancel is the answer, and nothing follows it", arguments: [Point.wire, .replay])
+    "A response that arrives after a cancellation request is the outcome, and nothing follows",
+    arguments: [Point.wire, .replay])
   fileprivate func answered(at point: Point) throws {
     let journey = try Journey()
     let load = try journey.load()
@@ -166,7 +168,8 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     #expect(journey.leftovers == [])
   }
 
-  @Test("a reset at every step ends the load, forgets the credential and leaves nothing", arguments: Point.allCases)
+  @Test(
+    "A reset at any step ends the load, forgets the credential and leaves nothing behind", arguments: Point.allCases)
   fileprivate func reset(at point: Point) throws {
     let journey = try Journey()
     let load = try journey.load()
@@ -184,7 +187,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
   }
 
   @Test(
-    "what stands in the way of one load does not stand in the way of its reset or of the next",
+    "A stuck load blocks neither its reset nor the next load",
     arguments: Point.allCases)
   fileprivate func usable(after point: Point) throws {
     let journey = try Journey()

@@ -24,7 +24,7 @@ struct WholeChainTests {
         --> URLSessionLoader(.patient))
   }
 
-  @Test("a value goes out as JSON and comes back as one")
+  @Test("A value is sent as JSON and decoded from JSON")
   func json() async throws {
     server.on("/v1/users", .respond(status: 201, body: #"{"name": "Ada"}"#))
     var request = try HTTPRequest(.post, path: "users")
@@ -40,7 +40,7 @@ struct WholeChainTests {
         == ["blue", "application/json", "application/json"])
   }
 
-  @Test("a form with a file goes out as it was announced")
+  @Test("A form with a file has its announced length")
   func multipart() async throws {
     server.on("/v1/files", .respond(body: "ok"))
     let file = try TemporaryFile(String(repeating: "x", count: 100_000))
@@ -54,7 +54,7 @@ struct WholeChainTests {
     #expect(received.body.count == length && received.values(for: "Content-Length") == ["\(length)"])
   }
 
-  @Test("a reset closes what is on the wire, refuses what comes meanwhile, and leaves the chain usable")
+  @Test("A reset closes connections, refuses new loads, and leaves the chain usable")
   func reset() async throws {
     server.on("/v1/stall", .stall)
     server.on("/v1/ok", .respond(body: "ok"))
@@ -66,13 +66,13 @@ struct WholeChainTests {
 
     #expect(await reset.outcome.text == "success")
     for load in stalled { #expect(await load.outcome.text == "cancelled") }
-    // It may have ended before the load came: then that is one of the time after.
+    // The reset may have ended before the load: then the load succeeds.
     #expect(["resetInProgress", "success"].contains(await refused.outcome.text))
     #expect(await api.load(try HTTPRequest(.get, path: "ok")).outcome.text == "success")
     _ = try await server.waitUntil { $0.abandonedPaths.count == 3 }.value
   }
 
-  @Test("a task tells how far its load has come")
+  @Test("A task reports the progress of its load")
   func task() async throws {
     server.on("/v1/film", .respond(body: String(repeating: "x", count: 10_000)))
     let task = api.task(for: try HTTPRequest(.get, path: "film"))
