@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  @Test("the examples of RFC 9110 and RFC 6750")
+  @Test("The examples of RFC 9110 and RFC 6750 are read")
   func examples() {
     #expect(
       read(#"Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\"""#)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "schemes alone, token68, empty elements and blanks",
+    "Schemes alone, token68, empty elements and blanks are read",
     arguments: [
       ("", []), (" ,, ", []), ("Negotiate", ["Negotiate"]), ("Negotiate, Basic", ["Negotiate", "Basic"]),
       ("Negotiate a87421000492aa874209af8bc028==", ["Negotiate <a87421000492aa874209af8bc028==>"]),
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "what is malformed is not guessed at",
+    "A malformed value has no challenges",
     arguments: [
       "\"Basic\"", "Basic realm=\"a", "Basic realm=\"a\"x", "Basic realm=a realm=b", "Basic realm=a, REALM=b",
       "Basic =a",
@@ -54,7 +54,7 @@ import Testing
     #expect(read(value) == nil)
   }
 
-  @Test("a response has the challenges of all its fields that can be read")
+  @Test("A response has all readable challenges of its fields")
   func fields() throws {
     let headers = try HTTPHeaders([
       ("WWW-Authenticate", "Basic realm=\"a"), ("www-authenticate", "Bearer error=\"invalid_token\""),

@@ -3,9 +3,9 @@ import FutureTreeHTTP
 import HTTPTestSupport
 import Testing
 
-@Suite("A request as a command for curl")
+@Suite("A request as a curl command")
 struct CurlTests {
-  @Test("method, header fields and URL stand in it, each as one word")
+  @Test("Method, header fields and URL are in the command, each as one word")
   func plain() throws {
     var request = try HTTPRequest(.delete, "https://example.com/feed")
     try request.setHeader("Accept", "text/plain; q='1'")
@@ -18,7 +18,7 @@ struct CurlTests {
     #expect(try HTTPRequest(.get, path: "users/1?a=b").curl() == "curl --url 'users/1?a=REDACTED'")
   }
 
-  @Test("what is not named as plain is redacted: values of headers and queries, and the body but for its size")
+  @Test("Header values, query values and the body are redacted by default")
   func redacted() throws {
     var request = try HTTPRequest(.post, "https://example.com/a?page=2&key=\(sentinel)&\(sentinel)&&=\(sentinel)")
     try request.setHeader("X-Unknown", sentinel)
@@ -31,7 +31,7 @@ struct CurlTests {
     )
   }
 
-  @Test("values are shown that the redaction names, in the case of headers and the decoding of queries")
+  @Test("Header names are matched without case, and query names after decoding")
   func chosen() throws {
     var request = try HTTPRequest("https://example.com/?a%20b=1&a+b=2&A%20b=3&all")
     try request.setHeader("X-Plain", "1")
@@ -44,7 +44,7 @@ struct CurlTests {
         + "--url 'https://example.com/?a%20b=1&a+b=2&A%20b=REDACTED&all'")
   }
 
-  @Test("what is known to be secret is not shown even if it is named, but by `nothing`", arguments: [true, false])
+  @Test("A sensitive header is redacted even if its name is allowed, except with `.nothing`", arguments: [true, false])
   func sensitive(isKnown: Bool) throws {
     let name = isKnown ? "Authorization" : "Accept"
     var request = try HTTPRequest("https://example.com/")
@@ -55,7 +55,7 @@ struct CurlTests {
     #expect(request.curl(redacting: .nothing) == "curl --header '\(name): \(sentinel)' --url 'https://example.com/'")
   }
 
-  @Test("a path begins with a slash also if a mark follows that combines with it")
+  @Test("A path begins with a slash even before a combining mark")
   func combiningMark() throws {
     var request = try HTTPRequest(.put, "https://example.com/")
     request.body = .file(URL(fileURLWithPath: "/\u{327}a"), contentType: "text/plain")
@@ -63,7 +63,7 @@ struct CurlTests {
     #expect(request.curl(redacting: .nothing).contains("--data-binary '@/\u{327}a'"))
   }
 
-  @Test("a file is named, a stream is standard input, and neither is in a command that is redacted")
+  @Test("A file is named, a stream is standard input, and redaction hides both")
   func filesAndStreams() throws {
     var file = try HTTPRequest(.put, "https://example.com/")
     file.body = .file(URL(fileURLWithPath: "/home/\(sentinel)"), contentType: "text/plain")
@@ -78,7 +78,7 @@ struct CurlTests {
     #expect(stream.curl(redacting: .nothing) == front + "--data-binary @-" + back)
   }
 
-  @Test("a body that is no printable text is written in octal, so that no control byte is in the command")
+  @Test("A body that is not printable text is written in octal")
   func octal() throws {
     var request = try HTTPRequest(.put, "https://example.com/")
     request.body = .data(Data([0x2D, 0x00, 0x1B, 0x61, 0x25, 0x5C, 0x27, 0xFF]))
@@ -90,7 +90,7 @@ struct CurlTests {
         + "--url 'https://example.com/'")
   }
 
-  @Test("a content type that no transport sends is left out, and a field without a value ends with a semicolon")
+  @Test("An invalid content type is omitted, and a field without a value ends with a semicolon")
   func oddFields() throws {
     var request = try HTTPRequest(.post, "https://example.com/")
     request.body = .data(Data(), contentType: "a\nb")
@@ -101,16 +101,16 @@ struct CurlTests {
         == "curl --request 'POST' --header 'Accept;' --data-raw '' --url 'https://example.com/'")
   }
 
-  @Test("an address in brackets is not taken for a pattern of names")
+  @Test("An address in brackets is not a pattern")
   func brackets() throws {
     #expect(try HTTPRequest("http://[::1]/").curl() == "curl --globoff --url 'http://[::1]/'")
   }
 }
 
 #if os(macOS) || os(Linux)
-  /// A shell runs the command, with a function in the place of `curl`.
+  /// A shell runs the command, with a function in place of `curl`.
   @Suite(
-    "A command for curl comes through a shell as it was meant", .enabled(if: !Shell.all.isEmpty, "no /bin/sh here"))
+    "A shell reads a curl command as intended", .enabled(if: !Shell.all.isEmpty, "no /bin/sh here"))
   struct CurlRoundTripTests {
     private static let hostile = [
       "", " ", "'", "''", "it's", "\"", "\\", "\\'", "\\\\", "$(touch x)", "`touch x`", "${HOME}", "$HOME", "!!", "!x",
@@ -125,7 +125,7 @@ struct CurlTests {
         Data("a\u{202E}b".utf8), Data(0...255), Data("-\0".utf8), Data("\\101\0".utf8),
       ]
 
-    @Test("bodies, whatever is in them", arguments: Shell.all)
+    @Test("Any body is passed unchanged", arguments: Shell.all)
     func bodies(shell: Shell) throws {
       for body in CurlRoundTripTests.hostileBodies {
         var request = try HTTPRequest(.post, "https://example.com/a")
@@ -142,7 +142,7 @@ struct CurlTests {
       }
     }
 
-    @Test("header fields, URLs, methods and paths of files, whatever is in them", arguments: Shell.all)
+    @Test("Any header field, URL, method and file path is passed unchanged", arguments: Shell.all)
     func heads(shell: Shell) throws {
       let url = "https://example.com/~a/$(x)/!'*;&(-)@?a=$HOME&b='c'&d=$(touch%20x)!"
       for text in CurlRoundTripTests.hostile {

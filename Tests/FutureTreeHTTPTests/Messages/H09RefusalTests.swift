@@ -2,13 +2,13 @@ import FutureTreeHTTP
 import HTTPTestSupport
 import Testing
 
-/// H9: what could split or smuggle a request is refused, and the error says which part.
-@Suite("Requests that are refused") struct RefusalTests {
+/// H9 (nothing is rewritten silently): input that could split or smuggle a request is refused, and the error names the part.
+@Suite("H9: nothing is rewritten silently, in requests") struct RefusalTests {
   private static let everyByte = (0...255).map { UInt8($0) }
   private static let tokenBytes = Set("!#$%&'*+-.^_`|~0123456789".utf8)
     .union(UInt8(ascii: "a")...UInt8(ascii: "z")).union(UInt8(ascii: "A")...UInt8(ascii: "Z"))
 
-  /// Text with one byte in its middle. Bytes beyond ASCII stand for the character with that number.
+  /// Text with one byte in its middle. Bytes beyond ASCII are the character with that number.
   private func text(with byte: UInt8) -> String { "a" + String(UnicodeScalar(byte)) + "b" }
 
   private func code(_ body: () throws -> Void) -> HTTPError.Code? {
@@ -20,14 +20,14 @@ import Testing
     }
   }
 
-  @Test("a method is a token: every other byte is refused", arguments: everyByte)
+  @Test("A method is a token: every other byte is refused", arguments: everyByte)
   func method(byte: UInt8) {
     let code = code { _ = try HTTPMethod(text(with: byte)) }
 
     #expect(code == (Self.tokenBytes.contains(byte) ? nil : .invalidMethod))
   }
 
-  @Test("a header name is a token: every other byte is refused", arguments: everyByte)
+  @Test("A header name is a token: every other byte is refused", arguments: everyByte)
   func headerName(byte: UInt8) throws {
     var request = try HTTPRequest("http://example.com/")
 
@@ -37,7 +37,7 @@ import Testing
     #expect(request.headers.count == (code == nil ? 1 : 0))
   }
 
-  @Test("a header value is visible ASCII, spaces and tabs: every other byte is refused", arguments: everyByte)
+  @Test("A header value is visible ASCII, spaces and tabs: every other byte is refused", arguments: everyByte)
   func headerValue(byte: UInt8) throws {
     var request = try HTTPRequest("http://example.com/")
     let isAllowed = byte == 0x09 || (0x20...0x7E).contains(byte)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "a header that frames or routes the message is the transport's",
+    "A header that frames or routes the message is refused",
     arguments: [
       "Content-Length", "content-length", "Transfer-Encoding", "TE", "Trailer", "Connection", "Keep-Alive",
       "Proxy-Connection", "Upgrade", "Host", "Expect",
@@ -61,14 +61,15 @@ import Testing
     #expect(codes == [.forbiddenHeader, .forbiddenHeader])
   }
 
-  @Test("blanks around a value are refused, because they would be cut off", arguments: [" a", "a ", "\ta", "a\t", " "])
+  @Test(
+    "Blanks around a value are refused, because a platform removes them", arguments: [" a", "a ", "\ta", "a\t", " "])
   func blanks(value: String) throws {
     var request = try HTTPRequest("http://example.com/")
 
     #expect(code { try request.setHeader("X-A", value) } == .invalidHeaderValue)
   }
 
-  @Test("empty methods and names are refused, and empty values are not")
+  @Test("Empty methods and names are refused, and empty values are not")
   func empty() throws {
     var request = try HTTPRequest("http://example.com/")
 
@@ -77,7 +78,7 @@ import Testing
     #expect(code { try request.setHeader("X-A", "") } == nil)
   }
 
-  @Test("an error says which part, where, and nothing of a secret")
+  @Test("An error names the part and the offset, and shows no secret")
   func messages() throws {
     var request = try HTTPRequest("http://example.com/?token=sentinel")
 
@@ -94,12 +95,12 @@ import Testing
   }
 }
 
-/// H9: no part of a form can put header fields or parts of its own into it.
-@Suite("Parts that are refused or escaped") struct PartRefusalTests {
+/// H9 (nothing is rewritten silently): no part of a form can add header fields or parts.
+@Suite("H9: nothing is rewritten silently, in forms") struct PartRefusalTests {
   private func text(_ body: HTTPBody) throws -> String { try String(decoding: body.bytes(), as: UTF8.self) }
 
   @Test(
-    "names of parts and files cannot end their quotes or their line",
+    "Names of parts and files cannot end their quotes or their line",
     arguments: (0..<0x20).map { UInt8($0) } + [0x22, 0x5C, 0x7F])
   func names(byte: UInt8) throws {
     let name = "a" + String(UnicodeScalar(byte)) + "b"
@@ -110,7 +111,7 @@ import Testing
     #expect(sent.contains("name=\"\(escaped)\"; filename=\"\(escaped)\"\r\n"))
   }
 
-  @Test("names beyond ASCII are UTF-8, and percent signs stay")
+  @Test("Names beyond ASCII are UTF-8, and percent signs stay")
   func unicode() throws {
     #expect(try text(.multipart([.text("Größe %22", "")])).contains("name=\"Größe %22\"\r\n"))
   }
@@ -120,7 +121,7 @@ import Testing
     "text/plain; a=", "text/plain; a=\"b", "text/plain, text/html", "text/plain; a=b c", "text/plän", " text/plain",
   ]
 
-  @Test("a content type is a media type, in a part and in a body")
+  @Test("A content type is a media type, in a part and in a body")
   func contentTypes() throws {
     for type in Self.badTypes {
       let part = #expect(throws: HTTPError.self) { try HTTPBody.Part.data("n", .init(), contentType: type) }

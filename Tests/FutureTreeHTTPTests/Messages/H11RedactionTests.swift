@@ -4,8 +4,8 @@ import FutureTreeHTTP
 import HTTPTestSupport
 import Testing
 
-/// H11: nothing printable shows a secret: no query, no header value, no byte of a body.
-@Suite("Nothing printable shows a secret") struct RedactionTests {
+/// H11 (no printed secret): no query, no header value and no byte of a body is printed.
+@Suite("H11: no printed secret, in messages") struct RedactionTests {
   private let secret = sentinel
 
   private func request() throws -> HTTPRequest {
@@ -20,7 +20,7 @@ import Testing
     try ServerEnvironment(host: "a", headers: [("X-Key", secret)], query: [("key", secret)])
   }
 
-  @Test("requests, responses and their parts")
+  @Test("Requests, responses and their parts print no secret")
   func messages() throws {
     let request = try request()
     let response = HTTPResponse(to: request, status: .ok, headers: request.headers, body: Data(secret.utf8))
@@ -38,7 +38,7 @@ import Testing
     #expect(try "\(environment())" == "https://a/")
   }
 
-  @Test("a loader with a request on its way, and the future of that")
+  @Test("A loader with a request in flight, and its future, print no secret")
   func loaders() async throws {
     let server = try Loopback.server()
     server.on("/held", .stall)
@@ -46,7 +46,7 @@ import Testing
     var request = try HTTPRequest(server.url("/held?\(secret)"))
     try request.setHeader("Authorization", secret)
 
-    // The loader does not change while it is printed: the request has arrived, and no answer is sent.
+    // The loader does not change while it is printed: the request has arrived, and no response is sent.
     let future = loader.load(request)
     _ = await server.waitForRequest(to: "/held").outcome
 
@@ -57,7 +57,7 @@ import Testing
     _ = await future.outcome
   }
 
-  @Test("bodies, their contents and the parts of forms")
+  @Test("Bodies, their contents and the parts of forms print no secret")
   func bodies() throws {
     let part = try HTTPBody.Part.data("name", Data(secret.utf8), fileName: secret)
     let bodies: [HTTPBody] = [
@@ -69,10 +69,10 @@ import Testing
     for value in bodies.flatMap({ [$0, $0.content] as [Any] }) + [part, HTTPBody.Part.text("a", secret)] {
       #expect(!showsSecret(value), "\(type(of: value))")
     }
-    #expect(showsSecret(Data(secret.utf8)), "The test would see bytes.")
+    #expect(showsSecret(Data(secret.utf8)), "The test finds bytes.")
   }
 
-  @Test("errors, with what they keep")
+  @Test("Errors and their contents print no secret")
   func errors() throws {
     struct Value: Codable { var number: Int }
     let response = HTTPResponse(to: try request(), status: .ok, body: Data(#"{"number":"\#(secret)"}"#.utf8))

@@ -11,7 +11,7 @@ import Testing
     return chunks
   }
 
-  @Test("Yields each kind of body whole, in chunks of at most the given size")
+  @Test("Each kind of body is yielded whole, in chunks of at most the given size")
   func kinds() async throws {
     let folder = try Folder()
     let file = try folder.write("0123456789", to: "body")
@@ -24,7 +24,7 @@ import Testing
     #expect(try await chunks(of: .data(Data("ab".utf8)), upTo: 0) == ["a", "b"])
   }
 
-  @Test("Opens the body again for each iteration")
+  @Test("Each iteration opens the body again")
   func twice() async throws {
     let sequence = HTTPBody.data(Data("abc".utf8)).chunks()
 
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("Fails if the body has another length than announced, and if its source fails")
+  @Test("Iteration fails if the body has another length than announced, or if its source fails")
   func failures() async {
     let short = HTTPBody.stream(length: 3) { HTTPBodyReader { _ in Data() } }
     let broken = HTTPBody.stream { throw Oops() }
@@ -46,7 +46,7 @@ import Testing
     #expect(wrongLength?.code == .wrongBodyLength && unreadable?.code == .unreadableBody)
   }
 
-  @Test("A cancelled task gets an error and not the end of the body")
+  @Test("A cancelled task gets an error, not the end of the body")
   func cancelled() async {
     let (reading, goOn) = (Promise<Void>(), DispatchSemaphore(value: 0))
     let body = HTTPBody.stream {

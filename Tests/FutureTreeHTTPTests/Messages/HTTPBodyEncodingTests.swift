@@ -8,7 +8,7 @@ import Testing
     var prices: [Double]
   }
 
-  @Test("a value is sent as JSON, by the encoder that is given")
+  @Test("A value is sent as JSON by the given encoder")
   func json() throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
@@ -20,7 +20,7 @@ import Testing
     #expect(body.contentLength == 13)
   }
 
-  @Test("a value that is no JSON fails, and the error says where and not what")
+  @Test("A value without a JSON form fails, and the error shows its path but not its value")
   func unencodable() {
     let error = #expect(throws: HTTPError.self) { try HTTPBody.json(["sentinel key": Item(prices: [1, .infinity])]) }
 
@@ -29,7 +29,7 @@ import Testing
     #expect(error.map { "\($0)" }?.contains("inf") == false && error?.message.contains("sentinel") == false)
   }
 
-  @Test("what an encoding throws itself is underlying")
+  @Test("An error of the encoding is the underlying error")
   func throwing() {
     struct Broken: Error {}
     struct Thrower: Encodable { func encode(to _: any Encoder) throws { throw Broken() } }
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "a form is written as browsers write it",
+    "A form is encoded as by browsers",
     arguments: [
       ("a", "b", "a=b"), ("", "", "="), ("a b", "c+d", "a+b=c%2Bd"), ("a&b", "c=d;e", "a%26b=c%3Dd%3Be"),
       ("*-._", "~!'()", "*-._=%7E%21%27%28%29"), ("ü", "😀", "%C3%BC=%F0%9F%98%80"), ("a", "\r\n\0%", "a=%0D%0A%00%25"),
@@ -53,7 +53,7 @@ import Testing
     #expect(body.contentType == "application/x-www-form-urlencoded")
   }
 
-  @Test("the fields of a form keep their order, and names may occur twice")
+  @Test("The fields of a form keep their order, and names may repeat")
   func formOrder() throws {
     #expect(try HTTPBody.form([("b", "1"), ("a", "2"), ("b", "3")]).bytes() == Data("b=1&a=2&b=3".utf8))
     #expect(try HTTPBody.form([]).bytes().isEmpty)

@@ -5,13 +5,13 @@ import Testing
 @Suite("Reading bodies") struct HTTPBodyReaderTests {
   private struct Broken: Error {}
 
-  /// A reader of these chunks, whatever is asked for.
+  /// A reader that yields these chunks, whatever size is requested.
   private func yielding(_ chunks: [String]) -> HTTPBodyReader {
     var rest = chunks[...]
     return HTTPBodyReader { _ in Data((rest.popFirst() ?? "").utf8) }
   }
 
-  @Test("each kind of body is read whole, in pieces of at most what was asked for")
+  @Test("Each kind of body is read whole, in pieces of at most the requested size")
   func kinds() throws {
     let file = try TemporaryFile("0123456789")
     let stream = HTTPBody.stream { HTTPBodyReader(InputStream(data: Data("0123456789".utf8))) }
@@ -26,7 +26,7 @@ import Testing
     withExtendedLifetime(file) {}
   }
 
-  @Test("a stream that yields fewer or more bytes than were announced is no body", arguments: [3, 5])
+  @Test("A stream with fewer or more bytes than announced fails", arguments: [3, 5])
   func wrongLength(length: Int) throws {
     let body = HTTPBody.stream(length: length) { yielding(["ab", "c", "d"]) }
 
@@ -35,7 +35,7 @@ import Testing
     #expect(error?.code == .wrongBodyLength)
   }
 
-  @Test("a stream of the announced length ends without an error, and stays at its end")
+  @Test("A stream of the announced length ends without an error, and stays at its end")
   func rightLength() throws {
     let reader = try HTTPBody.stream(length: 4) { yielding(["ab", "cd"]) }.makeReader()
 
@@ -44,7 +44,7 @@ import Testing
     #expect(pieces == [Data("ab".utf8), Data("cd".utf8), Data(), Data()])
   }
 
-  @Test("a body that is too long fails before its last announced byte is passed on")
+  @Test("An oversized body fails before its last announced byte is delivered")
   func tooLong() throws {
     let reader = try HTTPBody.stream(length: 3) { yielding(["ab", "c", "d"]) }.makeReader()
 
@@ -52,14 +52,14 @@ import Testing
     #expect(throws: HTTPError.self) { try reader.read(upTo: 2) }
   }
 
-  @Test("a source that returns more than was asked for is an error")
+  @Test("A source that returns more bytes than requested is an error")
   func greedy() throws {
     let error = #expect(throws: HTTPError.self) { try HTTPBodyReader { _ in Data(count: 3) }.read(upTo: 2) }
 
     #expect(error?.code == .unreadableBody)
   }
 
-  @Test("what a source throws is underlying, and is not printed")
+  @Test("An error of the source is the underlying error")
   func thrown() throws {
     let open = HTTPBody.stream { throw Broken() }
     let read = HTTPBody.stream { HTTPBodyReader { _ in throw Broken() } }
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("a file that is missing, a folder, a device, and a URL of the web are no bodies")
+  @Test("A missing file, a folder, a device and a web URL are not bodies")
   func noFiles() throws {
     let missing = FileManager.default.temporaryDirectory.appendingPathComponent("FutureTree-is-missing")
     let web = try #require(URL(string: "http://example.com/"))
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("a file that grows or shrinks while it is read fails", arguments: [-5, 5])
+  @Test("A file that grows or shrinks while it is read fails", arguments: [-5, 5])
   func changingFile(change: Int) throws {
     let file = try TemporaryFile(String(repeating: "a", count: 100))
     let reader = try HTTPBody.file(file.url).makeReader()

@@ -9,7 +9,7 @@ import Testing
   private func date(_ text: String, now: Date? = nil) -> HTTPDate? { HTTPDate(text, now: now ?? self.now) }
 
   @Test(
-    "the three formats of RFC 9110 mean one moment, and the first is written",
+    "The three formats of RFC 9110 mean one instant, and the first is written",
     arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
   func formats(text: String) throws {
     let date = try #require(HTTPDate(text, now: now))
@@ -18,13 +18,13 @@ import Testing
     #expect(date.description == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 
-  @Test("asctime with a day of two digits")
+  @Test("An asctime date can have a day of two digits")
   func asctime() {
     #expect(date("Wed Nov 16 00:00:00 1994")?.description == "Wed, 16 Nov 1994 00:00:00 GMT")
   }
 
   @Test(
-    "what is no date is none",
+    "Other texts are not dates",
     arguments: [
       "", " ", "0", "120", "-1", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
       "Sun, 06 Nov 1994 08:49:37 +0000", "sun, 06 nov 1994 08:49:37 gmt", "Sun,06 Nov 1994 08:49:37 GMT",
@@ -40,7 +40,7 @@ import Testing
     #expect(date(text) == nil)
   }
 
-  @Test("leap days, leap seconds, and the ends of what four digits can write")
+  @Test("Leap days, leap seconds and the limits of four-digit years are read")
   func edges() {
     #expect(date("Tue, 29 Feb 2000 00:00:00 GMT")?.secondsSince1970 == 951_782_400)
     #expect(date("Sat, 31 Dec 2016 23:59:60 GMT")?.description == "Sun, 01 Jan 2017 00:00:00 GMT")
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("two digits mean the year at most 50 ahead, and less than 50 ago")
+  @Test("A two-digit year is at most 50 years ahead, and less than 50 years ago")
   func centuries() throws {
     func year(_ text: String, in now: String) throws -> Int? {
       try date(text, now: #require(date(now)).date)?.year
@@ -65,7 +65,7 @@ import Testing
     #expect(try year("Thursday, 01-Jan-05 00:00:00 GMT", in: "Sun, 01 Jan 2090 00:00:00 GMT") == 2105)
   }
 
-  @Test("the calendar of Foundation is Julian in 1500, and ours is not")
+  @Test("The calendar is Gregorian in 1500, unlike that of Foundation")
   func calendarIsNotAsStrict() {
     #expect(DateComponents(year: 1500, month: 2, day: 29).isValidDate(in: Calendar(identifier: .gregorian)))
     #expect(GregorianCalendar.day(1500, 2, 29) == nil)
@@ -73,7 +73,7 @@ import Testing
 
   #if os(Linux)
     @Test(
-      "a formatter of Foundation accepts what is no HTTP date",
+      "Foundation's formatter accepts invalid HTTP dates",
       arguments: [
         "Sun, 06 Nov 1994 08:49:37", "Mon, 06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 199٤ 08:49:37 GMT",
@@ -89,7 +89,7 @@ import Testing
     }
   #endif
 
-  @Test("every day of 400 years is written and read as Foundation does")
+  @Test("Every day of 400 years is written and read as by Foundation")
   func foundation() throws {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("HTTPEndpoint: interpolated values are encoded") struct HTTPEndpointTests {
+@Suite("HTTPEndpoint") struct HTTPEndpointTests {
   /// The target of a request for an endpoint, or the code of the error.
   private func target(_ endpoint: HTTPEndpoint, query: [(String, String?)] = []) -> String {
     do {
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test("a literal is sent as it is written")
+  @Test("A literal is sent as it is written")
   func literal() {
     #expect(target("users/1?a=%20b&c") == "users/1?a=%20b&c")
     #expect(target("/users") == "/users")
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "a hostile value cannot leave its segment, add a query or name a host",
+    "A hostile value cannot leave its segment, add a query or name a host",
     arguments: [
       ("../admin", "invalidURL"), ("a/./b", "invalidURL"), ("..;v=1", "invalidURL"), ("a/b", "users/a%2Fb/posts"),
       ("..a/b..", "users/..a%2Fb../posts"), ("1?role=admin", "users/1%3Frole%3Dadmin/posts"),
@@ -38,7 +38,7 @@ import Testing
     #expect(target("users/\(value)/posts") == expected)
   }
 
-  @Test("a segment of several values is judged as a whole, at every place")
+  @Test("A segment of several values is checked as a whole, at every position")
   func wholeSegments() {
     let (dot, nothing) = (".", "")
 
@@ -52,20 +52,20 @@ import Testing
     #expect(target("files/a\(dot)\(dot)b") == "files/a..b")
   }
 
-  @Test("a value is judged with the parameters that the literal puts behind it")
+  @Test("A value is checked together with the parameters that follow it in the literal")
   func parameters() {
     #expect(target("files/\("..");v=1/x") == "invalidURL")
     #expect(target("files/\("a");v=1/x") == "files/a;v=1/x")
   }
 
-  @Test("a UUID is a value as well")
+  @Test("A UUID can be a value")
   func uuid() {
     let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
 
     #expect(target("users/\(id)") == "users/01020304-0506-0708-090A-0B0C0D0E0F10")
   }
 
-  @Test("nothing behind a URL changes its last part")
+  @Test("A value after a URL cannot change the last segment of its path")
   func behindURL() throws {
     let (base, query) = (try HTTPURL("https://example.com/v1"), try HTTPURL("https://example.com/v1?k=1"))
 
@@ -75,14 +75,14 @@ import Testing
     #expect(target("\(query)&q=\("a&b")") == "https://example.com/v1?k=1&q=a%26b")
   }
 
-  @Test("a value in the query stays in its item")
+  @Test("A value in the query stays in its item")
   func query() {
     #expect(target("search?q=\("a&b=c#d e")&page=\(2)") == "search?q=a%26b%3Dc%23d%20e&page=2")
     #expect(target("search?q=\("")") == "search?q=")
     #expect(target("search?\("..")/\("")") == "search?../")
   }
 
-  @Test("items are added behind the query of the literal")
+  @Test("Items are added after the query of the literal")
   func addedItems() {
     #expect(target("users?a=1", query: [("b", "x y"), ("c", nil)]) == "users?a=1&b=x%20y&c")
     #expect(target("https://example.com/", query: [("b", "&")]) == "https://example.com/?b=%26")
@@ -90,14 +90,14 @@ import Testing
   }
 
   @Test(
-    "a value never takes part in naming the server",
+    "A value cannot name the server",
     arguments: ["example.com", "example.com:80", "evil.example/", "user@evil.example", ""])
   func host(value: String) {
     #expect(target("https://\(value)/users") == "invalidURL")
     #expect(target("\(value)://example.com/users") == "invalidURL")
   }
 
-  @Test("a value that continues the name of the host is refused")
+  @Test("A value that continues the name of the host is refused")
   func hostContinued() {
     #expect(target("https://example.com\(".evil.example")/users") == "invalidURL")
     #expect(target("https://example.com:\(8080)/users") == "invalidURL")
@@ -105,7 +105,7 @@ import Testing
     #expect(target("\("https://evil.example/")") == "https%3A%2F%2Fevil.example%2F")
   }
 
-  @Test("an HTTPURL at the beginning is taken as it is, with its query, which its description hides")
+  @Test("An initial HTTPURL is kept unchanged, with the query that its description hides")
   func base() throws {
     let root = try HTTPURL("https://example.com:8443")
     let page = try HTTPURL("https://example.com/feed/?page=2")
@@ -116,13 +116,13 @@ import Testing
     #expect(target("proxy/\(root)") == "proxy/https%3A%2F%2Fexample.com%3A8443%2F")
   }
 
-  @Test("URLs and paths that were made before are endpoints")
+  @Test("Existing URLs and paths are endpoints")
   func made() throws {
     #expect(target(.url(try HTTPURL("https://example.com/a?b"))) == "https://example.com/a?b")
     #expect(target(.path(try HTTPPath(["users", "a/b"])), query: [("c", "d")]) == "users/a%2Fb?c=d")
   }
 
-  @Test("what is wrong with a literal is told when the endpoint is used, and nothing prints the query")
+  @Test("The error of a literal is reported when the endpoint is used, and the query is not printed")
   func printed() {
     let wrong: HTTPEndpoint = "//example.com"
     let secret: HTTPEndpoint = "users?token=\("secret")"

@@ -7,13 +7,13 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-/// Every error as a user meets it. The test prints them all, so that they can be read.
-@Suite("Errors say what happened, where, and what to do", .onSockets) struct HTTPErrorTextTests {
+/// Every error as users see it. The test prints them all for review.
+@Suite("Texts of errors", .onSockets) struct HTTPErrorTextTests {
   private typealias Failure = (name: String, provoke: () async throws -> Void)
 
   private let mock = MockLoader()
 
-  @Test("every code has an error that says so")
+  @Test("Every code has an error with a complete text")
   func everyCode() async throws {
     var missing = try Self.codesOfSource()
 
@@ -28,7 +28,7 @@ import Testing
     #expect(missing.isEmpty)
   }
 
-  @Test("what the platform reports names the request and says what to do", arguments: [false, true])
+  @Test("An error of the platform names the request and a remedy", arguments: [false, true])
   func platform(hasHead: Bool) throws {
     let request = try HTTPRequest("http://example.com/feed?\(sentinel)")
     for number in [-1, -1000, -1001, -1002, -1003, -1004, -1005, -1015, -1021, -1022, -1100, -1200, -9999] {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("a transfer that fails names its request")
+  @Test("A failed transfer names its request")
   func transfer() async throws {
     let server = try Loopback.server()
     server.on("/feed", .reset)
@@ -55,7 +55,7 @@ import Testing
     #expect("\(try #require(error))".contains("GET \(server.url("/feed")): "))
   }
 
-  @Test("what cannot be sent names its request, once")
+  @Test("A request that cannot be sent is named once")
   func unsent() async throws {
     var request = try HTTPRequest(.put, "http://example.com/up?\(sentinel)")
     request.body = .file(URL(filePath: "/no/such/\(sentinel)"))
@@ -69,7 +69,7 @@ import Testing
     #expect("\(errors[1])".hasPrefix("missingHost: The request GET feed has no host."))
   }
 
-  @Test("a request of any length, and an error of a body's source, leave the cause on one line")
+  @Test("Long requests and multiline causes fit on one line")
   func long() throws {
     let request = try HTTPRequest("http://example.com/" + String(repeating: "a", count: 10_000))
 
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "URLs and paths that are refused",
+    "Errors of refused URLs have a complete text",
     arguments: [
       "", "a", "ftp://a/", "http:a", "http://", "http://[::1", "http://[g]/", "http://a:99999/", "http://a b/",
       "http://-a/", "http://a..b/", "http://1.2.3/", "http://u:p@a/", "http://a/%", "http://a/[", "http://a/%2E%2E/",
@@ -96,7 +96,7 @@ import Testing
   }
 }
 
-// MARK: - What goes wrong
+// MARK: - Failures
 
 extension HTTPErrorTextTests {
   private var requests: [Failure] {
@@ -189,13 +189,13 @@ extension HTTPErrorTextTests {
   }
 }
 
-// MARK: - How
+// MARK: - Helpers
 
 extension HTTPErrorTextTests {
   private static var streamed: HTTPBody { .stream(length: 1, isReplayable: false) { HTTPBodyReader { _ in Data() } } }
   private var secure: HTTPRequest { get throws { try HTTPRequest("https://example.com/") } }
 
-  /// A request whose deadline has passed.
+  /// A request with a deadline that has passed.
   private var late: HTTPRequest {
     var request = anyRequest()
     request[option: RequestDeadline.self] = .after(.seconds(-1))

@@ -4,7 +4,7 @@ import Testing
 @Suite("HTTPHeaders") struct HTTPHeadersTests {
   private func headers(_ fields: (String, String)...) throws -> HTTPHeaders { try HTTPHeaders(fields) }
 
-  @Test("headers are equal if each name has the same values in the same order")
+  @Test("Headers are equal if each name has the same values in the same order")
   func equality() throws {
     let one = try headers(("A", "1"), ("B", "2"), ("a", "3"))
 
@@ -17,7 +17,7 @@ import Testing
     #expect(try HTTPHeaders.Field("A", "x") != HTTPHeaders.Field("a", "X"))
   }
 
-  @Test("values are joined with commas, and those of Set-Cookie never are (RFC 9110, 5.3)")
+  @Test("Values are joined with commas, except those of Set-Cookie (RFC 9110, section 5.3)")
   func joined() throws {
     let all = try headers(
       ("Vary", "a"), ("Set-Cookie", "a=1; Expires=Wed, 01 Jan 2025"), ("vary", "b"), ("SET-cookie", "b=2"))
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "the elements of a list are split at commas that stand in no quotes",
+    "The elements of a list are split at commas outside quotes",
     arguments: [
       ("a", ["a"]), ("a,b", ["a", "b"]), (" a \t,, b , ".trimmed, ["a", "b"]), (#"a="b,c", d"#, [#"a="b,c""#, "d"]),
       (#"a="b\",c", d"#, [#"a="b\",c""#, "d"]), (#"a="b, c"#, [#"a="b, c"#]), ("", []), (",", []),
@@ -39,17 +39,17 @@ import Testing
     #expect(try headers(("X-List", value)).elements(of: "x-list") == elements)
   }
 
-  @Test("elements are those of all fields, in order")
+  @Test("Elements are those of all fields, in order")
   func elementsOfFields() throws {
     #expect(try headers(("V", "a, b"), ("W", "x"), ("v", "c")).elements(of: "V") == ["a", "b", "c"])
   }
 
-  @Test("a Set-Cookie without a value is no element")
+  @Test("A Set-Cookie field without a value has no element")
   func emptyCookie() throws {
     #expect(try headers(("Set-Cookie", ""), ("Set-Cookie", "a")).elements(of: "set-cookie") == ["a"])
   }
 
-  @Test("fields can be added, found and removed")
+  @Test("Fields can be added, found and removed")
   func changes() throws {
     var all = try headers(("A", "1"), ("B", "2"))
 
@@ -67,7 +67,7 @@ import Testing
     #expect(HTTPHeaders(all.filter { $0.name == "X" }).isEmpty)
   }
 
-  @Test("an invalid pair refuses all of them")
+  @Test("An invalid field refuses all of them")
   func refused() {
     let error = #expect(throws: HTTPError.self) { try headers(("A", "1"), ("B", "\n")) }
 
@@ -76,6 +76,6 @@ import Testing
 }
 
 extension String {
-  /// Without the blanks at its ends, which no value may have.
+  /// The text without blanks at its ends, which a value may not have.
   fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 }

@@ -7,7 +7,7 @@ import Testing
   private let base = "http://a/b/c/d;p?q"
 
   @Test(
-    "the normal examples of section 5.4.1",
+    "The normal examples of section 5.4.1 are resolved as specified",
     arguments: [
       ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
       ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "the abnormal examples of section 5.4.2",
+    "The abnormal examples of section 5.4.2 are resolved as specified",
     arguments: [
       ("../../../g", "http://a/g"), ("../../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"),
       ("g.", "http://a/b/c/g."), (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("..g", "http://a/b/c/..g"),
@@ -34,7 +34,7 @@ import Testing
     #expect(try HTTPURL(base).resolving(reference).absoluteString == url)
   }
 
-  @Test("schemes other than http and https, and references that only look absolute, are refused")
+  @Test("Other schemes, and references that only look absolute, are refused")
   func schemes() throws {
     for reference in ["g:h", "http:g", "https:", "javascript:alert(1)", "file:///etc", "mailto:a@b"] {
       let error = #expect(throws: HTTPError.self, "\(reference)") { try HTTPURL(base).resolving(reference) }
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("what no URL has is refused in a reference, too")
+  @Test("A reference with invalid characters is refused")
   func refused() throws {
     for reference in ["a b", "a\r\nb", "//user@g", "//g:0/", "//", "///x", "%zz", "/%2e%2e/x", "a\\b", "[", "ä"] {
       let error = #expect(throws: HTTPError.self, "\(reference.debugDescription)") {
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("a whole URL replaces the base, and a colon after a slash begins no scheme")
+  @Test("A whole URL replaces the base, and a colon after a slash does not end a scheme")
   func whole() throws {
     #expect(try HTTPURL(base).resolving("HTTPS://G:444/x/../y").absoluteString == "https://g:444/y")
     #expect(try HTTPURL(base).resolving("./g:h").absoluteString == "http://a/b/c/g:h")
@@ -60,7 +60,7 @@ import Testing
     #expect(try HTTPURL("https://a:8443").resolving("x?").absoluteString == "https://a:8443/x?")
   }
 
-  @Test("dot segments of a URL are resolved when it is parsed, so that no platform resolves them otherwise")
+  @Test("Dot segments of a URL are resolved when it is parsed")
   func dotSegments() throws {
     #expect(try HTTPURL("http://a/b/../../c/./d/..").absoluteString == "http://a/c/")
     #expect(try HTTPURL("http://a/b//../c").absoluteString == "http://a/b/c")
@@ -70,7 +70,7 @@ import Testing
 }
 
 @Suite("Building URLs") struct HTTPURLBuildingTests {
-  @Test("parts are percent-encoded where that is needed")
+  @Test("Parts are percent-encoded where needed")
   func parts() throws {
     let url = try HTTPURL(
       scheme: .http, host: "Example.com", port: 8080, path: ["a b", "c/d", "ü?#%;", "@me:x", ""],
@@ -82,13 +82,13 @@ import Testing
     #expect(try HTTPURL(url.absoluteString) == url)
   }
 
-  @Test("without path and query it is the root of the host, with the port of its scheme")
+  @Test("A URL without path and query is the root of its host, with the port of its scheme")
   func root() throws {
     #expect(try HTTPURL(host: "a").absoluteString == "https://a/")
     #expect(try HTTPURL(host: "[::1]", port: 1).absoluteString == "https://[::1]:1/")
   }
 
-  @Test("every text is one segment or one item: what is read back is what was given", arguments: 0...255)
+  @Test("Any text is one segment or one item, and is read back unchanged", arguments: 0...255)
   func everyByte(byte: Int) throws {
     let text = "a" + String(UnicodeScalar(UInt8(byte))) + "b"
     let built = try HTTPURL(host: "a", path: [text, text], query: [(text, text), (text, nil)])
@@ -101,7 +101,7 @@ import Testing
     #expect(items.map { $0.map(\.removingPercentEncoding) } == [[text, text], [text]])
   }
 
-  @Test("dot segments and hosts with anything else in them are refused")
+  @Test("Dot segments and invalid hosts are refused")
   func refused() throws {
     for segments in [["."], ["a", ".."], ["..", "a"]] {
       let error = #expect(throws: HTTPError.self) { try HTTPURL(host: "a", path: segments) }
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "segments are appended below the path, and its last slash gives way",
+    "Segments are appended to the path, and its last slash is replaced",
     arguments: [
       ("http://a", ["b"], "http://a/b"), ("http://a/b", ["c", "d"], "http://a/b/c/d"),
       ("http://a/b/?q", ["c/"], "http://a/b/c%2F?q"), ("http://a/b", [""], "http://a/b/"),
@@ -126,7 +126,7 @@ import Testing
     #expect(try HTTPURL(url).appending(path: segments).absoluteString == result)
   }
 
-  @Test("items are appended to the query")
+  @Test("Items are appended to the query")
   func appendingQuery() throws {
     #expect(try HTTPURL("http://a/").appending(query: [("b", "c d"), ("e", nil)]).query == "b=c%20d&e")
     #expect(try HTTPURL("http://a/?x=1").appending(query: [("y", "2")]).query == "x=1&y=2")
@@ -135,7 +135,7 @@ import Testing
     #expect(try HTTPURL("http://a/").appending(query: []).query == nil)
   }
 
-  @Test("an origin is scheme, host and port")
+  @Test("An origin is scheme, host and port")
   func origins() throws {
     let url = try HTTPURL("https://a/b?c")
 

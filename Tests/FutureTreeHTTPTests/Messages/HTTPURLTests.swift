@@ -2,7 +2,7 @@ import FutureTreeHTTP
 import Testing
 
 @Suite("HTTPURL") struct HTTPURLTests {
-  @Test("it has the parts of a URL, as they were written")
+  @Test("A URL has its parts as written")
   func parts() throws {
     let url = try HTTPURL("https://Example.com:8443/a%20b/c;d?x=1&y=%2F#part")
 
@@ -15,7 +15,7 @@ import Testing
     #expect(url.absoluteString == "https://example.com:8443/a%20b/c;d?x=1&y=%2F")
   }
 
-  @Test("a URL without a path has the path /, and the port of its scheme")
+  @Test("A URL without a path has the path /, and the port of its scheme")
   func defaults() throws {
     #expect(try HTTPURL("http://example.com").absoluteString == "http://example.com/")
     #expect(try HTTPURL("http://example.com?q").absoluteString == "http://example.com/?q")
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "hosts that mean one thing are allowed",
+    "Unambiguous hosts are allowed",
     arguments: [
       "localhost", "127.0.0.1", "a-b.example", "xn--bcher-kva.example", "example.com.", "_service.example", "[::1]",
       "[2001:db8::1]", "[::ffff:192.0.2.1]", "[1:2:3:4:5:6:7:8]", "1.example",
@@ -34,7 +34,7 @@ import Testing
     #expect(try HTTPURL("http://\(host):8080/").port == 8080)
   }
 
-  @Test("what parsers read differently is refused")
+  @Test("Ambiguous URLs are refused")
   func refused() {
     for text in Self.refused {
       let error = #expect(throws: HTTPError.self, "\(text.debugDescription)") { _ = try HTTPURL(text) }
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// In no list of arguments, because test runners print those, control bytes and all.
+  /// No list of arguments, because test runners print arguments, control bytes included.
   private static let refused = [
     "", "example.com", "/path", "ftp://example.com/", "file:///etc/passwd", "javascript:1", "http:/example.com",
     "http://", "http:///path", "http://user@example.com/", "http://user:secret@example.com/", "http://@example.com/",

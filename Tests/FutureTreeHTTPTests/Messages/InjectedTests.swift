@@ -7,8 +7,8 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Time, dates and randomness that a layer is given") struct InjectedTests {
-  @Test("a deadline is a moment of its clock, whichever layer looks")
+@Suite("Injected time, dates and randomness") struct InjectedTests {
+  @Test("A deadline is an instant of its own clock")
   func deadline() {
     let clock = ManualClock()
     let deadline = HTTPDeadline.after(.seconds(10), clock: clock)
@@ -21,7 +21,7 @@ import Testing
     #expect(deadline.isExceeded())
   }
 
-  @Test("a manual clock has dates, which move with it")
+  @Test("The dates of a manual clock advance with it")
   func dates() {
     let clock = ManualClock()
     let dates = clock.wallClock(origin: Date(timeIntervalSince1970: 100))
@@ -31,7 +31,7 @@ import Testing
     #expect(dates.now == Date(timeIntervalSince1970: 101.5))
   }
 
-  @Test("a seed gives the same numbers, and a constant is a part of a whole")
+  @Test("A seed repeats its numbers, and a constant source returns its fraction")
   func random() {
     let numbers = (0..<4).map { _ in RandomSource.seeded(7).next() }
     let source = RandomSource.seeded(7)
@@ -43,7 +43,7 @@ import Testing
     #expect(Set(RandomSource.system.bytes(64)).count > 16)
   }
 
-  @Test("names of secret fields compare without case")
+  @Test("Names of sensitive fields are compared without case")
   func sensitive() {
     var request = anyRequest()
     request[option: SensitiveHeaders.self].insert("X-Session")
@@ -52,7 +52,7 @@ import Testing
     #expect(!request.isSensitive(header: "Accept") && !anyRequest().isSensitive(header: "X-Session"))
   }
 
-  @Test("what may be sent twice")
+  @Test("Safe and idempotent methods are those of RFC 9110")
   func methods() throws {
     #expect([HTTPMethod.get, .head, .options, try HTTPMethod("TRACE")].allSatisfy { $0.isSafe && $0.isIdempotent })
     #expect([HTTPMethod.put, .delete].allSatisfy { !$0.isSafe && $0.isIdempotent })

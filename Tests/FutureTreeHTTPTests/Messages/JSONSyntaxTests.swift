@@ -3,9 +3,9 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Where bytes stop being JSON") struct JSONSyntaxTests {
+@Suite("Faults in JSON") struct JSONSyntaxTests {
   @Test(
-    "the first byte that does not belong there is found",
+    "The first invalid byte is found",
     arguments: [
       ("", 0), ("x", 0), ("  ", 2), ("[1,2", 4), ("[1,]", 3), ("[1] x", 4), ("[01]", 2), ("{\"a\" 1}", 5),
       ("{\"a\":1,}", 7), ("{a:1}", 1), ("\"a", 2), ("\"a\nb\"", 2), ("\"\\q\"", 2), ("\"\\u12g4\"", 5), ("[1}", 2),
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "JSON has no fault",
+    "Valid JSON has no fault",
     arguments: [
       "1", "-0.5e-10", "[]", "{}", "\"\\u00e9\\\"é\"", " [ 1 , {\"a\" : [ null , true ] } , false ]\r\n\t", "\u{FEFF}0",
       "[[],[{}]]",
@@ -27,7 +27,7 @@ import Testing
     #expect(JSONSyntax.fault(in: Data(text.utf8)) == nil)
   }
 
-  @Test("any depth takes constant stack")
+  @Test("Any depth needs constant stack")
   func depth() {
     let opening = String(repeating: "[", count: 1_000_000)
     let closing = String(repeating: "]", count: 1_000_000)

@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import Testing
 
 @Suite("Messages") struct MessageTests {
-  @Test("header fields keep their order and spelling, and compare without case")
+  @Test("Header fields keep their order and spelling, and are compared without case")
   func headers() throws {
     var headers = HTTPHeaders()
     try headers.add("Accept", "text/html")
@@ -16,7 +16,7 @@ import Testing
     #expect(headers["missing"] == nil)
   }
 
-  @Test("setting a field puts it where the first of its name was")
+  @Test("Setting a field replaces all fields of its name at the first position")
   func setHeader() throws {
     var headers = HTTPHeaders()
     for (name, value) in [("A", "1"), ("B", "2"), ("a", "3")] { try headers.add(name, value) }
@@ -27,7 +27,7 @@ import Testing
     #expect(headers.map { "\($0.name)=\($0.value)" } == ["a=4"])
   }
 
-  @Test("a field that is refused leaves the headers as they were")
+  @Test("A refused field leaves the headers unchanged")
   func refusedField() throws {
     var headers = HTTPHeaders()
     try headers.add("A", "1")
@@ -41,7 +41,7 @@ import Testing
     static var defaultValue: Int { 3 }
   }
 
-  @Test("an option has its default until a request sets it, and travels with the copy")
+  @Test("An option has its default until a request sets it, and is copied with the request")
   func options() throws {
     let plain = try HTTPRequest("http://example.com/")
     var urgent = plain
@@ -51,7 +51,7 @@ import Testing
     #expect(urgent[option: Priority.self] == 9)
   }
 
-  @Test("a change of a copy does not change the original request")
+  @Test("Changing a copy does not change the original request")
   func copies() throws {
     let changes: [(inout HTTPRequest) throws -> Void] = [
       { $0.method = .put }, { $0.target = .path(try HTTPPath("/b")) }, { $0.body = .data(Data("b".utf8)) },
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("a body has a type and a length, and an empty one is no body")
+  @Test("A body has a type and a length, and empty data is a body")
   func bodies() {
     let body = HTTPBody.data(Data("abc".utf8), contentType: "text/plain")
 
@@ -86,7 +86,7 @@ import Testing
     #expect(HTTPBody.data(Data()).contentType == "application/octet-stream")
   }
 
-  @Test("a status knows whether it is a success, and whether it has a body")
+  @Test("A status reports success and the absence of a body")
   func statuses() {
     #expect(HTTPStatus.created.isSuccess)
     #expect(!HTTPStatus.notFound.isSuccess)

@@ -4,7 +4,7 @@ import Testing
 
 /// RFC 7578 and RFC 2046.
 @Suite("Forms with files") struct MultipartTests {
-  /// Counts up, so that a boundary is known.
+  /// Counts up, so that the boundary is known.
   private struct Counter: RandomNumberGenerator {
     var word: UInt64 = 0
 
@@ -21,7 +21,7 @@ import Testing
     return try .multipart(parts, using: &counter)
   }
 
-  @Test("texts, bytes and files are sent as parts, in order")
+  @Test("Texts, bytes and files are sent as parts, in order")
   func parts() throws {
     let file = try TemporaryFile("<p>", extension: "html")
 
@@ -40,11 +40,11 @@ import Testing
     #expect(body.contentLength == expected.count)
     #expect(body.contentType == "multipart/form-data; boundary=\(boundary)")
     #expect(body.isReplayable)
-    #expect(try body.bytes() == expected, "it can be sent again")
+    #expect(try body.bytes() == expected, "The body can be sent again.")
     withExtendedLifetime(file) {}
   }
 
-  @Test("a form without files is in memory, so that its length can be announced everywhere")
+  @Test("A form without files is in memory, and its length is known")
   func inMemory() throws {
     let body = try form([.text("a", "b")])
 
@@ -52,12 +52,12 @@ import Testing
     #expect(body.contentLength == (try body.bytes().count))
   }
 
-  @Test("a form without parts is its end")
+  @Test("A form without parts is its closing delimiter")
   func noParts() throws {
     #expect(try form([]).bytes() == Data("--\(boundary)--\r\n".utf8))
   }
 
-  @Test("a file has its own name if no other is given")
+  @Test("A file has its own name by default")
   func ownName() throws {
     let file = try TemporaryFile("a")
 
@@ -66,19 +66,19 @@ import Testing
     #expect(text.contains("filename=\"\(file.url.lastPathComponent)\""))
   }
 
-  @Test("boundaries are new for each body, and valid")
+  @Test("Boundaries are valid, and new for each body")
   func boundaries() throws {
     let types = try Set((0..<100).map { _ in try #require(HTTPBody.multipart([]).contentType) })
 
     #expect(types.count == 100)
     for type in types {
       let boundary = type.dropFirst("multipart/form-data; boundary=".count)
-      #expect(boundary.utf8.count == 55, "at most 70 are allowed")
+      #expect(boundary.utf8.count == 55, "At most 70 characters are allowed.")
       #expect(boundary.utf8.allSatisfy { $0 == 0x2D || UnicodeScalar($0).properties.isAlphabetic || $0 < 0x3A })
     }
   }
 
-  @Test("large files are never loaded whole, and small reads see all of them")
+  @Test("Large files are read in pieces, and small reads return all bytes")
   func largeFile() throws {
     let file = try TemporaryFile("")
     try file.resize(to: 3_000_000)
@@ -90,7 +90,7 @@ import Testing
     #expect(pieces.map(\.count).reduce(0, +) == body.contentLength)
   }
 
-  @Test("a file of another size than was announced fails the body, before its end", arguments: [0, 9, 11, 10_000])
+  @Test("A file with another size than announced fails the body before its end", arguments: [0, 9, 11, 10_000])
   func changedFile(size: Int) throws {
     let file = try TemporaryFile("0123456789")
     let body = try form([.file("the file", file.url), .text("a", "b")])
@@ -102,7 +102,7 @@ import Testing
     #expect(error?.message.contains(#"part "the file""#) == true)
   }
 
-  @Test("a file that is gone fails the body, when it is made and when it is sent")
+  @Test("A missing file fails the body when it is made and when it is sent")
   func missingFile() throws {
     let body: HTTPBody
     let url: URL

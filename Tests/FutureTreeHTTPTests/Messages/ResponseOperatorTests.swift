@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "a success passes, and every other status fails with the response", arguments: [200, 204, 299, 199, 300, 404, 500])
+    "A success passes, and every other status fails with the response", arguments: [200, 204, 299, 199, 300, 404, 500])
   func validated(code: Int) throws {
     mock.answer(status: HTTPStatus(code), body: "sentinel")
 
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("the caller says which statuses are accepted")
+  @Test("The caller chooses the accepted statuses")
   func accepted() throws {
     mock.answer(status: .notFound)
     mock.answer(status: .ok)
@@ -48,7 +48,7 @@ import Testing
     #expect(try failure(load().validated { $0 == .notFound })?.code == .unacceptableStatus)
   }
 
-  @Test("a body is decoded by the decoder that is given, whatever the status is")
+  @Test("A body is decoded by the given decoder, whatever the status")
   func decoded() async throws {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "an error says where the body is something else, and not what is there",
+    "A decoding error shows the path of the fault, and no value",
     arguments: [
       (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is not of the type Int"),
       (#"{"tags":["sentinel"]}"#, "name is missing"),
@@ -82,7 +82,7 @@ import Testing
     #expect(!dumped.contains("sentinel"))
   }
 
-  @Test("failures and cancellations pass")
+  @Test("Failures and cancellations pass")
   func passing() throws {
     mock.fail(HTTPError(.timedOut, "Too late."))
     let held = mock.hold()
@@ -93,7 +93,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("a request to cancel is forwarded, and what has not begun does not begin (law 11)")
+  @Test("A cancellation request is forwarded, and no body begins (law 11, bodies that have not begun)")
   func cancelled() throws {
     let held = mock.hold()
     let executor = ManualExecutor()
@@ -114,7 +114,7 @@ import Testing
     withExtendedLifetime(response) {}
   }
 
-  @Test("a decoding that waits for its executor is cancelled when it is asked")
+  @Test("A decoding that waits for its executor is cancelled at once")
   func queued() throws {
     mock.answer(status: .ok, body: "{}")
     let executor = ManualExecutor()

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    "a relative path stands below the prefix, and one that begins with a slash does not",
+    "A relative path is below the prefix, and a path with a leading slash is not",
     arguments: [
       ("/v1", "users/1", "/v1/users/1"), ("v1/", "users/1", "/v1/users/1"), ("/v1", "/users/1", "/users/1"),
       ("/", "users", "/users"), ("", "users", "/users"), ("/v1", "", "/v1"), ("/v1/", "", "/v1/"), ("/v1", "/", "/"),
@@ -24,7 +24,7 @@ import Testing
     #expect(request.url?.absoluteString == "http://api.example:8080" + result)
   }
 
-  @Test("headers and query items are added that the request does not have")
+  @Test("Missing headers and query items are added")
   func missing() throws {
     let environment = try environment(
       headers: [("X-Team", "blue"), ("Accept", "text/html"), ("X-Team", "red")],
@@ -40,11 +40,11 @@ import Testing
       applied.headers.map { "\($0.name)=\($0.value)" } == ["accept=application/json", "X-Team=blue", "X-Team=red"])
     #expect(applied.method == .put)
     #expect(applied.body.contentLength == 1)
-    #expect(try environment.applied(to: applied).url == applied.url, "a second time changes nothing")
+    #expect(try environment.applied(to: applied).url == applied.url, "Applying the environment again changes nothing.")
     #expect(try environment.applied(to: applied).headers == applied.headers)
   }
 
-  @Test("a URL of the same origin keeps its path, and gets headers and query items")
+  @Test("A URL of the same origin keeps its path, and gets headers and query items")
   func sameOrigin() throws {
     let environment = try environment(headers: [("X-Key", "1")], query: [("k", "2")])
 
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(
-    "a URL of another origin gets nothing, because headers and query items may be credentials",
+    "A URL of another origin gets neither headers nor query items",
     arguments: ["http://other.example:8080/x", "https://api.example:8080/x", "http://api.example/x"])
   func otherOrigin(url: String) throws {
     let environment = try environment(headers: [("X-Key", "1")], query: [("k", "2")])
@@ -66,7 +66,7 @@ import Testing
     #expect(applied.headers.isEmpty)
   }
 
-  @Test("a request can name its own environment")
+  @Test("A request can have its own environment")
   func option() throws {
     var request = try HTTPRequest(.get, path: "x")
     #expect(request.serverEnvironment == nil)
@@ -79,7 +79,7 @@ import Testing
     #expect(request.serverEnvironment?.scheme == .http)
   }
 
-  @Test("a request with only a path has no URL, and says so where one is needed")
+  @Test("A request with only a path has no URL, and fails where a URL is required")
   func missingHost() throws {
     let request = try HTTPRequest(.get, path: "/users?token=sentinel")
 
@@ -93,7 +93,7 @@ import Testing
     #expect(try HTTPRequest("http://a/b").path == "/b")
   }
 
-  @Test("a transport refuses a request without a host, and a body whose type would split its head")
+  @Test("A transport refuses a request without a host, and a body type that splits the head")
   func transport() throws {
     let loader = URLSessionLoader(.patient)
     var split = try HTTPRequest(.post, "http://127.0.0.1:9/")
@@ -109,7 +109,7 @@ import Testing
     withExtendedLifetime(loader) {}
   }
 
-  @Test("a path that would name a host, or lead out of the prefix, is refused")
+  @Test("A path that names a host or leaves the prefix is refused")
   func refusedPaths() {
     for path in [
       "//evil.example/x", "http://evil.example/", "https:x", "a:b", "../x", "a/../../x", "..", "/a/..//evil",
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("a path of segments is encoded, and stands below the prefix")
+  @Test("A path of segments is encoded, and is below the prefix")
   func segments() throws {
     let path = try HTTPPath(["a b", "c/d", "e:f"], query: [("q", "1 2"), ("r", nil)])
 
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test("an invalid environment is refused, and the error says which part")
+  @Test("An invalid environment is refused, and its error names the part")
   func refused() {
     let codes: [HTTPError.Code?] = [
       #expect(throws: HTTPError.self) { try ServerEnvironment(host: "a/b") }?.code,

@@ -7,7 +7,9 @@ struct TraceContextTests {
   private let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
   private let span = "00f067aa0ba902b7"
 
-  @Test("it is read and written as W3C says", arguments: [("00", false), ("01", true), ("03", true), ("fe", false)])
+  @Test(
+    "A context is read and written according to W3C",
+    arguments: [("00", false), ("01", true), ("03", true), ("fe", false)])
   func reading(flags: String, isSampled: Bool) throws {
     let context = try #require(TraceContext(traceparent: "00-\(trace)-\(span)-\(flags)", tracestate: "a=1,b=2"))
 
@@ -16,14 +18,14 @@ struct TraceContextTests {
     #expect(context.traceparent == "00-\(trace)-\(span)-\(isSampled ? "01" : "00")")
   }
 
-  @Test("a later version is read as far as it is known")
+  @Test("A later version is read as far as it is known")
   func laterVersions() {
     #expect(TraceContext(traceparent: "cc-\(trace)-\(span)-01")?.spanID == span)
     #expect(TraceContext(traceparent: "cc-\(trace)-\(span)-01-what-comes")?.spanID == span)
     #expect(TraceContext(traceparent: "cc-\(trace)-\(span)-01.what") == nil)
   }
 
-  @Test("what is none is refused")
+  @Test("Invalid contexts are refused")
   func refused() {
     let zeros = String(repeating: "0", count: 32)
     let refused = [
@@ -37,7 +39,7 @@ struct TraceContextTests {
     #expect(refused.filter { TraceContext(traceparent: $0) != nil } == [])
   }
 
-  @Test("a state that no header field can hold, or that is too long a list, is left out")
+  @Test("An invalid or overlong state is omitted")
   func states() {
     func state(_ text: String) -> String? {
       TraceContext(traceparent: "00-\(trace)-\(span)-01", tracestate: text)?.state
@@ -48,7 +50,7 @@ struct TraceContextTests {
     #expect(state((1...32).map { "a\($0)=1" }.joined(separator: ",")) != nil)
   }
 
-  @Test("identifiers are random and never all zero")
+  @Test("Identifiers are random and never all zero")
   func identifiers() {
     let random = RandomSource.seeded(1)
     let root = TraceContext.root(random: random)

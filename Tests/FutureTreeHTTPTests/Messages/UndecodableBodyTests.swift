@@ -6,8 +6,8 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("Errors of decoding: a body that is no JSON") struct UndecodableBodyTests {
-  /// The message for a response of this type, or of none.
+@Suite("Errors of bodies without JSON") struct UndecodableBodyTests {
+  /// The message for a response with this content type.
   private func message(_ body: String, _ type: String?, status: HTTPStatus = .ok, sensitive: String = "X") throws
     -> String
   {
@@ -20,7 +20,7 @@ import Testing
     return error.message
   }
 
-  @Test("the error names the content type and the beginning of the page")
+  @Test("The error names the content type and the beginning of the page")
   func page() throws {
     let page = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>502 Bad Gateway</title></head><body>\(sentinel)"
 
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "the content type stands there without its parameters",
+    "The content type is shown without its parameters",
     arguments: [
       ("Text/HTML;charset=utf-8", "Its content type is text/html"),
       ("text/plain ; a=SECRET", "type is text/plain."),
@@ -49,7 +49,7 @@ import Testing
     #expect(!message.contains(sentinel))
   }
 
-  @Test("a request can keep the content type out of the error")
+  @Test("A request can hide the content type")
   func sensitive() throws {
     let message = try message("x", "application/x-\(sentinel)", sensitive: "Content-Type")
 
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "the beginning of a page has nothing but names of elements and known words of its title",
+    "The outline of a page has only element names and known words of its title",
     arguments: [
       ("<html><head><title>Sign in, SECRET</title>", "<html><head><title>Sign In …"),
       ("<title>Sign in</title><input value=SECRET>", "<title>Sign In…"),
@@ -84,7 +84,7 @@ import Testing
     #expect(outline?.contains(sentinel) != true)
   }
 
-  @Test("random bytes after a `<` show nothing but constants")
+  @Test("The outline of random bytes has only constants")
   func random() {
     var random = Generator(state: 7)
     let pieces = [
