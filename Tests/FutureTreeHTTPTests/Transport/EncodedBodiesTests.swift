@@ -26,14 +26,14 @@ import Testing
     return URLSessionLoader(configuration).load(request)
   }
 
-  /// An answer with these bytes, of which more or fewer are declared.
+  /// A response with these bytes, of which more or fewer are declared.
   private func answer(_ bytes: [UInt8], declared: Int? = nil, encoding: String = "gzip") -> LoopbackAnswer {
     let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\n"
     let length = "Content-Length: \(declared ?? bytes.count)\r\n\r\n"
     return [.send(head + length), .send(bytes), .close]
   }
 
-  @Test("Asks for encodings, and delivers the decoded body without the fields that describe the encoded one")
+  @Test("A decoded body is delivered without the fields that describe its encoding")
   func decoded() async throws {
     server.on("/gzip", answer(Self.gzip))
 
@@ -41,11 +41,11 @@ import Testing
 
     #expect(try response.body == Data(Self.text.utf8))
     #expect(!response.headers.contains("Content-Encoding") && !response.headers.contains("Content-Length"))
-    let asked = try #require(server.requests.first).values(for: "accept-encoding")
-    #expect(asked.count == 1 && asked.first?.hasPrefix("gzip, deflate") == true)
+    let requested = try #require(server.requests.first).values(for: "accept-encoding")
+    #expect(requested.count == 1 && requested.first?.hasPrefix("gzip, deflate") == true)
   }
 
-  @Test("Delivers a body that is not encoded as before, and keeps the Accept-Encoding of a request")
+  @Test("A body that is not encoded is unchanged, and so is the Accept-Encoding of a request")
   func plain() async throws {
     server.on("/plain", .respond(body: "plain"))
     var request = try HTTPRequest(server.url("/plain"))
@@ -84,7 +84,7 @@ import Testing
     #expect(seen.value.last == HTTPProgress.Part(completed: 23, total: nil))
   }
 
-  @Test("A body whose framing is cut, and one that is no encoded data, are errors (H12)")
+  @Test("Truncated framing and invalid encoded data are errors (H12, whole bodies)")
   func cut() async throws {
     server.on("/cut", answer(Array(Self.gzip.prefix(20)), declared: Self.gzip.count))
     let chunked = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n"
@@ -98,7 +98,7 @@ import Testing
     #expect(try await load("/ambiguous").outcome.ending == .failed)
   }
 
-  @Test("An encoding that was not asked for is an error, and so is every one by default on Linux")
+  @Test("An encoding that was not requested is an error, and every encoding is by default on Linux")
   mutating func refused() async throws {
     server.on("/gzip", answer(Self.gzip))
     server.on("/other", answer(Self.gzip, encoding: "compress"))
@@ -114,8 +114,8 @@ import Testing
   }
 
   #if canImport(FoundationNetworking)
-    /// When this fails, the platform is fixed, and the warning of `acceptsEncodedBodies` can go.
-    @Test("Encoded data that ends early in a whole frame is a shorter success: the documentation warns of it")
+    /// When this fails, the platform is fixed, and the warning of `acceptsEncodedBodies` can be removed.
+    @Test("On Linux, encoded data that ends early in a whole frame is a shorter success")
     func endsEarly() async throws {
       server.on("/early", answer(Array(Self.gzip.prefix(16))))
 

@@ -24,7 +24,7 @@ import Testing
 
   private static let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"
 
-  @Test("a body is in its file when the future ends, and nowhere else")
+  @Test("A body is in its file when the future completes, and in no other file")
   func delivered() async throws {
     let text = String(repeating: "0123456789", count: 50_000)
     server.on("/file", .respond(body: text))
@@ -42,7 +42,7 @@ import Testing
     #expect(folder.names == ["body"])
   }
 
-  @Test("a body of no bytes is a file of no bytes; an answer without a body is no file")
+  @Test("An empty body is an empty file, and a response without a body is no file")
   func noBytes() async throws {
     server.on("/empty", .respond())
     server.on("/204", .status(204))
@@ -55,7 +55,7 @@ import Testing
     #expect(folder.names == ["empty"])
   }
 
-  @Test("an answer that is no success comes in memory, and leaves the file alone")
+  @Test("An unsuccessful response is delivered in memory, and the file is unchanged")
   func explanation() async throws {
     server.on("/missing", .respond(status: 404, body: "not here"))
     _ = try folder.write("old", to: "body")
@@ -67,7 +67,7 @@ import Testing
     #expect(folder.names == ["body"])
   }
 
-  @Test("a body that is cut, or over the limit, is an error and leaves what was there")
+  @Test("A truncated or oversized body is an error, and the file is unchanged")
   func cutOrTooLarge() async throws {
     server.on("/cut", [.send(Self.cut), .close])
     server.on("/chunks", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .close])
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "a request that is cancelled leaves nothing behind",
+    "A cancelled request leaves no file",
     arguments: [CancellationOptions(), .forceImmediately])
   func cancelled(options: CancellationOptions) async throws {
     let gate = LoopbackGate()
@@ -102,7 +102,7 @@ import Testing
     #expect(folder.names == [])
   }
 
-  @Test("a directory that is missing, a directory in the place of the file, and another scheme fail before a request")
+  @Test("A missing directory, a directory instead of a file, and another scheme fail before a request")
   func nowhere() async throws {
     for url in [folder.file("missing/body"), folder.url, try #require(URL(string: "http://localhost/body"))] {
       var request = try HTTPRequest(server.url("/file"))
@@ -113,7 +113,7 @@ import Testing
     #expect(server.connectionCount == 0)
   }
 
-  @Test("a directory that vanishes while the body arrives is an error")
+  @Test("A directory that is removed while the body arrives is an error")
   func vanishes() async throws {
     let gate = LoopbackGate()
     server.on("/held", [.hold(gate), .respond(body: "body")])
@@ -126,13 +126,13 @@ import Testing
     #expect(await future.outcome.code == .unwritableBody)
   }
 
-  @Test("a disk that is full is an error, and leaves nothing behind")
+  @Test("A full disk is an error, and leaves no file")
   func full() async {
     await #expect(processExitsWith: .success) {
       let folder = try Folder()
       let server = try Loopback.server()
       server.on("/file", .respond(body: String(repeating: "0123456789", count: 10_000)))
-      // From here on no file may have more than 50,000 bytes.
+      // From here on, no file can exceed 50,000 bytes.
       signal(SIGXFSZ, SIG_IGN)
       var limit = rlimit(rlim_cur: 50_000, rlim_max: 50_000)
       #if canImport(Glibc)
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test("an error says what the file system said, and not where")
+  @Test("An error has the message of the file system, and no path")
   func fullDevice() throws {
     let descriptor = open("/dev/full", O_WRONLY)
     try #require(descriptor >= 0)
@@ -165,7 +165,7 @@ import Testing
     #expect(folder.names == [])
   }
 
-  @Test("a file cannot be taken for an empty body")
+  @Test("A file is not an empty body")
   func noEmptyBody() throws {
     let url = URL(fileURLWithPath: "/film")
     let response = HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, content: .file(url, size: 3))
@@ -176,7 +176,7 @@ import Testing
     #expect(Future.succeeded(response).decoded(as: Int.self).text == "bodyInFile")
   }
 
-  @Test("what is printed of a file has its size and not its path")
+  @Test("A printed file shows its size, and no path")
   func printed() throws {
     let url = URL(fileURLWithPath: "/\(sentinel)/film")
     let response = HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, content: .file(url, size: 3))

@@ -18,7 +18,7 @@ import Testing
     #expect(load.text == "success" && live.count == 0)
   }
 
-  @Test("A request to cancel reaches the work, and the caller's future waits for it (H5)")
+  @Test("A cancellation request reaches the work, and the caller's future waits for it (H5, confirmed cancellation)")
   func cancelled() {
     let work = Promise<Int>()
     let load = live.track(work.future)
@@ -30,7 +30,7 @@ import Testing
     #expect(load.text == "cancelled" && live.count == 0)
   }
 
-  @Test("Force ends the caller's future and not the work, for which a reset waits (H6)")
+  @Test("Force ends the caller's future but not the work, and a reset waits for it (H6, refuse, drain, wipe)")
   func forced() {
     let work = Promise<Int>()
     let load = live.track(work.future)
@@ -44,7 +44,7 @@ import Testing
     #expect(reset.text == "success" && live.count == 0)
   }
 
-  @Test("A reset cancels all work, also if the caller's future is shared, and waits whatever the outcomes are")
+  @Test("A reset cancels all work, also if a caller's future is shared, and waits for every outcome")
   func reset() {
     let works = (0..<3).map { _ in Promise<Int>() }
     let loads = works.map { live.track($0.future).shared() }
@@ -61,7 +61,7 @@ import Testing
     #expect(live.reset().text == "success")
   }
 
-  @Test("Cancelling a reset stops the wait only")
+  @Test("Cancelling a reset stops only the wait")
   func resetCancelled() {
     let work = Promise<Int>()
     _ = live.track(work.future)
@@ -73,11 +73,11 @@ import Testing
     work.completeCancelled()
   }
 
-  @Test("A reset that begins on another thread while a load ends leaves no load behind")
+  @Test("A reset on another thread while a load ends leaves no load behind")
   func resetWhileEnding() {
     let work = Promise<Int>()
     let seen = Locked<Int?>(nil)
-    // It is notified before the registry is.
+    // This observer is notified before the registry.
     work.future.observe { [live] _ in
       onAnotherThread {
         if live.reset().isCompleted { seen.value = live.count }
@@ -90,7 +90,7 @@ import Testing
     #expect(seen.value == 0 && live.count == 0)
   }
 
-  @Test("A registry that is dropped lets its loads end")
+  @Test("A dropped registry lets its loads end")
   func dropped() {
     let work = Promise<Int>()
     let load = LiveLoads().track(work.future)

@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionLoader, configured as the platform", .onSockets) struct PlatformConfigurationTests {
+@Suite("URLSessionLoader, platform configuration", .onSockets) struct PlatformConfigurationTests {
   private let server: LoopbackServer
   private let platform = URLSessionConfiguration.default
 
@@ -22,7 +22,7 @@ import Testing
 
   private func request(_ path: String = "/ok") throws -> HTTPRequest { try HTTPRequest(server.url(path)) }
 
-  /// The code of the error with which the configuration is refused.
+  /// The code of the error that refuses the configuration.
   private func code(_ change: (URLSessionConfiguration) -> Void) -> HTTPError.Code? {
     let platform = URLSessionConfiguration.ephemeral
     change(platform)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("Sends additional fields with requests that do not have them, and copies the configuration")
+  @Test("Additional fields are sent with requests that do not have them, and the configuration is copied")
   func additionalHeaders() async throws {
     platform.httpAdditionalHeaders = ["User-Agent": "Reader/2", "X-A": "platform"]
     let loader = try URLSessionLoader(configuration: platform)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "Refuses additional fields that a request refuses, and secrets",
+    "Additional fields that a request refuses are refused, and so are secrets",
     arguments: [
       ("Host", "a", "forbiddenHeader"), ("content-length", "3", "forbiddenHeader"),
       ("X\r\nY", "a", "invalidHeaderName"),
@@ -61,13 +61,13 @@ import Testing
     #expect(code { $0.httpAdditionalHeaders = [name: value] }?.description == expected)
   }
 
-  @Test("Refuses additional fields that are no text")
+  @Test("Additional fields that are not text are refused")
   func noText() {
     #expect(code { $0.httpAdditionalHeaders = ["X-A": 1] } == .invalidConfiguration)
     #expect(code { $0.httpAdditionalHeaders = [1: "a"] } == .invalidConfiguration)
   }
 
-  @Test("Keeps no cookies and no cache, whatever the configuration has for them")
+  @Test("Cookies and responses are not stored, whatever the configuration has")
   func keepsNothing() async throws {
     platform.httpCookieStorage = .shared
     platform.httpShouldSetCookies = true
@@ -83,7 +83,7 @@ import Testing
     #expect(HTTPCookieStorage.shared.cookies(for: try #require(URL(string: server.url("/ok"))))?.isEmpty ?? true)
   }
 
-  @Test("Applies the timeouts, with fractions of a second, by the loader's clock")
+  @Test("Timeouts are applied with fractions of a second, by the loader's clock")
   func timeouts() async throws {
     platform.timeoutIntervalForResource = 1.5
     platform.timeoutIntervalForRequest = .infinity
@@ -101,13 +101,13 @@ import Testing
     #expect(configuration.timeout == .milliseconds(1500) && configuration.idleTimeout == nil)
   }
 
-  @Test("Refuses timeouts that are no times", arguments: [0, -1, TimeInterval.nan])
+  @Test("Timeouts that are not positive numbers are refused", arguments: [0, -1, TimeInterval.nan])
   func noTime(timeout: TimeInterval) {
     #expect(code { $0.timeoutIntervalForRequest = timeout } == .invalidConfiguration)
     #expect(code { $0.timeoutIntervalForResource = timeout } == .invalidConfiguration)
   }
 
-  @Test("Opens no more connections than the configuration allows")
+  @Test("The limit of connections is that of the configuration")
   func connections() async throws {
     let gate = LoopbackGate()
     server.on("/held", [.hold(gate), .respond()])
@@ -122,7 +122,7 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
-  @Test("Refuses protocol classes that are not the platform's")
+  @Test("Protocol classes of others are refused")
   func protocolClasses() {
     final class Other: URLProtocol {}
 
@@ -130,7 +130,7 @@ import Testing
     #expect(code { $0.protocolClasses = URLSessionConfiguration.default.protocolClasses } == nil)
   }
 
-  @Test("Shows no secret of a configuration (H11)")
+  @Test("A configuration prints no secret (H11, no printed secret)")
   func redacted() throws {
     platform.httpAdditionalHeaders = ["X-Session": sentinel]
     let configuration = try URLSessionLoader.Configuration(platform)
@@ -142,7 +142,7 @@ import Testing
   }
 
   #if canImport(FoundationNetworking)
-    @Test("Refuses proxies of the configuration on Linux, where the platform would pass them by")
+    @Test("Proxies of the configuration are refused on Linux, where the platform ignores them")
     func ignoredProxy() {
       let proxy: [AnyHashable: Any] = ["HTTPProxy": "127.0.0.1", "HTTPPort": 9, "HTTPEnable": 1]
 
@@ -150,7 +150,7 @@ import Testing
       #expect(code { $0.connectionProxyDictionary = [:] } == nil)
     }
 
-    @Test("Asks the proxy of the environment on Linux")
+    @Test("The proxy of the environment is used on Linux")
     func proxyOfTheEnvironment() async {
       await #expect(processExitsWith: .success) {
         let proxy = try LoopbackServer()
@@ -165,7 +165,7 @@ import Testing
       }
     }
   #else
-    @Test("Refuses a background session")
+    @Test("A background session is refused")
     func background() throws {
       let error = #expect(throws: HTTPError.self) {
         try URLSessionLoader(configuration: .background(withIdentifier: "FutureTree"))

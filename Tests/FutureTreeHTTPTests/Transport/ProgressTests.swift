@@ -8,7 +8,7 @@ import Testing
 @Suite("URLSessionLoader, progress", .onSockets) struct ProgressTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
-  private let told = Locked<[HTTPProgress]>([])
+  private let reports = Locked<[HTTPProgress]>([])
 
   init() throws {
     server = try Loopback.server()
@@ -16,36 +16,36 @@ import Testing
 
   private func request(_ path: String, _ method: HTTPMethod = .get) throws -> HTTPRequest {
     var request = try HTTPRequest(method, server.url(path))
-    request[option: ProgressHandler.self] = { [told] progress in told.withLock { $0.append(progress) } }
+    request[option: ProgressHandler.self] = { [reports] progress in reports.withLock { $0.append(progress) } }
     return request
   }
 
   private func isMonotonic(_ values: [Int]) -> Bool { zip(values, values.dropFirst()).allSatisfy { $0 <= $1 } }
 
-  @Test("what is received is told from nothing to all of it, and never goes back")
+  @Test("Received bytes are reported from zero to the total, and never decrease")
   func received() async throws {
     server.on("/body", .respond(body: String(repeating: "x", count: 1_000_000)))
 
     _ = try await loader.load(try request("/body")).value
 
-    let received = told.value.map(\.received)
+    let received = reports.value.map(\.received)
     #expect(received.first == HTTPProgress.Part(completed: 0, total: 1_000_000))
     #expect(received.last == HTTPProgress.Part(completed: 1_000_000, total: 1_000_000))
     #expect(received.last?.fraction == 1)
     #expect(isMonotonic(received.map(\.completed)))
   }
 
-  @Test("a body in chunks has no total")
+  @Test("A body in chunks has no total")
   func chunks() async throws {
     server.on("/body", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")])
 
     _ = try await loader.load(try request("/body")).value
 
-    #expect(told.value.last?.received == HTTPProgress.Part(completed: 5, total: nil))
-    #expect(told.value.last?.received.fraction == nil)
+    #expect(reports.value.last?.received == HTTPProgress.Part(completed: 5, total: nil))
+    #expect(reports.value.last?.received.fraction == nil)
   }
 
-  @Test("what is sent is told with its total, and never goes back or beyond it", arguments: [true, false])
+  @Test("Sent bytes are reported with their total, and never decrease or exceed it", arguments: [true, false])
   func sent(isLengthKnown: Bool) async throws {
     server.on("/upload", .respond())
     var request = try request("/upload", .put)
@@ -60,21 +60,21 @@ import Testing
 
     _ = try await loader.load(request).value
 
-    let sent = told.value.map(\.sent)
+    let sent = reports.value.map(\.sent)
     #expect(sent.last == HTTPProgress.Part(completed: size, total: isLengthKnown ? size : nil))
     #expect(isMonotonic(sent.map(\.completed)))
   }
 
-  /// The clock's thread ends the transfer while the handler holds the session's.
-  @Test("a deadline that passes while progress is told waits for it, and nothing is told afterwards")
+  /// The thread of the clock ends the transfer while the handler blocks the thread of the session.
+  @Test("A deadline during a progress report waits for its end, and no report follows")
   func notAfterTheEnd() async throws {
     let clock = ManualClock()
     let loader = URLSessionLoader(clock: clock)
     server.on("/body", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .stall])
     let (begun, mayEnd) = (Promise<Void>(), DispatchSemaphore(value: 0))
     var request = try HTTPRequest(server.url("/body"))
-    request[option: ProgressHandler.self] = { [told] progress in
-      told.withLock { $0.append(progress) }
+    request[option: ProgressHandler.self] = { [reports] progress in
+      reports.withLock { $0.append(progress) }
       guard progress.received.completed == 4 else { return }
       begun.succeed(())
       mayEnd.wait()
@@ -87,13 +87,13 @@ import Testing
     mayEnd.signal()
 
     #expect(await future.outcome.code == .timedOut)
-    let count = told.value.count
+    let count = reports.value.count
     try await loader.reset().value
-    #expect(told.value.count == count)
+    #expect(reports.value.count == count)
   }
 
   @Test(
-    "a handler may cancel what it is told about, gently or by force",
+    "A progress handler may cancel its load, with and without force",
     arguments: [CancellationOptions(), .forceImmediately])
   func cancels(options: CancellationOptions) async throws {
     let loaded = Locked<Future<HTTPResponse>?>(nil)

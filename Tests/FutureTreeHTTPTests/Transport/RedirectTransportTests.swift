@@ -5,7 +5,7 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-/// What `URLSession` on Linux does with redirects by itself (`research`, rows 11 and 12), done right.
+/// Redirects that `URLSession` on Linux handles incorrectly (rows 11 and 12 of the article *URLSession on Linux*).
 @Suite("Redirect over URLSessionLoader", .onSockets, .timeLimit(.minutes(60)))
 struct RedirectTransportTests {
   private let server: LoopbackServer
@@ -20,7 +20,7 @@ struct RedirectTransportTests {
     server.on(path, .respond(status: status, headers: [("Location", location)], body: "moved"))
   }
 
-  @Test("a body in memory, in a file and in a stream arrives again after 307 and 308, and after 302 on PUT")
+  @Test("A body in memory, in a file or in a stream is sent again after 307 and 308, and after 301 and 302 for PUT")
   func bodies() async throws {
     let file = try TemporaryFile("file")
     let bodies: [(String, HTTPBody)] = [
@@ -42,7 +42,7 @@ struct RedirectTransportTests {
     }
   }
 
-  @Test("a 303 leaves HEAD as it is")
+  @Test("A 303 keeps the method HEAD")
   func head() async throws {
     redirect("/a", 303, to: "/b")
     server.on("/b", .respond())
@@ -52,7 +52,7 @@ struct RedirectTransportTests {
     #expect(response.status == .ok && server.record.requests.map(\.method) == ["HEAD", "HEAD"])
   }
 
-  @Test("a 305 and a 300 are answers", arguments: [300, 305])
+  @Test("A response with 300 or 305 is not followed", arguments: [300, 305])
   func answers(status: Int) async throws {
     redirect("/a", status, to: "/b")
 
@@ -61,7 +61,7 @@ struct RedirectTransportTests {
     #expect(response.status.code == status && server.record.requests.count == 1)
   }
 
-  @Test("a relative Location stands in the directory of its request")
+  @Test("A relative `Location` is resolved in the directory of its request")
   func relative() async throws {
     redirect("/x/y/a", 302, to: "b")
     server.on("/x/y/b", .respond(body: "b"))
@@ -71,7 +71,7 @@ struct RedirectTransportTests {
     #expect(try response.body == Data("b".utf8))
   }
 
-  @Test("two different Locations, which the platform joins, are refused")
+  @Test("Two different `Location` fields, which the platform joins, are refused")
   func joined() async throws {
     server.on("/a", .respond(status: 302, headers: [("Location", "/b"), ("Location", "/c")]))
 
@@ -81,7 +81,7 @@ struct RedirectTransportTests {
   }
 
   @Test(
-    "a Location with bytes beyond ASCII is refused, and without this layer the answer arrives",
+    "A `Location` beyond ASCII is refused, and arrives without this layer",
     arguments: [301, 302, 303, 307, 308])
   func notASCII(status: Int) async throws {
     redirect("/a", status, to: "/caf\u{E9}")
@@ -95,7 +95,8 @@ struct RedirectTransportTests {
     #expect(try bare.body == Data("moved".utf8))
   }
 
-  @Test("an answer without a Location and without a body is the answer", arguments: [301, 302, 303, 305, 307, 308])
+  @Test(
+    "A redirect without a `Location` and without a body is the response", arguments: [301, 302, 303, 305, 307, 308])
   func noLocation(status: Int) async throws {
     server.on("/a", .respond(status: status, headers: [("X-A", "1")]))
     server.on("/a", method: "HEAD", [.send("HTTP/1.1 \(status) Moved\r\nContent-Length: 5\r\n\r\n")])
@@ -108,7 +109,7 @@ struct RedirectTransportTests {
   }
 
   @Test(
-    "a Location that no platform reads is refused, whether the answer has a body or not",
+    "An unreadable `Location` is refused, with and without a body",
     arguments: ["", "http://[::1", "http://[::1]:x/"])
   func unreadable(location: String) async throws {
     redirect("/body", 302, to: location)
@@ -121,7 +122,7 @@ struct RedirectTransportTests {
 
   #if canImport(FoundationNetworking)
     @Test(
-      "an answer without a Location, but with a body, is an error: the platform keeps the body, and the documentation says so",
+      "On Linux, a redirect with a body but without a `Location` is an error",
       arguments: ["Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "\r\nok"])
     func bodyWithoutLocation(rest: String) async throws {
       server.on("/a", [.send("HTTP/1.1 302 Found\r\n\(rest)"), .close])
@@ -132,7 +133,7 @@ struct RedirectTransportTests {
     }
   #endif
 
-  @Test("a circle ends at the limit")
+  @Test("A redirect circle ends at the limit")
   func circle() async throws {
     redirect("/a", 302, to: "/b")
     redirect("/b", 302, to: "/a")
@@ -143,7 +144,7 @@ struct RedirectTransportTests {
     #expect(outcome.code == .tooManyRedirects && server.record.requests.count == 11)
   }
 
-  @Test("only the last answer is put into a file, and none that is no success")
+  @Test("Only the last response is written to a file, and only if it is successful")
   func file() async throws {
     let folder = try Folder()
     redirect("/a", 302, to: "/b")
@@ -162,22 +163,22 @@ struct RedirectTransportTests {
     #expect(folder.names == ["a"] && folder.text(of: "a") == "there")
   }
 
-  @Test("what is told of the progress never becomes less")
+  @Test("Progress over several requests never decreases")
   func progress() async throws {
-    let told = Locked<[HTTPProgress]>([])
+    let reports = Locked<[HTTPProgress]>([])
     redirect("/a", 307, to: "/b")
     server.on("/b", .respond(body: String(repeating: "x", count: 300_000)))
     var request = try HTTPRequest.sending(.post, server.url("/a"), body: .data(Data(count: 200_000)))
-    request[option: ProgressHandler.self] = { progress in told.withLock { $0.append(progress) } }
+    request[option: ProgressHandler.self] = { progress in reports.withLock { $0.append(progress) } }
 
     _ = try await api.load(request).value
 
-    let (sent, received) = (told.value.map(\.sent.completed), told.value.map(\.received.completed))
+    let (sent, received) = (reports.value.map(\.sent.completed), reports.value.map(\.received.completed))
     #expect(sent == sent.sorted() && received == received.sorted())
     #expect(sent.last == 200_000 && received.last == 300_000)
   }
 
-  @Test("a request to cancel on the way stops the request under way, and nothing else is sent")
+  @Test("A cancellation request after a redirect stops the request in flight, and nothing else is sent")
   func cancelled() async throws {
     let gate = LoopbackGate()
     redirect("/a", 302, to: "/b")

@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import HTTPTestSupport
 import Testing
 
-/// A response as a transport may report it.
+/// A response as a transport can report it.
 private struct Arrival {
   var request = anyRequest()
   var status = HTTPStatus.ok
@@ -34,7 +34,7 @@ private struct Arrival {
     Arrival(status: HTTPStatus(status), fields: fields, chunks: chunks).text
   }
 
-  @Test("Collects head and body")
+  @Test("Head and body are collected")
   func whole() throws {
     let arrival = Arrival(status: .created, fields: [("X-A", "\tb "), ("Content-Length", "4")], chunks: ["ab", "cd"])
 
@@ -44,14 +44,14 @@ private struct Arrival {
     #expect(try response.body == Data("abcd".utf8))
   }
 
-  @Test("Refuses a body that is shorter or longer than declared (H12)")
+  @Test("A body that is shorter or longer than declared is refused (H12, whole bodies)")
   func declaredLength() {
     #expect(text([("Content-Length", "4")], "abc") == "truncatedBody")
     #expect(text([("Content-Length", "4")], "abc", "de") == "ambiguousBody")
     #expect(text([("Content-Length", "4")]) == "truncatedBody")
   }
 
-  @Test("Refuses a body over the limit, declared or not")
+  @Test("A body over the limit is refused, declared or not")
   func limit() {
     #expect(text([("Content-Length", "11")]) == "bodyTooLarge")
     #expect(text([], "0123456789") == "0123456789")
@@ -60,7 +60,7 @@ private struct Arrival {
   }
 
   @Test(
-    "Refuses a head that does not say plainly where the body ends",
+    "A head with an ambiguous length of its body is refused",
     arguments: [
       [("Content-Length", "2, 3")], [("Content-Length", "2"), ("Content-Length", "3")], [("Content-Length", "-2")],
       [("Content-Length", "99999999999999999999")], [("Content-Length", "0x2")], [("Content-Length", "")],
@@ -71,13 +71,13 @@ private struct Arrival {
     #expect(Arrival(fields: fields, chunks: ["ab"]).text == "ambiguousBody")
   }
 
-  @Test("Takes the same length twice as one length, and chunks as they come")
+  @Test("A repeated length is one length, and chunks are accepted")
   func plainFraming() {
     #expect(text([("Content-Length", "2, 2")], "ab") == "ab")
     #expect(text([("Transfer-Encoding", "Chunked")], "ab", "c") == "abc")
   }
 
-  @Test("Expects no body after HEAD, 204 and 304, whatever is declared")
+  @Test("HEAD, 204 and 304 have no body, whatever is declared")
   func noBody() throws {
     let head = try HTTPRequest(HTTPMethod("head"), "http://example.com/")
 
@@ -88,7 +88,7 @@ private struct Arrival {
     }
   }
 
-  @Test("Ignores informational heads, and refuses a second head and a missing one")
+  @Test("Informational heads are ignored, and a second or a missing head is refused")
   func heads() throws {
     var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
     try receiver.receiveHead(HTTPStatus(103), [("Content-Length", "x")])
@@ -106,14 +106,14 @@ private struct Arrival {
     #expect(early?.code == .invalidResponse)
   }
 
-  @Test("Leaves out fields with invalid values")
+  @Test("Fields with invalid values are omitted")
   func invalidFields() throws {
     let response = try Arrival(fields: [("X-A", "a\u{0}b"), ("X B", "c"), ("X-C", "d")]).received()
 
     #expect(response.headers.map(\.name) == ["X-C"])
   }
 
-  @Test("Tells how much has arrived")
+  @Test("The received bytes are counted")
   func received() throws {
     var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
     #expect(receiver.received == HTTPProgress.Part())
@@ -123,7 +123,7 @@ private struct Arrival {
     #expect(receiver.received == HTTPProgress.Part(completed: 2, total: 4))
   }
 
-  @Test("Names the request in its errors, without its query (H11)")
+  @Test("Errors name the request without its query (H11, no printed secret)")
   func names() throws {
     let request = try HTTPRequest("http://example.com/feed?key=\(sentinel)")
 
@@ -139,7 +139,7 @@ private struct Arrival {
 @Suite("ResponseReceiver, encoded bodies") struct ResponseReceiverEncodingTests {
   private static let gzip = [("Content-Encoding", "gzip"), ("Content-Length", "2")]
 
-  @Test("Delivers an encoded body as it was sent, if nothing decodes it")
+  @Test("An encoded body without a decoder is delivered as sent")
   func asSent() throws {
     let response = try Arrival(fields: Self.gzip, chunks: ["ab"]).received()
 
@@ -147,7 +147,7 @@ private struct Arrival {
     #expect(Arrival(fields: Self.gzip, chunks: ["a"]).text == "truncatedBody")
   }
 
-  @Test("Accepts a decoded body without its length and its encoding, under the limit")
+  @Test("A decoded body is accepted without its length and its encoding, under the limit")
   func decoded() throws {
     let accepted = ResponseReceiver.Decoding.platform(accepting: ["gzip"])
 
@@ -160,7 +160,7 @@ private struct Arrival {
   }
 
   @Test(
-    "Refuses a decoded body with an encoding that was not accepted, and takes identity for none",
+    "A decoded body with an encoding that was not accepted is refused, and identity is no encoding",
     arguments: [("gzip", "encodedBody"), ("identity, br", "encodedBody"), ("identity", "ab"), ("deflate, GZIP", "ab")])
   func refused(encoding: String, text: String) {
     let accepted: Set = encoding.contains("deflate") ? ["gzip", "deflate"] : []
@@ -171,7 +171,7 @@ private struct Arrival {
     #expect(arrival.text == text)
   }
 
-  @Test("Refuses two ways to frame a decoded body")
+  @Test("Two framings of a decoded body are refused")
   func ambiguous() {
     let arrival = Arrival(
       fields: Self.gzip + [("Transfer-Encoding", "chunked")], decoding: .platform(accepting: ["gzip"]))
@@ -189,7 +189,7 @@ private struct Arrival {
     arrival.request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: 12)
   }
 
-  @Test("Writes the body of a success to the file, under the limit of the file")
+  @Test("The body of a success is written to the file, under the limit of the file")
   mutating func delivered() throws {
     arrival.chunks = ["012345", "6789AB"]
 
@@ -199,7 +199,7 @@ private struct Arrival {
     #expect(arrival.text == "bodyTooLarge")
   }
 
-  @Test("Keeps the body of another status in memory, under the limit of memory")
+  @Test("The body of another status stays in memory, under the limit of memory")
   mutating func explanation() {
     arrival.status = .notFound
     arrival.chunks = ["0123456789"]
@@ -208,7 +208,7 @@ private struct Arrival {
     #expect(arrival.text == "bodyTooLarge")
   }
 
-  @Test("Leaves the old file alone and no other file behind, if the body is cut or the receiver is dropped")
+  @Test("A truncated body or a dropped receiver leaves the old file unchanged, and no other file")
   mutating func cut() throws {
     _ = try folder.write("old", to: "body")
     arrival.fields = [("Content-Length", "4")]
@@ -225,7 +225,7 @@ private struct Arrival {
     #expect(folder.names == ["body"] && folder.text(of: "body") == "old")
   }
 
-  @Test("Refuses a file that cannot be, before anything is sent")
+  @Test("An impossible file is refused before a request is sent")
   func impossible() throws {
     var request = anyRequest()
     request[option: ResponseDelivery.self] = .file(folder.file("missing/\(sentinel)"))
@@ -236,7 +236,7 @@ private struct Arrival {
     #expect(!showsSecret(error as Any))
   }
 
-  @Test("ResponseDelivery tells where a body goes, and its own limit")
+  @Test("ResponseDelivery has the destination and the limit of a body")
   func fields() {
     #expect(ResponseDelivery.defaultValue.file == nil && ResponseDelivery.defaultValue.maximumSize == nil)
     #expect(ResponseDelivery.buffered(maximumSize: 3).maximumSize == 3)

@@ -6,11 +6,12 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// Cancel against complete, on sockets, thousands of times: requests with and without a body, answers in memory and in a file. In
-/// a process of its own, so that its threads and descriptors can be counted.
-@Suite("URLSessionLoader, under races", .onSockets) struct URLSessionLoaderStressTests {
+/// Cancellations that race completions on sockets, thousands of times: requests with and without a body, responses in memory
+/// and in a file. They run in their own process, so that its threads and descriptors can be counted.
+@Suite("URLSessionLoader, races", .onSockets) struct URLSessionLoaderStressTests {
   @Test(
-    "cancels race answers: each future completes once, and nothing stays behind", .timeLimit(.minutes(60))
+    "A cancellation that races its response completes each future once, and nothing is retained",
+    .timeLimit(.minutes(60))
   )
   func races() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -20,7 +21,7 @@ import Testing
     print(output.split(separator: "\n").filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
   }
 
-  @Test("loaders that are dropped take their sessions with them", .timeLimit(.minutes(60)))
+  @Test("Dropped loaders release their sessions", .timeLimit(.minutes(60)))
   func loaders() async {
     await #expect(processExitsWith: .success) {
       let server = try Loopback.server()
@@ -38,7 +39,7 @@ import Testing
   }
 }
 
-/// Counts what lives of the objects that it made.
+/// Counts the live objects that it created.
 private final class Counter: Sendable {
   final class Token: Sendable {
     private let counter: Counter
@@ -61,7 +62,7 @@ private final class Counter: Sendable {
 }
 
 private enum Stress {
-  /// How one race went.
+  /// The result of a race.
   private struct Tally {
     var answered = 0
     var cancelled = 0
@@ -74,25 +75,25 @@ private enum Stress {
     let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: connections))
     let (folder, counter) = (try Folder(), Counter())
 
-    // A warm-up: pools of threads and connections fill.
+    // A warm-up that fills the pools of threads and connections.
     _ = try await race(races * 3 / 10, against: server, loader, folder, counter)
     let before = try await Held.least(of: 50, server, loader)
     let tally = try await race(races, against: server, loader, folder, counter)
     try await loader.reset().value
     var after = try await Held.least(of: 50, server, loader)
-    // A connection that the server closed stays with the platform until it wants to use it again: one of each place at most.
+    // The platform keeps a connection that the server has closed until its next use: at most one for each slot.
     for _ in 0..<20 where after.descriptors > before.descriptors {
       let loads = try (0..<32).map { _ in loader.load(try HTTPRequest(server.url("/"))) }
       for load in loads { _ = try await load.value }
       after.descriptors = min(after.descriptors, try await Held.least(of: 50, server, loader).descriptors)
     }
-    // Dispatch lets go of threads that were idle for five seconds. What is still there after thirty is not idle.
+    // Dispatch ends threads that are idle for five seconds. A thread that exists after thirty seconds is not idle.
     for _ in 0..<120 where after.threads > before.threads + 2 {
       try await Task.sleep(for: .milliseconds(250))
       after.threads = Held.threadCount
     }
 
-    try await loader.reset().value  // A load completes before its transfer is let go of.
+    try await loader.reset().value  // A load completes before its transfer is released.
     print("stress: \(races) races: \(tally.answered) answered, \(tally.cancelled) cancelled")
     print("stress: before \(before), after \(after); \(loader.liveCount) transfers, \(counter.live) tokens live")
     #expect(tally.completions == races)
@@ -100,19 +101,19 @@ private enum Stress {
     #expect(tally.answered >= races / 20 && tally.cancelled >= races / 20, "\(tally)")
     #expect(after.descriptors <= before.descriptors + connections)
     #expect(after.threads <= before.threads + 2)
-    // Each transfer, each body and each future of a race held a token.
+    // Each transfer, each body and each future of a race holds a token.
     #expect(loader.liveCount == 0)
     #expect(counter.live == 0)
     #expect(folder.names.allSatisfy { !$0.hasSuffix(".partial") }, "\(folder.names)")
   }
 
-  /// One request and its answer, by a loader of its own that is dropped.
+  /// One request and its response, by a separate loader that is dropped.
   static func useLoader(_ server: LoopbackServer, _ counter: Counter) async throws {
     let request = try request(1, to: server, try Folder(), counter)
     #expect(await URLSessionLoader(.patient).load(request).outcome.ending == .succeeded)
   }
 
-  /// One of four kinds: plain, with progress, with a streamed body, into a file.
+  /// One of four kinds: plain, with progress, with a streamed body, to a file.
   private static func request(_ index: Int, to server: LoopbackServer, _ folder: Folder, _ counter: Counter) throws
     -> HTTPRequest
   {
@@ -134,8 +135,8 @@ private enum Stress {
     return request
   }
 
-  /// Twenty loads at a time, each cancelled after another number of hops on a queue. Where one side won too often, the next
-  /// batch hops longer before it cancels, or shorter, so that the race stays open on any machine.
+  /// Twenty loads at a time. Each is cancelled after a different number of hops on a queue. If one side wins too often, the next
+  /// batch hops longer or shorter before it cancels, so that the race stays open on any machine.
   private static func race(
     _ races: Int, against server: LoopbackServer, _ loader: URLSessionLoader, _ folder: Folder, _ counter: Counter
   ) async throws -> Tally {
@@ -161,7 +162,7 @@ private enum Stress {
       hops = answered > batch / 2 ? max(1, hops * 3 / 4) : min(10_000, hops * 4 / 3 + 1)
     }
     tally.completions = completions.withLock { $0 }
-    // A cancel that still hops holds its future, and with it the answer.
+    // A cancellation that still hops retains its future, and with it the response.
     while hopsLeft.value > 0 {
       await withCheckedContinuation { continuation in hopping.async { continuation.resume() } }
     }
@@ -178,12 +179,12 @@ private enum Stress {
     hopping.async { hop(count - 1, then: body) }
   }
 
-  /// What the process holds, apart from connections that are kept alive, which have a descriptor at each end.
+  /// The resources of the process, without kept-alive connections, which have a descriptor at each end.
   struct Held: CustomStringConvertible {
     var descriptors = Int.max
     var threads = Int.max
 
-    /// The least of several looks, with a request between them, so that what is just closing can close.
+    /// The least of several measurements, with a request between them, so that closing descriptors can close.
     static func least(of looks: Int, _ server: LoopbackServer, _ loader: URLSessionLoader) async throws -> Held {
       var least = Held()
       for _ in 0..<looks {
@@ -195,8 +196,8 @@ private enum Stress {
       return least
     }
 
-    /// What is held as soon as it is no more than before, or after thirty seconds: sessions close what they have on
-    /// threads of their own.
+    /// The resources as soon as they do not exceed those before, or after thirty seconds: sessions close theirs on
+    /// their own threads.
     static func settled(at before: Held?) async -> Held {
       var held = Held()
       for _ in 0..<120 {

@@ -5,7 +5,7 @@ import FutureTreeHTTPTesting
 import FutureTreeTesting
 import Testing
 
-@Suite("URLSessionLoader, time", .onSockets) struct TimeoutTests {
+@Suite("URLSessionLoader, timeouts", .onSockets) struct TimeoutTests {
   private let server: LoopbackServer
   private let clock = ManualClock()
   private let gate = LoopbackGate()
@@ -21,7 +21,7 @@ import Testing
 
   private func request(_ path: String = "/held") throws -> HTTPRequest { try HTTPRequest(server.url(path)) }
 
-  @Test("the whole time is over when the clock says so, and the connection is closed", arguments: [0.05, 60, 1e9])
+  @Test("A load times out by its clock, and its connection is closed", arguments: [0.05, 60, 1e9])
   func total(seconds: Double) async throws {
     let loader = loader(timeout: .seconds(seconds), idle: .seconds(2e9))
     let future = loader.load(try request())
@@ -36,7 +36,7 @@ import Testing
     _ = await server.waitForClose(of: "/held").outcome
   }
 
-  @Test("a request has its own times, in place of the loader's")
+  @Test("A request has its own timeouts, which replace those of the loader")
   func ownTimes() async throws {
     let loader = loader(timeout: .seconds(1), idle: .seconds(1))
     var request = try request()
@@ -53,7 +53,7 @@ import Testing
     #expect(clock.timerCount == 0)
   }
 
-  @Test("nobody has to have a deadline")
+  @Test("A load without a timeout never times out")
   func forever() async throws {
     let future = loader().load(try request())
     _ = try await gate.waitForHolders().value
@@ -65,7 +65,7 @@ import Testing
     #expect(try await future.value.status == .ok)
   }
 
-  @Test("idling ends a request after which nothing came for so long, and only that one")
+  @Test("The idle timeout ends the request that received nothing, and no other")
   func idle() async throws {
     let half = Promise<Void>()
     server.on("/half", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .stall])
@@ -87,7 +87,7 @@ import Testing
     #expect(clock.timerCount == 0)
   }
 
-  @Test("bytes that keep coming are no idling, however long it takes")
+  @Test("A request that keeps receiving bytes is not idle, however long it takes")
   func notIdle() async throws {
     let gates = (0..<4).map { _ in LoopbackGate() }
     let head = LoopbackStep.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
@@ -107,7 +107,7 @@ import Testing
     #expect(clock.timerCount == 0)
   }
 
-  @Test("no timer is left, however a request ends")
+  @Test("No timer is left after any outcome of a request")
   func noTimers() async throws {
     let loader = loader(timeout: .seconds(60), idle: .seconds(30))
     server.on("/ok", .respond())
@@ -128,8 +128,8 @@ import Testing
     #expect(clock.timerCount == 0)
   }
 
-  /// The timeout of the platform would run while a request waits for a connection, and counts whole seconds.
-  @Test("a request that waits for a connection is not ended by the platform, but by its own deadline")
+  /// The timeout of the platform counts whole seconds, also while a request waits for a connection.
+  @Test("A request that waits for a connection is ended only by its own deadline")
   func queued() async throws {
     let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1), clock: clock)
     server.on("/ok", .respond(body: "ok"))

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("head, body and end are passed on, one after the other")
+  @Test("Head, body and end are forwarded in turn")
   mutating func response() {
     let actions = [
       state.headArrived(.ok), state.worked(), state.dataArrived(), state.worked(), state.transportEnded(.completed),
@@ -25,14 +25,14 @@ import Testing
     #expect(actions.map(summary) == ["work 0", "none", "work 0", "none", "received"])
   }
 
-  @Test("a cancellation stops the transport, and ends when that confirms")
+  @Test("A cancellation request stops the transport, and the transfer ends when the transport confirms")
   mutating func cancelled() {
     let actions = [state.cancelAsked(), state.cancelAsked(), state.transportEnded(.stopped)]
 
     #expect(actions.map(summary) == ["stop", "none", "cancelled"])
   }
 
-  @Test("a success that was faster than the cancellation stays one")
+  @Test("A success that arrives after a cancellation request is kept")
   mutating func raced() {
     let actions = [
       state.headArrived(.ok), state.worked(), state.dataArrived(), state.worked(), state.cancelAsked(),
@@ -42,7 +42,8 @@ import Testing
     #expect(actions.map(summary).suffix(2) == ["stop", "received"])
   }
 
-  @Test("a success that lost its head or bytes after the cancellation is none", arguments: [true, false])
+  @Test(
+    "A success that loses its head or its bytes after a cancellation request ends cancelled", arguments: [true, false])
   mutating func lost(head: Bool) {
     if !head { _ = (state.headArrived(.ok), state.worked()) }
     _ = state.cancelAsked()
@@ -52,12 +53,12 @@ import Testing
     #expect(summary(state.transportEnded(.completed)) == "cancelled")
   }
 
-  @Test("a transport that stops without being asked has failed")
+  @Test("A transport that stops without a request has failed")
   mutating func stoppedByItself() {
     #expect(summary(state.transportEnded(.stopped)) == "transportFailed")
   }
 
-  @Test("a refused challenge ends with the answer that asked for it")
+  @Test("A refused challenge ends with its response")
   mutating func challenge() {
     _ = (state.headArrived(.unauthorized), state.worked())
     state.challengeRefused()
@@ -65,7 +66,7 @@ import Testing
     #expect(summary(state.transportEnded(.stopped)) == "received")
   }
 
-  @Test("a deadline ends it at once; what is reported later changes nothing")
+  @Test("A deadline ends the transfer at once, and later events change nothing")
   mutating func deadline() {
     let actions = [
       state.deadlinePassed(), state.deadlinePassed(), state.headArrived(.ok), state.dataArrived(),
@@ -75,13 +76,13 @@ import Testing
     #expect(actions.map(summary) == ["timedOut, stop", "none", "none", "none", "none", "none"])
   }
 
-  @Test("informational answers are not the answer", arguments: [100, 102, 103])
+  @Test("An informational response is not the response", arguments: [100, 102, 103])
   mutating func informational(status: Int) {
     #expect(summary(state.headArrived(HTTPStatus(status))) == "none")
     #expect(!state.hasHead)
   }
 
-  @Test("force ends it at once; a success that comes later changes nothing")
+  @Test("Force ends the transfer at once, and a later success changes nothing")
   mutating func forced() {
     _ = (state.headArrived(.ok), state.worked())
 
@@ -89,27 +90,27 @@ import Testing
     #expect(summary(state.transportEnded(.completed)) == "none")
   }
 
-  @Test("a deadline that passes after a cancellation ends it as cancelled")
+  @Test("A deadline after a cancellation request ends the transfer cancelled")
   mutating func deadlineAfterCancel() {
     _ = state.cancelAsked()
 
     #expect(summary(state.deadlinePassed()) == "cancelled")
   }
 
-  @Test("a body that cannot be sent ends it at once")
+  @Test("A body that cannot be sent ends the transfer at once")
   mutating func bodyFailed() {
     #expect(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))) == "wrongBodyLength, stop")
     #expect(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))) == "none")
   }
 
-  @Test("a part that the receiver refuses ends it, and stops the transport")
+  @Test("A part that the receiver refuses ends the transfer and stops the transport")
   mutating func refused() {
     _ = state.headArrived(.ok)
 
     #expect(summary(state.worked(HTTPError(.bodyTooLarge, "large"))) == "bodyTooLarge, stop")
   }
 
-  @Test("an ending that comes while work is done waits until it is done, and comes once")
+  @Test("An end that arrives during work waits for it, and occurs once")
   mutating func heldEnd() {
     _ = (state.headArrived(.ok), state.worked(), state.dataArrived())
 
@@ -120,7 +121,7 @@ import Testing
     #expect(actions.map(summary) == ["none", "none", "timedOut, stop", "none"])
   }
 
-  @Test("progress never goes back and never passes the total, also when a body is sent twice")
+  @Test("Progress never decreases and never exceeds the total, also when a body is sent twice")
   func progress() {
     var state = TransferState(TransferState.Rules(reportsProgress: true, bodyLength: 10))
     var seen: [String] = []
@@ -132,12 +133,12 @@ import Testing
     #expect(seen == ["work 4", "none", "work 10", "none", "none"])
   }
 
-  @Test("nobody who wants no progress is told any")
+  @Test("Progress is not reported without a handler")
   mutating func noProgress() {
     #expect(summary(state.bodySent(4)) == "none")
   }
 
-  @Test("idling is measured from the last byte, either way")
+  @Test("Idle time is measured from the last byte in either direction")
   func idle() {
     var state = TransferState(TransferState.Rules(idleTimeout: .seconds(10)))
 

@@ -21,16 +21,16 @@ import Testing
     }
   }
 
-  @Test("no error is the end")
+  @Test("A transfer without an error is completed")
   func none() throws {
     guard case .completed = URLErrorTable.end(nil, request: try HTTPRequest("http://a/"), hasHead: true) else {
-      Issue.record("not completed")
+      Issue.record("The transfer is not completed.")
       return
     }
   }
 
   @Test(
-    "codes that mean the same before and after the head",
+    "Certain codes mean the same before and after the head",
     arguments: [
       ([-999], "stopped"), ([-1003, -1006], "unknownHost"), ([-1004, -1009, -1018, -1019, -1020], "cannotConnect"),
       ([-1001], "timedOut"), ([-1022, -1200, -1201, -1202, -1203, -1204, -1205, -1206], "insecureConnection"),
@@ -45,26 +45,26 @@ import Testing
     }
   }
 
-  @Test("codes of a connection that ended", arguments: [-1, -1005, -1008, -1011])
+  @Test("Codes of a closed connection depend on the head", arguments: [-1, -1005, -1008, -1011])
   func connection(number: Int) throws {
     #expect(try code(number) == "connectionLost")
     #expect(try code(number, hasHead: true) == "truncatedBody")
   }
 
-  @Test("codes of what is not HTTP", arguments: [-1002, -1014, -1017])
+  @Test("Codes of invalid HTTP depend on the head", arguments: [-1002, -1014, -1017])
   func notHTTP(number: Int) throws {
     #expect(try code(number) == "invalidResponse")
     #expect(try code(number, hasHead: true) == "truncatedBody")
   }
 
-  @Test("Linux has one code for all that is wrong with trust: -1 of https, before the head")
+  @Test("On Linux, -1 of https before the head is a failure of trust")
   func trust() throws {
     #expect(try code(-1, "https://a/") == "insecureConnection")
     #expect(try code(-1, "https://a/", hasHead: true) == "truncatedBody")
   }
 
   @Test(
-    "libcurl's texts of a head that cannot be read tell -1 from a closed connection",
+    "The texts of libcurl distinguish an unreadable head from a closed connection",
     arguments: [
       ("Failed writing header", "invalidResponse"), ("Header without colon", "invalidResponse"),
       ("Failure writing output to destination, passed 9 returned 0", "invalidResponse"),
@@ -78,12 +78,12 @@ import Testing
     #expect(try code(-1005, text: text) == "connectionLost")
   }
 
-  @Test("what is no URLError is told by its number, and what it prints holds none of its text")
+  @Test("A foreign error is named by its number, and its text is not printed")
   func foreign() throws {
     let error = NSError(domain: "d", code: 7, userInfo: [NSLocalizedDescriptionKey: sentinel])
     guard case .failed(let named) = URLErrorTable.end(error, request: try HTTPRequest("http://a/?q"), hasHead: false)
     else {
-      Issue.record("not failed")
+      Issue.record("The transfer did not fail.")
       return
     }
     var dumped = ""
@@ -95,8 +95,8 @@ import Testing
   }
 }
 
-@Suite("HTTPHeaders, from a platform") struct HTTPHeadersPlatformTests {
-  @Test("names that differ in case are one name, and the order is that of the names")
+@Suite("HTTPHeaders of a platform") struct HTTPHeadersPlatformTests {
+  @Test("Names that differ in case are one name, and fields are sorted by name")
   func merged() {
     let headers = HTTPHeaders(joined: [("x-b", "3"), ("X-B", "1, 2"), ("A", "0")])
 
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(
-    "cookies that were joined are split again, and their dates are not",
+    "Joined cookies are split, and their dates are not",
     arguments: [
       ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]), ("", [""]),
       (

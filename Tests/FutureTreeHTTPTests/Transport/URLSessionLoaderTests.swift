@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("URLSessionLoader, on sockets", .onSockets) struct URLSessionLoaderTests {
+@Suite("URLSessionLoader", .onSockets) struct URLSessionLoaderTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
 
@@ -24,7 +24,7 @@ import Testing
     if case .failure(let error as HTTPError) = outcome { error.code } else { nil }
   }
 
-  @Test("an answer arrives with status, headers and body")
+  @Test("A response arrives with status, headers and body")
   func answer() async throws {
     server.on("/ok", .respond(status: 201, headers: [("X-A", "b")], body: "hello"))
 
@@ -35,7 +35,7 @@ import Testing
     #expect(try response.body == Data("hello".utf8))
   }
 
-  @Test("a request is sent as it was made, with its body")
+  @Test("A request is sent unchanged, with its body")
   func request() async throws {
     server.on("/post?q=a%20b", .respond())
     var request = try HTTPRequest(.post, server.url("/post?q=a%20b"))
@@ -53,7 +53,7 @@ import Testing
     #expect(received.body == Array("body".utf8))
   }
 
-  @Test("an answer that redirects arrives, and is not followed")
+  @Test("A redirect arrives, and is not followed")
   func redirect() async throws {
     server.on("/from", .respond(status: 302, headers: [("Location", server.url("/to"))]))
 
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(
-    "a 401 that asks for a password arrives",
+    "A 401 with a challenge arrives",
     arguments: ["Basic realm=\"x\"", "Bearer", "Digest realm=\"x\", nonce=\"n\""])
   func unauthorized(challenge: String) async throws {
     server.on("/private", .respond(status: 401, headers: [("WWW-Authenticate", challenge)], body: "who are you"))
@@ -76,7 +76,7 @@ import Testing
     #expect(try response.body == Data("who are you".utf8))
   }
 
-  @Test("a cancelled future closes its connection, and ends when that is done")
+  @Test("A cancelled future closes its connection, and ends when it is closed")
   func cancel() async throws {
     server.on("/stall", .stall)
     let future = try load("/stall")
@@ -92,7 +92,7 @@ import Testing
     #expect(try record.get().abandonedPaths == ["/stall"])
   }
 
-  @Test("a cancelled future closes its connection while the body arrives")
+  @Test("A future that is cancelled while its body arrives closes its connection")
   func cancelInBody() async throws {
     let gate = LoopbackGate()
     server.on("/body", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .hold(gate)])
@@ -105,7 +105,7 @@ import Testing
     _ = await server.waitForClose(of: "/body").outcome
   }
 
-  @Test("force ends the future at once, and the connection is closed behind it")
+  @Test("A forced future ends at once, and its connection is closed afterward")
   func force() async throws {
     server.on("/stall", .stall)
     let future = try load("/stall")
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(
-    "a body that is cut short is an error",
+    "A truncated body is an error",
     arguments: [
       "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -132,9 +132,9 @@ import Testing
     #expect(code(of: outcome) == .truncatedBody)
   }
 
-  /// Between the status line and the end of the head `URLSession` on Linux ends the process instead, and nothing above it
-  /// can prevent that; see the note of `URLSessionLoader`.
-  @Test("an answer cut in its status line or at any byte of its body is an error")
+  /// Between the status line and the end of the head, `URLSession` on Linux ends the process. No code above it can
+  /// prevent that: see the note of `URLSessionLoader`.
+  @Test("A response that is truncated in its status line or in its body is an error")
   func truncatedAnywhere() async throws {
     let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n01234567".utf8)
     for length in Array(0...16) + Array(38..<answer.count) {
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(
-    "an answer that does not say plainly where it ends is an error",
+    "A response with ambiguous framing is an error",
     arguments: [
       "Content-Length: 2\r\nContent-Length: 5", "Content-Length: 2\r\nTransfer-Encoding: chunked", "Content-Length: -5",
       "Content-Length: 99999999999999999999999", "Content-Length: 2, 3", "Content-Length: two",
@@ -161,7 +161,7 @@ import Testing
     #expect(outcome.ending == .failed, "\(outcome)")
   }
 
-  @Test("blanks around the value of a field are no part of it")
+  @Test("Blanks around a field value are not part of it")
   func blanks() async throws {
     server.on("/blanks", [.send("HTTP/1.1 200 OK\r\nContent-Length:\t2 \t\r\nX-A: \ta\t\r\n\r\nok")])
 
@@ -171,14 +171,14 @@ import Testing
     #expect(response.headers["X-A"] == "a")
   }
 
-  @Test("an encoded body is an error, because nobody can say whether it is whole")
+  @Test("An encoded body is an error, because its completeness is unknown")
   func encoded() async throws {
     server.on("/gzip", .respond(headers: [("Content-Encoding", "gzip")], body: "not gzip"))
 
     #expect(code(of: try await load("/gzip").outcome) == .encodedBody)
   }
 
-  @Test("a refused connection, an unknown host and a deadline are three errors")
+  @Test("A refused connection, an unknown host and a deadline have different errors")
   func connections() async throws {
     let closed = try Loopback.server()
     let refusedURL = closed.url("/")
@@ -194,7 +194,7 @@ import Testing
     #expect(code(of: await late.outcome) == .timedOut)
   }
 
-  @Test("a deadline passes also while the body trickles")
+  @Test("A deadline ends a load whose body arrives slowly")
   func trickle() async throws {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
     server.on("/drip", [.send(head), .drip(String(repeating: "x", count: 1000), every: .milliseconds(10))])
@@ -204,7 +204,7 @@ import Testing
     #expect(code(of: outcome) == .timedOut)
   }
 
-  @Test("a connection that is closed or reset, and an answer that is not HTTP, are errors")
+  @Test("A closed connection, a reset connection and a response without HTTP are errors")
   func brokenPeers() async throws {
     server.on("/close", .close)
     server.on("/reset", .reset)
@@ -215,7 +215,7 @@ import Testing
     #expect(code(of: try await load("/garbage").outcome) == .invalidResponse)
   }
 
-  @Test("a body over the limit is an error, declared or not")
+  @Test("A body over the limit is an error, declared or not")
   func limit() async throws {
     let loader = URLSessionLoader(.init(timeout: nil, maximumBodySize: 10))
     server.on("/declared", .respond(body: "0123456789A"))
@@ -227,7 +227,7 @@ import Testing
     #expect(try await loader.load(try HTTPRequest(server.url("/fits"))).value.body.count == 10)
   }
 
-  @Test("a HEAD request, a 204 and a 304 have no body, whatever their headers declare")
+  @Test("A HEAD request, a 204 and a 304 have no body, whatever their headers declare")
   func noBody() async throws {
     server.on("/head", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")])
     server.on("/204", [.send("HTTP/1.1 204 No Content\r\n\r\n")])
@@ -240,7 +240,7 @@ import Testing
     #expect(try await load("/304").value.status == .notModified)
   }
 
-  @Test("a reset cancels what is on its way, waits for it, and leaves the loader usable")
+  @Test("A reset cancels the loads in flight, waits for them, and leaves the loader usable")
   func reset() async throws {
     server.on("/stall", .stall)
     server.on("/ok", .respond(body: "ok"))
@@ -253,9 +253,9 @@ import Testing
     #expect(try await load("/ok").value.status == .ok)
   }
 
-  @Test("deadlines that are no times do not crash", arguments: [Duration.seconds(-1), .zero, .seconds(Int64.max)])
+  @Test("Extreme deadlines do not trap", arguments: [Duration.seconds(-1), .zero, .seconds(Int64.max)])
   func strangeDeadlines(timeout: Duration) async throws {
-    // What is due at once must not race an answer.
+    // A timeout that is due at once must not race a response.
     server.on("/", timeout > .zero ? .respond() : .stall)
 
     let outcome = try await load("/") { $0[option: RequestTimeout.self] = timeout }.outcome
@@ -263,7 +263,7 @@ import Testing
     #expect(outcome.ending == (timeout > .zero ? .succeeded : .failed))
   }
 
-  @Test("a loader that is dropped finishes what it began")
+  @Test("A dropped loader completes its loads")
   func dropped() async throws {
     let gate = LoopbackGate()
     server.on("/held", [.hold(gate), .respond(body: "held")])

@@ -6,7 +6,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// The traps of `URLSession` that no other suite shows: see the article *URLSession on Linux*.
+/// The traps of `URLSession` without another suite: see the article *URLSession on Linux*.
 @Suite("URLSession's traps", .onSockets) struct URLSessionTrapsTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
@@ -17,7 +17,7 @@ import Testing
 
   private func load(_ path: String) throws -> Future<HTTPResponse> { loader.load(try HTTPRequest(server.url(path))) }
 
-  @Test("connections are kept and used again, and no more are open than were allowed")
+  @Test("Connections are reused, and their number stays within the limit")
   func connections() async throws {
     let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 2))
     let gate = LoopbackGate()
@@ -33,12 +33,12 @@ import Testing
     #expect(server.connectionCount == 2)
   }
 
-  @Test("many requests, one after another, take one connection and keep nothing")
+  @Test("Many successive requests use one connection")
   func sequence() async throws {
     server.on("/ok", .respond(body: "ok"))
 
     let request = try HTTPRequest(server.url("/ok"))
-    // Each begins where the last ends, not when a test gets its turn: libcurl closes what was idle for two minutes.
+    // Each begins as the last ends, without a pause: libcurl closes connections that are idle for two minutes.
     var last = loader.load(request)
     for _ in 1..<300 { last = last.flatMap { [loader] _ in loader.load(request) } }
 
@@ -47,7 +47,7 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
-  @Test("an answer that redirects is the answer, whatever its kind", arguments: [301, 302, 303, 305, 307, 308])
+  @Test("A redirect of any kind is the response", arguments: [301, 302, 303, 305, 307, 308])
   func redirects(status: Int) async throws {
     server.on("/from", .respond(status: status, headers: [("Location", server.url("/to"))], body: "moved"))
     var request = try HTTPRequest(.put, server.url("/from"))
@@ -61,7 +61,7 @@ import Testing
     #expect(server.requests.map(\.target) == ["/from"])
   }
 
-  @Test("fields of one name are one name whatever their case, and cookies are apart")
+  @Test("Fields are compared without case, and cookies are separate")
   func duplicates() async throws {
     let cookies = ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2; Path=/", "c=3"]
     let fields = [("X-A", "1"), ("X-A", "2"), ("x-a", "3")] + cookies.map { ("Set-Cookie", $0) }
@@ -73,7 +73,7 @@ import Testing
     #expect(headers.values(for: "X-A").joined(separator: ", ") == "1, 2, 3")
   }
 
-  @Test("a body always has a type, and it is never that of a form unless it was said")
+  @Test("A body always has a type, and is a form only if its type says so")
   func contentType() async throws {
     server.on("/post", .respond())
     for body in [HTTPBody.data(Data("a".utf8)), .stream { HTTPBodyReader { _ in Data() } }] {
@@ -90,7 +90,7 @@ import Testing
     #expect(server.requests.map { $0.values(for: "content-type") } == [[octets], [octets], ["text/csv"]])
   }
 
-  @Test("a body of a GET or HEAD request is refused before it is sent", arguments: ["GET", "HEAD", "get", "Head"])
+  @Test("A body of a GET or HEAD request is refused before it is sent", arguments: ["GET", "HEAD", "get", "Head"])
   func bodyOfGet(method: String) async throws {
     var request = try HTTPRequest(try HTTPMethod(method), server.url("/"))
     request.body = .data(Data("a".utf8))
@@ -100,7 +100,7 @@ import Testing
   }
 
   #if canImport(FoundationNetworking)
-    @Test("a known method in lower case is sent in upper case, and another as it is: the documentation says so")
+    @Test("On Linux, a known method is sent in upper case, and another method unchanged")
     func lowerCase() async throws {
       server.on("/post", .respond())
       for method in ["post", "delete", "purge"] {
@@ -110,7 +110,7 @@ import Testing
       #expect(server.requests.map(\.method) == ["POST", "DELETE", "purge"])
     }
 
-    @Test("a URL with an IPv6 address is valid, but the platform does not take it: the error says so")
+    @Test("A URL with an IPv6 address is refused with its own error on Linux")
     func addresses() async throws {
       for text in ["http://[::1]:\(server.port)/", "https://[2001:db8::1]/a"] {
         let outcome = await loader.load(try HTTPRequest(text)).outcome
@@ -122,8 +122,8 @@ import Testing
       #expect(server.connectionCount == 0)
     }
 
-    /// When this fails, the platform is fixed, and the warning of `URLSessionLoader` can go.
-    @Test("fields behind the last chunk end the process: the documentation warns of it")
+    /// When this fails, the platform is fixed, and the warning of `URLSessionLoader` can be removed.
+    @Test("On Linux, fields after the last chunk end the process")
     func trailers() async {
       await #expect(processExitsWith: .failure) {
         let server = try Loopback.server()
@@ -133,9 +133,9 @@ import Testing
       }
     }
 
-    /// When this fails, the platform is fixed, and the warning of `URLSessionLoader` can go.
+    /// When this fails, the platform is fixed, and the warning of `URLSessionLoader` can be removed.
     @Test(
-      "a peer that closes inside the head ends the process: the documentation warns of it",
+      "On Linux, a connection that closes in the head ends the process",
       arguments: ["", "Content-Le", "Content-Length: 2", "X-A: 1\r\n", "Content-Length: 0\r\nX-A: 1\r\n"])
     func closedInHead(fields: String) async {
       await #expect(processExitsWith: .failure) { [fields] in
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(
-      "a peer that closes inside the head loses the connection if a whole field has announced a body",
+      "A connection that closes in the head is lost if a whole field announces a body",
       arguments: [
         "Content-Length: 2\r\n", "Content-Length: 2\r\nX-A", "X-A: 1\r\nContent-Length: 2\r\nX-A: 1\r\n",
         "Transfer-Encoding: chunked\r\n",
@@ -157,7 +157,7 @@ import Testing
       #expect(try await load("/cut").outcome.code == .connectionLost)
     }
 
-    @Test("a peer that resets inside the head loses the connection", arguments: ["", "X-A: 1\r\n", "X-A"])
+    @Test("A connection that is reset in the head is lost", arguments: ["", "X-A: 1\r\n", "X-A"])
     func resetInHead(fields: String) async throws {
       server.on("/cut", [.send("HTTP/1.1 200 OK\r\n" + fields), .reset])
 
@@ -165,7 +165,7 @@ import Testing
     }
   #endif
 
-  @Test("an answer that may be cached is asked for each time, and nothing is revalidated")
+  @Test("A cacheable response is requested each time, and not revalidated")
   func cache() async throws {
     server.on("/cached", .respond(headers: [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")], body: "a"))
 
@@ -174,7 +174,7 @@ import Testing
     #expect(server.requests.map { $0.values(for: "if-none-match") } == [[], []])
   }
 
-  @Test("cookies are not kept")
+  @Test("Cookies are not stored")
   func cookies() async throws {
     server.on("/cookie", .respond(headers: [("Set-Cookie", "a=1; Path=/")]))
 
@@ -183,14 +183,14 @@ import Testing
     #expect(server.requests.map { $0.values(for: "cookie") } == [[], []])
   }
 
-  @Test("a peer that speaks no TLS is no secure connection")
+  @Test("A peer without TLS is not a secure connection")
   func noTLS() async throws {
     let request = try HTTPRequest("https://127.0.0.1:\(server.port)/")
 
     #expect(await loader.load(request).outcome.code == .insecureConnection)
   }
 
-  @Test("informational answers before the answer are no answer", arguments: ["100 Continue", "103 Early Hints"])
+  @Test("Informational responses are ignored", arguments: ["100 Continue", "103 Early Hints"])
   func informational(status: String) async throws {
     let first = "HTTP/1.1 \(status)\r\nLink: </style.css>\r\n\r\n"
     server.on("/hints", [.send(first), .respond(status: 201, headers: [("X-A", "1")], body: "ok")])
@@ -202,7 +202,7 @@ import Testing
     #expect(try response.body == Data("ok".utf8))
   }
 
-  @Test("a reset waits until the platform has let go also of what ended before it did")
+  @Test("A reset waits for transfers that were forced to end before")
   func resetWaits() async throws {
     server.on("/stall", .stall)
     let future = try load("/stall")
@@ -216,7 +216,7 @@ import Testing
     _ = await server.waitForClose(of: "/stall").outcome
   }
 
-  @Test("nothing in the transport suspends a task, awaits the session, or puts a protocol under it")
+  @Test("The transport suspends no task, awaits no session, and installs no protocol")
   func sources() throws {
     let folder = Repository.root.appendingPathComponent("Sources/FutureTreeHTTP/URLSession")
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -228,19 +228,19 @@ import Testing
 
     #expect(sources.count > 10)
     for word in forbidden { #expect(!sources.contains { $0.contains(word) }, "\(word)") }
-    // Cancelled in one place, on a queue of its own.
+    // Tasks are cancelled in one place, on their own queue.
     #expect(sources.count { $0.contains("task.cancel()") } == 1)
   }
 }
 
-/// Where the sources of this package are.
+/// The location of this package.
 enum Repository {
   static let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 }
 
-/// Each trap of the article has a test, which `docs/http-tests.md` names.
-@Suite("The article on URLSession's traps") struct URLSessionTrapsArticleTests {
-  /// Traps that nothing above `URLSession` can cure, so that a row may give a reason in the place of a test.
+/// Each trap of the article has a test in `docs/http-tests.md`.
+@Suite("The article URLSession on Linux") struct URLSessionTrapsArticleTests {
+  /// Traps that code above `URLSession` cannot fix: their rows may have a reason in place of a test.
   private static let incurable: Set<Int> = [6, 7, 20, 21, 22, 24, 26]
 
   private static func rows(of guide: Guide) throws -> [(number: Int, cells: [String])] {
@@ -250,7 +250,7 @@ enum Repository {
   private static let article = Guide("URLSessionTraps", of: "FutureTreeHTTP")
   private static let testTable = Guide(ofPackage: "docs/http-tests")
 
-  @Test("it has each of the traps once, in order")
+  @Test("The article has each trap once, in order")
   func numbers() throws {
     let numbers = try Self.rows(of: Self.article).map(\.number)
 
@@ -259,7 +259,7 @@ enum Repository {
     #expect(try Self.rows(of: Self.testTable).map(\.number) == numbers)
   }
 
-  @Test("each row has what happens, what is done, and a test; that those exist, `HTTPGuideTests` sees to")
+  @Test("Each row has a trap, a remedy and a test")
   func tests() throws {
     for (number, cells) in try Self.rows(of: Self.article) { #expect(cells.count == 3, "row \(number)") }
     for (number, cells) in try Self.rows(of: Self.testTable) {

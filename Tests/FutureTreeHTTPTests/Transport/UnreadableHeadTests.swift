@@ -4,8 +4,8 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-/// Row 36 of the article *URLSession on Linux*: legal and illegal bytes in the head of an answer that end a transfer.
-@Suite("Answers whose head the platform cannot read", .onSockets) struct UnreadableHeadTests {
+/// Row 36 of the article *URLSession on Linux*: legal and illegal bytes in the head of a response that end a transfer.
+@Suite("Unreadable heads", .onSockets) struct UnreadableHeadTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
 
@@ -14,14 +14,14 @@ import Testing
   }
 
   private func answer(_ head: String, body: String = "ok") -> [UInt8] {
-    // One byte for each scalar, so that \u{E9} is Latin-1; and a NUL for a picture of one, which can be printed.
+    // One byte for each scalar, so that \u{E9} is Latin-1. A symbol for NUL stands for NUL, because it can be printed.
     (head + "\r\nContent-Length: \(body.unicodeScalars.count)\r\n\r\n\(body)").unicodeScalars
       .map { UInt8(exactly: $0.value) ?? 0 }
   }
 
   #if canImport(FoundationNetworking)
     @Test(
-      "a line with a byte that is not UTF-8, and one that is malformed, are an invalid answer, which is not retried",
+      "A line with invalid UTF-8 or a malformed line is an invalid response, which is not retried",
       arguments: [
         "HTTP/1.1 200 OK\r\nX-A: caf\u{E9}", "HTTP/1.1 200 caf\u{E9}", "HTTP/1.1 200 OK\r\nX-\u{E9}: a",
         "HTTP/1.1 200 OK\r\nX-A : a", "HTTP/1.1 200 OK\r\n: a", "HTTP/1.1 200 OK\r\nX A: a",
@@ -38,7 +38,7 @@ import Testing
     }
   #endif
 
-  @Test("a byte that is not UTF-8 in the body, and UTF-8 in a field, are no fault; the field is left out")
+  @Test("Invalid UTF-8 in the body is accepted, and a field beyond ASCII is omitted")
   func accepted() async throws {
     server.on("/", .send(answer("HTTP/1.1 200 OK\r\nX-A: caf\u{C3}\u{A9}\r\nX-B: b", body: "caf\u{E9}")))
 

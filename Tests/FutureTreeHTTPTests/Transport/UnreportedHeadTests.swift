@@ -4,8 +4,8 @@ import Testing
 @testable import FutureTreeHTTP
 
 /// Row 37 of the article *URLSession on Linux*.
-@Suite("ResponseReceiver, of a redirect that the platform does not report") struct UnreportedHeadTests {
-  /// The status of the answer with its size, or the code of the error.
+@Suite("ResponseReceiver, unreported redirects") struct UnreportedHeadTests {
+  /// The status of the response with its size, or the code of the error.
   private func ending(_ status: Int, _ fields: [(String, String)] = [], of method: HTTPMethod = .get) throws -> String {
     let request = try HTTPRequest(method, "http://example.com/")
     do throws(HTTPError) {
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test("An empty body is whole, and one of another or unknown length is lost")
+  @Test("An empty body is whole, and a body of another or unknown length is lost")
   func bodies() throws {
     #expect(try ending(302, [("Content-Length", "0")]) == "302 with 0 bytes")
     #expect(try ending(302) == "invalidRedirect")

@@ -7,7 +7,7 @@ import FutureTreeTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("URLSessionLoader, bodies that are sent", .onSockets) struct UploadTests {
+@Suite("URLSessionLoader, uploads", .onSockets) struct UploadTests {
   private let server: LoopbackServer
   private let loader = URLSessionLoader(.patient)
   private let folder: Folder
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("a file is sent whole, with its length and its type")
+  @Test("A file is sent whole, with its length and its type")
   func file() async throws {
     let text = String(repeating: "0123456789", count: 100_000)
     let url = try folder.write(text, to: "body.txt")
@@ -48,7 +48,7 @@ import Testing
     #expect(received.values(for: "content-type") == ["text/plain"])
   }
 
-  @Test("a stream of a known length is sent with that length, in whatever pieces it comes")
+  @Test("A stream of a known length is sent with that length, whatever the size of its pieces")
   func stream() async throws {
     _ = try await send(.stream(length: 10) { Self.reader("0123456789") }).value
 
@@ -58,7 +58,7 @@ import Testing
     #expect(received.values(for: "transfer-encoding") == [])
   }
 
-  @Test("a stream of an unknown length is sent in chunks, to its end")
+  @Test("A stream of an unknown length is sent in chunks, to its end")
   func chunks() async throws {
     _ = try await send(.stream { Self.reader("0123456789") }).value
 
@@ -68,7 +68,7 @@ import Testing
     #expect(received.values(for: "transfer-encoding") == ["chunked"])
   }
 
-  @Test("bodies of no bytes are sent as bodies of no bytes")
+  @Test("Empty bodies are sent with the length 0")
   func noBytes() async throws {
     let empty = try folder.write("", to: "empty")
 
@@ -79,7 +79,7 @@ import Testing
     #expect(server.requests.map { $0.values(for: "content-length") } == [["0"], ["0"], ["0"]])
   }
 
-  @Test("a stream that yields fewer or more bytes than it announced fails, and no server takes it for whole")
+  @Test("A stream with fewer or more bytes than announced fails, and the server gets no whole request")
   func wrongLength() async throws {
     for text in ["012345678", "0123456789A"] {
       #expect(try await send(.stream(length: 10) { Self.reader(text) }).outcome.code == .wrongBodyLength)
@@ -88,7 +88,7 @@ import Testing
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
-  @Test("a negative length is refused before anything is sent")
+  @Test("A negative length is refused before anything is sent")
   func negativeLength() async throws {
     let body = HTTPBody.stream(length: -5) { Self.reader("") }
 
@@ -97,16 +97,16 @@ import Testing
     #expect(server.connectionCount == 0)
   }
 
-  @Test("a file that is missing, or no file, fails before anything is sent")
+  @Test("A missing file or a directory fails before anything is sent")
   func noFile() async throws {
     #expect(try await send(.file(folder.file("missing"))).outcome.code == .unreadableBody)
     #expect(try await send(.file(folder.url)).outcome.code == .unreadableBody)
     #expect(server.connectionCount == 0)
   }
 
-  /// The first bytes are on their way, and the rest is held back until the file was changed.
+  /// The first bytes are sent, and the others are held until the file has changed.
   @Test(
-    "a file that shrinks or grows while it is sent fails, and no server takes it for whole",
+    "A file that changes its size while it is sent fails, and the server gets no whole request",
     arguments: [1_000_000, 30_000_000])
   func changing(size: UInt64) async throws {
     let url = try folder.write("", to: "body")
@@ -124,7 +124,7 @@ import Testing
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
-  @Test("a file that vanishes or changes its size before its turn comes fails")
+  @Test("A file that is removed or resized before its upload begins fails")
   func changesBeforeItsTurn() async throws {
     let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1))
     let gate = LoopbackGate()
@@ -148,7 +148,7 @@ import Testing
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
-  @Test("what a stream throws fails the request, whether it is thrown when it is opened or in its middle")
+  @Test("An error of a stream fails the request, when it is opened or read")
   func throwing() async throws {
     struct Broken: Error {}
     let opening = HTTPBody.stream(length: 10) { throw Broken() }
@@ -163,7 +163,7 @@ import Testing
 
     for body in [opening, reading] {
       guard case .failure(let error as HTTPError) = try await send(body).outcome else {
-        Issue.record("no error")
+        Issue.record("The upload did not fail.")
         continue
       }
       #expect(error.code == .unreadableBody)
@@ -172,8 +172,8 @@ import Testing
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
-  /// The platform would end the process if it was called on the thread on which it reads bodies.
-  @Test("whoever hears that a body cannot be read may load at once, and so may the source of a body")
+  /// The platform ends the process when it is called on its thread that reads bodies.
+  @Test("A load can begin in a callback about an unreadable body, and in the source of a body")
   func loadsWhereBodiesAreRead() async throws {
     struct Broken: Error {}
     let next = try HTTPRequest(.put, server.url("/upload"))
@@ -193,7 +193,7 @@ import Testing
     #expect(try await inner.value?.value.status == .created)
   }
 
-  @Test("a source that blocks holds up no call of a loader, no deadline and no force", .timeLimit(.minutes(60)))
+  @Test("A blocking source delays no call of a loader, no deadline and no force", .timeLimit(.minutes(60)))
   func blocking() async throws {
     let clock = ManualClock()
     let loaders = [URLSessionLoader(clock: clock), URLSessionLoader(clock: clock)]
@@ -221,7 +221,7 @@ import Testing
     #expect(loaders.map(\.liveCount) == [0, 0])
   }
 
-  @Test("a stream is pulled as the peer takes it, and a cancelled one is pulled no more")
+  @Test("A stream is read as fast as the peer receives it, and no longer once cancelled")
   func pulled() async throws {
     let gate = LoopbackGate()
     let pulled = Locked(0)
@@ -241,8 +241,8 @@ import Testing
     #expect(pulled.value < 1 << 27)
   }
 
-  /// The platform sends a request again when the peer closes a connection that was used before without an answer.
-  @Test("a request that means the same twice is sent again with its whole body, where the body can be read again")
+  /// The platform repeats a request when the peer closes a reused connection without a response.
+  @Test("An idempotent request is repeated with its whole body, if the body can be replayed")
   func replayed() async throws {
     server.on("/upload", .respond(), .close, .respond(status: 201))
     let opened = Locked(0)
@@ -259,7 +259,7 @@ import Testing
     #expect(server.requests.map(\.text) == ["warm", "0123456789", "0123456789"])
   }
 
-  @Test("a request that cannot be sent twice is not: a POST, and a body that can be read once")
+  @Test("A POST and a body that can be sent only once are not repeated")
   func notReplayed() async throws {
     for (method, isReplayable, code) in [
       (HTTPMethod.post, true, HTTPError.Code.connectionLost), (.put, false, .bodyNotReplayable),
@@ -274,7 +274,7 @@ import Testing
     }
   }
 
-  @Test("an answer that comes before the body was sent is the answer, or an error, and never a hang")
+  @Test("An early response to an upload is the response or an error, and the load always completes")
   func earlyAnswer() async throws {
     server.on("/upload", beginning: .headComplete, [.stopReading, .respond(status: 413), .close])
 
