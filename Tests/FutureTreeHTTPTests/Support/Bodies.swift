@@ -2,7 +2,7 @@ import Foundation
 import FutureTreeHTTP
 
 extension HTTPBody {
-  /// All bytes, as a transport would send them.
+  /// All bytes, as a transport sends them.
   func bytes() throws -> Data { try pieces(of: 1000).reduce(Data(), +) }
 
   /// All bytes, read in pieces of at most this size.

@@ -2,8 +2,8 @@ import Foundation
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 
-/// Servers for tests that hold whatever proxy the environment names: before the first of them, every host is exempted, so
-/// that an unknown host is asked of the resolver and not of a proxy.
+/// Servers for tests that work with any proxy in the environment. Every host is exempted before the first server is created,
+/// so that unknown hosts are resolved directly and not by a proxy.
 enum Loopback {
   static func server() throws -> LoopbackServer {
     _ = exemptEveryHost
@@ -17,6 +17,6 @@ enum Loopback {
 }
 
 extension URLSessionLoader.Configuration {
-  /// Without a deadline: on a busy machine a test may wait for a thread longer than for a server.
+  /// No deadline: on a busy machine, a test can wait longer for a thread than for a server.
   static var patient: Self { Self(timeout: nil) }
 }

@@ -1,12 +1,12 @@
 import FutureTree
 import FutureTreeHTTP
 
-/// A layer that holds each request back until the test lets it go on.
+/// A layer that holds each request until the test continues it.
 final class Pause: HTTPLayer {
   private let held = Locked<[() -> Void]>([])
   private let waiting = Locked(0)
 
-  /// How many requests it holds.
+  /// The number of held requests.
   var count: Int { waiting.value }
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
@@ -27,7 +27,7 @@ final class Pause: HTTPLayer {
   }
 }
 
-/// A layer that holds each answer back until the test lets it go on.
+/// A layer that holds each response until the test continues it.
 final class AnswerPause: HTTPLayer {
   private let pause = Pause()
 

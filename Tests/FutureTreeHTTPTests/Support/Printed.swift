@@ -2,7 +2,7 @@ import Foundation
 import FutureTreeHTTP
 import HTTPTestSupport
 
-/// Everything that printing a value can show: its descriptions, what `dump` writes, and every value that mirrors lead to.
+/// All text that printing a value can show: its descriptions, the output of `dump`, and every value in its mirrors.
 func printed(_ value: Any) -> String {
   var text = "\(value)\n" + String(reflecting: value) + "\n"
   dump(value, to: &text)
@@ -12,7 +12,7 @@ func printed(_ value: Any) -> String {
   return text + walk.text
 }
 
-/// Whether the secret of the tests is in what a value prints, as text, as bytes, or encoded.
+/// Whether a printed value shows the secret of the tests, as text, as bytes, or encoded.
 func showsSecret(_ value: Any) -> Bool { Secrets.isIn(printed(value)) }
 
 enum Secrets {
@@ -23,7 +23,7 @@ enum Secrets {
 
   private static let patterns = all.map { Data($0.utf8) }
 
-  /// Base64 has three ways to write it, by what stands before it; at its ends neighbours change a letter.
+  /// Base64 encodes it in three ways, depending on its offset. Neighbors change the letters at its ends.
   private static let all: [String] =
     [sentinel, String(sentinel.reversed())]
     + (0..<3).map { offset in
@@ -35,7 +35,7 @@ enum Secrets {
     + [sentinel.utf8.map { String($0, radix: 16, uppercase: true) }.joined()]
 }
 
-/// The values that mirrors lead to, in depth. Objects are visited once.
+/// The values in mirrors, in depth. Objects are visited once.
 private struct MirrorWalk {
   private(set) var text = ""
   private var visited: Set<ObjectIdentifier> = []

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTestSupport
 import Testing
 
-/// Shells of this machine, with a `curl` that writes down what it was given, and touches no network.
+/// Shells of this machine, with a `curl` function that records its arguments and uses no network.
 struct Shell: Sendable, CustomTestStringConvertible {
   let path: String
 
@@ -12,7 +12,7 @@ struct Shell: Sendable, CustomTestStringConvertible {
   var testDescription: String { path }
 
   #if os(macOS) || os(Linux)
-    /// What `curl` would get: its arguments, and its standard input.
+    /// The input of `curl`: its arguments, and its standard input.
     func run(_ command: String) throws -> (arguments: [String], input: Data) {
       let folder = try Folder()
       let output = folder.file("input")
@@ -32,7 +32,7 @@ struct Shell: Sendable, CustomTestStringConvertible {
         throw Oops(name: "\(path) does not end")
       }
       guard process.terminationStatus == 0 else { throw Oops(name: "\(path) failed: \(process.terminationStatus)") }
-      // What the shell ran of its own, such as `touch x`, would have left a trace.
+      // A command that the shell runs by itself, such as `touch x`, leaves a file.
       guard folder.names == ["arguments", "input"] else { throw Oops(name: "\(path) made \(folder.names)") }
       let arguments = try Data(contentsOf: folder.file("arguments")).split(
         separator: 0, omittingEmptySubsequences: false)
