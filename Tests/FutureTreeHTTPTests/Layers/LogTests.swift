@@ -208,7 +208,7 @@ struct LogTests {
     #expect(count.value == 1_000 && lines.entries.count == 2 * 999)
   }
 
-  @Test("Loads on many threads have unique numbers, and each starts before it ends")
+  @Test("Loads on many threads have unique numbers, and each start is logged before its end")
   func threads() async {
     mock.onOthers(.status(.ok))
     let api = log --> mock

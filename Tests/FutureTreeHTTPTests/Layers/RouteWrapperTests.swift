@@ -124,7 +124,7 @@ struct RouteWrapperTests {
     #expect(log.entries.filter { $0 == "base wipes" }.count == 1)
   }
 
-  @Test("A callback that resets another chain during the drain does not start the reset of the base")
+  @Test("A callback that resets another chain during the drain does not start the reset of the base early")
   func resetInCallback() {
     let other = Wrapper(end)
     let chain = Autocancel() --> other

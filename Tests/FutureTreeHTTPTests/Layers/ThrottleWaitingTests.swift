@@ -92,7 +92,7 @@ struct ThrottleWaitingTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("The next loader completes a running load, and its slot stays in use until then", arguments: all)
+  @Test("A running load that is cancelled keeps its slot until the next loader completes it", arguments: all)
   func cancelledRunning(options: CancellationOptions) {
     let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock

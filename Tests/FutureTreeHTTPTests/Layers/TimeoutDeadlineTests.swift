@@ -110,7 +110,7 @@ import Testing
     #expect(mock.requests.map { $0[option: RequestAttempt.self] } == [1, 2])
   }
 
-  @Test("Timeout extends the limits of the transport, except those that the request sets")
+  @Test("The limits of the transport exceed those of Timeout, unless the request sets them")
   func transport() {
     let api =
       Timeout(total: .seconds(9), attempt: .seconds(5), firstByte: .seconds(1), idle: .seconds(2), clock: clock)

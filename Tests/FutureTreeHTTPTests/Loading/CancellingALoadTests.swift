@@ -298,7 +298,7 @@ import Testing
     #expect(ending(of: promise.future) == .cancelled)
   }
 
-  @Test("A handler that is installed after completion is released")
+  @Test("A handler that is installed after completion is released and never runs")
   func handlerAfterTheEnd() {
     let promise = Promise<HTTPResponse>()
     promise.fail(HTTPError(.timedOut, "too late"))
@@ -309,7 +309,7 @@ import Testing
       let clock = ManualClock()
       captured = clock
       promise.onRequestCancel { _ in
-        Issue.record("The handler has run at \(clock.now)")
+        Issue.record("The handler has run at \(clock.now).")
         return .continue
       }
     }

@@ -112,7 +112,7 @@ import Testing
     #expect(mock.requests.isEmpty)
   }
 
-  @Test("A request that is withheld before the start is forwarded when the last consumer withdraws")
+  @Test("A cancellation request withheld before the start is forwarded when the last consumer withdraws")
   func withheldBeforeStart() {
     let held = mock.hold()
     let task = mock.task(for: request)
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test("A request during the start reaches the load", arguments: options)
+  @Test("A cancellation request during the start reaches the load, unless it is not forwarded", arguments: options)
   func cancelWhileStarting(options: CancellationOptions) throws {
     let held = mock.hold()
     let box = Locked<HTTPTask?>(nil)
@@ -182,7 +182,7 @@ import Testing
 
   // MARK: - Cancelling after the start
 
-  @Test("A request after the start reaches the load with options and reason, and the task waits for the outcome")
+  @Test("A cancellation request after the start reaches the load, and the task waits for the outcome")
   func cancelAfterStart() {
     let held = mock.hold()
     let task = mock.task(for: request)
@@ -222,7 +222,7 @@ import Testing
         group.addTask { task.start() }
         group.addTask { task.cancel(options) }
       }
-      if task.future.outcomeIfCompleted?.ending != .cancelled { Issue.record("round \(round) did not end") }
+      if task.future.outcomeIfCompleted?.ending != .cancelled { Issue.record("Round \(round) did not end cancelled.") }
     }
 
     #expect(mock.pendingCount == 0)

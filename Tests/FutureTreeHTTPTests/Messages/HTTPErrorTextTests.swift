@@ -34,7 +34,7 @@ import Testing
     for number in [-1, -1000, -1001, -1002, -1003, -1004, -1005, -1015, -1021, -1022, -1100, -1200, -9999] {
       let reported = NSError(domain: NSURLErrorDomain, code: number)
       guard case .failed(let error) = URLErrorTable.end(reported, request: request, hasHead: hasHead) else {
-        Issue.record("\(number) is no failure")
+        Issue.record("\(number) is not a failure.")
         continue
       }
       let text = "\(error.naming(request))"
@@ -55,7 +55,7 @@ import Testing
     #expect("\(try #require(error))".contains("GET \(server.url("/feed")): "))
   }
 
-  @Test("A request that cannot be sent is named once")
+  @Test("The error of a request that cannot be sent names it once")
   func unsent() async throws {
     var request = try HTTPRequest(.put, "http://example.com/up?\(sentinel)")
     request.body = .file(URL(filePath: "/no/such/\(sentinel)"))

@@ -33,7 +33,7 @@ import Testing
     let response = try await load("/file").value
 
     guard case .file(let url, let size) = response.content else {
-      Issue.record("no file: \(response)")
+      Issue.record("The response has no file: \(response)")
       return
     }
     #expect(url == folder.file("body"))

@@ -81,7 +81,7 @@ struct RedirectTransportTests {
   }
 
   @Test(
-    "A `Location` beyond ASCII is refused, and arrives without this layer",
+    "A `Location` beyond ASCII is refused, and without this layer the response arrives",
     arguments: [301, 302, 303, 307, 308])
   func notASCII(status: Int) async throws {
     redirect("/a", status, to: "/caf\u{E9}")

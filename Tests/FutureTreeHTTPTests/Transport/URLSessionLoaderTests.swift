@@ -142,7 +142,7 @@ import Testing
 
       let outcome = try await load("/cut/\(length)").outcome
 
-      #expect(outcome.ending == .failed, "cut after \(length) bytes: \(outcome)")
+      #expect(outcome.ending == .failed, "truncated after \(length) bytes: \(outcome)")
     }
   }
 
