@@ -13,7 +13,7 @@ struct ManualClockTests {
     log.withLock { $0.append(line) }
   }
 
-  @Test("what is due is called in order, each at its own time")
+  @Test("due timers are called in order, each at its own time")
   func order() {
     for (name, seconds) in [("late", 3), ("early", 1), ("also early", 1), ("never", 9)] {
       _ = clock.schedule(after: .seconds(seconds)) { record(name) }
@@ -26,7 +26,7 @@ struct ManualClockTests {
     #expect(clock.timerCount == 1)
   }
 
-  @Test("what a body schedules within the time is called in the same advance")
+  @Test("a timer that a body schedules within the time is called in the same advance")
   func schedulesMore() {
     @Sendable func tick() {
       record("tick")
@@ -39,7 +39,7 @@ struct ManualClockTests {
     #expect(log.value == ["tick at 1.0 seconds", "tick at 2.0 seconds", "tick at 3.0 seconds"])
   }
 
-  @Test("a cancelled timer is not called and holds nothing")
+  @Test("a cancelled timer is not called and is removed")
   func cancelled() {
     let timer = clock.schedule(after: .seconds(1)) { record("never") }
 
@@ -51,7 +51,7 @@ struct ManualClockTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("to the next timer, and no further")
+  @Test("advanceToNextTimer() advances to the next timer and no further")
   func nextTimer() {
     for seconds in [2, 7] { _ = clock.schedule(after: .seconds(seconds)) { record("\(seconds)") } }
 

@@ -3,8 +3,8 @@ import FutureTreeTesting
 import Testing
 
 @Suite("ManualExecutor") struct ManualExecutorTests {
-  @Test("a body waits until the executor runs it")
-  func runsWhenTold() {
+  @Test("a body is queued until the executor runs it")
+  func runsQueuedBody() {
     let executor = ManualExecutor()
 
     let length = Future.succeeded("name").map(on: executor.executor) { $0.count }
@@ -25,7 +25,7 @@ import Testing
     #expect(length.outcomeIfCompleted == .failure(DroppedJob()))
   }
 
-  @Test("an executor that goes drops its jobs: nothing hangs and nothing is leaked")
+  @Test("a deallocated executor drops its jobs, and their futures fail")
   func gone() {
     var executor: ManualExecutor? = ManualExecutor()
     let future = executor.map { Future.succeeded(1).map(on: $0.executor) { $0 } }

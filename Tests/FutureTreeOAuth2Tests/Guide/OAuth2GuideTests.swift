@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// The pages of the module and the files beside this one say the same, word for word.
-@Suite("Guides of FutureTreeOAuth2: their code is compiled and run")
+/// The code of the module's pages is identical to the snippets beside this file.
+@Suite("Guides of FutureTreeOAuth2: compiled and tested code")
 struct OAuth2GuideTests {
   static let all = ["FutureTreeOAuth2"].map { Guide($0, of: "FutureTreeOAuth2") }
 
-  @Test("its code is in the tests and the other way round", arguments: all)
+  @Test("the code of a page equals the snippets of its tests", arguments: all)
   func guides(guide: Guide) throws {
     #expect(try guide.problems() == [])
   }
@@ -16,7 +16,7 @@ struct OAuth2GuideTests {
     #expect(try Guide.pageNames(of: "FutureTreeOAuth2") == OAuth2GuideTests.all.map(\.name).sorted())
   }
 
-  @Test("every test that a page names is there", arguments: all)
+  @Test("every test named on a page exists", arguments: all)
   func testNames(guide: Guide) throws {
     #expect(try guide.problemsOfTestNames(TestNames()) == [])
   }

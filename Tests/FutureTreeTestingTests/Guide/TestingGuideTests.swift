@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// The pages of the module and the files beside this one say the same, word for word.
-@Suite("Guides of FutureTreeTesting: their code is compiled and run")
+/// The code of the module's pages is identical to the snippets beside this file.
+@Suite("Guides of FutureTreeTesting: compiled and tested code")
 struct TestingGuideTests {
   static let all = ["FutureTreeTesting"].map { Guide($0, of: "FutureTreeTesting") }
 
-  @Test("its code is in the tests and the other way round", arguments: all)
+  @Test("the code of a page equals the snippets of its tests", arguments: all)
   func guides(guide: Guide) throws {
     #expect(try guide.problems() == [])
   }
@@ -16,7 +16,7 @@ struct TestingGuideTests {
     #expect(try Guide.pageNames(of: "FutureTreeTesting") == TestingGuideTests.all.map(\.name).sorted())
   }
 
-  @Test("every test that a page names is there", arguments: all)
+  @Test("every test named on a page exists", arguments: all)
   func testNames(guide: Guide) throws {
     #expect(try guide.problemsOfTestNames(TestNames()) == [])
   }

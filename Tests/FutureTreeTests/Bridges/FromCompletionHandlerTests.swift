@@ -9,7 +9,7 @@ struct FromCompletionHandlerTests {
   private let log = Recorder()
   private let handlers = Locked<[Handler]>([])
 
-  /// A foreign call that keeps its handler and writes that it was cancelled.
+  /// An API call whose handler the test retains. It logs its cancellation.
   private struct Call: Sendable {
     let log: Recorder
 
@@ -38,7 +38,7 @@ struct FromCompletionHandlerTests {
     (.failure(FutureCancelled(reason: "gone")), "cancelled"),
   ]
 
-  @Test("a future has the result that the call reports", arguments: results)
+  @Test("the future completes with the result that the call reports", arguments: results)
   func reports(_ result: Result<Int, any Error>, _ state: String) {
     let plain = Future<Int>.wrapping { completion in handlers.withLock { $0.append(completion) } }
     let cancellable = cancellable()
@@ -49,7 +49,7 @@ struct FromCompletionHandlerTests {
     #expect([plain, cancellable].states() == [state, state])
   }
 
-  @Test("a call may report before it returns", arguments: results)
+  @Test("a call can report its result before it returns", arguments: results)
   func reportsAtOnce(_ result: Result<Int, any Error>, _ state: String) {
     let plain = Future<Int>.wrapping { completion in completion(result) }
     let cancellable = Future<Int>.wrapping { completion in
@@ -64,7 +64,7 @@ struct FromCompletionHandlerTests {
     #expect(log.entries == [])
   }
 
-  @Test("the first report counts")
+  @Test("the first report decides the outcome")
   func reportsTwice() {
     let future = cancellable()
 
@@ -74,7 +74,7 @@ struct FromCompletionHandlerTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a call that drops its handler breaks the promise, at the line of the caller")
+  @Test("a dropped handler fails the future with BrokenPromise, which names the caller's line")
   func reportsNever() {
     let line: UInt = #line + 1
     let plain = Future<Int>.wrapping { (_: Handler) in }
@@ -91,7 +91,7 @@ struct FromCompletionHandlerTests {
     #expect(errors.allSatisfy { $0?.fileID == #fileID })
   }
 
-  @Test("one that drops it later, after a request, ends the future `.cancelled`")
+  @Test("a handler dropped after a request completes the future `.cancelled`")
   func dropsAfterRequest() {
     let future = cancellable()
 
@@ -102,7 +102,7 @@ struct FromCompletionHandlerTests {
   }
 
   @Test(
-    "what `start` throws ends the future, also after it gave the handler away",
+    "an error that `start` throws completes the future, also after the handler escaped",
     arguments: [(Oops(), "failure(oops)"), (CancellationError(), "cancelled")] as [(any Error & Sendable, String)])
   func throwing(error: any Error & Sendable, state: String) {
     let plain = Future<Int>.wrapping { completion in
@@ -121,7 +121,7 @@ struct FromCompletionHandlerTests {
     #expect([plain, cancellable].states() == [state, state])
   }
 
-  @Test("a request cancels the call, once, and the future waits for the report")
+  @Test("a request cancels the call once, and the future waits for the report")
   func cancels() {
     let future = cancellable()
 
@@ -134,7 +134,7 @@ struct FromCompletionHandlerTests {
     #expect(future.reason?.message == "why")
   }
 
-  @Test("a success that raced the request stays one, and so does another error")
+  @Test("a success or an error reported after the request is kept")
   func raced() {
     let first = cancellable()
     first.cancel()
@@ -147,7 +147,7 @@ struct FromCompletionHandlerTests {
     #expect([first, second].states() == ["success(1)", "failure(oops)"])
   }
 
-  @Test("a forced future ends, and the call is cancelled")
+  @Test("a forced future completes at once, and the call is cancelled")
   func forced() {
     let future = cancellable()
 
@@ -157,7 +157,7 @@ struct FromCompletionHandlerTests {
     #expect(log.entries == ["cancel"])
   }
 
-  @Test("a call that was cancelled by somebody else ends the future `.cancelled`")
+  @Test("a call cancelled elsewhere completes the future `.cancelled`")
   func cancelledElsewhere() {
     let future = cancellable()
 
@@ -167,7 +167,7 @@ struct FromCompletionHandlerTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request that comes before `start` returned cancels the call when it is there")
+  @Test("a request made while `start` runs cancels the call once `start` returns it")
   func cancelledBefore() {
     let gate = Promise<Void>()
     let outer = Locked<Future<Int>?>(nil)
@@ -185,10 +185,10 @@ struct FromCompletionHandlerTests {
     gate.succeed()
 
     #expect(log.entries == ["asked", "cancel"])
-    outer.value?.cancel(.forceImmediately)  // Otherwise what it waits for is held by its own bodies.
+    outer.value?.cancel(.forceImmediately)  // Otherwise its own bodies retain the future that it waits on.
   }
 
-  @Test("`isCancellation` says which errors mean a cancellation")
+  @Test("`isCancellation` decides which errors are cancellations")
   func foreignError() {
     let errors: [any Error] = [Oops("stopped"), Oops("other"), CancellationError()]
 
@@ -207,7 +207,7 @@ struct FromCompletionHandlerTests {
     #expect(states == ["cancelled", "failure(other)", "failure(CancellationError())"])
   }
 
-  @Test("the call is released when the future has completed, and cannot be cancelled twice")
+  @Test("the call is released when the future completes")
   func released() {
     let census = Census()
     func start(_ probe: Probe) -> Future<Int> {
@@ -227,7 +227,7 @@ struct FromCompletionHandlerTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a handler of a value or an error: the error counts, neither is a failure")
+  @Test("a handler with a value and an error: the error takes precedence, and two nils are a failure")
   func optionals() {
     let reports: [(Int?, (any Error)?)] = [
       (1, nil), (nil, Oops()), (2, Oops()), (nil, nil), (nil, CancellationError()),
@@ -250,7 +250,7 @@ struct FromCompletionHandlerTests {
     #expect(cancellable.states() == states)
   }
 
-  @Test("`wrapping` gives a handler of a result, and `wrappingOptionals` one of a value and an error")
+  @Test("`wrapping` passes a handler for a result, `wrappingOptionals` a handler for a value and an error")
   func kinds() {
     @Sendable func withResult(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) { handler(.success(1)) }
     @Sendable func withOptionals(_ handler: @escaping @Sendable (Int?, (any Error)?) -> Void) { handler(2, nil) }

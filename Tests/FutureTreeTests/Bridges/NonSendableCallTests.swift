@@ -3,7 +3,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// A call that only one thread may touch at a time.
+/// A call that is not Sendable.
 private final class StoppableCall {
   private let log: Recorder
   private var stops = 0
@@ -18,11 +18,11 @@ private final class StoppableCall {
   }
 }
 
-@Suite("Bridges: from calls that are not Sendable")
+@Suite("Bridges: from non-Sendable calls")
 struct NonSendableCallTests {
   private let log = Recorder()
 
-  @Test("a request cancels a work item that has not begun, and its future ends `.cancelled`")
+  @Test("a request cancels a work item that has not begun, and its future completes `.cancelled`")
   func workItem() async {
     let queue = DispatchQueue(label: "work")
     queue.suspend()
@@ -42,7 +42,7 @@ struct NonSendableCallTests {
     #expect(log.entries == [])
   }
 
-  @Test("a work item that nobody cancels reports its value")
+  @Test("a work item that is not cancelled reports its value")
   func workItemRuns() async throws {
     let future = Future<Int>.wrapping { completion in
       let item = DispatchWorkItem { completion(.success(1)) }
@@ -55,7 +55,7 @@ struct NonSendableCallTests {
     #expect(try await future.value == 1)
   }
 
-  @Test("a call is cancelled once, from another thread than the one that made it")
+  @Test("a call is cancelled once, also from a thread other than its own")
   func otherThread() {
     let handler = Locked<Future<Int>.ResultHandler?>(nil)
     let future = Future<Int>.wrapping { [log] completion in
@@ -72,7 +72,7 @@ struct NonSendableCallTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("`wrappingOptionals` takes such a call, too")
+  @Test("`wrappingOptionals` accepts a non-Sendable call")
   func optionals() {
     let handler = Locked<Future<Int>.OptionalsHandler?>(nil)
     let future = Future<Int>.wrappingOptionals { [log] completion in

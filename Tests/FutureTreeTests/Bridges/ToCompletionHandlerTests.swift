@@ -19,7 +19,7 @@ struct ToCompletionHandlerTests {
     (.success(1), "success 1"), (.failure(Oops()), "failure oops"), (.cancelled("gone"), "cancelled gone"),
   ]
 
-  @Test("the handler is given the result, once, and the outcome passes", arguments: outcomes)
+  @Test("the handler receives the result once, and the outcome passes", arguments: outcomes)
   func reports(_ outcome: Outcome<Int>, _ line: String) {
     let promise = Promise<Int>()
     let returned = promise.future.report(to: handle)
@@ -30,7 +30,7 @@ struct ToCompletionHandlerTests {
     #expect(returned.state == outcome.state)
   }
 
-  @Test("who gave the handler is a consumer: a request that stops for others stops for it")
+  @Test("the handler counts as a consumer: it withholds a request (law 3, stopping where others wait)")
   func consumer() {
     let promise = source(log)
     promise.future.report(to: handle)
@@ -41,7 +41,7 @@ struct ToCompletionHandlerTests {
     #expect(log.entries == [])
   }
 
-  @Test("the returned future withdraws: the handler is called at once")
+  @Test("cancelling the returned future calls the handler at once")
   func withdraws() {
     let promise = source(log)
     let other = promise.future.map { $0 }
@@ -64,7 +64,7 @@ struct ToCompletionHandlerTests {
     #expect(log.entries == ["success 1"])
   }
 
-  @Test("a handler of the main actor runs there")
+  @Test("a handler isolated to the main actor runs there")
   func onMain() async throws {
     let screen = Screen()
 

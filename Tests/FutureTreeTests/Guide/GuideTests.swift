@@ -12,10 +12,10 @@ extension Guide {
   ]
 }
 
-/// The guides and the tests beside this file say the same, word for word.
-@Suite("Guides: their code is compiled and run")
+/// The code of the guides is identical to the snippets beside this file.
+@Suite("Guides: compiled and tested code")
 struct GuideTests {
-  @Test("its code is in the tests and the other way round, and each law has a drawing", arguments: Guide.all)
+  @Test("the code of a guide equals the snippets of its tests, and each law has a drawing", arguments: Guide.all)
   func guides(guide: Guide) throws {
     #expect(try guide.problems() == [])
   }
@@ -25,12 +25,12 @@ struct GuideTests {
     #expect(try Guide.pageNames(of: "FutureTree") == Guide.all.map(\.name).sorted())
   }
 
-  @Test("every test that a guide names is there", arguments: Guide.all)
+  @Test("every test named in a guide exists", arguments: Guide.all)
   func testNames(guide: Guide) throws {
     #expect(try guide.problemsOfTestNames(TestNames()) == [])
   }
 
-  @Test("what is a test, and what is named as one")
+  @Test("the names of tests are read from sources and pages")
   func namesOfTests() {
     let source = """
       @Suite("A")
@@ -50,7 +50,7 @@ struct GuideTests {
     #expect(GuidePage.testNames(in: "see ``Future/cancel`` and `ATests/one`, not `a/b`") == ["ATests/one"])
   }
 
-  @Test("a guide that is in order has no problems")
+  @Test("a correct guide has no problems")
   func inOrder() {
     let page = "# Guide\n## Overview\n## First\n\n```text\n●\n```\n\n```swift\nlet a = 1\n\nprint(a)  // 1; one\n```\n"
     let source = "    // guide 1\n    let a = 1\n\n    print(a)  // 1; one\n    // end\n    #expect(lines == [\"1\"])\n"
@@ -58,7 +58,7 @@ struct GuideTests {
     #expect(problems(page, source, laws: 1) == [])
   }
 
-  @Test("each kind of problem is found, and says where it is")
+  @Test("each kind of problem is reported with its location")
   func found() {
     let page = """
       ## First
