@@ -5,8 +5,8 @@ import Testing
 
 @testable import FutureTreeHTTPTesting
 
-@Suite("Errors of doubles say what happened, where, and what to do") struct ErrorTextTests {
-  @Test("those of mocks and servers")
+@Suite("Errors of test doubles: cause, place and remedy") struct ErrorTextTests {
+  @Test("the errors of mocks and servers state cause, place and remedy")
   func all() async throws {
     let mock = MockLoader()
     let request = try HTTPRequest("http://example.com/feed")

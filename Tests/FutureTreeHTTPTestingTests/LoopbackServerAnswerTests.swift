@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("What a loopback server answers", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerAnswerTests {
+@Suite("LoopbackServer: responses", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerAnswerTests {
   let server: LoopbackServer
   let client: RawClient
 
@@ -11,7 +11,7 @@ import Testing
     client = try RawClient(port: server.port)
   }
 
-  @Test("a route is answered with its status, its headers and the right length")
+  @Test("a response has the status and headers of its route, and its Content-Length")
   func json() {
     server.on("/users/1", .json(#"{"name": "Ãda"}"#, status: 201, headers: [("X-A", "b")]))
 
@@ -27,14 +27,14 @@ import Testing
     #expect(server.url("/a?b") == "http://127.0.0.1:\(server.port)/a?b")
   }
 
-  @Test("what was not said is not found")
+  @Test("an unknown path gets the status 404")
   func unknown() {
     client.get("/unknown")
 
     #expect(client.response()?.hasPrefix("HTTP/1.1 404 Not Found\r\n") == true)
   }
 
-  @Test("what was not said can have an answer of its own")
+  @Test("onOthers(_:) sets the response for unknown paths")
   func others() {
     server.onOthers { .text("no \($0.path)") }
 
@@ -43,7 +43,7 @@ import Testing
     #expect(client.response()?.hasSuffix("\r\n\r\nno /x") == true)
   }
 
-  @Test("answers are given in turn, and the last repeats")
+  @Test("responses are sent in order, and the last one repeats")
   func inTurn() {
     server.on("/flaky", .status(503), .status(429), .text("yes"))
 
@@ -55,7 +55,7 @@ import Testing
     #expect(statuses == ["HTTP/1.1 503", "HTTP/1.1 429", "HTTP/1.1 200", "HTTP/1.1 200"])
   }
 
-  @Test("a named method goes before any method, and a target before a path")
+  @Test("a route with a method precedes one without, and a target precedes a path")
   func precedence() {
     server.on("/a", .text("any"))
     server.on("/a", method: "POST", .text("post"))
@@ -82,7 +82,7 @@ import Testing
     #expect(client.response()?.hasSuffix("new") == true)
   }
 
-  @Test("a handler sees the request, and can call the server")
+  @Test("a handler receives the request and can call the server")
   func handler() {
     server.on("/echo") { [weak server] request in
       server?.on("/more", .text("more"))
@@ -94,7 +94,7 @@ import Testing
     #expect(client.response()?.hasSuffix("\r\n\r\nhello") == true)
   }
 
-  @Test("a response to HEAD has the length and not the body; 204 and 304 have neither")
+  @Test("a response to HEAD has a length without a body; 204 and 304 have neither")
   func withoutBody() {
     server.on("/a", .text("hello"))
     server.on("/204", .respond(status: 204, body: "hello"))
@@ -112,7 +112,7 @@ import Testing
     #expect(unchanged == "HTTP/1.1 304 Not Modified\r\n\r\n")
   }
 
-  @Test("framing headers that are given are not doubled")
+  @Test("given framing headers are not duplicated")
   func ownFraming() {
     server.on("/a", .respond(headers: [("content-length", "2")], body: "hello"), .status(200))
 
@@ -121,7 +121,7 @@ import Testing
     #expect(client.response() == "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhe")
   }
 
-  @Test("a connection is kept for the next request")
+  @Test("a connection is reused for the next request")
   func keptAlive() {
     for _ in 0..<3 {
       client.get("/a")
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(
-    "a connection is closed after the answer if the request asks for it",
+    "a connection is closed after the response if the request says so",
     arguments: ["GET /a HTTP/1.1\r\nConnection: foo, Close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n"])
   func closed(_ request: String) {
     server.on("/a", .text("bye"))
@@ -148,7 +148,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a connection is closed after the answer if the answer says so")
+  @Test("a connection is closed after the response if the response says so")
   func closedByAnswer() {
     server.on("/a", .respond(headers: [("Connection", "close")], body: "bye"))
 
@@ -157,7 +157,7 @@ import Testing
     #expect(client.readToEnd() == ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye", .finished))
   }
 
-  @Test("pipelined requests are answered one after the other, in their order")
+  @Test("pipelined requests are answered in order")
   func pipelined() async throws {
     let gate = LoopbackGate()
     server.on("/1", .text("one").held(by: gate))
@@ -171,7 +171,7 @@ import Testing
     #expect(responses == ["one", "two", "0\r\n\r\n"])
   }
 
-  @Test("a request is recorded as it was sent")
+  @Test("a request is recorded unchanged")
   func recorded() throws {
     let text = "POST /a?b=c HTTP/1.1\r\nHost: h\r\nX-B:  1\r\nx-b: 2\r\nContent-Length: 4\r\n\r\n"
 
@@ -196,7 +196,7 @@ import Testing
     #expect(server.requests[0].trailers == server.requests[0].trailers.filter { $0.name == "T" && $0.value == "1" })
   }
 
-  @Test("a body is asked for if the client waits for that")
+  @Test("the server sends 100 Continue to a client that expects it")
   func continued() {
     server.on("/a", .text("thanks"))
 
@@ -209,7 +209,7 @@ import Testing
     #expect(server.requests[0].text == "ok")
   }
 
-  @Test("a header block of nearly 1 MiB and a body of 8 MiB arrive")
+  @Test("the server receives headers of nearly 1 MiB and a body of 8 MiB")
   func large() {
     let field = String(repeating: "a", count: 1_000_000)
     let body = [UInt8](repeating: 7, count: 8 << 20)
@@ -223,7 +223,7 @@ import Testing
     #expect(server.requests[0].body == body)
   }
 
-  @Test("a response of 32 MiB arrives although the client reads late")
+  @Test("a client that reads late receives a response of 32 MiB")
   func largeResponse() async throws {
     let body = [UInt8](repeating: 7, count: 32 << 20)
     server.on("/a", .respond(body: body))
@@ -238,7 +238,7 @@ import Testing
     #expect(client.response()?.contains("404") == true)
   }
 
-  @Test("what is no request is recorded as such, answered with 400 and closed")
+  @Test("a malformed request is recorded, and its connection is closed after a 400")
   func malformed() throws {
     client.get("/a")
     _ = client.response()
@@ -252,7 +252,7 @@ import Testing
     #expect(String(decoding: request.head, as: UTF8.self) == "GET /b HTTP/1.1\r\nno colon\r\n\r\n")
   }
 
-  @Test("a body that breaks off its framing makes its request malformed")
+  @Test("a body with invalid framing makes its request malformed")
   func malformedBody() {
     client.send("PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokZZ")
 

@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// A client on a raw socket that blocks, at most ten seconds. It closes when it is dropped.
+/// A client on a raw socket. Its calls block for at most ten seconds. It closes the socket when it is deallocated.
 final class RawClient {
   enum End: Equatable {
     case finished
@@ -65,7 +65,7 @@ final class RawClient {
 
   /// Sends all bytes.
   ///
-  /// - Returns: Whether the connection took them.
+  /// - Returns: Whether the connection accepted all bytes.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
@@ -140,7 +140,7 @@ final class RawClient {
     }
   }
 
-  /// What the system would report next: a RST that came after FIN is only seen here.
+  /// The error that the system would report next. Only this property shows a RST that follows a FIN.
   var pendingError: Int32 {
     var error: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -160,7 +160,7 @@ struct LoopbackClientError: Error, Equatable {
   let number: Int32
 }
 
-/// How many descriptors of this process are sockets bound to this port: those of a server, not those of its clients.
+/// The number of this process's descriptors that are sockets bound to the port: those of the server, not of its clients.
 func descriptorCount(boundTo port: Int) -> Int {
   (0..<Int32(4_096)).count { descriptor in
     var address = sockaddr_in()
@@ -172,7 +172,7 @@ func descriptorCount(boundTo port: Int) -> Int {
   }
 }
 
-/// Takes every descriptor that the process may still have, down to a low limit. For a process of its own.
+/// Opens descriptors until the process has reached a low limit. Call it only in a process of its own.
 func exhaustDescriptors(limit: UInt) -> [Int32] {
   var limits = rlimit(rlim_cur: numericCast(limit), rlim_max: numericCast(limit))
   #if canImport(Glibc)
@@ -188,7 +188,7 @@ func exhaustDescriptors(limit: UInt) -> [Int32] {
   }
 }
 
-/// One end of a pair of sockets whose other end is closed, in a process that SIGPIPE kills.
+/// Returns one end of a pair of sockets whose other end is closed, in a process that SIGPIPE terminates.
 func socketWithoutPeer() -> Int32 {
   signal(SIGPIPE, SIG_DFL)
   var ends: [Int32] = [-1, -1]
@@ -201,7 +201,7 @@ func socketWithoutPeer() -> Int32 {
   return ends[0]
 }
 
-// The functions of the system whose names are taken inside `RawClient`.
+// System functions whose names are shadowed inside `RawClient`.
 func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
 private func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {

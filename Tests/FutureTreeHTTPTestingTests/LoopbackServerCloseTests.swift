@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("Noticing that a client closes", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerCloseTests {
+@Suite("LoopbackServer: connections closed by the client", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerCloseTests {
   let server: LoopbackServer
   let client: RawClient
 
@@ -22,7 +22,7 @@ import Testing
   ]
 
   @Test(
-    "a close is noticed while the answer is slow, with FIN and with RST", arguments: slowAnswers.keys.sorted(),
+    "the server detects a FIN and a RST during a slow response", arguments: slowAnswers.keys.sorted(),
     [false, true])
   func slow(_ answer: String, resets: Bool) async throws {
     server.on("/slow", try #require(Self.slowAnswers[answer]))
@@ -37,7 +37,7 @@ import Testing
     #expect(record.openConnectionCount == 0)
   }
 
-  @Test("exactly the connection that was closed is recorded as such")
+  @Test("only the closed connection is recorded as closed")
   func exactly() async throws {
     server.on("/slow", .stall)
     let clients = try (0..<5).map { _ in try RawClient(port: server.port) }
@@ -48,7 +48,7 @@ import Testing
     let record = try await server.waitForClose(of: "/slow?3").value
 
     #expect(record.connections.filter { $0.state != .open }.map(\.abandonedTarget) == ["/slow?3"])
-    #expect(record.openConnectionCount == 5)  // The four others, and the client of the suite.
+    #expect(record.openConnectionCount == 5)  // Four others and the client of the suite.
     withExtendedLifetime(clients) {}
   }
 
@@ -87,7 +87,7 @@ import Testing
     #expect(record.connections[0].state == .closedByClient(while: nil))
   }
 
-  @Test("of pipelined requests the one that is being answered is abandoned")
+  @Test("a close abandons only the current one of several pipelined requests")
   func pipelined() async throws {
     server.on("/1", .stall)
 
@@ -99,7 +99,7 @@ import Testing
     #expect(record.abandonedPaths == ["/1"])
   }
 
-  @Test("a close is noticed behind bytes that are not read")
+  @Test("the server detects a close behind unread bytes")
   func behindUnread() async throws {
     server.on("/a", beginning: .headComplete, [.stopReading, .stall])
 
@@ -112,7 +112,7 @@ import Testing
     #expect(record.abandonedPaths == ["/a"])
   }
 
-  @Test("a server that closes first is not closed by its client")
+  @Test("a connection that the server closes first is recorded as closed by the server")
   func serverFirst() async throws {
     server.on("/a", .close)
 

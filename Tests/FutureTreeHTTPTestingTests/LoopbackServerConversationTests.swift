@@ -2,8 +2,8 @@ import Testing
 
 @testable import FutureTreeHTTPTesting
 
-@Suite("The life of a connection", .onSockets) struct LoopbackServerConversationTests {
-  /// What a conversation did, in words.
+@Suite("LoopbackServer: the state of a connection", .onSockets) struct LoopbackServerConversationTests {
+  /// The actions of a conversation as text.
   static func words(_ actions: [Conversation.Action]) -> [String] {
     actions.map { action in
       switch action {
@@ -27,7 +27,7 @@ import Testing
   mutating func handle(_ event: Conversation.Event) -> [String] { Self.words(conversation.handle(event)) }
   mutating func receive(_ text: String) -> [String] { handle(.received(Array(text.utf8))) }
 
-  @Test("a request is recorded before its answer is chosen, and the answer goes step by step")
+  @Test("a request is recorded before its answer is chosen, and the answer runs step by step")
   mutating func steps() {
     let gate = LoopbackGate()
 
@@ -42,7 +42,7 @@ import Testing
     #expect(receive("GET / HTTP/1.1\r\n\r\n") == [])
   }
 
-  @Test("a request waits for its turn, and is recorded at once")
+  @Test("a pipelined request is recorded at once and answered in turn")
   mutating func turns() {
     _ = receive("GET /1 HTTP/1.1\r\n\r\n")
     _ = handle(.chosen([.send("1")]))
@@ -51,7 +51,7 @@ import Testing
     #expect(handle(.written) == ["choose 2 requestComplete"])
   }
 
-  @Test("an answer is sought at the head, and again when the body is complete")
+  @Test("the server looks for an answer after the head and again after the body")
   mutating func moments() {
     #expect(receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n") == ["began /a", "choose 1 headComplete"])
     #expect(handle(.chosen(nil)) == [])
@@ -59,7 +59,7 @@ import Testing
     #expect(receive("k") == ["body k", "complete", "choose 1 requestComplete"])
   }
 
-  @Test("who answers early waits for the body before the next request has its turn")
+  @Test("after an early answer the server reads the body before the next request")
   mutating func early() {
     _ = receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n")
 
@@ -68,7 +68,7 @@ import Testing
     #expect(receive("okGET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
   }
 
-  @Test("an event that nobody waits for any more changes nothing")
+  @Test("a late event changes nothing")
   mutating func late() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
     _ = handle(.chosen([.send("1"), .stall]))
@@ -85,8 +85,8 @@ import Testing
     [.drip("xyz", every: .seconds(1))],
   ]
 
-  @Test("a client that leaves abandons the request whose turn it is", arguments: slowAnswers)
-  mutating func leaves(_ answer: LoopbackAnswer) {
+  @Test("a client that disconnects abandons the current request", arguments: slowAnswers)
+  mutating func disconnects(_ answer: LoopbackAnswer) {
     _ = receive("GET /a?b HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n")
     _ = handle(.chosen(answer))
 
@@ -94,7 +94,7 @@ import Testing
     #expect(handle(.clientLeft) == [])
   }
 
-  @Test("reading goes on after the answer that stopped it")
+  @Test("reading resumes after the answer that stopped it")
   mutating func readingAgain() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
 
@@ -102,7 +102,7 @@ import Testing
     #expect(handle(.written) == ["reading true"])
   }
 
-  @Test("a drip waits between its pieces, not before and not after them")
+  @Test("a drip pauses only between its pieces")
   mutating func drip() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
 
@@ -113,7 +113,7 @@ import Testing
     #expect(receive("GET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
   }
 
-  @Test("a greeting goes before every answer")
+  @Test("a greeting precedes every answer")
   mutating func greeting() {
     #expect(handle(.accepted([.send("hello")])) == ["write hello"])
     #expect(receive("GET /a HTTP/1.1\r\n\r\n") == ["began /a", "complete"])

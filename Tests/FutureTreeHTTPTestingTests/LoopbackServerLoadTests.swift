@@ -3,8 +3,8 @@ import Testing
 
 @testable import FutureTreeHTTPTesting
 
-@Suite("A loopback server under load", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerLoadTests {
-  @Test("2,000 connections one after the other are all seen and all given back")
+@Suite("LoopbackServer: load", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerLoadTests {
+  @Test("2,000 sequential connections are all recorded and closed")
   func sequential() async throws {
     let server = try LoopbackServer()
     server.on("/a", .text("yes"))
@@ -23,7 +23,7 @@ import Testing
     #expect(record.connections.allSatisfy { $0.state == .closedByClient(while: nil) })
   }
 
-  @Test("500 connections at once are held, answered and noticed")
+  @Test("500 concurrent connections are held, answered and recorded")
   func concurrent() async throws {
     let server = try LoopbackServer()
     let gate = LoopbackGate()
@@ -45,7 +45,7 @@ import Testing
     withExtendedLifetime(clients) {}
   }
 
-  @Test("stopping gives every descriptor back")
+  @Test("stop() closes every descriptor")
   func descriptors() async throws {
     let server = try LoopbackServer()
     server.on("/stall", .stall)
@@ -68,7 +68,7 @@ import Testing
     withExtendedLifetime(clients) {}
   }
 
-  @Test("dropping a server stops it, also with a wait under way")
+  @Test("a dropped server stops, also while a wait is pending")
   func dropped() async throws {
     var server: LoopbackServer? = try LoopbackServer()
     let port = try #require(server?.port)
@@ -101,7 +101,7 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
-    @Test("a process without descriptors is survived: the connection is taken when one is free")
+    @Test("a process without free descriptors accepts the connection once a descriptor is free")
     func noDescriptors() async {
       await #expect(processExitsWith: .success) {
         let server = try LoopbackServer()
@@ -111,15 +111,15 @@ import Testing
         _ = client.response()
         let last = try RawClient(port: server.port)
         last.get("/a")
-        _ = last.response()  // No wait here: its timer would take a descriptor, now or later.
+        _ = last.response()  // No wait here: its timer could take a descriptor.
 
         var taken = exhaustDescriptors(limit: 256)
         closeDescriptor(taken.removeLast())
-        let late = try RawClient(port: server.port)  // Takes the last one; the server has none.
+        let late = try RawClient(port: server.port)  // Takes the last descriptor; none is left for the server.
         late.get("/a")
         client.get("/a")
         let works = client.response()?.hasSuffix("yes")
-        last.close()  // Two are free: this one, and soon the server's.
+        last.close()  // Frees two descriptors: this one, and soon the server's.
         let comes = late.response()?.hasSuffix("yes")
 
         guard works == true, comes == true, server.connectionCount == 3 else { fatalError("\(server.record)") }
@@ -127,7 +127,7 @@ import Testing
     }
   #endif
   #if os(Linux)
-    @Test("writing to a peer that has gone raises no SIGPIPE")
+    @Test("a write to a closed peer raises no SIGPIPE")
     func noSignal() async {
       await #expect(processExitsWith: .success) {
         let descriptor = socketWithoutPeer()

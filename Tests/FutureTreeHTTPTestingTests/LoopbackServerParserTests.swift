@@ -2,8 +2,8 @@ import Testing
 
 @testable import FutureTreeHTTPTesting
 
-@Suite("Reading requests") struct LoopbackServerParserTests {
-  /// What bytes are, without how bodies were cut: invariant 1 of the parser.
+@Suite("LoopbackServer: request parser") struct LoopbackServerParserTests {
+  /// The result of parsing, without the division of bodies into pieces: invariant 1 of the parser.
   struct Read: Equatable {
     var heads: [RequestHead] = []
     var bodies: [[UInt8]] = []
@@ -69,14 +69,14 @@ import Testing
     "\0\u{1}\u{2}garbage\r\n\r\n",
   ]
 
-  @Test("the same bytes are the same requests, however they are cut", arguments: good + bad)
+  @Test("the same bytes parse to the same requests, in pieces of any size", arguments: good + bad)
   func cuts(_ text: String) {
     let whole = Self.read(text)
 
     for piece in [1, 2, 3, 7] { #expect(Self.read(text, piece: piece) == whole) }
   }
 
-  @Test("a request that is right is read", arguments: good)
+  @Test("a well-formed request is parsed", arguments: good)
   func wellFormed(_ text: String) {
     let read = Self.read(text)
 
@@ -85,7 +85,7 @@ import Testing
     #expect(!read.heads.isEmpty)
   }
 
-  @Test("a request that is wrong is malformed, once, whatever follows", arguments: bad)
+  @Test("a malformed request is reported once, whatever bytes follow", arguments: bad)
   func malformed(_ text: String) {
     let read = Self.read(text + "GET / HTTP/1.1\r\n\r\n")
 
@@ -103,7 +103,7 @@ import Testing
     #expect(head.target == "/a?b=c")
   }
 
-  @Test("a chunked body is put together, and its trailers are kept")
+  @Test("the chunks of a body are joined, and its trailers are retained")
   func chunked() {
     let read = Self.read(Self.good[4])
 
@@ -111,7 +111,7 @@ import Testing
     #expect(read.trailers == [[.init(name: "T", value: "1"), .init(name: "U", value: "2")]])
   }
 
-  @Test("requests that follow each other are read one by one")
+  @Test("pipelined requests are parsed one by one")
   func pipelined() {
     let read = Self.read(Self.good[3])
 
@@ -119,7 +119,7 @@ import Testing
     #expect(read.heads.map(\.wantsClose) == [false, false, true])
   }
 
-  @Test("a head of 1 MiB is read, and one byte more is malformed", arguments: [1, 4_096, Int.max])
+  @Test("a head of 1 MiB is parsed, and one byte more is malformed", arguments: [1, 4_096, Int.max])
   func limit(_ piece: Int) {
     let begin = "GET / HTTP/1.1\r\nX: "
     let filler = String(repeating: "a", count: RequestParser.limit - begin.utf8.count - 4)

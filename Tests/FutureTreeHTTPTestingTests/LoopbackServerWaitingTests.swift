@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("Waiting for a loopback server", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerWaitingTests {
+@Suite("LoopbackServer: waits", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerWaitingTests {
   let server: LoopbackServer
   let client: RawClient
 
@@ -11,7 +11,7 @@ import Testing
     client = try RawClient(port: server.port)
   }
 
-  @Test("a wait for what has happened is over at once")
+  @Test("a wait for a past event succeeds at once")
   func alreadyTrue() async throws {
     client.get("/a")
     _ = client.response()
@@ -21,7 +21,7 @@ import Testing
     #expect(record.requests.map(\.path) == ["/a"])
   }
 
-  @Test("what was true for a moment only is not missed")
+  @Test("a wait does not miss a short-lived state")
   func transient() async throws {
     let wait = server.waitUntil { $0.openConnectionCount == 2 }
     _ = try await server.waitUntil { $0.connections.count == 1 }.value
@@ -32,7 +32,7 @@ import Testing
     #expect(try await wait.value.openConnectionCount == 2)
   }
 
-  @Test("a wait that takes too long fails and tells what the server has seen, but no header and no body")
+  @Test("a wait that times out fails with the server's record, without headers and bodies")
   func timeout() async throws {
     client.send("POST /a?secret=1 HTTP/1.1\r\nAuthorization: secret\r\nContent-Length: 6\r\n\r\nsecret")
     _ = client.response()
@@ -47,7 +47,7 @@ import Testing
     #expect(error?.description.contains("secret") == false)
   }
 
-  @Test("a wait fails when the server stops, and when it has stopped")
+  @Test("a wait fails when the server stops or has stopped")
   func stopped() async throws {
     let before = server.waitForRequest(to: "/never")
     server.stop()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("a wait sees the closes that stopping causes")
+  @Test("a wait observes the connections that stop() closes")
   func stopIsAChange() async throws {
     client.get("/a")
     _ = client.response()
@@ -70,7 +70,7 @@ import Testing
     #expect(try await wait.value.openConnectionCount == 0)
   }
 
-  @Test("a wait that is cancelled is over, and asks no more")
+  @Test("a cancelled wait completes and evaluates its condition no more")
   func cancelled() async throws {
     let wait = server.waitForRequest(to: "/never")
 
@@ -81,7 +81,7 @@ import Testing
     #expect(client.response() != nil)
   }
 
-  @Test("a condition can use the server: it runs under no lock")
+  @Test("a condition runs under no lock and can use the server")
   func reentrant() async throws {
     let inner = LoopbackGate()
     let wait = server.waitUntil { [weak server] record in
@@ -130,7 +130,7 @@ import Testing
     #expect(try await answered.future.value)
   }
 
-  @Test("a record is a snapshot: it does not change")
+  @Test("a record is a snapshot that does not change")
   func snapshot() async throws {
     client.get("/a")
     _ = client.response()

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Gives the tests of a suite that uses sockets threads on which no long test is before them: see `OwnThreads`.
+/// Runs the tests of a suite with sockets on threads without long-running tests: see `OwnThreads`.
 struct OnSockets: SuiteTrait, TestTrait, TestScoping {
   var isRecursive: Bool { true }
 

@@ -35,7 +35,7 @@ import Testing
     #expect(Limit("layers", atLeast: 60, goal: 40).verdict(on: figures) == .unmeasured)
   }
 
-  @Test("a limit whose work was not measured is not reached")
+  @Test("a limit whose work was not measured has the verdict `unmeasured`")
   func unmeasured() {
     #expect(Limit("chain", timesThoseOf: "promise", atLeast: 2, goal: 1).verdict(on: figures) == .unmeasured)
     #expect(Limit("promise", atLeast: 2, goal: 1).row(for: figures).hasSuffix("| NOT MEASURED |"))

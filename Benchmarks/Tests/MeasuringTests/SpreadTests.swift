@@ -1,8 +1,8 @@
 import Measuring
 import Testing
 
-@Suite("The spread of numbers") struct SpreadTests {
-  @Test("the median of an odd count is the middle, in whatever order they come")
+@Suite("Spread") struct SpreadTests {
+  @Test("the median of an odd count is the middle number, in any order")
   func odd() {
     let spread = Spread(of: [9, 1, 5, 3, 7])
 
@@ -11,7 +11,7 @@ import Testing
     #expect(spread.upperQuartile == 7)
   }
 
-  @Test("between two numbers it is as near to each as its place is")
+  @Test("a quartile between two numbers is interpolated linearly")
   func even() {
     let spread = Spread(of: [4, 1, 3, 2])
 
@@ -27,7 +27,7 @@ import Testing
     #expect([spread.lowerQuartile, spread.median, spread.upperQuartile] == [8, 8, 8])
   }
 
-  @Test("one wild round does not move the median")
+  @Test("one outlier does not move the median")
   func outlier() {
     #expect(Spread(of: [2, 2.1, 900, 1.9, 2]).median == 2)
   }

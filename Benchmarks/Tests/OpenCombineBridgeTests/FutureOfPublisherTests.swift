@@ -3,11 +3,11 @@ import OpenCombine
 import OpenCombineBridge
 import Testing
 
-@Suite("A future of a publisher")
+@Suite("Futures from publishers")
 struct FutureOfPublisherTests {
   private let log = Log()
 
-  @Test("the first value counts; then the subscription is cancelled")
+  @Test("the first value completes the future and cancels the subscription")
   func first() {
     let subject = PassthroughSubject<Int, Oops>()
     let future = subject.handleEvents(receiveCancel: { [log] in log("cancelled") }).future()
@@ -18,7 +18,7 @@ struct FutureOfPublisherTests {
     #expect(log.lines == ["cancelled"])
   }
 
-  @Test("one value is demanded")
+  @Test("the future demands one value")
   func demand() {
     let future = [7, 8].publisher.handleEvents(receiveRequest: { [log] in log("\($0)") }).future()
 
@@ -36,7 +36,7 @@ struct FutureOfPublisherTests {
     #expect(state(of: future) == "failure(oops)")
   }
 
-  @Test("the failure of a cancelled future is a cancellation again")
+  @Test("the failure of a cancelled future's publisher is a cancellation")
   func cancelledFailure() {
     let future = FutureTree.Future<Int>.cancelled("gone").publisher.future()
 
@@ -50,7 +50,7 @@ struct FutureOfPublisherTests {
     #expect(state(of: future) == "failure(\(FinishedWithoutValue()))")
   }
 
-  @Test("a request cancels the subscription and ends the future")
+  @Test("a request cancels the subscription and completes the future")
   func cancels() {
     let subject = PassthroughSubject<Int, Oops>()
     let future = subject.handleEvents(receiveCancel: { [log] in log("cancelled") }).future()
@@ -62,7 +62,7 @@ struct FutureOfPublisherTests {
     #expect(state(of: future) == "cancelled(why)")
   }
 
-  @Test("a subscription that comes after the request is cancelled when it is there, and demands nothing")
+  @Test("a subscription that arrives after the request is cancelled and demands nothing")
   func lateSubscription() {
     let slow = Slow(log: log)
     let future = slow.future()
@@ -74,8 +74,8 @@ struct FutureOfPublisherTests {
     #expect(state(of: future).hasPrefix("cancelled"))
   }
 
-  @Test("a publisher that lets go of its subscriber breaks the promise, at the line of the caller")
-  func letsGo() {
+  @Test("a publisher that releases its subscriber fails the future with BrokenPromise, which names the caller's line")
+  func releasesSubscriber() {
     let line: UInt = #line + 1
     let future = Slow(log: log).future()
 
@@ -86,7 +86,7 @@ struct FutureOfPublisherTests {
     #expect(error.line == line)
   }
 
-  @Test("there and back: a request travels through a publisher")
+  @Test("a request is forwarded through a publisher of a future")
   func thereAndBack() {
     let promise = Promise<Int>()
     promise.onRequestCancel { [log] request in
@@ -102,7 +102,7 @@ struct FutureOfPublisherTests {
   }
 }
 
-/// A publisher that gives its subscriber a subscription when told.
+/// A publisher that sends its subscription when the test calls `subscribe()`.
 private final class Slow: Publisher {
   typealias Output = Int
   typealias Failure = Never

@@ -14,7 +14,7 @@ final class Log: @unchecked Sendable {  // Because: these tests use one thread.
   }
 }
 
-/// A subscriber that writes what it gets, and demands what it was told.
+/// A subscriber that logs its events, and requests a given demand.
 final class Sampler: Subscriber {
   private let name: String
   private let log: Log

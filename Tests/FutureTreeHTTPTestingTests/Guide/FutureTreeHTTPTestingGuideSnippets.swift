@@ -14,7 +14,7 @@ struct FutureTreeHTTPTestingGuideSnippets {
 
   private var api: any HTTPLoader { mock }
 
-  @Test("six lines")
+  @Test("the first example")
   func example() throws {
     let request = try HTTPRequest("http://example.com/feed")
 

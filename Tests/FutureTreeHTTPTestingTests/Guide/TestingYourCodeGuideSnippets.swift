@@ -6,7 +6,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// The code of the guide *Testing your code*, word for word. `TestingGuideTests` compares the two.
+/// The code of the guide *Testing your code*, word for word. `HTTPTestingGuideTests` compares the two.
 @Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(60)))
 struct TestingYourCodeGuideSnippets {
   private let print = Transcript()
@@ -119,7 +119,7 @@ struct TestingYourCodeGuideSnippets {
   }
   // end
 
-  @Test("a server that stalls")
+  @Test("a stalled server")
   func server() async throws {
     // guide server
     let server = try LoopbackServer()
@@ -157,7 +157,7 @@ struct TestingYourCodeGuideSnippets {
     #expect(print.lines == ["false", "news"])
   }
 
-  @Test("dates and dice")
+  @Test("injected dates and randomness")
   func dates() {
     // guide chance
     let dates = clock.wallClock(origin: Date(timeIntervalSince1970: 0))

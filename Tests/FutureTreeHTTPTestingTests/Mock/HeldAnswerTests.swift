@@ -28,7 +28,7 @@ import Testing
     #expect(held.isCompleted)
   }
 
-  @Test("asked to cancel, it goes on until the test confirms")
+  @Test("a held answer that continues stays pending after a request until the test completes it")
   func continues() throws {
     let held = mock.hold(whenCancelled: .continue)
     let future = try load()
@@ -41,7 +41,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("asked to cancel, it completes at once if it was told to")
+  @Test("a held answer that completes on cancellation ends at once")
   func completes() throws {
     let held = mock.hold(whenCancelled: .complete)
     let future = try load()
@@ -53,7 +53,7 @@ import Testing
     #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
   }
 
-  @Test("a reset asks what is held and what is delayed, and waits; not for what ignores it")
+  @Test("a reset cancels held and delayed answers, and waits for all that do not ignore requests")
   func reset() throws {
     let clock = ManualClock()
     let held = [HeldAnswer.WhenCancelled.continue, .complete, .ignore].map { mock.hold(whenCancelled: $0) }
@@ -72,7 +72,7 @@ import Testing
     #expect(mock.pendingCount == 0)
   }
 
-  @Test("a delayed answer that ignores requests is not waited for, once it is held")
+  @Test("a reset does not wait for a delayed answer that is now held and ignores requests")
   func resetDelayedIgnoring() throws {
     let clock = ManualClock()
     let stub = mock.on(.any, .hold(whenCancelled: .ignore).delayed(by: .seconds(1), clock: clock))
@@ -86,8 +86,8 @@ import Testing
     stub.held[0].complete(.cancelled)
   }
 
-  @Test("a reset leaves stubs and records, and what was not loaded yet")
-  func resetKeeps() throws {
+  @Test("a reset retains stubs, records and answers that were not loaded yet")
+  func resetRetains() throws {
     mock.on("/", .status(.ok))
     let held = mock.hold("/later")
 
@@ -98,7 +98,7 @@ import Testing
     #expect(held.cancelRequest == nil)
   }
 
-  @Test("force ends what ignores requests, and a drain that gives up waiting has a test")
+  @Test("only force ends an answer that ignores requests, and a drain can time out")
   func drain() throws {
     let clock = ManualClock()
     let held = mock.hold(whenCancelled: .ignore)
@@ -115,7 +115,7 @@ import Testing
     #expect(!held.answer())
   }
 
-  @Test("a request that races the end of a delay leaves no held answer behind unasked", .timeLimit(.minutes(60)))
+  @Test("a request that races the end of a delay reaches the held answer", .timeLimit(.minutes(60)))
   func delayAgainstCancel() throws {
     var unasked = 0
 
@@ -130,11 +130,11 @@ import Testing
     #expect(unasked == 0)
   }
 
-  @Test("it reports progress to who wants to be told, from when it is loaded until it is completed")
+  @Test("a held answer reports progress to the request's handler while its load is pending")
   func reports() throws {
-    let told = Locked<[Int]>([])
+    let reported = Locked<[Int]>([])
     var request = try HTTPRequest("http://example.com/")
-    request[option: ProgressHandler.self] = { progress in told.withLock { $0.append(progress.received.completed) } }
+    request[option: ProgressHandler.self] = { progress in reported.withLock { $0.append(progress.received.completed) } }
     let (held, silent) = (mock.hold("/"), mock.hold("/silent"))
     #expect(!held.report())
 
@@ -143,7 +143,7 @@ import Testing
     let reports = [held.report(), held.report(HTTPProgress(received: .init(completed: 7))), silent.report()]
     held.answer()
 
-    #expect(reports == [true, true, false] && !held.report() && told.value == [0, 7])
+    #expect(reports == [true, true, false] && !held.report() && reported.value == [0, 7])
     silent.complete(.cancelled)
   }
 }

@@ -23,7 +23,7 @@ import Testing
     .method(.get) || "/users/*", !.method(.get), !(.method(.post) && "/posts"),
   ]
 
-  @Test("matchers that match", arguments: matching)
+  @Test("a matcher matches, and its negation does not", arguments: matching)
   func matches(matcher: RequestMatcher) {
     #expect(matcher.matches(request))
     #expect(!(!matcher).matches(request))
@@ -39,7 +39,7 @@ import Testing
     (.method(.get) || "/posts", "its method is POST, and its path is /users/7"),
   ]
 
-  @Test("a matcher that does not match says why", arguments: mismatching)
+  @Test("a mismatch reports its reason", arguments: mismatching)
   func mismatches(matcher: RequestMatcher, reason: String) async {
     let mock = MockLoader()
     mock.on(matcher, .status(.ok))
@@ -56,7 +56,7 @@ import Testing
     #expect(error.mismatches[0].hasSuffix(": \(reason)"))
   }
 
-  @Test("no message shows the query, the value of a header or the body")
+  @Test("no message shows a query, a header value or a body")
   func secrets() async {
     let mock = MockLoader()
     let everything: RequestMatcher = .query("page", "9") || .header("X-Token", "tunafish") || .body("other body")
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("a body that is not there, or not in memory, is told apart")
+  @Test("an empty body matches no other body, and a file body matches none")
   func bodies() throws {
     var request = try HTTPRequest(.post, "http://example.com/")
 

@@ -9,7 +9,7 @@ struct FutureTreeTestingGuideSnippets {
   private let print = Transcript()
   private let clock = ManualClock()
 
-  @Test("an executor that waits")
+  @Test("a manual executor")
   func executor() {
     // guide executor
     let (page, executor) = (Promise<String>(), ManualExecutor())
@@ -28,7 +28,7 @@ struct FutureTreeTestingGuideSnippets {
     #expect(print.lines == ["2", "false true", "cancelled"])
   }
 
-  @Test("a clock that stands still")
+  @Test("a manual clock")
   func time() {
     // guide clock
     let answer = Promise<String>()

@@ -15,7 +15,7 @@ struct FutureTreeGuideSnippets {
     return promise.future
   }
 
-  @Test("ten lines")
+  @Test("the first example")
   func tenLines() {
     // guide example
     let user = download("/user").named("user")

@@ -80,7 +80,7 @@ struct GettingStartedGuideSnippets {
   }
   // end
 
-  @Test("the promise ends with what the callback brings, or cancelled")
+  @Test("the promise completes with the callback's result, or cancelled")
   func promise() {
     let pages = [load("/a"), load("/b"), load("/c"), loadAndConfirm("/d")]
 
@@ -159,7 +159,7 @@ struct GettingStartedGuideSnippets {
   // end
 }
 
-/// A client with completion handlers, as one might be there already.
+/// A client with completion handlers, as in existing code.
 final class PageClient: Sendable {
   typealias Completion = @Sendable (String?, (any Error)?) -> Void
 
@@ -170,7 +170,7 @@ final class PageClient: Sendable {
   private let pending = Locked<[String: Completion]>([:])
   private let paths = Locked<[String]>([])
 
-  /// The calls that were stopped, in order.
+  /// The calls that were cancelled, in order.
   var stopped: [String] { paths.value }
 
   func get(_ path: String, _ completion: @escaping Completion) -> Call {

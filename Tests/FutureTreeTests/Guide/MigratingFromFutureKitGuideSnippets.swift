@@ -2,8 +2,8 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// The code of the guide *Coming from FutureKit*, word for word. `GuideTests` compares the two.
-@Suite("Guide: Coming from FutureKit")
+/// The code of the guide *Migrating from FutureKit*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Migrating from FutureKit")
 struct MigratingFromFutureKitGuideSnippets {
   private struct Stopped: Error {}
   private let print = Transcript()
@@ -29,7 +29,7 @@ struct MigratingFromFutureKitGuideSnippets {
   }
   // end
 
-  @Test("a request goes to the future that is waited for now")
+  @Test("a request is forwarded to the current upstream")
   func chain() {
     // guide chain
     let comments = text(of: "/user").onSuccess { user in text(of: "/comments/\(user)") }
@@ -48,7 +48,7 @@ struct MigratingFromFutureKitGuideSnippets {
       ])
   }
 
-  @Test("a promise that nothing holds is broken; a handler can hold it")
+  @Test("a promise without owner is broken; a handler can retain it")
   func held() {
     // guide held
     func forgotten() -> Future<String> {
@@ -72,7 +72,7 @@ struct MigratingFromFutureKitGuideSnippets {
     #expect(print.lines == ["true", "false"])
   }
 
-  /// What is public in FutureKit 3.5.
+  /// The public names of FutureKit 3.5.
   static let names = [
     "Promise<T>()", "future", "complete(_:)", "completeWithSuccess(_:)", "completeWithFail(_:)", "completeWithCancel()",
     "completeWithCancellation()", "completeUsingFuture(_:)", "completeWithBlock(_:)", "completeWithBlocks(…)",
@@ -94,7 +94,7 @@ struct MigratingFromFutureKitGuideSnippets {
     "FutureCache", "FutureOperation", "FutureThread",
   ]
 
-  @Test("every name has its row, and every defect its test")
+  @Test("every public name has a row, and every defect has a test")
   func tables() throws {
     let guide = try #require(Guide.all.first { $0.name == "MigratingFromFutureKit" })
     let rows = try guide.page().rows

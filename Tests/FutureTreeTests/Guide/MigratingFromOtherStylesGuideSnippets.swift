@@ -2,8 +2,8 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// The code of the guide *Coming from other styles*, word for word. `GuideTests` compares the two.
-@Suite("Guide: Coming from other styles")
+/// The code of the guide *Migrating from callbacks, Combine or async/await*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Migrating from callbacks, Combine or async/await")
 struct MigratingFromOtherStylesGuideSnippets {
   private let print = Transcript()
   private let client = PageClient()
@@ -23,7 +23,7 @@ struct MigratingFromOtherStylesGuideSnippets {
   }
   // end
 
-  @Test("from a completion handler, and to one")
+  @Test("conversion from and to completion handlers")
   func handlers() {
     title(of: "/page") { print((try? $0.get()) ?? "none") }
     let stopped = title(of: "/other") { _ in }
@@ -35,7 +35,7 @@ struct MigratingFromOtherStylesGuideSnippets {
     #expect(client.stopped == ["/other"])
   }
 
-  @Test("a task that awaits a future leaves it to the others")
+  @Test("a cancelled task leaves the future to the other consumers")
   func tasks() async throws {
     // guide await
     let page = load("/page")

@@ -2,13 +2,13 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// The code of the guide *Coming from PromiseKit*, word for word. `GuideTests` compares the two.
-@Suite("Guide: Coming from PromiseKit")
+/// The code of the guide *Migrating from PromiseKit*, word for word. `GuideTests` compares the two.
+@Suite("Guide: Migrating from PromiseKit")
 struct MigratingFromPromiseKitGuideSnippets {
   private let print = Transcript()
   private let client = PageClient()
 
-  @Test("the same chain, cancelled")
+  @Test("a cancelled chain")
   func chain() {
     // guide chain
     let comments = load("/user")  // firstly

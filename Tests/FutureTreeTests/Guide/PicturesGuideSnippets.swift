@@ -30,7 +30,7 @@ struct PicturesGuideSnippets {
     return line.hasSuffix("\n") ? line : line + "\n"
   }
 
-  @Test("a tree as text, for Graphviz, for Mermaid, and stored")
+  @Test("a tree as text, Graphviz, Mermaid and JSON")
   func trees() throws {
     // guide text
     let user = load("/users/1").named("user")

@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("How a loopback server misbehaves", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerMisbehaviourTests
+@Suite("LoopbackServer: misbehavior", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerMisbehaviorTests
 {
   let server: LoopbackServer
   let client: RawClient
@@ -12,7 +12,7 @@ import Testing
     client = try RawClient(port: server.port)
   }
 
-  @Test("bytes are sent exactly as given, wrong as they may be")
+  @Test("invalid bytes are sent exactly as given")
   func raw() {
     server.on("/a", [.send([0, 1, 2]), .send("HTTP/1.1 1000 \r\nContent-Length: -5\r\n\r\nx"), .close])
 
@@ -21,7 +21,7 @@ import Testing
     #expect(client.readToEnd() == ("\0\u{1}\u{2}HTTP/1.1 1000 \r\nContent-Length: -5\r\n\r\nx", .finished))
   }
 
-  @Test("a response is cut by FIN")
+  @Test("a response can be cut by FIN")
   func cut() {
     server.on("/a", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .close])
 
@@ -31,7 +31,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a connection is reset without an answer")
+  @Test("a connection can be reset without a response")
   func reset() {
     server.on("/a", .reset)
 
@@ -41,7 +41,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a response is cut by RST, after its beginning was read")
+  @Test("a response can be cut by RST after the client has read its beginning")
   func resetInside() {
     let gate = LoopbackGate()
     server.on("/a", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0123"), .hold(gate), .reset])
@@ -54,7 +54,7 @@ import Testing
     #expect(client.readToEnd() == ("", .reset))
   }
 
-  @Test("FIN is sent with a request body unread, not RST")
+  @Test("a close sends FIN and not RST while a request body is unread")
   func closedInBody() async throws {
     let gate = LoopbackGate()
     server.on("/a", beginning: .headComplete, [.stopReading, .hold(gate), .close])
@@ -64,14 +64,14 @@ import Testing
     client.send("0123456789")
     gate.open()
     let first = client.readToEnd()
-    server.stop()  // Waits until the descriptor is closed: a RST would be here now.
+    server.stop()  // Waits until the descriptor is closed: a RST would have arrived by now.
 
     #expect(first == ("", .finished))
     #expect(client.pendingError == 0)
     #expect(server.requests[0].progress == .receivingBody && server.requests[0].body == [])
   }
 
-  @Test("an answer is held until its gate is opened, and passes when the gate is open")
+  @Test("an answer is held until its gate opens, and is not held by an open gate")
   func held() async throws {
     let gate = LoopbackGate()
     server.on("/a", .text("at last").held(by: gate))
@@ -80,7 +80,7 @@ import Testing
     client.get("/a")
     other.get("/a")
     _ = try await gate.waitForHolders(2).value
-    client.get("/never-before")  // Behind the one that is held.
+    client.get("/never-before")  // Queued behind the held answer.
     _ = try await server.waitForRequest(to: "/never-before").value
     let holders = gate.holderCount
     gate.open()
@@ -90,12 +90,12 @@ import Testing
     #expect(client.response()?.hasSuffix("at last") == true)
     #expect(other.response()?.hasSuffix("at last") == true)
     #expect(gate.isOpen && gate.holderCount == 0)
-    _ = try await gate.waitForHolders().value  // Open: nobody will be held.
+    _ = try await gate.waitForHolders().value  // The gate is open and holds no answer.
     other.get("/a")
     #expect(other.response()?.hasSuffix("at last") == true)
   }
 
-  @Test("a gate lets go of an answer whose client has left")
+  @Test("a gate releases an answer whose client has disconnected")
   func gateAfterClose() async throws {
     let gate = LoopbackGate()
     server.on("/a", .text("late").held(by: gate))
@@ -110,7 +110,7 @@ import Testing
     #expect(gate.holderCount == 0)
   }
 
-  @Test("a pause delays what follows it")
+  @Test("a pause delays the next step")
   func pause() {
     server.on("/a", .text("later").delayed(by: .milliseconds(30)))
     let clock = ContinuousClock()
@@ -123,7 +123,7 @@ import Testing
     #expect(elapsed >= .milliseconds(30))
   }
 
-  @Test("a pause of ages does not overflow and does not outlive the server")
+  @Test("a maximal pause does not overflow and ends with the server")
   func longPause() async throws {
     server.on("/a", [.pause(.seconds(Int64.max)), .pause(.seconds(-5)), .respond()])
 
@@ -134,7 +134,7 @@ import Testing
     #expect(client.readToEnd() == ("", .finished))
   }
 
-  @Test("a drip sends all bytes in pieces, with pauses between them")
+  @Test("a drip sends all bytes in pieces with pauses between them")
   func drip() {
     server.on(
       "/a",
@@ -164,7 +164,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a server that stops reading takes no more than the system's buffers, and goes on after the answer")
+  @Test("a server that stops reading leaves bytes in the system's buffers, and resumes after the answer")
   func stopReading() async throws {
     let gate = LoopbackGate()
     let client = try RawClient(port: server.port, sendBuffer: 65_536)
@@ -189,7 +189,7 @@ import Testing
     #expect(server.requests[0].body.count == body.count)
   }
 
-  @Test("a server can answer a head and leave its body alone, without asking for it")
+  @Test("a server can respond to a head without 100 Continue")
   func early() async throws {
     server.on("/a", beginning: .headComplete, .status(413))
 
@@ -203,7 +203,7 @@ import Testing
     #expect(server.requests[0].text == "ok" && server.requests[0].isComplete)
   }
 
-  @Test("a server can finish sending and go on reading")
+  @Test("a server can finish sending and continue to read")
   func finishSending() async throws {
     let gate = LoopbackGate()
     server.on("/a", [.send("HTTP/1.1 200 OK\r\n\r\nx"), .finishSending, .hold(gate), .send("unsendable")])
@@ -220,7 +220,7 @@ import Testing
     #expect(record.requests.map(\.target) == ["/a", "/b"])
   }
 
-  @Test("a connection is closed, reset or stalled before any request")
+  @Test("a connection can be closed, reset or greeted before any request")
   func onConnect() async throws {
     let server = try LoopbackServer()
     server.onConnect(.close, .reset, [.send("220 hello\r\n")], [])
@@ -240,7 +240,7 @@ import Testing
     #expect(server.connections.prefix(2).allSatisfy { $0.state == .closedByServer })
   }
 
-  @Test("connecting is refused once the server has stopped; what it saw stays")
+  @Test("a stopped server refuses connections and retains its records")
   func refused() throws {
     client.get("/a")
     _ = client.response()
@@ -253,7 +253,7 @@ import Testing
     #expect(server.openConnectionCount == 0)
   }
 
-  @Test("sending to a client that has gone does not kill the process")
+  @Test("a response to a disconnected client does not terminate the process")
   func brokenPipe() async throws {
     let gate = LoopbackGate()
     server.on("/a", [.hold(gate), .respond(body: [UInt8](repeating: 7, count: 64 << 20))])
