@@ -5,12 +5,12 @@ import Testing
 @testable import FutureTreeHTTP
 @testable import FutureTreeOAuth2
 
-@Suite("SHA-256 and base64 for URLs") struct DigestTests {
+@Suite("SHA-256 and base64url") struct DigestTests {
   private func digest(_ text: String) -> String { hexadecimal(sha256(of: text.utf8)) }
 
   private func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map { ASCII.hexadecimal($0).lowercased() }.joined() }
 
-  @Test("the vectors of NIST")
+  @Test("SHA-256 matches the NIST test vectors")
   func vectors() {
     #expect(digest("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     #expect(digest("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
@@ -26,7 +26,7 @@ import Testing
       hexadecimal(sha256(of: [0xBD])) == "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b")
   }
 
-  @Test("a million letters")
+  @Test("SHA-256 matches the digest of one million letters")
   func million() {
     let digest = sha256(of: repeatElement(UInt8(ascii: "a"), count: 1_000_000))
 
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "lengths around the end of a block",
+    "SHA-256 matches digests of lengths around a block boundary",
     arguments: [
       (55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"),
       (56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"),
@@ -49,7 +49,7 @@ import Testing
     #expect(digest(String(repeating: "a", count: count)) == expected)
   }
 
-  @Test("base64 for URLs has neither padding nor marks that a URL has to encode")
+  @Test("base64url has no padding and no characters that a URL must encode")
   func base64() {
     #expect(
       (0...6).map { Base64URL.encoded(Array("foobar".utf8.prefix($0))) } == [
@@ -60,7 +60,7 @@ import Testing
     #expect(all.count == 342 && all.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
   }
 
-  @Test("RFC 7636, appendix B")
+  @Test("PKCE matches the example of RFC 7636, appendix B")
   func pkce() {
     let octets: [UInt8] = [
       116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FutureTreeOAuth2
 
-/// A browser that the test uses.
+/// A browser that the test controls.
 private final class Browser: Sendable {
   private let pages = Locked<[(url: URL, promise: Promise<URL>)]>([])
 
@@ -23,14 +23,14 @@ private final class Browser: Sendable {
 
   func promise(_ index: Int = 0) -> Promise<URL> { pages.withLock { $0[index].promise } }
 
-  /// The parameters of a page.
+  /// The query parameters of a page.
   func query(_ index: Int = 0) -> [String: String] {
     let url = pages.withLock { $0[index].url }
     let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
     return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { $0 + "," + $1 })
   }
 
-  /// The page leads to the redirect URI; `STATE` stands for its state.
+  /// Redirects the page to the redirect URI. `STATE` in the query is replaced by the page's state.
   func lead(_ index: Int = 0, to query: String = "code=SplxlOBeZQQYbYS6WxSbIA&state=STATE") {
     let state = self.query(index)["state"] ?? ""
     promise(index).succeed(URL(string: "com.example.app:/in?" + query.replacing("STATE", with: state))!)
@@ -53,7 +53,7 @@ struct OAuth2LogInTests {
     return rig
   }
 
-  @Test("one log-in for all who wait: a page with PKCE and a state, and a code that is exchanged with the verifier")
+  @Test("all waiting loads share one log-in: a page with PKCE and state, and a code exchanged with the verifier")
   func logIn() throws {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -81,7 +81,7 @@ struct OAuth2LogInTests {
   }
 
   @Test(
-    "an answer that cannot be trusted fails all who wait, and no code is exchanged",
+    "an untrusted redirect fails all waiting loads, and no code is exchanged",
     arguments: [
       "code=secret", "code=secret&state=other", "state=STATE", "code=&state=STATE",
       "code=secret&state=STATE&state=STATE",
@@ -105,7 +105,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a page that cannot be shown, and a code that is refused, fail those who wait; the next load logs in again")
+  @Test("a failed page and a refused code fail the waiting loads, and the next load logs in again")
   func failing() {
     let rig = makeRig()
     let loads = [rig.api.load(rig.request())]
@@ -121,7 +121,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a log-in is asked to cancel when the last who waits leaves; who comes while it ends gets a new one")
+  @Test("the last load to detach cancels the log-in, and a load that arrives during its end gets a new log-in")
   func abandoned() {
     let rig = makeRig()
     let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
@@ -141,7 +141,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a load and a logIn() that come while an abandoned log-in ends share one new page")
+  @Test("a load and a logIn() that arrive during the end of an abandoned log-in share one new page")
   func afterAbandoned() {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -157,7 +157,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("an abandoned log-in that fails does not fail who came while it was ending")
+  @Test("an abandoned log-in that fails does not fail a load that arrived during its end")
   func afterFailed() {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -172,7 +172,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a page that leads on after it was asked to cancel leads nowhere")
+  @Test("a redirect after a cancellation request is ignored")
   func abandonedTooLate() {
     let rig = makeRig()
     let load = rig.api.load(rig.request())
@@ -180,7 +180,7 @@ struct OAuth2LogInTests {
 
     load.cancel()
     browser.lead()
-    #expect(rig.tokens.requests.isEmpty, "what was asked to cancel does not go on")
+    #expect(rig.tokens.requests.isEmpty, "a cancelled log-in does not continue")
     let again = rig.api.load(rig.request())
     browser.lead(1)
 
@@ -188,7 +188,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("after a session has ended, logIn() makes a new one, for all who asked")
+  @Test("after a session has ended, logIn() starts one new session for all callers")
   func logInAgain() {
     let rig = makeRig(isEmpty: false)
     rig.mock.on(.header("Authorization", "Bearer a1"), .status(.unauthorized).forever())
@@ -208,7 +208,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("logIn() waits for a refresh to end, and does not disturb it")
+  @Test("logIn() waits for a refresh and does not cancel it")
   func logInDuringRefresh() {
     let rig = makeRig(isEmpty: false)
     let token = rig.tokens.hold()
@@ -227,7 +227,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a reset closes the page, and what it leads to then is thrown away")
+  @Test("a reset closes the page and discards a later redirect")
   func reset() {
     let rig = makeRig()
     let load = rig.api.load(rig.request())
@@ -236,7 +236,7 @@ struct OAuth2LogInTests {
     #expect(load.text == "cancelled" && reset.text == "pending" && browser.promise().cancelRequest != nil)
     let during = rig.api.load(rig.request())
     browser.lead()
-    #expect(reset.text == "success" && rig.tokens.requests.isEmpty && browser.count == 2, "who came since logs in")
+    #expect(reset.text == "success" && rig.tokens.requests.isEmpty && browser.count == 2, "the new load logs in")
     rig.tokens.answer(body: OAuth2Rig.json(2))
     browser.lead(1)
 
@@ -245,7 +245,7 @@ struct OAuth2LogInTests {
   }
 
   @Test(
-    "client credentials: RFC 6749, sections 2.3.1 and 4.4.2; tokens are asked for anew",
+    "client credentials follow RFC 6749, sections 2.3.1 and 4.4.2, and each token is a new request",
     arguments: [ClientAuthenticationMethod.header, .body])
   func clientCredentials(method: ClientAuthenticationMethod) {
     let rig = OAuth2Rig(
@@ -264,7 +264,7 @@ struct OAuth2LogInTests {
     #expect(rig.tokens.requests[0].body.contentType == "application/x-www-form-urlencoded")
   }
 
-  @Test("client and secret are encoded as in a form before they are joined")
+  @Test("client and secret are form-encoded before they are joined")
   func clientEncoding() {
     let rig = OAuth2Rig(.clientCredentials, isEmpty: true, client: .confidential(id: "a:b", secret: "ü %+"))
     rig.mock.onOthers(.status(.ok))
@@ -276,7 +276,7 @@ struct OAuth2LogInTests {
     #expect(rig.tokens.requests[0].headers["Authorization"] == "Basic " + encoded)
   }
 
-  @Test("neither page nor token endpoint is used over plain http")
+  @Test("plain http is refused for page and token endpoint")
   func insecure() throws {
     let tokens = MockLoader()
     let browser = browser
@@ -299,7 +299,7 @@ struct OAuth2LogInTests {
     case cancelFirst, cancelSecond, pageDone, pageClosed, tokenDone, reset
   }
 
-  @Test("every order of two cancellations, a page that leads on or is closed, a token and a reset")
+  @Test("every order of cancellations, redirect, closed page, token and reset completes each load once")
   func orders() {
     var faults: [String] = []
     for order in permutations(Event.allCases) {

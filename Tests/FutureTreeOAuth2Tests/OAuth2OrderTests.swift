@@ -6,8 +6,8 @@ import Testing
 @testable import FutureTreeHTTP
 @testable import FutureTreeOAuth2
 
-/// Two loads that were sent with the first token, and what can happen to them, in every order.
-@Suite("OAuth2: every order of two refusals, a refresh that is done or fails, a cancellation and a reset")
+/// Two loads that were sent with the first token, and every order of the events that can follow.
+@Suite("OAuth2: every order of refusals, refresh, cancellation and reset")
 struct OAuth2OrderTests {
   enum Event: CaseIterable {
     case firstRefused, secondRefused, refreshDone, refreshFailed, cancel, reset
@@ -17,7 +17,7 @@ struct OAuth2OrderTests {
     case transport, invalidGrant
   }
 
-  /// One order, played.
+  /// Runs the events of one order and records faults.
   private struct Driver {
     let rig = OAuth2Rig()
     let failure: Failure
@@ -28,7 +28,7 @@ struct OAuth2OrderTests {
     let api: any HTTPLoader
     var reset: Future<Void>?
     var faults: [String] = []
-    /// How often the loads may have been sent: not again after they were cancelled or reset.
+    /// How often each load may be sent. A load is not sent again after a cancellation or a reset.
     var limits = [2, 2]
     var lastSaved = 1
 
@@ -65,7 +65,7 @@ struct OAuth2OrderTests {
       }
     }
 
-    /// Answers the token request that waits, if one does.
+    /// Answers the pending token request, if there is one.
     mutating func answer(isDone: Bool) {
       guard let held = answers.held.last(where: { !$0.isCompleted }) else { return }
       if isDone {
@@ -79,7 +79,7 @@ struct OAuth2OrderTests {
       }
     }
 
-    /// Lets everything end that waits for the test.
+    /// Completes everything that is pending in the mocks.
     mutating func finish() {
       for _ in 0..<4 {
         for held in attempts.held where !held.isCompleted {
@@ -100,7 +100,7 @@ struct OAuth2OrderTests {
         rig.mock.requests.filter { $0.path == ["/a", "/b"][number] }.compactMap { $0.headers["Authorization"] }
       }
       for tokens in tokensOfLoad { check(Set(tokens).count == tokens.count, "a token that was refused was sent again") }
-      // A refresh token that was answered is not sent again.
+      // A refresh token that got a response is not sent again.
       let isSpent = failure == .invalidGrant
       check(!isSpent || Set(rig.asked).count == rig.asked.count, "a refresh token was used twice: \(rig.asked)")
       check(rig.asked.count <= 2, "\(rig.asked.count) token requests")
@@ -122,7 +122,7 @@ struct OAuth2OrderTests {
       answer(isDone: true)
       if attempts.held.count > held { attempts.held[held].answer() }
       let isEnded = reset != nil || loads.contains { $0.text == "authenticationRequired" }
-      // A session that ended while nobody waited is known from the refusal alone.
+      // If a session ends while no load waits, only the refusal shows its end.
       let texts = isEnded ? ["authenticationRequired"] : ["200", "authenticationRequired"]
       check(texts.contains(next.status), "the next load: \(next.status)")
       check(rig.isIdle, "something is left of the next load")
@@ -139,7 +139,7 @@ struct OAuth2OrderTests {
   }
 
   @Test(
-    "every load ends once, the store is as it must be, and nothing is left", arguments: Failure.allCases, [true, false])
+    "every load completes once, the store is correct, and no work remains", arguments: Failure.allCases, [true, false])
   func orders(failure: Failure, isDrained: Bool) {
     var faults: [String] = []
     for order in permutations(Event.allCases) {
@@ -153,8 +153,8 @@ struct OAuth2OrderTests {
     #expect(faults == [], "\(faults.count) faults")
   }
 
-  /// Orders of some of them, so that also what is left out is seen.
-  @Test("the same without one of them", arguments: Failure.allCases, Event.allCases)
+  /// Orders without one of the events, so that missing events are covered.
+  @Test("every load completes once also without one of the events", arguments: Failure.allCases, Event.allCases)
   func shorterOrders(failure: Failure, missing: Event) {
     var faults: [String] = []
     for order in permutations(Event.allCases.filter { $0 != missing }) {
@@ -169,7 +169,7 @@ struct OAuth2OrderTests {
   }
 }
 
-/// All orders of some elements.
+/// Returns all orders of the elements.
 func permutations<Element>(_ elements: [Element]) -> [[Element]] {
   guard !elements.isEmpty else { return [[]] }
   return elements.indices.flatMap { index -> [[Element]] in

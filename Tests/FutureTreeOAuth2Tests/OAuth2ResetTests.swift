@@ -9,7 +9,7 @@ import Testing
 
 @testable import FutureTreeOAuth2
 
-/// A store whose work the test completes.
+/// A credential store whose operations the test completes.
 private final class HeldStore: CredentialStore {
   let log = Recorder()
   let loads = Promise<OAuth2Credential?>()
@@ -52,7 +52,7 @@ struct OAuth2ResetTests {
   private let old = OAuth2Credential(
     accessToken: try! BearerToken("a1"), refreshToken: "r1", expires: Date(timeIntervalSince1970: 0))
 
-  @Test("what is being saved is saved before the store is emptied, and whoever waits then does not get it")
+  @Test("a reset empties the store after a pending save, and a waiting load does not get the saved credential")
   func duringSave() {
     let layer = makeLayer()
     let api = layer --> end
@@ -68,14 +68,14 @@ struct OAuth2ResetTests {
     store.saves.succeed()
     #expect(store.log.entries.last == "delete" && during.text == "pending")
     store.deletes.succeed()
-    #expect(during.text == "authenticationRequired" && store.log.entries.count == 3, "the store is not asked again")
+    #expect(during.text == "authenticationRequired" && store.log.entries.count == 3, "the store is not loaded again")
     end.endReset()
     tokens.endReset()
 
     #expect(reset.text == "success" && end.log.entries == ["end resets"] && layer.isIdle && clock.timerCount == 0)
   }
 
-  @Test("everything is reset even if a part fails, and what could not be deleted is not used")
+  @Test("every part is reset even if one fails, and an undeleted credential is not used")
   func failing() {
     let layer = makeLayer()
     let api = layer --> end
@@ -98,7 +98,7 @@ struct OAuth2ResetTests {
     #expect(api.load(request).text == "authenticationRequired" && store.log.entries == ["delete"] && layer.isIdle)
   }
 
-  @Test("resets that overlap delete once, and each resets what is behind it")
+  @Test("overlapping resets delete once, and each resets its own next loader")
   func overlapping() {
     let layer = makeLayer()
     let other = HeldResets()
@@ -114,7 +114,7 @@ struct OAuth2ResetTests {
     #expect(resets.map(\.text) == ["cancelled", "success"] && layer.isIdle)
   }
 
-  @Test("a load that asked the store is let go of, and what the store says then is forgotten")
+  @Test("a reset cancels a load that waits for the store and discards the store's late result")
   func duringLoad() {
     let layer = makeLayer()
     let api = layer --> end
@@ -129,7 +129,7 @@ struct OAuth2ResetTests {
     withExtendedLifetime(reset) {}
   }
 
-  @Test("a 401 of the time before a reset is the answer, also when somebody has logged in since")
+  @Test("a 401 to a load from before a reset is its response, also after a new log-in")
   func oldRefusal() {
     let rig = OAuth2Rig()
     let api = rig.oauth --> end
@@ -146,7 +146,7 @@ struct OAuth2ResetTests {
     #expect(rig.store.credential?.accessToken.text == "a9")
   }
 
-  @Test("a token that arrives during a reset is not saved, nor is a credential that waited to be")
+  @Test("neither a token that arrives during a reset nor a queued credential is saved")
   func lateToken() {
     for isReplaced in [false, true] {
       let (store, tokens) = (HeldStore(), MockLoader())
@@ -161,7 +161,7 @@ struct OAuth2ResetTests {
       let replaced = isReplaced ? layer.replaceCredential(with: old) : nil
 
       let reset = api.reset()
-      #expect(store.log.entries == ["load"], "it waits for the token request")
+      #expect(store.log.entries == ["load"], "the reset waits for the token request")
       token.answer(body: OAuth2Rig.json(2))
       store.deletes.succeed()
 
@@ -170,7 +170,7 @@ struct OAuth2ResetTests {
     }
   }
 
-  @Test("a store that cannot be read fails the load by name; one that cannot save is told, and the token is used")
+  @Test("an unreadable store fails the load; a failed save is reported, and the token is used")
   func failingStore() {
     let layer = makeLayer()
     store.loads.fail(Oops(name: "disk"))
@@ -184,7 +184,7 @@ struct OAuth2ResetTests {
     #expect(replaced.text == "success" && failures.entries == ["full"] && api.load(request).status == "200")
   }
 
-  @Test("a credential that is given during a refresh overtakes it, and those who wait get it")
+  @Test("a credential set during a refresh replaces its result for the waiting loads")
   func replacedDuringRefresh() {
     let rig = OAuth2Rig(life: 0)
     rig.mock.onOthers(.status(.ok))

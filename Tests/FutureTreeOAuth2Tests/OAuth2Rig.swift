@@ -18,7 +18,7 @@ struct OAuth2Rig {
 
   static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-  /// - Parameter life: of the token in the store, in seconds.
+  /// - Parameter life: The lifetime of the stored token in seconds.
   init(
     _ grant: OAuth2Grant = .storedCredential, isEmpty: Bool = false, refreshToken: String? = "r1", life: Double? = 3600,
     client: OAuth2Client = .public(id: "app"), tokenTimeout: Duration = .seconds(60)
@@ -42,7 +42,7 @@ struct OAuth2Rig {
     return request
   }
 
-  /// Answers 401 to the token `a1`, and echoes the body to every other.
+  /// Responds with 401 to the token `a1`, and echoes the body for every other token.
   func refuseFirstToken() {
     mock.onOthers(
       .make { request in
@@ -64,6 +64,6 @@ struct OAuth2Rig {
 
   static func refresh(_ number: Int) -> String { "grant_type=refresh_token&refresh_token=r\(number)&client_id=app" }
 
-  /// Whether nobody waits, nothing runs, and no timer is set.
+  /// Whether no load waits, no work is in flight, and no timer is set.
   var isIdle: Bool { oauth.isIdle && clock.timerCount == 0 && mock.pendingCount == 0 && tokens.pendingCount == 0 }
 }

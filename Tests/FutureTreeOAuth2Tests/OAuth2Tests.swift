@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Layers: OAuth2")
 struct OAuth2Tests {
-  @Test("requests are sent with the token of the store, which is asked once")
+  @Test("requests are sent with the stored token")
   func stored() {
     let rig = OAuth2Rig()
     rig.mock.onOthers(.status(.ok))
@@ -45,7 +45,7 @@ struct OAuth2Tests {
     #expect(rig.store.credential?.refreshToken == "r2" && rig.isIdle)
   }
 
-  @Test("100 loads of many threads make one refresh as well, whoever is first")
+  @Test("100 loads from many threads make one refresh")
   func threads() {
     let rig = OAuth2Rig()
     rig.refuseFirstToken()
@@ -76,7 +76,7 @@ struct OAuth2Tests {
     #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(2)] && rig.isIdle)
   }
 
-  @Test("a 401 for an older token is sent again at once with the one that there is")
+  @Test("a request with an outdated token is sent again at once with the current token")
   func stale() {
     let rig = OAuth2Rig()
     let held = [rig.mock.hold(), rig.mock.hold()]
@@ -92,7 +92,7 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
-  @Test("a token that ends within the leeway is refreshed before it is used")
+  @Test("a token that expires within the leeway is refreshed before it is used")
   func proactive() {
     let rig = OAuth2Rig(life: 3600)
     rig.mock.onOthers(.status(.ok))
@@ -108,10 +108,10 @@ struct OAuth2Tests {
     token.answer(body: OAuth2Rig.json(2))
 
     #expect(rig.sent == ["a1", "a1", "a2", "a2", "a2"] && rig.isIdle)
-    #expect(rig.store.credential?.expires == OAuth2Rig.start.addingTimeInterval(7140), "a life counts from the asking")
+    #expect(rig.store.credential?.expires == OAuth2Rig.start.addingTimeInterval(7140), "a lifetime starts at the token request")
   }
 
-  @Test("a token whose life is shorter than the leeway is used by those who waited for it")
+  @Test("a token with a lifetime below the leeway is used by the loads that waited for it")
   func shortLife() {
     let rig = OAuth2Rig(life: 0)
     rig.mock.onOthers(.status(.ok))
@@ -122,7 +122,7 @@ struct OAuth2Tests {
     #expect(loads.map(\.status) == ["200", "200"] && rig.sent == ["a2", "a3"] && rig.isIdle)
   }
 
-  @Test("a refresh that fails fails all who wait once, and is tried again by whoever comes then")
+  @Test("a failed refresh fails all waiting loads, and the next load tries again")
   func failedRefresh() {
     let rig = OAuth2Rig()
     rig.refuseFirstToken()
@@ -134,11 +134,11 @@ struct OAuth2Tests {
     rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
     let next = rig.api.load(rig.request())
 
-    #expect(next.status == "200" && rig.sent == ["a1", "a2"], "a token that was refused is not sent")
+    #expect(next.status == "200" && rig.sent == ["a1", "a2"], "a refused token is not sent again")
     #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(1)] && rig.isIdle)
   }
 
-  @Test("invalid_grant ends the session until there is another credential")
+  @Test("invalid_grant ends the session until a new credential is set")
   func invalidGrant() {
     let rig = OAuth2Rig()
     rig.refuseFirstToken()
@@ -155,7 +155,7 @@ struct OAuth2Tests {
     #expect(rig.store.credential?.accessToken.text == "a9" && rig.isIdle)
   }
 
-  @Test("a refresh is not cancelled by those who wait, even if all leave, and what it answers is saved")
+  @Test("a refresh continues after all waiting loads are cancelled, and its token is saved")
   func cancelWaiting() {
     let rig = OAuth2Rig(life: 0)
     rig.mock.onOthers(.status(.ok))
@@ -171,7 +171,7 @@ struct OAuth2Tests {
     #expect(late.status == "200" && rig.sent == ["a2"] && rig.store.credential?.refreshToken == "r2" && rig.isIdle)
   }
 
-  @Test("a load that was cancelled while it was sent is not sent again, whatever comes back", arguments: [true, false])
+  @Test("a load cancelled in flight is not sent again after a 401", arguments: [true, false])
   func cancelSent(isReplay: Bool) {
     let rig = OAuth2Rig()
     if isReplay {
@@ -189,7 +189,7 @@ struct OAuth2Tests {
     #expect(rig.tokens.requests.count == (isReplay ? 1 : 0))
   }
 
-  @Test("a success that raced a cancellation stays one")
+  @Test("a success after a cancellation request is kept")
   func successRaces() {
     let rig = OAuth2Rig()
     let held = rig.mock.hold()
@@ -201,7 +201,7 @@ struct OAuth2Tests {
     #expect(load.status == "200" && rig.isIdle)
   }
 
-  @Test("a body that cannot be sent again makes the 401 the answer, and the next load refreshes first")
+  @Test("a 401 to a body that cannot be replayed is the response, and the next load refreshes first")
   func notReplayable() {
     let rig = OAuth2Rig()
     rig.refuseFirstToken()
@@ -217,7 +217,7 @@ struct OAuth2Tests {
   }
 
   @Test(
-    "only a 401 that is about the token is one",
+    "only a 401 about the token starts a refresh",
     arguments: [
       (nil, true), ("Bearer", true), (#"Bearer error="invalid_token""#, true),
       (#"Basic realm="x", Bearer realm="y""#, true),
@@ -236,7 +236,7 @@ struct OAuth2Tests {
     #expect(load.status == (isAboutToken ? "200" : "401") && rig.tokens.requests.count == (isAboutToken ? 1 : 0))
   }
 
-  @Test("a 401 of another origin, to which a redirect led, is not about the token")
+  @Test("a 401 from another origin after a redirect starts no refresh")
   func elsewhere() throws {
     let rig = OAuth2Rig()
     let other = try HTTPRequest("https://files.example.net/")
@@ -245,7 +245,7 @@ struct OAuth2Tests {
     #expect(rig.api.load(rig.request()).status == "401" && rig.tokens.requests.isEmpty && rig.isIdle)
   }
 
-  @Test("nor is one after a redirect to another origin and back, which leaves the token out")
+  @Test("a 401 after a redirect to another origin and back starts no refresh")
   func roundTrip() {
     let rig = OAuth2Rig()
     rig.mock.on(.any, .redirect(to: "https://other.example.com/"))
@@ -257,7 +257,7 @@ struct OAuth2Tests {
     #expect(load.status == "401" && rig.sent == ["a1", "-", "-"] && rig.asked.isEmpty)
   }
 
-  @Test("plain http, the request's own header and other targets get no token")
+  @Test("a request over plain http or with its own header gets no token")
   func targets() throws {
     let rig = OAuth2Rig()
     rig.mock.onOthers(.status(.ok))
@@ -269,7 +269,7 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
-  @Test("a token endpoint that does not answer is given up, by the clock")
+  @Test("a token endpoint that does not respond times out on the injected clock")
   func tokenTimeout() {
     let rig = OAuth2Rig(life: 0, tokenTimeout: .seconds(30))
     let token = rig.tokens.hold()
@@ -284,7 +284,7 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
-  @Test("H10: no redirect takes a refresh token to another origin", arguments: [302, 307, 308])
+  @Test("no redirect sends a refresh token to another origin (H10, credentials never cross an origin)", arguments: [302, 307, 308])
   func redirectedRefresh(status: Int) {
     let rig = OAuth2Rig(life: 0)
     rig.tokens.redirect(status, to: "https://other.example.com/token")
@@ -312,7 +312,7 @@ struct OAuth2Tests {
     #expect(other.requests.map { $0.headers["Authorization"] } == ["Bearer a2"])
   }
 
-  @Test("H11: nothing printable shows tokens or secrets")
+  @Test("nothing printable shows tokens or secrets (H11, no printed secret)")
   func redacted() {
     let rig = OAuth2Rig(client: .confidential(id: "app", secret: "sesame"))
     rig.refuseFirstToken()

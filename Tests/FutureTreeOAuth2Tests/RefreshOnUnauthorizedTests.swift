@@ -12,9 +12,9 @@ import Testing
   let mock = MockLoader()
   let changes = Locked<[String?]>([])
 
-  static func token(_ text: String) -> BearerToken { try! BearerToken(text) }  // The tests give valid ones.
+  static func token(_ text: String) -> BearerToken { try! BearerToken(text) }  // The tests use valid tokens only.
 
-  /// A layer that begins with the token `a1`, and whose refreshes are loads of `/refresh` behind it.
+  /// A layer that begins with the token `a1`, and refreshes it with loads of `/refresh` through the next loader.
   func refreshing(_ token: String? = "a1", for targets: CredentialTargets = .everyRequest)
     -> RefreshOnUnauthorized
   {
@@ -45,7 +45,7 @@ import Testing
     mock.on(rejected && !.path("/refresh"), .status(.unauthorized).forever())
   }
 
-  @Test("a 401 refreshes the token, and the request is sent again with its body and the new one")
+  @Test("a 401 refreshes the token, and the request is sent again with its body and the new token")
   func refreshes() {
     reject("a1")
     mock.on("/refresh", .text("a2"))
@@ -59,7 +59,7 @@ import Testing
     #expect(changes.value == ["a2"] && layer.isIdle)
   }
 
-  @Test("requests without a token are sent as they are, until a 401 asks for one")
+  @Test("requests are sent without a token until a 401 requires one")
   func withoutToken() {
     reject(nil)
     mock.on("/refresh", .text("a1"))
@@ -71,7 +71,7 @@ import Testing
     #expect(sent == ["/x", "/refresh", "/x a1", "/y a1"] && layer.isIdle)
   }
 
-  @Test("where no server asks for a token, none is fetched")
+  @Test("without a 401 no token is fetched")
   func anonymous() {
     mock.onOthers(.status(.ok))
 
@@ -79,7 +79,7 @@ import Testing
     #expect(sent == ["/x"] && changes.value.isEmpty)
   }
 
-  @Test("there is one refresh for all that wait, also for those that come meanwhile", arguments: ["a1", nil])
+  @Test("all waiting loads share one refresh, also those that arrive during it", arguments: ["a1", nil])
   func oneRefresh(token: String?) {
     reject(token)
     let refresh = mock.hold("/refresh")
@@ -108,7 +108,7 @@ import Testing
     #expect(load.status == "200" && sent == ["/late a1", "/x a1", "/refresh", "/x a2", "/late a2"])
   }
 
-  @Test("a second 401 is the response, and the next load begins with the new token")
+  @Test("a second 401 is the response")
   func onlyOnce() {
     mock.on("/refresh", .text("a2").forever())
     mock.onOthers(.status(.unauthorized))
@@ -117,7 +117,7 @@ import Testing
     #expect(sent == ["/x a1", "/refresh", "/x a2"])
   }
 
-  @Test("a body that can be sent once is not sent again; the next load refreshes first")
+  @Test("a body that cannot be replayed is not sent again, and the next load refreshes first")
   func onceBody() {
     reject("a1")
     mock.on("/refresh", .text("a2"))
@@ -130,7 +130,7 @@ import Testing
     #expect(sent == ["/x a1", "/refresh", "/y a2"])
   }
 
-  @Test("a 401 of another origin, or to another token, or about the scope is the response")
+  @Test("a 401 from another origin, to a request without the token, or about the scope is the response")
   func otherOrigin() throws {
     let elsewhere = try HTTPRequest("https://example.org/")
     var headers = HTTPHeaders()
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(
-    "any other challenge asks for a refresh",
+    "any other challenge starts a refresh",
     arguments: ["Basic realm=\"x\"", "Token", "Bearer error=\"invalid_token\""])
   func challenges(challenge: String) throws {
     var headers = HTTPHeaders()
@@ -156,7 +156,7 @@ import Testing
     #expect((refreshing() --> mock).load(request("/x")).status == "200")
   }
 
-  @Test("the token goes to its targets only, and not over plain http, and a request's own header stays")
+  @Test("the token is sent only to its targets and over https, and a request's own header is retained")
   func targets() throws {
     mock.onOthers(.status(.unauthorized))
     let api = refreshing(for: .origins(try HTTPURL("https://example.com/"))) --> mock
@@ -169,7 +169,7 @@ import Testing
     #expect(sent == ["/else", "/own own"])
   }
 
-  @Test("a refresh that fails fails all that wait, and the next load refreshes before it is sent")
+  @Test("a failed refresh fails all waiting loads, and the next load refreshes before it is sent")
   func fails() {
     reject("a1")
     let refresh = [mock.hold("/refresh"), mock.hold("/refresh")]
@@ -186,7 +186,7 @@ import Testing
     #expect(sent.suffix(2) == ["/refresh", "/next a2"])
   }
 
-  @Test("a refresh that failed is not begun again for loads that were sent before", arguments: ["a1", nil])
+  @Test("a failed refresh is not repeated for loads that were sent before it", arguments: ["a1", nil])
   func storm(token: String?) {
     let held = mock.on(!.path("/refresh") && !.path("/next"), .hold().forever())
     let refreshes = Locked(0)
@@ -203,7 +203,7 @@ import Testing
     #expect((layer --> mock).load(request("/next")).text == "credentialsUnavailable" && refreshes.value == 2)
   }
 
-  @Test("without a token there is nothing to protect: plain http and paths pass")
+  @Test("without a token, requests over plain http and relative paths pass")
   func nothingToProtect() throws {
     mock.onOthers(.status(.ok))
     let api = refreshing(nil) --> mock
@@ -212,7 +212,7 @@ import Testing
     #expect(api.load(try HTTPRequest(.get, path: "users")).status == "200")
   }
 
-  @Test("what the closure throws is the failure of the refresh")
+  @Test("an error that the closure throws fails the refresh")
   func throwing() {
     reject("a1")
     let api = RefreshOnUnauthorized(Self.token("a1")) { _ in throw Oops() } --> mock
@@ -220,7 +220,7 @@ import Testing
     #expect(api.load(request()).text == "credentialsUnavailable")
   }
 
-  @Test("loads of the refresh over the chain bypass the layer: in the closure, and in a task that it starts")
+  @Test("loads of the refresh closure and of its tasks bypass the layer")
   func bypass() async throws {
     reject("a1")
     mock.on("/refresh", .text("a2").times(2))
@@ -240,7 +240,7 @@ import Testing
     #expect(mock.requests.filter { $0.path == "/refresh" }.allSatisfy { $0.headers["Authorization"] == nil })
   }
 
-  @Test("what follows a load that waited is no load of the refresh, also if a task ended the refresh")
+  @Test("a load that follows a waiting load does not bypass the layer, also if a task completed the refresh")
   func afterRefresh() async throws {
     reject("a1")
     mock.onOthers(.status(.ok))
