@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Operators: all")
 struct AllTests {
-  @Test("all succeed: their values in the order of the inputs, not of their completion")
+  @Test("all succeeds with the values in the order of the inputs, not of their completion")
   func succeeds() {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let all = Future.all(promises.map { $0.future })
@@ -17,7 +17,7 @@ struct AllTests {
     #expect(all.state == "success([0, 1, 2])")
   }
 
-  @Test("inputs that have completed already count")
+  @Test("all accepts completed inputs")
   func completedInputs() {
     let promise = Promise<Int>()
     let now = Future.all([.succeeded(1), .succeeded(2)])
@@ -28,7 +28,7 @@ struct AllTests {
     #expect([now.state, later.state] == ["success([1, 2])", "success([1, 2])"])
   }
 
-  @Test("of nothing it succeeds with nothing")
+  @Test("all of no inputs succeeds with an empty array")
   func empty() {
     #expect(Future<Int>.all([]).state == "success([])")
   }
@@ -37,7 +37,7 @@ struct AllTests {
     (.failure(Oops()), "failure(oops)"), (.cancelled("gone"), "cancelled"),
   ]
 
-  @Test("the first failure or cancellation decides; later ones change nothing", arguments: deciders)
+  @Test("the first failure or cancellation decides, and later outcomes change nothing", arguments: deciders)
   func firstDecides(outcome: Outcome<Int>, state: String) {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let all = Future.all(promises.map { $0.future })
@@ -50,7 +50,7 @@ struct AllTests {
     #expect(all.reason?.message == outcome.reason?.message)
   }
 
-  @Test("asked while it waits: forwards to all unfinished, and completes when one comes back")
+  @Test("a request is forwarded to all pending inputs, and the first cancelled input decides")
   func asked() {
     let log = Recorder()
     let first = source(log, "first")
@@ -67,10 +67,10 @@ struct AllTests {
     #expect(first.future.state == "pending")
   }
 
-  @Test("asked while it waits: if all inputs succeed all the same, it has its values")
+  @Test("all keeps its values if all inputs succeed after a request")
   func askedAndAllSucceed() {
-    // Two readings: a join has no body that law 11 could stop, so what comes back is a success; or a request makes it
-    // cancelled as it does a map. The table says "forwards to all unfinished" and no more: the success stands.
+    // A join has no body that law 11 (bodies that have not begun) could stop. The operator table says only "forwards to
+    // all unfinished". The success is therefore kept, other than in a `map`, which completes cancelled.
     let first = Promise<Int>()
     let second = Promise<Int>()
     let all = Future.all([first.future, second.future])
@@ -82,7 +82,7 @@ struct AllTests {
     #expect(all.state == "success([1, 2])")
   }
 
-  @Test("asked by a token that is the only consumer: forwards to every input")
+  @Test("a request by the only token is forwarded to every input")
   func token() {
     let log = Recorder()
     let first = source(log, "first")
@@ -108,7 +108,7 @@ struct AllTests {
     #expect(census.alive == 0)
   }
 
-  @Test("the values that came before the decision are released by it")
+  @Test("the decision releases the values that arrived before it")
   func releasesOnDecision() {
     let census = Census()
     let decider = Promise<Probe>()

@@ -10,7 +10,7 @@ struct CancelWhenTests {
 
   private var registered: Int { tokens.token.source?.state.listedCount ?? 0 }
 
-  @Test("the future is asked when the token's source is cancelled, with its reason")
+  @Test("the future receives a request with the reason of the token's source")
   func asks() {
     let promise = source(log)
     promise.future.cancel(when: tokens.token)
@@ -22,7 +22,7 @@ struct CancelWhenTests {
     #expect(promise.cancelRequest?.reason.description == "why (App/A.swift:1)")
   }
 
-  @Test("it returns the same future, and counts as no consumer")
+  @Test("cancel(when:) returns the same future and adds no consumer")
   func returnsSelf() {
     let promise = source(log)
 
@@ -33,7 +33,7 @@ struct CancelWhenTests {
   }
 
   @Test(
-    "the options are those given",
+    "the request has the given options",
     arguments: [.doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately] as [CancellationOptions])
   func options(options: CancellationOptions) {
     let promise = source(log)
@@ -44,8 +44,8 @@ struct CancelWhenTests {
     #expect(log.entries == ["source: \(options.text)"])
   }
 
-  @Test("it asks as nobody: every consumer holds back a request under law 3")
-  func asNobody() {
+  @Test("the request is not attributed to a consumer: any consumer withholds it (law 3, stopping where others wait)")
+  func attributedToNoConsumer() {
     let promise = source(log)
     let consumer = promise.future.map { $0 }
     promise.future.cancel(when: tokens.token, .doNotForwardIfOthersWaiting)
@@ -57,7 +57,7 @@ struct CancelWhenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a token that was cancelled before asks at once")
+  @Test("a token cancelled before requests at once")
   func cancelledBefore() {
     let promise = source(log)
     tokens.cancel(reason: "before")
@@ -68,14 +68,14 @@ struct CancelWhenTests {
     #expect(promise.cancelRequest?.reason.message == "before")
   }
 
-  @Test("a future that has completed does not stay registered")
+  @Test("a completed future is not registered")
   func completed() {
     Future.succeeded(1).cancel(when: tokens.token)
 
     #expect(registered == 0)
   }
 
-  @Test("one token asks many futures, the last first")
+  @Test("one token cancels many futures, the last registered first")
   func many() {
     let promises = (1...3).map { source(log, "\($0)") }
     for promise in promises { promise.future.cancel(when: tokens.token) }
@@ -98,7 +98,7 @@ struct CancelWhenTests {
     #expect(registered == 0)
   }
 
-  @Test("the future holds nothing of a source that was dropped")
+  @Test("the future retains nothing of a dropped source")
   func sourceDropped() {
     let promise = Promise<Int>()
     weak var source: CancellationTokenSource?
@@ -115,7 +115,7 @@ struct CancelWhenTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a dropped promise completes its future, which leaves the token")
+  @Test("a dropped promise completes its future, which is then unregistered")
   func promiseDropped() {
     do {
       let promise = Promise<Int>()
@@ -126,7 +126,7 @@ struct CancelWhenTests {
     #expect(registered == 0)
   }
 
-  @Test("a value does not stay with a token that lives long")
+  @Test("a long-lived token does not retain a value")
   func valueReleased() {
     let census = Census()
     do {
@@ -138,7 +138,7 @@ struct CancelWhenTests {
     #expect(census.alive == 0)
   }
 
-  @Test("`never` asks nothing")
+  @Test("the token `never` makes no request")
   func never() {
     let promise = source(log)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FutureTree
 
-/// The first observer of a source has no object of its own: see `FirstObserver.swift`.
+/// The first observer of a source has no separate object: see `FirstObserver.swift`.
 @Suite("Operators: the first observer of a promise")
 struct FirstObserverTests {
   @Test("observers and consumers are called in the order of subscription")
@@ -22,7 +22,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["first", "map", "second", "map", "first"])
   }
 
-  @Test("an observer that was removed is not called, and its handle does not remove another")
+  @Test("a removed observer is not called, and its handle removes no other observer")
   func removed() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -49,7 +49,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["success(2)"])
   }
 
-  @Test("an observer can be removed after the seal, and added after it")
+  @Test("an observer can be removed or added after its promise was sealed")
   func removedAfterSeal() {
     let log = Recorder()
     let (promise, inner) = (Promise<Int>(), Promise<Int>())
@@ -66,7 +66,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["success(3)"])
   }
 
-  @Test("an observer can observe its future again, and remove itself, while it is called")
+  @Test("an observer can observe its future again and remove itself during its call")
   func reentry() {
     let log = Recorder()
     let (promise, holder) = (Promise<Int>(), Locked<FutureObservation?>(nil))
@@ -82,7 +82,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["outer", "inner success(1)"])
   }
 
-  @Test("the observer is called once when its promise is dropped or its future is forced")
+  @Test("the observer is called once if its promise is dropped or its future is forced")
   func dropped() {
     let (log, promise) = (Recorder(), Promise<Int>())
     promise.future.observe { log($0.state) }
@@ -99,7 +99,7 @@ struct FirstObserverTests {
     #expect(error.value is BrokenPromise)
   }
 
-  @Test("the observer is released after its call, when it is removed, and with a source that never ends")
+  @Test("the observer is released after its call, its removal, or the release of a pending source")
   func released() {
     let census = Census()
     func observed(_ future: Future<Int>) -> FutureObservation {
@@ -118,7 +118,7 @@ struct FirstObserverTests {
     removed.succeed(1)
   }
 
-  @Test("the handle keeps no outcome alive, and may outlive the future")
+  @Test("the handle retains no outcome and can outlive the future")
   func handle() {
     let census = Census()
     var handles: [FutureObservation] = []

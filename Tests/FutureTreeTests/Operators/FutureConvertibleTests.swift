@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// A type of a user that stands for a future.
+/// A user's type that is convertible to a future.
 private struct Page: FutureConvertible {
   let title: Completion<String>
   var log = Recorder()
@@ -11,11 +11,11 @@ private struct Page: FutureConvertible {
   var completion: Completion<String> { log("read", passing: title) }
 }
 
-@Suite("Operators: what the bodies of onSuccess and onComplete return")
+@Suite("Operators: results of the bodies of onSuccess and onComplete")
 struct FutureConvertibleTests {
   static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
 
-  @Test("a future, a completion and an outcome each give onSuccess their outcome", arguments: outcomes)
+  @Test("onSuccess takes the outcome of a returned future, completion or outcome", arguments: outcomes)
   func onSuccess(outcome: Outcome<Int>) {
     let (upstream, inner) = (Promise<Void>(), Promise<Int>())
     let futures = [
@@ -33,7 +33,7 @@ struct FutureConvertibleTests {
     #expect(futures.allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
-  @Test("a future, a completion and an outcome each give onComplete their outcome", arguments: outcomes, outcomes)
+  @Test("onComplete takes the outcome of a returned future, completion or outcome", arguments: outcomes, outcomes)
   func onComplete(first: Outcome<Int>, outcome: Outcome<Int>) {
     let (upstream, inner) = (Promise<Int>(), Promise<Int>())
     let futures = [
@@ -51,7 +51,7 @@ struct FutureConvertibleTests {
     #expect(futures.allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
-  @Test("a type of a user is returned as it is, and its completion is read once, where the body runs")
+  @Test("a body can return a user's type, whose completion is read once on the body's executor")
   func ownType() {
     let (log, executor) = (Recorder(), ManualExecutor())
     let page = Page(title: .success("news"), log: log)
@@ -65,7 +65,7 @@ struct FutureConvertibleTests {
     #expect(log.entries == ["read", "read"])
   }
 
-  @Test("a request is forwarded to the future that a type of a user stands for")
+  @Test("a request is forwarded to the future of a user's type")
   func ownTypeIsAsked() {
     let promise = Promise<String>()
     promise.onRequestCancel { _ in .complete(.cancelled) }
@@ -77,7 +77,7 @@ struct FutureConvertibleTests {
     #expect(future.reason?.message == "closed")
   }
 
-  @Test("a body that does not begin makes no value, and its completion is not read (law 11)")
+  @Test("the completion of a body that does not begin is not read (law 11, bodies that have not begun)")
   func notRead() {
     let (log, promise) = (Recorder(), Promise<Int>())
     let future = promise.future.onSuccess { _ in Page(title: .success("news"), log: log) }
@@ -89,7 +89,7 @@ struct FutureConvertibleTests {
     #expect(log.entries == [])
   }
 
-  @Test("an outcome returned by the body of a branch that ended early is ignored (law 11)")
+  @Test("the result of a body is ignored after its branch ended early (law 11, bodies that have not begun)")
   func ignored() {
     let promise = Promise<Int>()
     let future = promise.future.onComplete { _ in Outcome.success(5) }
@@ -100,15 +100,15 @@ struct FutureConvertibleTests {
   }
 }
 
-/// These tests are about what compiles without a type annotation, and means what it says.
-@Suite("What users write: bodies that return a future by its outcome")
+/// These tests prove which code compiles without type annotations, and its meaning.
+@Suite("Type inference: bodies that return a future by its outcome")
 struct FutureByOutcomeTests {
   private let number = Future.succeeded(2)
   private let failure = Future<Int>.failed(Oops())
 
   private func fetch(_ id: Int) -> Future<String> { .succeeded("user \(id)") }
 
-  @Test(".succeeded with a value, and without one")
+  @Test("a body can return .succeeded with and without a value")
   func succeeded() {
     let value = number.onSuccess { .succeeded($0 * 2) }
     let nothing = number.onSuccess { _ in .succeeded }
@@ -123,7 +123,7 @@ struct FutureByOutcomeTests {
     #expect([types.1, types.3].states() == ["success(())", "success(())"])
   }
 
-  @Test(".failed and .cancelled where the type is known: from the left, or from the other branch")
+  @Test("a body can return .failed and .cancelled where the context or the other branch has the type")
   func endings() {
     let failed: Future<String> = number.onSuccess { _ in .failed(Oops("small")) }
     let cancelled: Future<String> = number.onComplete { _ in .cancelled("not needed") }
@@ -135,7 +135,7 @@ struct FutureByOutcomeTests {
     #expect(cancelled.reason?.message == "not needed")
   }
 
-  @Test("a guard that throws needs no type")
+  @Test("a body with a throwing guard needs no type annotation")
   func guardThrows() {
     let found = number.onSuccess { value in
       guard value > 1 else { throw Oops("small") }
@@ -154,7 +154,7 @@ struct FutureByOutcomeTests {
     #expect(recovered.reason?.message == "no user")
   }
 
-  @Test("a body of several statements that returns .failed names its result")
+  @Test("a body of several statements that returns .failed names its result type")
   func guardReturns() {
     let future = number.onSuccess { value -> Future<String> in
       guard value > 5 else { return .failed(Oops("small")) }
@@ -171,7 +171,7 @@ struct FutureByOutcomeTests {
     #expect([future, switched].states() == ["failure(small)", "success(failed: oops)"])
   }
 
-  @Test("the outcome itself, and functions that return something convertible, stand for closures")
+  @Test("functions with convertible results can replace closures")
   func functions() {
     let passed = failure.onComplete { $0 }
     let fetched = number.onSuccess(fetch)

@@ -2,11 +2,11 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// An operator over several futures of integers, with its outcome as text.
+/// A join of several futures of integers, with its outcome as text.
 struct JoinUnderTest: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let apply: @Sendable ([Future<Int>]) -> Future<String>
-  /// Outcomes of the first input that decide while the second is pending.
+  /// The outcomes of the first input that decide the join while the second is pending.
   let deciders: [Outcome<Int>]
 
   static let every: [JoinUnderTest] = [
@@ -29,7 +29,7 @@ struct JoinUnderTest: Sendable, CustomTestStringConvertible {
 
 @Suite("Operators: every join")
 struct JoinTests {
-  @Test("asked while it waits: forwards to all that are unfinished", arguments: JoinUnderTest.every)
+  @Test("a request to a join is forwarded to all pending inputs", arguments: JoinUnderTest.every)
   func forwards(join: JoinUnderTest) {
     let log = Recorder()
     let sources = (0..<2).map { source(log, "source \($0)") }
@@ -43,7 +43,9 @@ struct JoinTests {
     withExtendedLifetime(sources) {}
   }
 
-  @Test("it waits for what comes back: a success that raced the request stays one", arguments: JoinUnderTest.every)
+  @Test(
+    "a future derived from a join completes cancelled if the inputs succeed after a request",
+    arguments: JoinUnderTest.every)
   func successAfterRequest(join: JoinUnderTest) {
     let sources = [Promise<Int>(), Promise<Int>()]
     let joined = join.apply(sources.map(\.future)).recover { error in "\(error)" }
@@ -51,11 +53,11 @@ struct JoinTests {
     joined.cancel()
     for (index, source) in sources.enumerated() { source.succeed(index) }
 
-    // The `map` behind the join was asked as well, and does not run its body.
+    // The derived `map` received the request as well, and does not run its body.
     #expect(joined.state == "cancelled")
   }
 
-  @Test("it is one consumer of each input, also of one that is there twice", arguments: JoinUnderTest.every)
+  @Test("a join is one consumer of each input, also of a repeated input", arguments: JoinUnderTest.every)
   func counts(join: JoinUnderTest) {
     let promise = Promise<Int>()
     let joined = join.apply([promise.future, promise.future])
@@ -68,7 +70,7 @@ struct JoinTests {
   }
 
   @Test(
-    "law 3: where one input is withheld, the branch ends at once and lets go of the others",
+    "a withheld input ends the branch at once and detaches it from the others (law 3, stopping where others wait)",
     arguments: JoinUnderTest.every)
   func withheld(join: JoinUnderTest) {
     let log = Recorder()
@@ -87,7 +89,8 @@ struct JoinTests {
   }
 
   @Test(
-    "law 5: forced, it is cancelled at once, and the inputs are asked without the force", arguments: JoinUnderTest.every
+    "a forced join completes at once, and its inputs receive the request without force (law 5, force)",
+    arguments: JoinUnderTest.every
   )
   func forced(join: JoinUnderTest) {
     let log = Recorder()
@@ -101,7 +104,7 @@ struct JoinTests {
     withExtendedLifetime(sources) {}
   }
 
-  @Test("law 4: it lets go, and nobody is asked", arguments: JoinUnderTest.every)
+  @Test("a join detaches without a request to its inputs (law 4, this future only)", arguments: JoinUnderTest.every)
   func lawFour(join: JoinUnderTest) {
     let log = Recorder()
     let sources = (0..<2).map { source(log, "source \($0)") }
@@ -114,7 +117,7 @@ struct JoinTests {
     #expect(sources.map { $0.future.tree().entries[0].consumers } == [0, 0])
   }
 
-  @Test("law 21: decided, it holds no input and no value of one", arguments: JoinUnderTest.deciding)
+  @Test("a decided join retains no input and no value (law 21, bounded memory)", arguments: JoinUnderTest.deciding)
   func releases(join: JoinUnderTest, outcome: Outcome<Int>) {
     let census = Census()
     let decider = Promise<Int>()
@@ -132,7 +135,9 @@ struct JoinTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a join that is not wanted any more wants nothing itself (law 10)", arguments: JoinUnderTest.every)
+  @Test(
+    "a join without consumers is no consumer of its inputs (law 10, one consumer, one count)",
+    arguments: JoinUnderTest.every)
   func abandoned(join: JoinUnderTest) {
     let promises = [Promise<Int>(), Promise<Int>()]
     let joined = join.apply(promises.map(\.future))
@@ -151,7 +156,7 @@ struct JoinTests {
 
 @Suite("Operators: allSettled")
 struct AllSettledTests {
-  @Test("all outcomes, in the order of the inputs, when the last is there")
+  @Test("allSettled succeeds with all outcomes in the order of the inputs")
   func settles() {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let settled = Future.allSettled(promises.map(\.future))
@@ -165,7 +170,7 @@ struct AllSettledTests {
     #expect(outcomes.state == #"success(["success(0)", "failure(oops)", "cancelled"])"#)
   }
 
-  @Test("asked: cancelled when all have settled, whatever they settled with")
+  @Test("allSettled completes cancelled after a request, once all inputs have settled")
   func asked() {
     let promises = [Promise<Int>(), Promise<Int>()]
     let settled = Future.allSettled(promises.map(\.future))
@@ -179,7 +184,7 @@ struct AllSettledTests {
     #expect(settled.reason?.message == "enough")
   }
 
-  @Test("of nothing it succeeds with nothing")
+  @Test("allSettled of no inputs succeeds with an empty array")
   func empty() {
     #expect(Future<Int>.allSettled([]).outcomeIfCompleted?.ending == .succeeded)
   }
@@ -188,7 +193,7 @@ struct AllSettledTests {
 @Suite("Operators: race")
 struct RaceTests {
   @Test(
-    "the first outcome of any kind decides, and later ones change nothing",
+    "the first outcome of any kind decides, and later outcomes change nothing",
     arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
   func first(outcome: Outcome<Int>) {
     let promises = (0..<3).map { _ in Promise<Int>() }
@@ -201,12 +206,12 @@ struct RaceTests {
     withExtendedLifetime(promises) {}
   }
 
-  @Test("of futures that have completed, the first in the list wins")
+  @Test("the first completed input in the list wins")
   func completed() {
     #expect(Future.race([.failed(Oops()), Future.succeeded(1)]).state == "failure(oops)")
   }
 
-  @Test("of nothing it fails with no error")
+  @Test("race of no inputs fails with AllFailed without errors")
   func empty() {
     let error = Future<Int>.race([]).outcomeIfCompleted?.error as? AllFailed
 
@@ -231,7 +236,7 @@ struct AnyTests {
     withExtendedLifetime(promises) {}
   }
 
-  @Test("all failed: every error, in the order of the inputs")
+  @Test("any fails with every error in the order of the inputs")
   func allFailed() {
     let promises = (0..<2).map { _ in Promise<Int>() }
     let any = Future.any(promises.map(\.future))
@@ -244,21 +249,21 @@ struct AnyTests {
     #expect("\(any.outcomeIfCompleted!.error!)" == "All 2 futures that were not cancelled failed: first; second")
   }
 
-  @Test("all cancelled: cancelled, with the reason of the first")
+  @Test("any of cancelled inputs is cancelled with the reason of the first")
   func allCancelled() {
     let any = Future<Int>.any([.cancelled("first"), .cancelled("second")])
 
     #expect(any.reason?.message == "first")
   }
 
-  @Test("some failed and the others were cancelled: a failure with the errors there are")
+  @Test("any of failed and cancelled inputs fails with the errors")
   func mixed() {
     let any = Future<Int>.any([.cancelled("gone"), .failed(Oops())])
 
     #expect("\(any.outcomeIfCompleted!.error!)" == "The only future that was not cancelled failed: oops")
   }
 
-  @Test("of nothing it fails with no error")
+  @Test("any of no inputs fails with AllFailed without errors")
   func empty() {
     #expect((Future<Int>.any([]).outcomeIfCompleted?.error as? AllFailed)?.errors.isEmpty == true)
   }
@@ -266,7 +271,7 @@ struct AnyTests {
 
 @Suite("Operators: zip")
 struct ZipTests {
-  @Test("the values of futures of different types, as a tuple")
+  @Test("zip succeeds with a tuple of values of different types")
   func values() {
     let (number, text) = (Promise<Int>(), Promise<String>())
     let zipped = Future.zip(number.future, text.future, Future.succeeded([true]))
@@ -286,7 +291,7 @@ struct ZipTests {
     #expect(zipped.state == "failure(oops)" || zipped.outcomeIfCompleted?.error is BrokenPromise)
   }
 
-  @Test("a value of a zip is freed with it")
+  @Test("the values of a zip are released with it")
   func releases() {
     let census = Census()
     do {

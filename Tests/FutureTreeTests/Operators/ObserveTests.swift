@@ -7,7 +7,7 @@ import Testing
 struct ObserveTests {
   static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
 
-  @Test("called with the outcome, once, whatever it is", arguments: outcomes)
+  @Test("an observer is called once with any outcome", arguments: outcomes)
   func called(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -20,7 +20,7 @@ struct ObserveTests {
     #expect(log.entries == ["before \(outcome.state)", "after \(outcome.state)"])
   }
 
-  @Test("it is no consumer: it holds no request back")
+  @Test("an observer is no consumer and withholds no request")
   func noConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -32,7 +32,7 @@ struct ObserveTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a request to the future does not touch it; it hears of the outcome that comes", arguments: outcomes)
+  @Test("an observer receives the outcome after a request", arguments: outcomes)
   func asked(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -45,7 +45,7 @@ struct ObserveTests {
     #expect(log.entries == [outcome.state])
   }
 
-  @Test("it hears of a forced future")
+  @Test("an observer receives the outcome of a forced future")
   func forced() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -56,7 +56,7 @@ struct ObserveTests {
     #expect(log.entries == ["now"])
   }
 
-  @Test("an observation that was ended is not called, and releases what it holds")
+  @Test("a removed observer is not called and releases its captures")
   func ended() {
     let log = Recorder()
     let census = Census()
@@ -77,7 +77,7 @@ struct ObserveTests {
     #expect(log.entries == [])
   }
 
-  @Test("dropping an observation ends nothing")
+  @Test("dropping an observation does not remove the observer")
   func dropped() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -90,7 +90,7 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
-  @Test("ending one after completion does nothing")
+  @Test("removing an observer after completion has no effect")
   func endedLate() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -102,7 +102,7 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
-  @Test("it runs on its executor")
+  @Test("an observer runs on its executor")
   func onExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -116,10 +116,10 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
-  @Test("one that its executor has, or has dropped, can be ended, also if its future has gone")
+  @Test("an observer that is queued on its executor or was dropped by it can be removed")
   func endedOnExecutor() {
     let (log, executor, census) = (Recorder(), ManualExecutor(), Census())
-    func told() -> FutureObservation {
+    func observed() -> FutureObservation {
       let promise = Promise<Int>()
       let observation = promise.future.observe(on: executor.executor) { [probe = census.probe()] _ in
         probe.touch()
@@ -129,10 +129,10 @@ struct ObserveTests {
       return observation
     }
 
-    let dropped = told()
+    let dropped = observed()
     executor.dropAll()
     dropped.remove()
-    let queued = told()
+    let queued = observed()
     queued.remove()
     executor.runAll()
 
@@ -140,8 +140,8 @@ struct ObserveTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an observer does not make its future want its upstream again")
-  func wantsNothing() {
+  @Test("an observer does not renew its future's interest in the upstream")
+  func renewsNoInterest() {
     let log = Recorder()
     let promise = source(log)
     let middle = promise.future.map { $0 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Operators: recover")
 struct RecoverTests {
-  @Test("upstream succeeds: passes, without the body and the executor")
+  @Test("a success passes without the body and the executor")
   func succeeds() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -16,7 +16,7 @@ struct RecoverTests {
     #expect(log.entries == [])
   }
 
-  @Test("upstream fails: the body's value")
+  @Test("the body's value replaces a failure")
   func fails() {
     let promise = Promise<Int>()
     let derived = promise.future.recover { error in error is Oops ? 1 : 0 }
@@ -26,14 +26,16 @@ struct RecoverTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("upstream fails: a body that throws fails with its error")
+  @Test("the error of a body that throws replaces a failure")
   func throwing() {
     let derived = Future<Int>.failed(Oops("first")).recover { _ in throw Oops("second") }
 
     #expect(derived.state == "failure(second)")
   }
 
-  @Test("law 15: a body that throws CancellationError or FutureCancelled cancels")
+  @Test(
+    "a body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
+  )
   func throwingCancellation() {
     let plain = Future<Int>.failed(Oops()).recover { _ in throw CancellationError() }
     let reasoned = Future<Int>.failed(Oops()).recover { _ in throw FutureCancelled(reason: "given up") }
@@ -42,7 +44,7 @@ struct RecoverTests {
     #expect(reasoned.reason?.message == "given up")
   }
 
-  @Test("upstream is cancelled: passes, without the body")
+  @Test("a cancellation passes without the body")
   func cancelled() {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recover { _ in log("body", passing: 0) }
@@ -51,7 +53,7 @@ struct RecoverTests {
     #expect(log.entries == [])
   }
 
-  @Test("asked while it waits: forwards; then failure passes, body not run")
+  @Test("a request is forwarded, and a later failure passes without the body")
   func asked() {
     let log = Recorder()
     let promise = source(log)
@@ -64,7 +66,7 @@ struct RecoverTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("asked while it waits: success and cancellation pass")
+  @Test("a success and a cancellation pass after a request")
   func askedThenOther() {
     let first = Promise<Int>()
     let second = Promise<Int>()

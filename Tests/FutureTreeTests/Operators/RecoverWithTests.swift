@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Operators: recoverWith")
 struct RecoverWithTests {
-  @Test("upstream succeeds: passes, without the body and the executor")
+  @Test("a success passes without the body and the executor")
   func succeeds() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -17,7 +17,7 @@ struct RecoverWithTests {
   }
 
   @Test(
-    "upstream fails: the outcome of the body's future, now or later",
+    "the outcome of the body's future replaces a failure, at once or later",
     arguments: [.success(1), .failure(Oops("second")), .cancelled("gone")] as [Outcome<Int>])
   func fails(outcome: Outcome<Int>) {
     let (promise, inner, ended) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
@@ -33,14 +33,16 @@ struct RecoverWithTests {
     #expect([later, now].allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
-  @Test("upstream fails: a body that throws fails with its error")
+  @Test("the error of a body that throws replaces a failure")
   func throwing() {
     let derived = Future<Int>.failed(Oops("first")).recoverWith { _ in throw Oops("second") }
 
     #expect(derived.state == "failure(second)")
   }
 
-  @Test("law 15: a body that throws CancellationError or FutureCancelled cancels")
+  @Test(
+    "a body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
+  )
   func throwingCancellation() {
     let plain = Future<Int>.failed(Oops()).recoverWith { _ in throw CancellationError() }
     let reasoned = Future<Int>.failed(Oops()).recoverWith { _ in throw FutureCancelled(reason: "mine") }
@@ -49,7 +51,7 @@ struct RecoverWithTests {
     #expect(reasoned.reason?.message == "mine")
   }
 
-  @Test("upstream is cancelled: passes, without the body")
+  @Test("a cancellation passes without the body")
   func cancelled() {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recoverWith { _ in log("body", passing: .succeeded(0)) }
@@ -58,7 +60,7 @@ struct RecoverWithTests {
     #expect(log.entries == [])
   }
 
-  @Test("asked while it waits: forwards; then failure passes, body not run")
+  @Test("a request is forwarded, and a later failure passes without the body")
   func asked() {
     let log = Recorder()
     let promise = source(log)
@@ -71,7 +73,7 @@ struct RecoverWithTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("asked while it waits: success and cancellation pass")
+  @Test("a success and a cancellation pass after a request")
   func askedThenOther() {
     let (first, second) = (Promise<Int>(), Promise<Int>())
     let succeeded = first.future.recoverWith { _ in .succeeded(0) }
@@ -85,7 +87,7 @@ struct RecoverWithTests {
     #expect([succeeded.state, cancelled.state] == ["success(1)", "cancelled"])
   }
 
-  @Test("asked while it waits on the future its body returned: forwards there")
+  @Test("a request is forwarded to the future that the body returned")
   func askedInner() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -98,7 +100,7 @@ struct RecoverWithTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("law 8: asked while its body runs, the future that the body returns is asked")
+  @Test("a request made while the body runs is delivered to the future that it returns (law 8, no request is lost)")
   func askedInBody() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -126,7 +128,7 @@ struct RecoverWithTests {
     #expect(derived.state == "success(2)")
   }
 
-  @Test("law 11: asked while its body waits for the executor, the failure passes at once")
+  @Test("the failure passes at once if a queued body is cancelled (law 11, bodies that have not begun)")
   func queued() {
     let (log, executor) = (Recorder(), ManualExecutor())
     let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in

@@ -9,7 +9,7 @@ struct RetryTests {
   private let clock = ManualClock()
   private let log = Recorder()
 
-  /// Attempts that fail until the given one.
+  /// Retries attempts that fail before the given one.
   private func retry(_ policy: BackOff, succeedingAt last: Int) -> Future<Int> {
     Future.retry(policy, clock: clock) { [log, clock] attempt in
       log("\(attempt) at \(clock.now)")
@@ -17,7 +17,7 @@ struct RetryTests {
     }
   }
 
-  @Test("tries again after each failure, with the time of the policy in between")
+  @Test("each failure is followed by another attempt after the delay of the policy")
   func succeeds() {
     let future = retry(BackOff(attempts: 3) { attempt, _ in .seconds(attempt) }, succeedingAt: 3)
 
@@ -29,7 +29,7 @@ struct RetryTests {
     #expect(future.state == "success(3)")
   }
 
-  @Test("the last failure is that of the future")
+  @Test("the last failure fails the future")
   func givesUp() {
     let future = retry(.constant(attempts: 2), succeedingAt: 9)
 
@@ -39,7 +39,7 @@ struct RetryTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a policy may give up because of the error")
+  @Test("a policy can give up because of the error")
   func policyGivesUp() {
     let future = retry(
       BackOff(attempts: 9) { attempt, error in (error as? Oops) == Oops("1") ? .zero : nil }, succeedingAt: 9)
@@ -49,7 +49,7 @@ struct RetryTests {
     #expect(future.state == "failure(2)")
   }
 
-  @Test("asked in an attempt: it is asked, and its failure passes without another")
+  @Test("a request during an attempt is forwarded, and the failure passes without another attempt")
   func askedInAttempt() {
     let promise = source(log)
     let future = Future.retry(.constant(attempts: 5), clock: clock) { _ in promise.future }
@@ -62,7 +62,7 @@ struct RetryTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("asked between two attempts: cancelled at once, and there is no other")
+  @Test("a request between two attempts completes the future cancelled at once, without another attempt")
   func askedInBetween() {
     let future = retry(.constant(attempts: 5, delay: .seconds(1)), succeedingAt: 9)
 
@@ -73,7 +73,7 @@ struct RetryTests {
     #expect(log.count == 1)
   }
 
-  @Test("a cancelled attempt passes: a cancellation is no failure to retry")
+  @Test("a cancelled attempt passes and is not retried")
   func cancelledAttempt() {
     let future = Future<Int>.retry(.constant(attempts: 5), clock: clock) { _ in .cancelled("gone") }
 
@@ -81,7 +81,7 @@ struct RetryTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("what a body throws is a failure of its attempt")
+  @Test("an error that a body throws fails its attempt")
   func throwing() {
     let future = Future<Int>.retry(.constant(attempts: 2), clock: clock) { attempt in throw Oops("\(attempt)") }
 
@@ -90,7 +90,7 @@ struct RetryTests {
     #expect(future.state == "failure(2)")
   }
 
-  @Test("exponential: no number of attempts and no limit is too large")
+  @Test("an exponential policy accepts any number of attempts and any limit")
   func exponentialBounds() throws {
     let policy = BackOff.exponential(attempts: .max, first: .nanoseconds(1), limit: .seconds(Int64.max)) { 1 }
     let century = Duration.seconds(100 * 365 * 86_400)
@@ -101,7 +101,7 @@ struct RetryTests {
     }
   }
 
-  @Test("exponential: twice the time after each attempt, up to the limit, times the part that is drawn")
+  @Test("an exponential delay doubles up to the limit and is multiplied by the random factor")
   func exponential() {
     let policy = BackOff.exponential(attempts: 6, first: .seconds(1), limit: .seconds(5)) { 0.5 }
 
@@ -111,7 +111,7 @@ struct RetryTests {
     #expect(policy.delay(after: 6, error: Oops()) == nil)
   }
 
-  @Test("no attempts, or a negative delay, are errors that say where; nothing loops")
+  @Test("zero attempts and a negative delay fail with InvalidArgument")
   func invalid() {
     let none = retry(.constant(attempts: 0), succeedingAt: 1)
     let negative = retry(.constant(attempts: 3, delay: .seconds(-1)), succeedingAt: 9)
@@ -121,7 +121,7 @@ struct RetryTests {
     #expect(log.count == 1)
   }
 
-  @Test("many attempts hold no more than one")
+  @Test("many attempts use the memory of one")
   func many() {
     let count = LongTest.count(100_000, small: 10_000)
     let future = Future<Int>.retry(.constant(attempts: count), clock: clock) { attempt in
@@ -136,7 +136,7 @@ struct RetryTests {
   }
 
   @Test(
-    "an attempt that waits for its executor when the future ends does not begin",
+    "an attempt queued on its executor does not begin after the future has completed",
     arguments: [.doNotForwardRequest, .forceImmediately] as [CancellationOptions], [1, 2])
   func queuedAttempt(options: CancellationOptions, attempt: Int) {
     struct Busy: Error {}

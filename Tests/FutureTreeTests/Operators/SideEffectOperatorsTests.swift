@@ -28,7 +28,7 @@ struct SideEffectOperatorsTests {
 
   static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
 
-  @Test("the outcome passes; the body runs for its kind of outcome", arguments: Operation.allCases, outcomes)
+  @Test("the outcome passes, and the body runs for its kind of outcome", arguments: Operation.allCases, outcomes)
   func passes(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -41,7 +41,9 @@ struct SideEffectOperatorsTests {
     #expect(log.entries == operation.lines(for: outcome))
   }
 
-  @Test("the same behind a future that has completed", arguments: Operation.allCases, outcomes)
+  @Test(
+    "the outcome of a completed upstream passes, and the body runs if it applies", arguments: Operation.allCases,
+    outcomes)
   func completed(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -54,7 +56,7 @@ struct SideEffectOperatorsTests {
   }
 
   @Test(
-    "asked while it waits: forwards; the body runs for what comes back, which passes",
+    "a request is forwarded, the body runs for its kind of outcome, and the outcome passes",
     arguments: Operation.allCases, outcomes)
   func asked(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -69,7 +71,7 @@ struct SideEffectOperatorsTests {
   }
 
   @Test(
-    "with an executor the outcome waits for a body that runs, and for no other",
+    "the outcome waits for the executor only if the body runs",
     arguments: Operation.allCases, outcomes)
   func onExecutor(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -87,7 +89,7 @@ struct SideEffectOperatorsTests {
     #expect(log.entries == operation.lines(for: outcome))
   }
 
-  @Test("the body runs before the consumers of its future hear of the outcome")
+  @Test("the body runs before the consumers of its future are notified")
   func order() {
     let log = Recorder()
     let promise = Promise<Int>()

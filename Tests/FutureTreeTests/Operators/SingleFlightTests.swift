@@ -8,7 +8,7 @@ struct SingleFlightTests {
   private let log = Recorder()
   private let flights = SingleFlight<String, Int>()
 
-  /// Loads from a source that writes what it is asked.
+  /// Loads from a source that logs its requests.
   private func load(_ key: String = "key", from promise: Promise<Int>) -> Future<Int> {
     flights.load(key) {
       log("start \(key)")
@@ -16,7 +16,7 @@ struct SingleFlightTests {
     }
   }
 
-  @Test("the callers of one key share one flight, each with a future of its own")
+  @Test("callers of one key share one flight and get separate futures")
   func shares() {
     let promise = source(log)
 
@@ -28,7 +28,7 @@ struct SingleFlightTests {
     #expect(callers.states() == ["success(1)", "success(1)", "success(1)"])
   }
 
-  @Test("two keys are two flights")
+  @Test("two keys have two flights")
   func keys() {
     let promises = ["a": source(log, "a"), "b": source(log, "b")]
 
@@ -41,7 +41,7 @@ struct SingleFlightTests {
   }
 
   @Test(
-    "the outcome passes to all",
+    "the outcome passes to all callers",
     arguments: [.success(1), .failure(Oops()), .cancelled("gone")] as [Outcome<Int>])
   func outcomes(outcome: Outcome<Int>) {
     let promise = source(log)
@@ -54,9 +54,9 @@ struct SingleFlightTests {
   }
 
   @Test(
-    "cancelling one leaves the others, whatever the options are",
+    "cancelling one caller does not affect the others, with any options",
     arguments: [[], .doNotForwardIfOthersWaiting, .forceImmediately, .doNotForwardRequest] as [CancellationOptions])
-  func oneLeaves(options: CancellationOptions) {
+  func oneDetaches(options: CancellationOptions) {
     let promise = source(log)
     let first = load(from: promise)
     let second = load(from: promise)
@@ -69,8 +69,8 @@ struct SingleFlightTests {
     #expect(second.state == "success(1)")
   }
 
-  @Test("when the last caller leaves, the source is asked with that request")
-  func lastLeaves() {
+  @Test("the source receives the withheld request when the last caller detaches")
+  func lastDetaches() {
     let promise = source(log)
     let first = load(from: promise)
     let second = load(from: promise)
@@ -85,7 +85,7 @@ struct SingleFlightTests {
     #expect(second.state == "cancelled")
   }
 
-  @Test("a success that raced the request of the last caller is a success")
+  @Test("a success after the request of the last caller is kept")
   func racedSuccess() {
     let promise = source(log)
     let caller = load(from: promise)
@@ -96,7 +96,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("who comes while the flight is ending starts a new one")
+  @Test("a caller that arrives while the flight is being cancelled starts a new one")
   func whileEnding() {
     let ending = source(log, "ending")
     let fresh = source(log, "fresh")
@@ -114,8 +114,8 @@ struct SingleFlightTests {
     #expect([second, third].states() == ["success(2)", "success(2)"])
   }
 
-  @Test("a flight that was let go without a request goes on, and can be joined")
-  func letGo() {
+  @Test("a flight abandoned without a request continues and can be joined")
+  func abandonedWithoutRequest() {
     let promise = source(log)
     load(from: promise).cancel(.doNotForwardRequest)
 
@@ -126,7 +126,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("when the flight completes the key is free, also for those who hear of it")
+  @Test("the key of a completed flight is free, also inside its notifications")
   func keyIsFree() {
     let promise = source(log)
     let again = Locked<Future<Int>?>(nil)
@@ -138,7 +138,7 @@ struct SingleFlightTests {
     #expect(flights.count == 0)
   }
 
-  @Test("a flight that completed in the callback that we are in is over")
+  @Test("a flight that completed in the running callback has ended")
   func completedInCallback() {
     let callers = Locked<[Future<Int>]>([])
 
@@ -155,7 +155,7 @@ struct SingleFlightTests {
   }
 
   @Test(
-    "what `start` throws ends the flight",
+    "an error that `start` throws completes the flight",
     arguments: [
       (Oops(), "failure(oops)"), (CancellationError(), "cancelled"), (FutureCancelled(reason: "no"), "cancelled"),
     ] as [(any Error & Sendable, String)])
@@ -172,8 +172,8 @@ struct SingleFlightTests {
     #expect(flights.count == 0)
   }
 
-  @Test("a caller that joins and leaves while `start` runs leaves the first")
-  func leavesWhileStarting() {
+  @Test("a caller that joins and detaches while `start` runs does not affect the first caller")
+  func detachesWhileStarting() {
     let promise = source(log)
 
     let caller = flights.load("key") {
@@ -187,7 +187,7 @@ struct SingleFlightTests {
     #expect(log.entries == [])
   }
 
-  @Test("`start` runs outside the lock: other threads may load meanwhile")
+  @Test("`start` runs outside the lock, and other threads can load at the same time")
   func unlocked() {
     let caller = flights.load("key") {
       onAnotherThread { [flights, log] in log("\(flights.count), \(flights.load("other") { .succeeded(2) }.state)") }
@@ -198,7 +198,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("keys and values are freed outside the lock, when the flight is over")
+  @Test("keys are released outside the lock when the flight completes")
   func freed() {
     struct Key: Hashable {
       let probe: Probe
@@ -219,7 +219,7 @@ struct SingleFlightTests {
     #expect(log.entries.sorted() == ["0 freed, 1", "1 freed, 0"])
   }
 
-  @Test("dropping it cancels nothing")
+  @Test("a dropped SingleFlight cancels no flight")
   func dropped() {
     let promise = source(log)
     let flights = Locked<SingleFlight<String, Int>?>(SingleFlight())
@@ -232,7 +232,7 @@ struct SingleFlightTests {
     #expect(log.entries == [])
   }
 
-  @Test("10,000 callers that come and go leave nothing")
+  @Test("10,000 cancelled callers leave nothing in a flight")
   func flat() {
     let census = Census()
     let promise = source(log)

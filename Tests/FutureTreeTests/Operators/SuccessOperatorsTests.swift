@@ -3,11 +3,11 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// The operators whose body runs on success, as they are spelled.
+/// The operators whose body runs on success.
 enum SuccessOperator: String, CaseIterable, Sendable {
   case map, flatMap, onSuccess, onSuccessFuture, onSuccessCompletion
 
-  /// The body adds one.
+  /// Attaches the operator with a body that returns an integer.
   func attach(
     to future: Future<Int>, on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Int) throws -> Int
   ) -> Future<Int> {
@@ -23,7 +23,7 @@ enum SuccessOperator: String, CaseIterable, Sendable {
 
 @Suite("Operators: onSuccess, map, flatMap")
 struct SuccessOperatorsTests {
-  @Test("upstream succeeds: the body's value, now or later", arguments: SuccessOperator.allCases)
+  @Test("the body's value is the result of a success, at once or later", arguments: SuccessOperator.allCases)
   func succeeds(operation: SuccessOperator) {
     let promise = Promise<Int>()
     let later = operation.attach(to: promise.future) { $0 + 1 }
@@ -41,7 +41,9 @@ struct SuccessOperatorsTests {
     #expect(derived.state == "failure(thrown)")
   }
 
-  @Test("law 15: a body that throws CancellationError or FutureCancelled cancels", arguments: SuccessOperator.allCases)
+  @Test(
+    "a body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)",
+    arguments: SuccessOperator.allCases)
   func throwingCancellation(operation: SuccessOperator) {
     let plain = operation.attach(to: .succeeded(1)) { _ in throw CancellationError() }
     let reasoned = operation.attach(to: .succeeded(1)) { _ in
@@ -52,7 +54,7 @@ struct SuccessOperatorsTests {
     #expect(reasoned.reason?.message == "inner")
   }
 
-  @Test("upstream fails: passes, without the body", arguments: SuccessOperator.allCases)
+  @Test("a failure passes without the body", arguments: SuccessOperator.allCases)
   func fails(operation: SuccessOperator) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -64,7 +66,7 @@ struct SuccessOperatorsTests {
     #expect(log.entries == [])
   }
 
-  @Test("upstream is cancelled: passes, without the body", arguments: SuccessOperator.allCases)
+  @Test("a cancellation passes without the body", arguments: SuccessOperator.allCases)
   func cancelled(operation: SuccessOperator) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -76,9 +78,9 @@ struct SuccessOperatorsTests {
     #expect(log.entries == [])
   }
 
-  @Test("failure and cancellation pass without a visit to the executor", arguments: SuccessOperator.allCases)
+  @Test("a failure and a cancellation pass without the executor", arguments: SuccessOperator.allCases)
   func passesWithoutExecutor(operation: SuccessOperator) {
-    // Two readings: an outcome that only passes may wait for the executor, or not. There is no body to run there.
+    // An outcome that passes does not wait for the executor, because there is no body to run on it.
     let executor = ManualExecutor()
     let failed = operation.attach(to: .failed(Oops()), on: executor.executor) { $0 }
     let cancelled = operation.attach(to: .cancelled("gone"), on: executor.executor) { $0 }
@@ -88,7 +90,7 @@ struct SuccessOperatorsTests {
   }
 
   @Test(
-    "asked while it waits: forwards; then success makes cancelled, body not run",
+    "a request is forwarded, and a later success completes the future cancelled without the body",
     arguments: SuccessOperator.allCases)
   func asked(operation: SuccessOperator) {
     let log = Recorder()
@@ -102,7 +104,7 @@ struct SuccessOperatorsTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("asked while it waits: then failure and cancellation pass", arguments: SuccessOperator.allCases)
+  @Test("a failure and a cancellation pass after a request", arguments: SuccessOperator.allCases)
   func askedThenOther(operation: SuccessOperator) {
     let failing = Promise<Int>()
     let cancelling = Promise<Int>()
@@ -118,7 +120,7 @@ struct SuccessOperatorsTests {
     #expect(cancelled.reason?.message == "upstream's own")
   }
 
-  @Test("the body runs on its executor, once", arguments: SuccessOperator.allCases)
+  @Test("the body runs once on its executor", arguments: SuccessOperator.allCases)
   func onExecutor(operation: SuccessOperator) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -136,7 +138,7 @@ struct SuccessOperatorsTests {
     (.success(1), "success(1)"), (.failure(Oops()), "failure(oops)"), (.cancelled("inner"), "cancelled"),
   ]
 
-  @Test("what its future becomes, at once or later", arguments: inner)
+  @Test("the outcome of the body's future is the result, at once or later", arguments: inner)
   func innerFuture(completion: Completion<Int>, state: String) {
     let promise = Promise<Int>()
     let mapped = Future.succeeded(0).flatMap { _ in promise.future }
@@ -149,7 +151,7 @@ struct SuccessOperatorsTests {
     #expect([mapped.state, succeeded.state, late.state] == [state, state, state])
   }
 
-  @Test("what its completion becomes", arguments: inner)
+  @Test("the body's completion is the result", arguments: inner)
   func innerCompletion(completion: Completion<Int>, state: String) {
     let promise = Promise<Int>()
     let direct = Future.succeeded(0).onSuccess { _ in completion }
@@ -160,14 +162,14 @@ struct SuccessOperatorsTests {
     #expect([direct.state, linked.state] == [state, state])
   }
 
-  @Test("a completion of cancelled without a reason has a reason all the same")
+  @Test("a completion without a reason completes the future cancelled")
   func plainCancelled() {
     let derived: Future<Int> = Future.succeeded(0).onSuccess { _ in Completion<Int>.cancelled }
 
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a body that returns its own future fails, and does not hang")
+  @Test("a body that returns its own future fails it")
   func ownFuture() {
     let executor = ManualExecutor()
     let box = Locked<Future<Int>?>(nil)
@@ -179,7 +181,7 @@ struct SuccessOperatorsTests {
     #expect(derived.outcomeIfCompleted?.error != nil)
   }
 
-  @Test("types change along a chain")
+  @Test("a chain can change its value type")
   func types() {
     let future = Future.succeeded(1).map { "\($0)" }.flatMap { Future.succeeded([$0]) }
       .onSuccess { .succeeded($0.count) }

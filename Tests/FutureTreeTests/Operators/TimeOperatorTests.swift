@@ -8,7 +8,7 @@ struct TimeoutTests {
   private let clock = ManualClock()
 
   @Test(
-    "what comes in time passes, and the timer is cancelled",
+    "an outcome before the timeout passes and cancels the timer",
     arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
   func inTime(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
@@ -21,7 +21,7 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("asked while it waits: forwards, and the time goes on running")
+  @Test("a request is forwarded, and the timer continues to run")
   func asked() {
     let log = Recorder()
     let promise = source(log)
@@ -37,7 +37,7 @@ struct TimeoutTests {
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a future that ends early by law 4 takes its timer with it")
+  @Test("a future that ends early cancels its timer (law 4, this future only)")
   func endsEarly() {
     let promise = Promise<Int>()
     let timed = promise.future.timeout(after: .seconds(5), clock: clock)
@@ -48,7 +48,7 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a future that has completed sets no timer")
+  @Test("a completed upstream sets no timer")
   func completed() {
     let timed = Future.succeeded(1).timeout(after: .zero, clock: clock)
 
@@ -56,7 +56,7 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a negative duration is an error that says where, and lets go of upstream")
+  @Test("a negative duration fails with InvalidArgument and detaches from the upstream")
   func negative() {
     let log = Recorder()
     let promise = source(log)
@@ -74,7 +74,7 @@ struct TimeoutTests {
 struct DelayedTests {
   private let clock = ManualClock()
 
-  @Test("a success comes after the delay")
+  @Test("a success passes after the delay")
   func success() {
     let delayed = Future.succeeded(1).delayed(by: .seconds(2), clock: clock)
 
@@ -96,7 +96,7 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("asked in the delay: cancelled at once, and the timer is cancelled")
+  @Test("a request during the delay completes the future cancelled at once and cancels the timer")
   func askedInDelay() {
     let delayed = Future.succeeded(1).delayed(by: .seconds(2), clock: clock)
 
@@ -108,7 +108,7 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("asked before: forwards, and then there is no delay")
+  @Test("a request before the delay is forwarded, and a later success is not delayed")
   func askedBefore() {
     let log = Recorder()
     let promise = source(log)
@@ -122,7 +122,7 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a negative duration is an error that says where")
+  @Test("a negative duration fails with InvalidArgument, which names the function")
   func negative() {
     let delayed = Future.succeeded(1).delayed(by: .milliseconds(-1), clock: clock)
 
@@ -134,7 +134,7 @@ struct DelayedTests {
 struct AfterTests {
   private let clock = ManualClock()
 
-  @Test("it succeeds when the time has passed")
+  @Test("after(_:) succeeds when the duration has elapsed")
   func succeeds() {
     let tick = Future.after(.seconds(1), clock: clock)
 
@@ -145,7 +145,7 @@ struct AfterTests {
     #expect(tick.outcomeIfCompleted?.ending == .succeeded)
   }
 
-  @Test("asked: cancelled at once, with the reason, and without its timer")
+  @Test("a request completes the future cancelled at once with its reason and cancels the timer")
   func asked() {
     let tick = Future.after(.seconds(1), clock: clock)
 
@@ -155,7 +155,7 @@ struct AfterTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("nothing is due before it returns, even after no time")
+  @Test("a duration of zero does not complete the future before after(_:) returns")
   func zero() {
     let tick = Future.after(.zero, clock: clock)
     let before = tick.isCompleted
@@ -165,7 +165,7 @@ struct AfterTests {
     #expect(!before && tick.isCompleted)
   }
 
-  @Test("a negative duration is an error that says where and what now")
+  @Test("a negative duration fails with an error that states place and remedy")
   func negative() {
     let error = Future.after(.seconds(-3), clock: clock).outcomeIfCompleted?.error
 
@@ -173,7 +173,7 @@ struct AfterTests {
     #expect("\(error!)".contains("max(duration, .zero)"))
   }
 
-  @Test("a clock that goes away breaks its promises instead of leaving them hanging")
+  @Test("a deallocated clock fails its futures")
   func droppedClock() {
     var clock: ManualClock? = ManualClock()
     let tick = Future.after(.seconds(1), clock: clock!)
@@ -183,7 +183,7 @@ struct AfterTests {
     #expect(tick.outcomeIfCompleted?.ending == .failed)
   }
 
-  @Test("the clock of the machine and one of Swift call back, and what was cancelled is released")
+  @Test("SystemClock and ClockAdapter call their timers, and a cancelled timer is released")
   func systemClock() async throws {
     let census = Census()
     let timer = SystemClock().schedule(after: .seconds(3600)) { [probe = census.probe()] in probe.touch() }
@@ -198,11 +198,11 @@ struct AfterTests {
     #expect(census.alive == 0)
   }
 
-  @Test("more than a century is a century, for one of Swift's clocks as well")
+  @Test("a maximal duration does not overflow a ClockAdapter")
   func endlessTime() async throws {
     let tick = Future.after(.seconds(Int64.max), clock: ClockAdapter(ContinuousClock()))
 
-    // Its task computes when to wake.
+    // The clock's task computes its deadline.
     try await Task.sleep(for: .milliseconds(50))
 
     #expect(!tick.isCompleted)
@@ -212,7 +212,7 @@ struct AfterTests {
 
 @Suite("Operators: shielded")
 struct ShieldedTests {
-  @Test("outcomes pass", arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
+  @Test("every outcome passes", arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
   func passes(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let shielded = promise.future.shielded()
@@ -223,7 +223,7 @@ struct ShieldedTests {
   }
 
   @Test(
-    "asked: law 4, whatever was given",
+    "a request with any options stops at the shield (law 4, this future only)",
     arguments: [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions])
   func asked(options: CancellationOptions) {
     let log = Recorder()
@@ -239,7 +239,7 @@ struct ShieldedTests {
     #expect(receipt.handlers == 0)
   }
 
-  @Test("the source goes on, and its value goes nowhere")
+  @Test("the source continues after a request, and its value is not delivered")
   func goesOn() {
     let log = Recorder()
     let promise = source(log)
@@ -252,8 +252,8 @@ struct ShieldedTests {
     #expect([shielded.state, promise.future.state] == ["cancelled", "success(1)"])
   }
 
-  @Test("a request under law 3 stops at a shield that others want")
-  func othersWant() {
+  @Test("a request stops at a shield with other consumers (law 3, stopping where others wait)")
+  func otherConsumers() {
     let promise = Promise<Int>()
     let shielded = promise.future.shielded()
     let (mine, other) = (shielded.map { $0 }, shielded.map { $0 })
@@ -267,7 +267,7 @@ struct ShieldedTests {
 
 @Suite("Operators: mapError")
 struct MapErrorTests {
-  @Test("fails: the body's error; what it throws as well")
+  @Test("the error that the body returns or throws replaces a failure")
   func failure() {
     let failed = Future<Int>.failed(Oops())
 
@@ -276,7 +276,7 @@ struct MapErrorTests {
     #expect(failed.mapError { _ in throw CancellationError() }.state == "cancelled")
   }
 
-  @Test("succeeds or is cancelled: passes", arguments: [Outcome<Int>.success(1), .cancelled("gone")])
+  @Test("a success and a cancellation pass without the body", arguments: [Outcome<Int>.success(1), .cancelled("gone")])
   func passes(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let mapped = promise.future.mapError { _ in Oops("not called") }
@@ -286,7 +286,7 @@ struct MapErrorTests {
     #expect(mapped.outcomeIfCompleted == outcome)
   }
 
-  @Test("asked while it waits: forwards; the body runs")
+  @Test("a request is forwarded, and the body runs for a later failure")
   func asked() {
     let log = Recorder()
     let promise = source(log)

@@ -1,8 +1,7 @@
 import FutureTree
 import Testing
 
-/// Tests of the timer of a `timeout`.
-@Suite("Operators: the timer of a timeout")
+@Suite("Operators: timer of a timeout")
 struct TimeoutTimerTests {
   @Test("a future that completes while the clock sets the timer cancels it")
   func completesMeanwhile() {
@@ -15,7 +14,7 @@ struct TimeoutTimerTests {
     #expect(clock.cancelled == 1)
   }
 
-  @Test("a future that completes in time cancels the timer once")
+  @Test("a future that completes before the timeout cancels the timer once")
   func completesInTime() {
     let promise = Promise<Int>()
     let clock = OwningClock()
@@ -27,7 +26,7 @@ struct TimeoutTimerTests {
     #expect(clock.cancelled == 1)
   }
 
-  @Test("a future that timed out releases the timer, also one that holds its body")
+  @Test("a future that timed out releases the timer, also one that retains its body")
   func releasesTimer() {
     let promise = Promise<Int>()
     let clock = OwningClock()
@@ -42,7 +41,7 @@ struct TimeoutTimerTests {
   }
 }
 
-/// A clock that does not retain its only timer. The timer retains its body. The object that cancels the timer retains the timer.
+/// A clock that does not retain its only timer. The timer retains its body. The returned `FutureTimer` retains the timer.
 private final class OwningClock: FutureClock, @unchecked Sendable {  // Because: one thread uses it.
   final class Timer: Sendable {
     let body: @Sendable () -> Void

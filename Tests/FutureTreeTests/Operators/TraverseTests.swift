@@ -19,7 +19,7 @@ struct TraverseTests {
     }
   }
 
-  @Test("at most so many at a time, and the values in the order of the items")
+  @Test("the limit bounds the futures in flight, and the values have the order of the items")
   func bounded() {
     let all = traverse(atMost: 2)
 
@@ -36,7 +36,8 @@ struct TraverseTests {
   }
 
   @Test(
-    "a failure or a cancellation stops what has not begun, and lets go of what has (law 23)", arguments: [true, false])
+    "the first failure or cancellation detaches from the futures in flight (law 23, deciding detaches)",
+    arguments: [true, false])
   func failure(isFailure: Bool) {
     let all = traverse(atMost: 2)
 
@@ -47,7 +48,7 @@ struct TraverseTests {
     #expect(log.entries == ["begins 0", "begins 1", "asked 1: ifOthers"])
   }
 
-  @Test("a request goes to what is under way; what has not begun does not begin")
+  @Test("a request is forwarded to the futures in flight, and no further item begins")
   func asked() {
     let all = traverse(atMost: 2)
 
@@ -60,7 +61,7 @@ struct TraverseTests {
     #expect(log.entries == ["begins 0", "begins 1", "asked 0: plain", "asked 1: plain"] || log.count == 4)
   }
 
-  @Test("asked when all have begun: their success stays one")
+  @Test("traverse succeeds if all items had begun before the request and succeed")
   func askedLate() {
     let all = traverse(atMost: 5)
 
@@ -70,7 +71,7 @@ struct TraverseTests {
     #expect(all.state == #"success(["0", "1", "2", "3", "4"])"#)
   }
 
-  @Test("a body that throws fails its item; one that throws at once stops the others from beginning")
+  @Test("a body that throws fails the traversal, and no further item begins")
   func throwing() {
     let log = log
     let all = Future<Int>.traverse(0..<5, atMost: 3) { index in
@@ -82,7 +83,7 @@ struct TraverseTests {
     #expect(log.entries == ["begins 0"])
   }
 
-  @Test("a body that waits for its executor does not begin when it is asked")
+  @Test("a queued body does not begin after a request")
   func onExecutor() {
     let executor = ManualExecutor()
     let all = traverse(atMost: 2, on: executor.executor)
@@ -96,7 +97,7 @@ struct TraverseTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("a future that a running body returns is asked as well (law 8)")
+  @Test("a request while a body runs is forwarded to the future that it returns (law 8, no request is lost)")
   func askedWhileBodyRuns() {
     let log = log
     let inner = source(log, "inner")
@@ -111,15 +112,15 @@ struct TraverseTests {
 
     #expect(log.entries == ["inner: plain"])
     #expect(box.value?.state == "pending")
-    inner.completeCancelled()  // Otherwise the body holds the promise, and that the body.
+    inner.completeCancelled()  // Otherwise the body and the promise retain each other.
   }
 
-  @Test("of nothing it succeeds with nothing")
+  @Test("traverse of no items succeeds with an empty array")
   func empty() {
     #expect(Future<Int>.traverse([Int](), atMost: 1) { .succeeded($0) }.state == "success([])")
   }
 
-  @Test("a limit of 0 is an error that says where and what now", arguments: [0, -1])
+  @Test("a limit below 1 fails with an error that states place and remedy", arguments: [0, -1])
   func limit(limit: Int) {
     let error = traverse(atMost: limit).outcomeIfCompleted?.error as? InvalidArgument
 
@@ -128,7 +129,7 @@ struct TraverseTests {
     #expect(log.entries == [])
   }
 
-  @Test("100,000 items that complete at once need no stack")
+  @Test("100,000 items that complete at once run in constant stack space")
   func deep() {
     onSmallStack {
       let all = Future.traverse(0..<100_000, atMost: 3) { .succeeded($0) }
@@ -137,7 +138,7 @@ struct TraverseTests {
     }
   }
 
-  @Test("it holds on to what is under way, not to what was")
+  @Test("traverse retains the futures in flight, not the completed ones")
   func holds() {
     let census = Census()
     let (first, second) = (Promise<Int>(), Promise<Int>())
@@ -157,7 +158,7 @@ struct TraverseTests {
   }
 
   @Test(
-    "a body that waits for its executor when the future ends does not begin",
+    "a body queued on its executor does not begin after the future has completed",
     arguments: [.doNotForwardRequest, .forceImmediately, [.doNotForwardRequest, .forceImmediately]]
       as [CancellationOptions])
   func queuedBodies(options: CancellationOptions) {

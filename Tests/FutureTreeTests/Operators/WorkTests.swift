@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Operators: work")
 struct WorkTests {
-  /// The thread that runs this, as a number.
+  /// The current thread as a number.
   private static var thread: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())
@@ -20,7 +20,7 @@ struct WorkTests {
     #endif
   }
 
-  @Test("without an executor it runs off the caller")
+  @Test("work without an executor runs on another thread than the caller's")
   func offCaller() {
     let log = Recorder()
     onAnotherThread {
@@ -33,7 +33,7 @@ struct WorkTests {
     #expect(log.entries == ["success(elsewhere)"])
   }
 
-  @Test("work that waits for its caller does not keep it from going on")
+  @Test("work that waits for its caller does not block it")
   func callerGoesOn() async throws {
     let gate = Promise<Int>()
     let future = Future { try gate.future.wait(for: .seconds(60))?.get() }
@@ -44,7 +44,7 @@ struct WorkTests {
     #expect(try await future.value == 1)
   }
 
-  @Test("`.immediate` runs it on the caller, before the future is there")
+  @Test("`.immediate` runs the work on the caller's thread before the initializer returns")
   func immediate() {
     let log = Recorder()
     let caller = Self.thread
@@ -55,7 +55,7 @@ struct WorkTests {
     #expect(future.state == "success(true)")
   }
 
-  @Test("its error fails the future, and one that means a cancellation cancels it")
+  @Test("an error fails the future, and CancellationError completes it cancelled")
   func throwing() async {
     let failed = Future<Int> { throw Oops() }
     let cancelled = Future<Int> { throw CancellationError() }
