@@ -2,7 +2,8 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("LoopbackServer: connections closed by the client", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerCloseTests {
+@Suite("LoopbackServer: connections closed by the client", .onSockets, .timeLimit(.minutes(60)))
+struct LoopbackServerCloseTests {
   let server: LoopbackServer
   let client: RawClient
 

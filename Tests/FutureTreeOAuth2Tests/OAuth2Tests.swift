@@ -108,7 +108,9 @@ struct OAuth2Tests {
     token.answer(body: OAuth2Rig.json(2))
 
     #expect(rig.sent == ["a1", "a1", "a2", "a2", "a2"] && rig.isIdle)
-    #expect(rig.store.credential?.expires == OAuth2Rig.start.addingTimeInterval(7140), "a lifetime starts at the token request")
+    #expect(
+      rig.store.credential?.expires == OAuth2Rig.start.addingTimeInterval(7140),
+      "a lifetime starts at the token request")
   }
 
   @Test("a token with a lifetime below the leeway is used by the loads that waited for it")
@@ -284,7 +286,9 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
-  @Test("no redirect sends a refresh token to another origin (H10, credentials never cross an origin)", arguments: [302, 307, 308])
+  @Test(
+    "no redirect sends a refresh token to another origin (H10, credentials never cross an origin)",
+    arguments: [302, 307, 308])
   func redirectedRefresh(status: Int) {
     let rig = OAuth2Rig(life: 0)
     rig.tokens.redirect(status, to: "https://other.example.com/token")

@@ -11,12 +11,12 @@ import Testing
 
   private let clock = ManualClock()
 
-  /// The facts of one future, by its number.
+  /// Returns the facts of the future with the given number.
   private func facts(_ future: Int, in log: FutureLog) -> [String] {
     log.events.filter { $0.future == future }.map { "\($0.fact)" }
   }
 
-  @Test("it tells who was made, linked, asked, completed and released, and when")
+  @Test("the log records each creation, link, request, completion and release with its time")
   func events() {
     let log = FutureLog(clock: clock)
     var promise: Promise<Int>? = Promise<Int>()
@@ -42,14 +42,14 @@ import Testing
         2.250000 s  1 load  failed: broken
         2.250000 s  2 page  failed: broken
         """)
-    // Optimised code lets go of `page` earlier.
+    // Optimized code releases `page` earlier.
     #expect(lines.suffix(2).sorted() == ["2.250000 s  1 load  released", "2.250000 s  2 page  released"])
     #expect(log.droppedCount == 0)
     #expect(log.events.map(\.time).last == .milliseconds(2250))
     #expect(log.events.map(\.number) == log.events.map(\.number).sorted())
   }
 
-  @Test("a request that is withheld, and what delivers it")
+  @Test("the log records a withheld request and its delivery")
   func withheld() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -71,7 +71,7 @@ import Testing
     withExtendedLifetime((promise, branches)) {}
   }
 
-  @Test("switched on in the middle, it takes in every future that is connected, with its links")
+  @Test("a log started on an existing tree includes every connected future with its links")
   func wholeTree() {
     let log = FutureLog(clock: clock)
     let promises = [Promise<Int>(), Promise<Int>()]
@@ -79,7 +79,7 @@ import Testing
     let waiting = all.map { $0.count }
 
     promises[0].future.logged(in: log)
-    waiting.logged(in: log)  // It is there.
+    waiting.logged(in: log)  // It is in the log already.
 
     let names = log.events.filter { $0.fact == .joined }.map(\.name)
     #expect(names.sorted() == ["all", "map", "map", "map", "promise", "promise"])
@@ -89,7 +89,7 @@ import Testing
     #expect(log.events.count { $0.fact == .succeeded } == 6)
   }
 
-  @Test("what is linked later comes in: inner futures, with all they wait for, and joins")
+  @Test("futures linked later join the log: inner futures with their upstream, and joins")
   func linked() {
     let log = FutureLog(clock: clock)
     let (outer, inner, other) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
@@ -111,7 +111,7 @@ import Testing
     withExtendedLifetime((other, joined)) {}
   }
 
-  @Test("a future that waits for one in the log comes in, whether that is pending or has ended")
+  @Test("a future derived from a logged future joins the log, also if the logged future has completed")
   func derived() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -128,7 +128,7 @@ import Testing
     withExtendedLifetime((late, all, sealed)) {}
   }
 
-  @Test("a future has one log, and one that has completed has nothing to tell")
+  @Test("a future has one log, and a completed future joins none")
   func oneLog() {
     let logs = [FutureLog(clock: clock), FutureLog(clock: clock)]
     let promise = Promise<Int>()
@@ -139,7 +139,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("it keeps the latest events, and counts those it dropped", arguments: [0, 1, 3, -1])
+  @Test("the log retains the latest events and counts the dropped ones", arguments: [0, 1, 3, -1])
   func limit(limit: Int) {
     let log = FutureLog(limit: limit, clock: clock)
     let promise = Promise<Int>()
@@ -153,7 +153,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a log keeps no future alive, and a future keeps its log")
+  @Test("a log retains no future, and a future retains its log")
   func lifetimes() {
     weak var kept: FutureLog?
     var promise: Promise<Probe>? = Promise()
@@ -174,7 +174,7 @@ import Testing
 
   private final class Probe: Sendable {}
 
-  @Test("a recording comes back as it was, and its fields have the names of the documentation")
+  @Test("a recording is decoded unchanged, and its fields have the documented names")
   func stored() throws {
     let log = FutureLog(limit: 30, clock: clock)
     let promise = Promise<Int>()
@@ -204,7 +204,7 @@ import Testing
     withExtendedLifetime(branches) {}
   }
 
-  @Test("a sequence diagram has an arrow for each wait, and one for each outcome that was heard")
+  @Test("a sequence diagram has an arrow for each wait and for each delivered outcome")
   func mermaid() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -244,7 +244,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a long chain is logged on 512 KiB of stack, and drawn")
+  @Test("a long chain is logged and drawn on a stack of 512 KiB")
   func large() {
     let length = LongTest.count(20_000, small: 5_000)
     onSmallStack {

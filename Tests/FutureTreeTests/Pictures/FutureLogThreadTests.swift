@@ -4,8 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Event log: users' code and threads") struct FutureLogThreadTests {
-  /// A clock that uses the library whenever it is asked.
+@Suite("Event log: user code and threads") struct FutureLogThreadTests {
+  /// A clock that calls the library whenever it is read.
   private final class NosyClock: FutureClock {
     private let body = Locked<(@Sendable () -> Void)?>(nil)
     private let depth = Atomic(0)
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("clock and errors are asked under no lock: they may use the futures of the log")
+  @Test("the clock is read and errors are described under no lock, and both can use logged futures")
   func noLock() {
     let clock = NosyClock()
     let log = FutureLog(clock: clock)
@@ -48,13 +48,13 @@ import Testing
 
     #expect(log.events.contains { $0.fact == .failed("nosy") })
     #expect(clock.asked.load(ordering: .relaxed) == log.events.count + 1)
-    // The error holds its future, and the clock the log that asks it.
+    // The error retains its future, and the clock retains its log.
     box.value = nil
     clock.set {}
     withExtendedLifetime((page, inner, joined)) {}
   }
 
-  @Test("what a clock completes in the middle of an event is told as always")
+  @Test("a completion made by the clock during an event is delivered and logged")
   func completing() {
     let clock = NosyClock()
     let log = FutureLog(clock: clock)
@@ -80,7 +80,7 @@ import Testing
     init() { promise.future.logged(in: log) }
   }
 
-  @Test("whatever threads do, each future tells its life once and in order", .timeLimit(.minutes(60)))
+  @Test("the log records the events of each future once and in order on any threads", .timeLimit(.minutes(60)))
   func order() {
     let wrong = Locked<[String]>([])
     race(
@@ -109,7 +109,7 @@ import Testing
     #expect(wrong.value.prefix(3) == [])
   }
 
-  /// What cannot be in a log of six futures that have all ended.
+  /// Returns the contradictions in a log of six completed futures.
   private static func problems(in events: [FutureEvent]) -> [String] {
     let lives = Dictionary(grouping: events, by: \.future)
     var problems = lives.count == 6 ? [] : ["\(lives.count) futures"]

@@ -2,14 +2,14 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// Time is not measured here (no wall clock): what is quadratic would need tens of gigabytes and hours.
+/// These tests do not measure time: a quadratic algorithm would need tens of gigabytes and hours.
 @Suite("Pictures of the tree: many futures on 512 KiB of stack") struct LargeTreeTests {
   private static let size = LongTest.count(100_000, small: 10_000)
 
   enum Shape: CaseIterable {
     case chain, fanOut, fanIn, diamonds
 
-    /// Futures that keep the tree, and one of its middle.
+    /// Makes a tree of this shape and returns one of its futures.
     func make(from promise: Promise<Int>) -> Future<Int> {
       switch self {
       case .chain:
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("a picture is taken and drawn in every way", arguments: Shape.allCases)
+  @Test("a large tree is captured and drawn in every format", arguments: Shape.allCases)
   func pictured(shape: Shape) {
     onSmallStack {
       let promise = Promise<Int>()

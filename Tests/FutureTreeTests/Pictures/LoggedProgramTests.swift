@@ -4,8 +4,8 @@ import Testing
 
 @testable import FutureTree
 
-@Suite("Event log: recording changes nothing") struct LoggedProgramTests {
-  @Test("random programs do what the model does with the log switched on")
+@Suite("Event log: recording without side effects") struct LoggedProgramTests {
+  @Test("random programs behave as the model does while they are logged")
   func programs() {
     var tally = LawTally()
     let count = LongTest.count(4_000, small: 1_000)
@@ -20,11 +20,11 @@ import Testing
       Issue.record("seed \(seed): \(text), \(problems)\n\(SwiftReproduction(program: program))")
       return
     }
-    guard count >= 4_000 else { return }  // Too few to meet every law.
+    guard count >= 4_000 else { return }  // Fewer programs do not reach every law.
     for law in Law.sequential { #expect(tally[law] > 0, "law \(law.rawValue) decided nothing") }
   }
 
-  /// At the end of a program nothing is left: each future has ended once, and was released after that.
+  /// Returns the futures that did not complete exactly once by the end of a program.
   private static func problems(in events: [FutureEvent]) -> [String] {
     Dictionary(grouping: events, by: \.future).compactMap { future, life in
       let ends = life.indices.filter { index in

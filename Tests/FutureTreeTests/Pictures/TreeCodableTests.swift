@@ -3,8 +3,8 @@ import FutureTree
 import FutureTreeTesting
 import Testing
 
-@Suite("Pictures of the tree: stored") struct TreeCodableTests {
-  @Test("a picture of every state comes back as it was")
+@Suite("Pictures of the tree: coding") struct TreeCodableTests {
+  @Test("a snapshot of every state is decoded unchanged")
   func roundTrip() throws {
     let promise = Promise<Int>()
     let executor = ManualExecutor()
@@ -28,7 +28,7 @@ import Testing
     withExtendedLifetime((promise, asked)) {}
   }
 
-  @Test("the names of the fields are those of the documentation")
+  @Test("the encoded fields have the documented names")
   func fields() throws {
     let promise = Promise<Int>(fileID: "App/Load.swift", line: 3)
     let future = promise.future.named("load")
@@ -51,7 +51,7 @@ import Testing
     withExtendedLifetime((promise, waiting)) {}
   }
 
-  @Test("what refers to nothing, or names an option that is not there, is refused with a word on what it is")
+  @Test("an invalid reference and an unknown option are refused with an error that names them")
   func refused() {
     let options = Data(#"["forceImmediately", "pretty"]"#.utf8)
     let tree = Data(

@@ -4,7 +4,7 @@ import FutureTreeTesting
 import Testing
 
 @Suite("Pictures of the tree: drawings") struct TreeDrawingTests {
-  /// What breaks out of a quoted label, a line, a comment or a tag, somewhere.
+  /// Names that could break out of a quoted label, a line, a comment or a tag.
   static let hostileNames = [
     "a\"b", "a\\\"; evil [x=1]; \\", "line\nbreak\r\ttab", "</text><script>alert(1)</script>", "&lt;b&gt; &amp; &#0;",
     "[brackets](link) {curly} |pipe|", "`code` **bold** #35; #quot; %% comment", "end\"] --> f9[\"evil",
@@ -13,7 +13,7 @@ import Testing
     "<b>html</b>", "", "end", "graph",
   ]
 
-  @Test("text can say with which options it was asked, and where it was made")
+  @Test("the text of a tree can show request options and source locations")
   func places() {
     let promise = Promise<Int>(fileID: "App/Load.swift", line: 3)
     let load = promise.future.named("load", fileID: "App/Page.swift", line: 5)
@@ -40,7 +40,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("DOT: an arrow leads from each future to what waits for it")
+  @Test("DOT has an edge from each future to each of its waiters")
   func dot() {
     let promise = Promise<Int>(fileID: "App/Load.swift", line: 3)
     let user = promise.future.named("user").shared()
@@ -61,7 +61,7 @@ import Testing
     withExtendedLifetime((promise, badge)) {}
   }
 
-  @Test("Mermaid: the same as a flowchart")
+  @Test("Mermaid shows the tree as a flowchart")
   func mermaid() {
     let promise = Promise<Int>(fileID: "App/Load.swift", line: 3)
     let executor = ManualExecutor()
@@ -97,7 +97,7 @@ import Testing
     let mermaid = tree.mermaid().split(separator: "\n")
 
     #expect(tree.text().split(whereSeparator: \.isNewline).count == 2)
-    #expect(dot.count == 7 && mermaid.count == 5, "one line a future")
+    #expect(dot.count == 7 && mermaid.count == 5, "one line for each future")
     #expect(dot[3].hasPrefix("  f0 [label=\"") && dot[3].hasSuffix("\", fillcolor=\"#ffffff\", penwidth=3]"))
     #expect(isOpen(dot[3].dropFirst("  f0 [label=\"".count).dropLast("\", fillcolor=\"#ffffff\", penwidth=3]".count)))
     let label = mermaid[1].dropFirst("  f0[\"".count).dropLast("\"]".count).replacing("<br/>", with: "")
@@ -110,7 +110,7 @@ import Testing
     withExtendedLifetime((promise, waiting)) {}
   }
 
-  /// Whether no quote in a piece of a DOT string ends it, and nothing escapes the one that follows.
+  /// Whether no quote in the text ends a DOT string, and no backslash escapes the quote after it.
   private func isOpen(_ text: Substring) -> Bool {
     var isEscaped = false
     for character in text {
@@ -120,7 +120,7 @@ import Testing
     return !isEscaped
   }
 
-  @Test("a branch that is too deep for a line goes on below")
+  @Test("a deep branch continues on a later line")
   func deep() {
     let promise = Promise<Int>()
     var tail = promise.future.named("0")
@@ -157,7 +157,7 @@ import Testing
     #expect(picture.count(of: "<g id=\"node") == Self.hostileNames.count + 2)
     #expect(picture.count(of: "<g id=\"edge") == 2 * Self.hostileNames.count)
     #expect(picture.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !picture.contains("<script"))
-    #expect(picture.contains("end&quot;] &#45;&#45;&gt; f9[&quot;evil"), "as it was written")
+    #expect(picture.contains("end&quot;] &#45;&#45;&gt; f9[&quot;evil"), "names are shown unchanged")
     #expect(picture.contains("&amp;lt;b&amp;gt; &amp;amp; &amp;#0;"), "entities in a name are text")
     withExtendedLifetime(promise) {}
   }

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import Testing
 
 @Suite("Pictures of the tree") struct TreeTests {
-  @Test("sources stand on the left, and what waits for them hangs below")
+  @Test("a source is at the left, and its waiters are below it")
   func branches() {
     let promise = Promise<Int>()
     let trunk = promise.future.named("load").map { $0 }.named("trunk")
@@ -22,7 +22,7 @@ import Testing
     promise.succeed(1)
   }
 
-  @Test("a future that waits for several is drawn once, and referred to")
+  @Test("a join is drawn once and referred to from its other inputs")
   func joins() {
     let promises = [Promise<Int>(), Promise<Int>()]
     let all = Future.all(promises.map(\.future))
@@ -37,7 +37,7 @@ import Testing
     for promise in promises { promise.succeed(1) }
   }
 
-  @Test("it says what was asked, what was withheld, and how a future ended")
+  @Test("the text shows requests, withheld requests and outcomes")
   func requests() {
     let promise = Promise<Int>()
     let future = promise.future.named("work").shared()
@@ -56,7 +56,7 @@ import Testing
     #expect(Future<Int>.failed(DroppedJob()).tree().description.hasPrefix("promise  failed: An executor dropped"))
   }
 
-  @Test("a body on its way through an executor is queued")
+  @Test("a future whose body waits for its executor is queued")
   func queued() {
     let executor = ManualExecutor()
     let future = Future.succeeded(1).map(on: executor.executor) { $0 }
@@ -65,9 +65,9 @@ import Testing
     #expect(executor.runAll() == 1)
   }
 
-  @Test("a circle of promises is drawn, not walked for ever")
+  @Test("a cycle of promises is drawn once")
   func circle() {
-    let promises = (0..<10).map { _ in Promise<Int>() }  // Shorter circles are refused.
+    let promises = (0..<10).map { _ in Promise<Int>() }  // Shorter cycles are refused.
     for (index, promise) in promises.enumerated() {
       promise.future.named("\(index)")
       promise.complete(.completeUsing(promises[(index + 1) % 10].future))
@@ -77,6 +77,6 @@ import Testing
     #expect(lines.count == 11)
     #expect(lines.first?.hasPrefix("0 ") == true && lines.first?.hasSuffix("pending, 1 wants it  ← here") == true)
     #expect(lines.last?.hasSuffix("└─ 0  (see above)") == true)
-    promises[0].future.cancel(.forceImmediately)  // Breaks the circle, so that nothing is leaked.
+    promises[0].future.cancel(.forceImmediately)  // Breaks the cycle to release its futures.
   }
 }

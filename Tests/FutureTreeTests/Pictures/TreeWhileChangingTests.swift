@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Pictures of the tree: while it changes") struct TreeWhileChangingTests {
+@Suite("Pictures of the tree: concurrent changes") struct TreeWhileChangingTests {
   private final class Round: Sendable {
     let promise = Promise<Int>()
     let branches: [Future<Int>]
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("each line is consistent while other threads complete and cancel", .timeLimit(.minutes(60)))
+  @Test("each entry is consistent while other threads complete and cancel", .timeLimit(.minutes(60)))
   func consistent() {
     let wrong = Atomic(0)
     race(
@@ -43,7 +43,7 @@ import Testing
     #expect(wrong.load(ordering: .relaxed) == 0)
   }
 
-  /// What one future says of itself at one moment.
+  /// Whether the properties of one entry do not contradict each other.
   private static func isConsistent(_ entry: TreeSnapshot.Entry) -> Bool {
     switch entry.state {
     case .pending, .queued, .running:
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("errors are described under no lock, and may take pictures themselves")
+  @Test("errors are described under no lock and can take snapshots")
   func curiousErrors() {
     let promise = Promise<Int>()
     let future = promise.future.map { $0 }
@@ -74,6 +74,6 @@ import Testing
 
     #expect(future.tree().entries.map(\.state) == [.failed("curious")])
     #expect(depth.load(ordering: .relaxed) == 3)
-    box.value = nil  // Otherwise the error holds its futures.
+    box.value = nil  // Otherwise the error retains its futures.
   }
 }

@@ -1,9 +1,9 @@
 import FutureTree
 import Testing
 
-/// Law 9 says what a handler hears; law 3 says what becomes of the interest of whoever asks. A request that is a duplicate
-/// for the handlers withdraws interest like any other.
-@Suite("A duplicate request withdraws interest all the same (laws 3 and 9)") struct DuplicateRequestTests {
+/// Law 9 (handlers run) decides which requests reach a handler. Law 3 (stopping where others wait) decides about the
+/// requester's interest. A request that is a duplicate for the handlers withdraws interest like any other request.
+@Suite("Duplicate requests (law 3, stopping where others wait; law 9, handlers run)") struct DuplicateRequestTests {
   private let heard = Locked<[String]>([])
 
   private func source() -> Promise<Int> {
@@ -15,7 +15,7 @@ import Testing
     return promise
   }
 
-  @Test("the last consumer delivers what was withheld, also if its own request is a duplicate")
+  @Test("the last consumer to withdraw delivers the withheld request, also with a duplicate of its own")
   func lastConsumerDelivers() {
     let promise = source()
     promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "first")
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "a branch of a shared source that was asked before ends at once",
+    "a branch of a shared source ends at once, also after an earlier request to the source",
     arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func branchEnds(options: CancellationOptions) {
     let promise = source()
@@ -46,7 +46,7 @@ import Testing
     #expect(receipt.effect == .withheld(by: 2) && heard.value == ["[] before"])
   }
 
-  @Test("the receipt of a duplicate counts its target only, also if the withdrawal delivers a request to others")
+  @Test("the receipt of a duplicate counts only its target, also if the withdrawal delivers a withheld request")
   func reachedByDuplicate() {
     let first = Promise<Int>()
     let inner = first.future.onComplete { $0 }
@@ -61,7 +61,7 @@ import Testing
     #expect(inner.isCompleted && first.cancelRequest?.reason.message == "withheld")
   }
 
-  @Test("a token whose request is a duplicate wants no longer")
+  @Test("a token is no longer a consumer after a duplicate request")
   func token() {
     let promise = source()
     promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "before")
@@ -75,8 +75,8 @@ import Testing
     #expect(promise.future.cancelRequest?.reason.message == "owner" && promise.future.isCompleted)
   }
 
-  @Test("a future that asks on behalf of nobody changes nothing by a duplicate")
-  func ofNobody() {
+  @Test("a duplicate that is not attributed to a consumer has no effect")
+  func attributedToNoConsumer() {
     let promise = source()
     promise.future.cancel(reason: "before")
     let derived = promise.future.map { $0 }
@@ -85,7 +85,7 @@ import Testing
     #expect(!derived.isCompleted)
   }
 
-  @Test("a receipt does not say that no handler is there where one has heard a request")
+  @Test("the receipt of a second request is a duplicate if a handler has received the first")
   func receipt() {
     let promise = source()
     promise.future.cancel(reason: "before")
@@ -95,7 +95,7 @@ import Testing
     #expect(receipt.effect == .duplicate)
   }
 
-  @Test("a source without a handler stores the request, also the second time")
+  @Test("a source without a handler stores a second request as well")
   func storedTwice() {
     let promise = Promise<Int>()
     promise.future.cancel(reason: "before")
@@ -105,7 +105,7 @@ import Testing
     #expect(promise.future.map { $0 }.cancel().effect == .duplicate)
   }
 
-  @Test("a handler hears a request that somebody made: the stronger of two, and never their union")
+  @Test("a handler receives the stronger of two requests, never their union")
   func neverUnion() {
     let promise = source()
     let derived = promise.future.map { $0 }
@@ -132,7 +132,7 @@ import Testing
     last.succeed(1)
   }
 
-  @Test("upstream hears the one of the two that goes further, so that neither is lost")
+  @Test("the upstream receives the request of the two that reaches further")
   func furtherGoesOn() {
     let promise = source()
     let middle = promise.future.map { $0 }
@@ -145,7 +145,7 @@ import Testing
     #expect(heard.value == ["[] two"] && !other.isCompleted)
   }
 
-  @Test("a force that reaches less far does not take back what an inner future is owed, with its own reason")
+  @Test("a later force with less reach does not replace the request stored for an inner future")
   func innerFuture() {
     let (outer, inner) = (Promise<Int>(), source())
     let derived = Locked<Future<Int>?>(nil)

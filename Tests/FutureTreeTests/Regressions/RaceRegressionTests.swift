@@ -5,10 +5,12 @@ import Testing
 
 @testable import FutureTree
 
-/// What was broken once where threads meet. Each is named after the law that it broke.
-@Suite("What was broken once between threads", .serialized)
+/// Regression tests of races between threads. Each test names the law that a bug had broken.
+@Suite("Regressions: races between threads", .serialized)
 struct RaceRegressionTests {
-  @Test("law 11: the body of onCancel runs if a force meets a success on another thread", .timeLimit(.minutes(60)))
+  @Test(
+    "the body of onCancel runs if a force races a success (law 11, bodies that have not begun)",
+    .timeLimit(.minutes(60)))
   func onCancelForcedRace() {
     race(
       rounds: 5_000,
@@ -23,7 +25,7 @@ struct RaceRegressionTests {
   }
 
   @Test(
-    "law 10: a token asks politely while another is taken: nobody is counted when all have gone",
+    "no consumer is counted after a token requested while another was created (law 10, one consumer, one count)",
     .timeLimit(.minutes(60)))
   func phantomRace() {
     struct Round: Sendable {
@@ -51,11 +53,11 @@ struct RaceRegressionTests {
         round.taken.value = nil
         round.other.cancel(.doNotForwardRequest)
         let effect = round.promise.future.cancel(.doNotForwardIfOthersWaiting).effect
-        if case .withheld = effect { Issue.record("round \(number): somebody is counted who has gone") }
+        if case .withheld = effect { Issue.record("round \(number): a withdrawn consumer is counted") }
       })
   }
 
-  @Test("memory: the last input of a join succeeds while the join is forced", .timeLimit(.minutes(60)))
+  @Test("a join can be forced while its last input succeeds", .timeLimit(.minutes(60)))
   func joinAndForce() {
     race(
       rounds: 5_000,
@@ -69,7 +71,7 @@ struct RaceRegressionTests {
       })
   }
 
-  @Test("memory: an executor drops its jobs while their futures are cancelled", .timeLimit(.minutes(60)))
+  @Test("an executor can drop its jobs while their futures are cancelled", .timeLimit(.minutes(60)))
   func droppedWhileCancelled() {
     let census = Census()
     race(
@@ -90,7 +92,7 @@ struct RaceRegressionTests {
     #expect(census.alive == 0)
   }
 
-  @Test("memory: while one input of a join decides, no other takes itself for the last")
+  @Test("while one input decides a join, no other input counts as the last")
   func joinDecides() {
     let (decider, other) = (Promise<Int>(), Promise<Int>())
     let gathered = Locked(false)
@@ -108,8 +110,10 @@ struct RaceRegressionTests {
     #expect(join.state == "failure(oops)" && !gathered.value)
   }
 
-  @Test("law 3: three leave at once, two of them ask: the source is asked", .timeLimit(.minutes(60)))
-  func threeLeave() {
+  @Test(
+    "the source receives a request if three consumers withdraw at once (law 3, stopping where others wait)",
+    .timeLimit(.minutes(60)))
+  func threeWithdraw() {
     race(
       rounds: 5_000,
       { () -> (Promise<Int>, [Future<Int>]) in
@@ -125,11 +129,13 @@ struct RaceRegressionTests {
         ]
       },
       check: { round, number in
-        if round.0.cancelRequest == nil { Issue.record("round \(number): nobody asked the source") }
+        if round.0.cancelRequest == nil { Issue.record("round \(number): the source received no request") }
       })
   }
 
-  @Test("law 16: a promise that is dropped while its future is asked is broken or asked", .timeLimit(.minutes(60)))
+  @Test(
+    "a promise dropped during a request is broken, or its handler receives the request (law 16, a dropped promise)",
+    .timeLimit(.minutes(60)))
   func dropWhileAsked() {
     race(
       rounds: 5_000,
@@ -147,7 +153,9 @@ struct RaceRegressionTests {
       })
   }
 
-  @Test("law 8: a request that meets a seal is given to a handler, or ends the future", .timeLimit(.minutes(60)))
+  @Test(
+    "a request that races a seal reaches a handler or completes the future (law 8, no request is lost)",
+    .timeLimit(.minutes(60)))
   func sealWhileAsked() {
     race(
       rounds: 5_000,

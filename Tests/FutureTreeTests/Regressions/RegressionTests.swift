@@ -5,10 +5,10 @@ import Testing
 
 @testable import FutureTree
 
-/// What was broken once, on one thread. Each is named after the law that it broke.
-@Suite("What was broken once")
+/// Regression tests on one thread. Each test names the law that a bug had broken.
+@Suite("Regressions: one thread")
 struct RegressionTests {
-  @Test("law 11: the body of onCancel runs if a force meets a success that is passing")
+  @Test("the body of onCancel runs if a force interrupts a passing success (law 11, bodies that have not begun)")
   func onCancelForced() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -28,7 +28,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "laws 12 and 17: who loses interest in a wide join pays for its edges, not for their square",
+    "withdrawing from a wide join costs O(edges) (law 12, diamonds; law 17, receipts)",
     .timeLimit(.minutes(60)))
   func wideJoin() {
     let promises = (0..<30_000).map { _ in Promise<Int>() }
@@ -40,7 +40,7 @@ struct RegressionTests {
     for promise in promises { promise.completeCancelled() }
   }
 
-  @Test("law 10: nobody wants the source of a diamond whose only token asked politely")
+  @Test("the source of a diamond has no consumer after its only token requested (law 10, one consumer, one count)")
   func diamondToken() {
     let promise = Promise<Int>()
     let shared = promise.future.map { $0 }.shared()
@@ -53,7 +53,7 @@ struct RegressionTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("law 10: nobody wants the source of a diamond whose join was decided")
+  @Test("the source of a diamond has no consumer after the join was decided (law 10, one consumer, one count)")
   func diamondJoin() {
     let (promise, trigger) = (Promise<Int>(), Promise<Int>())
     let shared = promise.future.map { $0 }.shared()
@@ -67,7 +67,7 @@ struct RegressionTests {
     withExtendedLifetime(all) {}
   }
 
-  @Test("a body runs inside the job that its executor runs, also when that runs it at once inside a callback")
+  @Test("a body runs inside the job of its executor, also if the executor runs the job at once in a callback")
   func insideJob() {
     let log = Recorder()
     let isInside = Locked(false)
@@ -87,7 +87,7 @@ struct RegressionTests {
     #expect(mapped.isCompleted && work.isCompleted)
   }
 
-  @Test("law 21: a queued body that will not run is released when its future is forced")
+  @Test("a queued body that will not run is released when its future is forced (law 21, bounded memory)")
   func queuedBody() {
     let census = Census()
     let executor = ManualExecutor()
@@ -102,12 +102,14 @@ struct RegressionTests {
     executor.runAll()
   }
 
-  @Test("law 10: an unwanted future that links another takes no interest from it")
-  func unwantedLink() {
+  @Test(
+    "a future without interest that links an inner future withdraws no interest from it (law 10, one consumer, one count)"
+  )
+  func linkWithoutInterest() {
     let (promise, outer) = (Promise<Int>(), Promise<Int>())
-    let inner = promise.future.map { $0 }  // Has wanted `promise` since it was made.
+    let inner = promise.future.map { $0 }  // A consumer of `promise` since its creation.
     let derived = outer.future.flatMap { _ in inner }
-    derived.map { $0 }.cancel(.doNotForwardRequest)  // `derived` wants no more.
+    derived.map { $0 }.cancel(.doNotForwardRequest)  // `derived` has no interest any more.
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
     outer.succeed(1)
@@ -118,7 +120,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "law 8: a request stored for an inner future is neither lost nor weakened by a later force",
+    "a later force neither loses nor weakens a request stored for an inner future (law 8, no request is lost)",
     arguments: [.doNotForwardRequest, .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func storedRequest(weaker: CancellationOptions) {
     let log = Recorder()
@@ -138,7 +140,7 @@ struct RegressionTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("law 17: a receipt counts each future once, also one that was withheld on one path and reached on another")
+  @Test("a receipt counts each future once, also if a request is withheld on one path to it (law 17, receipts)")
   func receiptCount() {
     let promise = Promise<Int>()
     let all = Future.all([promise.future, promise.future.map { $0 }])
@@ -149,7 +151,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "law 12: a withheld request that the propagation delivers reaches further than the propagation's own, and still in one propagation"
+    "a withheld request that a propagation delivers reaches further in the same propagation (law 12, diamonds)"
   )
   func withheldGoesFurther() {
     let log = Recorder()
@@ -168,7 +170,7 @@ struct RegressionTests {
     withExtendedLifetime((promise, other)) {}
   }
 
-  @Test("law 3: the branch ends at once down to the future that was asked before it was linked")
+  @Test("a branch ends at once down to a future asked before it was linked (law 3, stopping where others wait)")
   func branchOfStoredRequest() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -184,7 +186,7 @@ struct RegressionTests {
     withExtendedLifetime((promise, other, ensured)) {}
   }
 
-  @Test("law 20: handlers that hold the next promise are released in constant stack")
+  @Test("handlers that retain the next promise are released in constant stack space (law 20, any depth)")
   func handlersHoldPromises() {
     let log = Recorder()
     onSmallStack {
@@ -205,7 +207,7 @@ struct RegressionTests {
     #expect(log.entries == ["released"])
   }
 
-  @Test("law 9: all handlers run, also if one that is installed meanwhile answers")
+  @Test("all handlers run, also if a handler installed during the request completes the future (law 9, handlers run)")
   func handlersOfAnswered() {
     let log = Recorder()
     let (first, second) = (Promise<Int>(), Promise<Int>())

@@ -4,15 +4,15 @@
 
   @testable import FutureTree
 
-  @Suite("The lock that parks")
+  @Suite("ParkingLock")
   struct ParkingLockTests {
-    /// The lock, with what it guards.
+    /// The lock with the value it guards.
     private final class Guarded: @unchecked Sendable {  // Because: `lock` guards `count`.
       let lock = ParkingLock()
       var count = 0
     }
 
-    @Test("a thread that waits is woken when the holder leaves")
+    @Test("a waiting thread is woken when the lock is released")
     func wake() {
       for _ in 0..<200 {
         let guarded = Guarded()
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test("of many threads each enters as often as it wants")
+    @Test("many threads can contend for the lock")
     func contention() {
       let guarded = Guarded()
       together(

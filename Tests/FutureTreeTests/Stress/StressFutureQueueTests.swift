@@ -41,8 +41,8 @@ struct StressFutureQueueTests {
     }
   }
 
-  @Test("a turn that comes while its future is cancelled: the body ran, or the future is cancelled")
-  func leaves() {
+  @Test("a cancellation that races the begin of a body: the body runs, or the future is cancelled")
+  func cancelsAtBegin() {
     race(rounds: 2_000) {
       Round().gated()
     } _: {
@@ -58,7 +58,7 @@ struct StressFutureQueueTests {
 
 @Suite("Stress: a long FutureQueue")
 struct StressLongFutureQueueTests {
-  @Test("many additions run in constant stack, behind one that waits", .timeLimit(.minutes(60)))
+  @Test("many bodies behind a pending one run in constant stack space", .timeLimit(.minutes(60)))
   func deep() {
     let (log, count) = (Recorder(), LongTest.count(200_000, small: 20_000))
     onSmallStack {
@@ -80,8 +80,8 @@ struct StressLongFutureQueueTests {
     #expect(log.entries == ["\(count), 0"])
   }
 
-  @Test("many additions leave in linear time, in any order", .timeLimit(.minutes(60)))
-  func leaveInAnyOrder() {
+  @Test("many queued futures are cancelled in linear time, in any order", .timeLimit(.minutes(60)))
+  func cancelsInAnyOrder() {
     let queue = FutureQueue()
     let gate = Promise<Int>()
     _ = queue.add { gate.future }

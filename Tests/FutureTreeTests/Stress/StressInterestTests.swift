@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Stress: interest", .serialized)
 struct StressInterestTests {
-  /// A branch whose only token is dropped while another is taken.
+  /// A branch whose only token is dropped while another is created.
   private struct Branch: Sendable {
     let promise = Promise<Int>()
     let branch: Future<Int>
@@ -17,7 +17,7 @@ struct StressInterestTests {
     }
   }
 
-  @Test("drop a token ∥ take another: the source is wanted in the end")
+  @Test("drop a token ∥ create another: the source has a consumer in the end")
   func renewed() {
     race(rounds: StressTests.rounds) {
       Branch()

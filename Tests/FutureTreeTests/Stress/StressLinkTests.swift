@@ -35,7 +35,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("seal a promise ∥ cancel: the request reaches the future it was sealed onto")
+  @Test("seal a promise ∥ cancel: the request reaches the inner future")
   func seal() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Subject) in
       let inner = Subject()
@@ -52,7 +52,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("drop a promise ∥ attach ∥ cancel: nobody hangs")
+  @Test("drop a promise ∥ attach ∥ cancel: every future completes")
   func drop() {
     race(rounds: Self.rounds) { () -> (Locked<Promise<Int>?>, Future<Int>, Tally) in
       let promise = Promise<Int>()
@@ -72,7 +72,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("force a branch ∥ complete its source: bodies that always run do so once")
+  @Test("force a branch ∥ complete its source: a body of `ensure` runs once")
   func forceBranch() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Tally) in
       let promise = Promise<Int>()
@@ -89,7 +89,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("a body that may begin ∥ cancel: it begins once, or its future is cancelled")
+  @Test("begin a body ∥ cancel: the body runs once, or its future is cancelled")
   func begin() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Tally) in
       let promise = Promise<Int>()
@@ -109,7 +109,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("a join: its inputs complete, fail and are asked at once; it completes once")
+  @Test("complete inputs of a join ∥ fail one ∥ cancel: the join completes once")
   func join() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Promise<Int>, Future<[Int]>, Tally) in
       let (first, second, runs) = (Promise<Int>(), Promise<Int>(), Tally())
@@ -129,7 +129,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("end an observation ∥ complete: called once or never, then released")
+  @Test("remove an observer ∥ complete: the observer is called at most once, then released")
   func endObservation() {
     let census = Census()
     race(rounds: Self.rounds) { () -> (Promise<Int>, FutureObservation, Tally) in
@@ -150,12 +150,12 @@ struct StressLinkTests {
     #expect(census.alive == 0)
   }
 
-  @Test("two chains are sealed and cancelled over each other by three threads: every end is told once")
+  @Test("three threads cancel the branches of a diamond: every outcome is delivered once")
   func tree() {
     struct Round: Sendable {
       let source = Subject()
       let tails: [Future<Int>]
-      let told = Tally()
+      let notified = Tally()
 
       init() {
         source.handle(.complete(.cancelled))
@@ -163,7 +163,7 @@ struct StressLinkTests {
         let left = shared.flatMap { .succeeded($0) }
         let right = Future.all([left, shared]).map { $0[0] }
         tails = [left, right, shared.ensure {}]
-        for tail in tails { tail.observe { [told] _ in told.add() } }
+        for tail in tails { tail.observe { [notified] _ in notified.add() } }
       }
     }
     race(rounds: Self.rounds) {
@@ -175,17 +175,17 @@ struct StressLinkTests {
         { $0.tails[2].cancel() },
       ]
     } check: { round, number in
-      // Everybody withdrew: what was withheld was delivered, and all of them have ended.
-      #expect(round.told.count == 3, "round \(number): \(round.tails.states())")
+      // Every consumer withdrew: the withheld request was delivered, and all futures have completed.
+      #expect(round.notified.count == 3, "round \(number): \(round.tails.states())")
       #expect(round.source.handled.count == 1)
     }
   }
 
-  @Test("lose the last consumer ∥ be wanted again: the source knows in the end that it is wanted")
-  func wantedAgain() {
+  @Test("detach the last consumer ∥ create a token: the source has a consumer in the end")
+  func renewedInterest() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Future<Int>, Locked<CancelToken?>) in
       let promise = Promise<Int>()
-      // A long way up, so that the two threads meet on it.
+      // A long chain makes it likely that the two threads meet on it.
       let middle = (0..<40).reduce(promise.future) { future, _ in future.map { $0 } }
       return (promise, middle, middle.map { $0 }, Locked(nil))
     } _: {
@@ -202,8 +202,8 @@ struct StressLinkTests {
     }
   }
 
-  @Test("consumers come and go on two threads: when all have gone, the source is wanted by nobody")
-  func wantedByNobody() {
+  @Test("consumers attach and detach on three threads: the source has no consumer in the end")
+  func noConsumer() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Future<Int>) in
       let promise = Promise<Int>()
       let middle = promise.future.map { $0 }.map { $0 }

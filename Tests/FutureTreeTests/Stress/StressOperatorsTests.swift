@@ -3,12 +3,12 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// Threads over the operators that have state of their own: each round ends with a claim about the whole.
+/// Races on the operators with state of their own. Each round ends with a check of the result.
 @Suite("Stress: operators", .timeLimit(.minutes(60)))
 struct StressOperatorsTests {
   private static let rounds = 2_000
 
-  @Test("a timeout expires while its future completes and is cancelled: it ends once, and its timer goes")
+  @Test("a timeout races a completion and a force: the future completes once, and no timer remains")
   func timeout() {
     struct Round: Sendable {
       let clock = ManualClock()
@@ -38,7 +38,7 @@ struct StressOperatorsTests {
   }
 
   @Test(
-    "a traversal advances on two threads while it is cancelled: at most so many at a time, and nothing begins after")
+    "a traversal advances on two threads while it is cancelled: each item begins at most once")
   func traverse() {
     struct Round: Sendable {
       let executor = ManualExecutor()
@@ -71,7 +71,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("a retry is cancelled while its delay ends: it ends, and leaves no timer")
+  @Test("a retry is cancelled while its delay ends: the request is delivered, and no timer remains")
   func retry() {
     struct Round: Sendable {
       let clock = ManualClock()
@@ -87,7 +87,7 @@ struct StressOperatorsTests {
     race(
       rounds: Self.rounds, { Round() }, { [{ $0.clock.advance(by: .seconds(1)) }, { $0.retried.cancel() }] },
       check: { round, number in
-        // Either the delay was cancelled, or the second attempt began and was asked.
+        // Either the delay was cancelled, or the second attempt began and received the request.
         let isAsked = round.promise.cancelRequest != nil
         if (round.retried.state == "cancelled") == isAsked || round.clock.timerCount != 0 {
           Issue.record("round \(number): \(round.retried.state), second attempt asked: \(isAsked)")
@@ -95,7 +95,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("joins whose inputs complete on two threads end once, with what the operator says")
+  @Test("joins whose inputs complete on two threads complete once")
   func joins() {
     struct Round: Sendable {
       let promises = (0..<4).map { _ in Promise<Int>() }
@@ -123,7 +123,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("a thread that waits is woken by a completion, a cancellation or a dropped promise")
+  @Test("a blocked thread is woken by a completion, a cancellation or a dropped promise")
   func waiting() {
     struct Round: Sendable {
       let promise = Locked<Promise<Int>?>(Promise())
@@ -148,7 +148,7 @@ struct StressOperatorsTests {
     }
   }
 
-  @Test("previews while the tree changes change nothing themselves")
+  @Test("previews during a cancellation have no side effects")
   func preview() {
     struct Round: Sendable {
       let promise = Promise<Int>()
@@ -179,7 +179,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("tasks are cancelled while they begin and end: each future ends")
+  @Test("tasks are cancelled while they begin and end: each future completes")
   func tasks() async {
     for number in 0..<Self.rounds / 4 {
       let future = Future.succeeded(1).asyncMap { value in

@@ -30,7 +30,7 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("two callers at once are one flight")
+  @Test("two concurrent callers share one flight")
   func twoCallers() {
     race(rounds: 2_000) {
       Round()
@@ -44,8 +44,8 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("a caller joins and leaves while the first one starts the flight: the first one stays")
-  func startsAndLeaves() {
+  @Test("a caller joins and detaches while the first one starts the flight: the first one gets its value")
+  func startsAndDetaches() {
     race(rounds: LongTest.count(20_000, small: 2_000)) {
       Round()
     } _: {
@@ -57,8 +57,8 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("a caller comes while the last one leaves: it gets a value, from the old flight or a new one")
-  func comesAndLeaves() {
+  @Test("a caller arrives while the last one detaches: it gets a value")
+  func arrivesAndDetaches() {
     race(rounds: 2_000) {
       Round().loading()
     } _: {
@@ -70,8 +70,8 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("a caller comes while the flight completes")
-  func comesAndCompletes() {
+  @Test("a caller arrives while the flight completes: every caller gets an outcome")
+  func arrivesAndCompletes() {
     race(rounds: 2_000) {
       Round().loading()
     } _: {

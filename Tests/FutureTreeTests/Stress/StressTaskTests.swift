@@ -5,7 +5,7 @@ import Testing
 struct StressTaskTests {
   static let rounds = 3_000
 
-  @Test("await ∥ cancel the task ∥ complete: every wait ends, with the value or with CancellationError")
+  @Test("await ∥ cancel the task ∥ complete: every wait ends with the value or CancellationError")
   func awaiting() async {
     for _ in 0..<Self.rounds {
       let promise = Promise<Int>()
@@ -26,7 +26,7 @@ struct StressTaskTests {
     }
   }
 
-  @Test("await ∥ cancel the task, for the form that waits: it ends as the future does")
+  @Test("await `outcome` ∥ cancel the task: the wait ends with the outcome of the future")
   func awaitingOutcome() async {
     for _ in 0..<Self.rounds {
       let promise = Promise<Int>()
@@ -46,7 +46,7 @@ struct StressTaskTests {
     }
   }
 
-  @Test("two tasks wait, both are cancelled at once: the source is asked exactly once")
+  @Test("cancel two awaiting tasks: the source receives exactly one request")
   func twoTasks() async {
     for _ in 0..<Self.rounds {
       let promise = Promise<Int>()

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Counts how often something happened, from any thread.
+/// A counter for any thread.
 final class Tally: Sendable {
   private let number = Atomic(0)
 
@@ -14,17 +14,17 @@ final class Tally: Sendable {
   }
 }
 
-/// One future, with everything that can watch it.
+/// One future with counters of its notifications.
 struct Subject: Sendable {
   let promise = Promise<Int>()
   let wins = Tally()
   let handled = Tally()
   let bodies = Tally()
-  let told = Tally()
+  let notified = Tally()
 
-  /// An observer and a consumer: each must be called exactly once.
+  /// Adds an observer and a consumer. Each must be notified exactly once.
   func watch() -> Future<Int> {
-    promise.future.observe { _ in told.add() }
+    promise.future.observe { _ in notified.add() }
     return promise.future.ensure { bodies.add() }
   }
 
@@ -40,7 +40,7 @@ struct Subject: Sendable {
 struct StressTests {
   static let rounds = 3_000
 
-  @Test("complete ∥ complete ∥ complete: one wins, every consumer is told once")
+  @Test("complete ∥ complete ∥ complete: one completion wins, and every consumer is notified once")
   func completions() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>) in
       let subject = Subject()
@@ -53,13 +53,13 @@ struct StressTests {
       ]
     } check: { round, _ in
       #expect(round.0.wins.count == 1)
-      #expect(round.0.told.count == 1)
+      #expect(round.0.notified.count == 1)
       #expect(round.0.bodies.count == 1)
       #expect(round.0.promise.future.state == round.1.state)
     }
   }
 
-  @Test("complete ∥ cancel: a handler runs at most once, the future has the value or is cancelled")
+  @Test("complete ∥ cancel: a handler runs at most once, and the future has the value or is cancelled")
   func completeAndCancel() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>) in
       let subject = Subject()
@@ -75,12 +75,12 @@ struct StressTests {
       #expect(state == (round.0.wins.count == 1 ? "success(1)" : "cancelled"))
       #expect(round.1.state == state)
       #expect(round.0.handled.count <= 1)
-      #expect(round.0.told.count == 1)
+      #expect(round.0.notified.count == 1)
       #expect(round.0.bodies.count == 1)
     }
   }
 
-  @Test("complete ∥ force: one of the two, for everybody")
+  @Test("complete ∥ force: all futures have the same outcome")
   func completeAndForce() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>) in
       let subject = Subject()
@@ -101,7 +101,7 @@ struct StressTests {
     }
   }
 
-  @Test("complete ∥ attach ∥ attach: no consumer is lost")
+  @Test("complete ∥ attach ∥ attach: every consumer is notified")
   func completeAndAttach() {
     race(rounds: Self.rounds) { () -> (Subject, Locked<[Future<Int>]>) in
       (Subject(), Locked([]))
@@ -119,12 +119,12 @@ struct StressTests {
       ]
     } check: { round, _ in
       #expect(round.1.value.states() == ["success(1)", "success(1)"])
-      #expect(round.0.told.count == 1)
+      #expect(round.0.notified.count == 1)
       #expect(round.0.bodies.count == 1)
     }
   }
 
-  @Test("cancel ∥ install a handler: the request finds it, before or after")
+  @Test("cancel ∥ install a handler: the handler receives the request")
   func cancelAndInstall() {
     race(rounds: Self.rounds) {
       Subject()
@@ -139,8 +139,8 @@ struct StressTests {
     }
   }
 
-  @Test("cancel ∥ install ∥ end: a handler that was ended runs once or never")
-  func cancelAndEnd() {
+  @Test("cancel ∥ remove a handler: the handler runs at most once")
+  func cancelAndRemove() {
     race(rounds: Self.rounds) { () -> (Subject, CancelHandler) in
       let subject = Subject()
       let handled = subject.handled
@@ -160,7 +160,7 @@ struct StressTests {
     }
   }
 
-  @Test("two tokens ask politely at once: delivered exactly once, by the later")
+  @Test("two tokens request with `.doNotForwardIfOthersWaiting`: exactly one request is delivered")
   func tokens() {
     race(rounds: Self.rounds) { () -> (Subject, CancelToken, CancelToken) in
       let subject = Subject()
@@ -177,7 +177,7 @@ struct StressTests {
     }
   }
 
-  @Test("a token is dropped ∥ the other asks politely: delivered exactly once")
+  @Test("drop a token ∥ request with the other: exactly one request is delivered")
   func tokenDrop() {
     race(rounds: Self.rounds) { () -> (Subject, Locked<CancelToken?>, CancelToken) in
       let subject = Subject()
@@ -196,7 +196,7 @@ struct StressTests {
     }
   }
 
-  @Test("two branches of one source ask politely at once: the source is asked exactly once")
+  @Test("two branches of one source are cancelled: the source receives exactly one request")
   func branches() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>, Future<Int>) in
       let subject = Subject()

@@ -25,7 +25,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("two cancels: one wins")
+  @Test("cancel ∥ cancel: one call wins")
   func twoCancels() {
     race(rounds: 2_000) {
       Round()
@@ -39,7 +39,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("a registration and a cancel: the body runs once")
+  @Test("register ∥ cancel: the body runs once")
   func registers() {
     race(rounds: 2_000) {
       Round()
@@ -53,7 +53,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("an end and a cancel: the body runs if and only if the end says that it came too late")
+  @Test("remove a registration ∥ cancel: the body runs if and only if remove() returns false")
   func ends() {
     race(rounds: 2_000) {
       Round().registering()
@@ -67,7 +67,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("linking, and the cancels of both parents: the child hears once")
+  @Test("link ∥ cancel both parents: the child is cancelled once")
   func links() {
     race(rounds: 2_000) {
       Round()
@@ -85,7 +85,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("children that are dropped while their parent is cancelled and dropped")
+  @Test("drop children ∥ cancel their parent ∥ remove: the body runs once or is removed")
   func drops() {
     race(rounds: 2_000) {
       Round().linking()

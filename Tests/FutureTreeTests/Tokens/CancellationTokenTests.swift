@@ -8,8 +8,8 @@ struct CancellationTokenTests {
   private let log = Recorder()
   private let source = CancellationTokenSource()
 
-  @Test("a token hears its source, with the reason and the line that cancelled")
-  func hears() {
+  @Test("a token is cancelled by its source, with the reason and the line of the call")
+  func cancelled() {
     let token = source.token
     #expect(!token.isCancelling)
     #expect(token.reason == nil)
@@ -24,7 +24,7 @@ struct CancellationTokenTests {
     #expect(token.reason?.line == line)
   }
 
-  @Test("what is registered runs once, the last first")
+  @Test("registered bodies run once, the last first")
   func order() {
     for number in 1...3 { source.token.register { [log] _ in log("\(number)") } }
     #expect(log.entries == [])
@@ -35,7 +35,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["3", "2", "1"])
   }
 
-  @Test("a body is given the reason if it takes one")
+  @Test("a body receives the reason")
   func reason() {
     source.token.register { [log] reason in log(reason.message) }
 
@@ -44,7 +44,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["why"])
   }
 
-  @Test("the first cancel wins; later ones say so")
+  @Test("the first cancel() wins, and later calls return false")
   func firstWins() {
     let answers = [source.cancel(reason: "first"), source.cancel(reason: "second")]
 
@@ -52,7 +52,7 @@ struct CancellationTokenTests {
     #expect(source.token.reason?.message == "first")
   }
 
-  @Test("registering after the cancel runs at once")
+  @Test("a body registered after the cancellation runs at once")
   func late() {
     source.cancel(reason: "before")
 
@@ -62,7 +62,7 @@ struct CancellationTokenTests {
     #expect(!registration.remove())
   }
 
-  @Test("registering while the bodies run, runs at once")
+  @Test("a body registered while other bodies run is called at once")
   func whileCancelling() {
     let token = source.token
     token.register { [log] _ in
@@ -76,7 +76,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["second", "inner", "first"])
   }
 
-  @Test("an ended registration does not run, and releases its body")
+  @Test("a removed registration releases its body without calling it")
   func ended() {
     let census = Census()
     func register(_ probe: Probe) -> CancellationRegistration {
@@ -95,7 +95,7 @@ struct CancellationTokenTests {
     #expect(log.entries == [])
   }
 
-  @Test("a body that has not begun can be ended by one that runs")
+  @Test("a running body can remove another body that has not begun")
   func endedByAnother() {
     let second = Locked<CancellationRegistration?>(nil)
     source.token.register { [log] _ in log("first") }
@@ -107,7 +107,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["third removes the second: true", "first"])
   }
 
-  @Test("a body can end itself, which changes nothing")
+  @Test("a body that removes itself has no effect")
   func endedByItself() {
     let own = Locked<CancellationRegistration?>(nil)
     own.value = source.token.register { [log] _ in log("\(own.value?.remove() == true)") }
@@ -117,7 +117,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["false"])
   }
 
-  @Test("dropping a registration ends nothing")
+  @Test("dropping a registration does not remove its body")
   func droppedRegistration() {
     do { _ = source.token.register { [log] _ in log("called") } }
 
@@ -126,7 +126,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["called"])
   }
 
-  @Test("dropping a source cancels nothing, and releases what is registered")
+  @Test("a dropped source cancels nothing and releases its registered bodies")
   func droppedSource() {
     let census = Census()
     let dropped = Locked<CancellationTokenSource?>(CancellationTokenSource())
@@ -146,7 +146,7 @@ struct CancellationTokenTests {
     #expect(registration?.remove() == false)
   }
 
-  @Test("a token keeps what is registered after its source was dropped: it knows no cancel, and can still be given one")
+  @Test("a token retains registered bodies after its source was dropped")
   func tokenOutlivesSource() {
     let census = Census()
     var dropped: CancellationTokenSource? = CancellationTokenSource()
@@ -162,7 +162,7 @@ struct CancellationTokenTests {
     #expect(census.alive == 0)
   }
 
-  @Test("bodies are released when they have run")
+  @Test("bodies are released after they have run")
   func released() {
     let census = Census()
     func register(_ probe: Probe) -> CancellationRegistration { source.token.register { _ in probe.touch() } }
@@ -174,7 +174,7 @@ struct CancellationTokenTests {
     withExtendedLifetime(registration) {}
   }
 
-  @Test("bodies and their deinits run outside the lock: they may do anything with the token")
+  @Test("bodies and their deinits run outside the lock and can use the token")
   func reentrant() {
     let token = source.token
     func register(_ probe: Probe) -> CancellationRegistration { token.register { _ in probe.touch() } }
@@ -188,7 +188,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["from a deinit", "from a deinit", "true, false"])
   }
 
-  @Test("a completion in a body is told when the body is done")
+  @Test("a completion in a body is delivered after the body")
   func completesAfterwards() {
     let promise = Promise<Int>()
     promise.future.observe { [log] _ in log("told") }
@@ -202,7 +202,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["done", "told"])
   }
 
-  @Test("`never` is not cancelled, and holds nothing")
+  @Test("`never` is not cancelled and retains nothing")
   func never() {
     let census = Census()
     func register(_ probe: Probe) -> CancellationRegistration {
@@ -217,7 +217,7 @@ struct CancellationTokenTests {
     #expect(CancellationToken.never == CancellationToken.never)
   }
 
-  @Test("the tokens of one source are equal, those of two are not")
+  @Test("tokens are equal if they have the same source")
   func equality() {
     #expect(source.token == source.token)
     #expect(source.token != CancellationTokenSource().token)
@@ -225,7 +225,7 @@ struct CancellationTokenTests {
     #expect(Set([source.token, source.token, .never]).count == 2)
   }
 
-  @Test("tokens and sources say what they know")
+  @Test("descriptions of tokens and sources show their state")
   func descriptions() {
     #expect("\(source)" == "CancellationTokenSource(not cancelled)")
     source.cancel(reason: CancellationReason("why", fileID: "App/A.swift", line: 1))
@@ -234,7 +234,7 @@ struct CancellationTokenTests {
     #expect("\(CancellationToken.never)" == "CancellationToken(never)")
   }
 
-  @Test("registrations that ended leave nothing on a token", .timeLimit(.minutes(60)))
+  @Test("removed registrations leave nothing in a token", .timeLimit(.minutes(60)))
   func flat() {
     let census = Census()
     let token = source.token
@@ -256,7 +256,7 @@ struct CancellationTokenTests {
     withExtendedLifetime(stays) {}
   }
 
-  @Test("100,000 registrations are ended in linear time, in any order", .timeLimit(.minutes(60)))
+  @Test("100,000 registrations are removed in linear time, in any order", .timeLimit(.minutes(60)))
   func endsInAnyOrder() {
     let registrations = (0..<100_000).map { number in source.token.register { [log] _ in log("\(number)") } }
 

@@ -21,7 +21,7 @@ struct LinkedTokenTests {
     #expect(child.token.reason?.message == "the second")
   }
 
-  @Test("cancelling a child leaves its parents alone")
+  @Test("cancelling a child does not cancel its parents")
   func child() {
     let child = CancellationTokenSource(linkedTo: [first.token])
 
@@ -32,7 +32,7 @@ struct LinkedTokenTests {
     #expect(first.token.reason?.message == "late")
   }
 
-  @Test("one linked to a token that was cancelled is cancelled, and joins no other")
+  @Test("a source linked to a cancelled token is cancelled and links no other token")
   func cancelledBefore() {
     second.cancel(reason: "before")
 
@@ -42,13 +42,13 @@ struct LinkedTokenTests {
     #expect(linked(to: first) == 0)
   }
 
-  @Test("one linked to nothing, or to `never`, is one of its own")
+  @Test("a source linked to no token or to `never` is not cancelled")
   func nothing() {
     #expect(!CancellationTokenSource(linkedTo: []).isCancelling)
     #expect(!CancellationTokenSource(linkedTo: [.never]).isCancelling)
   }
 
-  @Test("all sources know before the first body runs; a source's bodies run before those of its children")
+  @Test("all linked sources are cancelled before the first body runs, and bodies of parents run first")
   func propagation() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     let grandchild = CancellationTokenSource(linkedTo: [child.token])
@@ -61,7 +61,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["first, true, true", "child", "grandchild"])
   }
 
-  @Test("a diamond hears once")
+  @Test("the bottom of a diamond is cancelled once")
   func diamond() {
     let left = CancellationTokenSource(linkedTo: [first.token])
     let right = CancellationTokenSource(linkedTo: [first.token])
@@ -73,7 +73,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["top"])
   }
 
-  @Test("a body that cancels a child which is already reached changes nothing")
+  @Test("a body that cancels an already cancelled child has no effect")
   func cancelsChild() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     child.token.register { [log] reason in log(reason.message) }
@@ -84,8 +84,8 @@ struct LinkedTokenTests {
     #expect(log.entries == ["false", "top"])
   }
 
-  @Test("a child that was cancelled leaves all its parents")
-  func leavesCancelled() {
+  @Test("a cancelled child unlinks from all its parents")
+  func unlinksCancelled() {
     let child = CancellationTokenSource(linkedTo: [first.token, second.token])
     #expect(linked(to: first) == 1)
 
@@ -95,8 +95,8 @@ struct LinkedTokenTests {
     withExtendedLifetime(child) {}
   }
 
-  @Test("a child that is dropped leaves its parents")
-  func leavesDropped() {
+  @Test("a dropped child unlinks from its parents")
+  func unlinksDropped() {
     weak var state: CancellationTokenState?
     do {
       let child = CancellationTokenSource(linkedTo: [first.token, second.token])
@@ -110,7 +110,7 @@ struct LinkedTokenTests {
     #expect(state == nil)
   }
 
-  @Test("what is registered with a child that nobody holds is still called, or ended")
+  @Test("a body registered with a dropped child is called or removed")
   func registeredAndDropped() {
     func register(_ line: String) -> CancellationRegistration {
       CancellationTokenSource(linkedTo: [first.token]).token.register { [log] _ in log(line) }
@@ -126,7 +126,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["kept"])
   }
 
-  @Test("a source in the middle that nobody holds passes the cancel on, and goes with what it is for")
+  @Test("a dropped source in the middle forwards the cancellation and is released with its child")
   func middle() {
     let child = Locked<CancellationTokenSource?>(
       CancellationTokenSource(linkedTo: [CancellationTokenSource(linkedTo: [first.token]).token]))
@@ -140,7 +140,7 @@ struct LinkedTokenTests {
     #expect(other.isCancelling)
   }
 
-  @Test("when nobody can cancel any more, what is registered is released")
+  @Test("registered bodies are released when the root source is dropped")
   func rootDropped() {
     let census = Census()
     let root = Locked<CancellationTokenSource?>(CancellationTokenSource())
@@ -156,7 +156,7 @@ struct LinkedTokenTests {
     #expect(census.alive == 0)
   }
 
-  @Test("100,000 children that went leave nothing with their parent")
+  @Test("100,000 dropped children leave nothing in their parent")
   func flat() {
     for _ in 0..<100_000 { _ = CancellationTokenSource(linkedTo: [first.token, second.token]).isCancelling }
 
@@ -169,19 +169,19 @@ struct LinkedTokenTests {
   }
 }
 
-@Suite("Linked cancellation tokens, at any depth", .timeLimit(.minutes(60)))
+@Suite("Linked cancellation tokens: any depth", .timeLimit(.minutes(60)))
 struct LinkedTokenDepthTests {
-  /// More than a recursion could bear on 512 KiB.
+  /// A depth that a recursion could not reach on a stack of 512 KiB.
   static let depth = 100_000
 
-  /// The last of a chain of linked sources, of which nobody holds those in the middle.
+  /// Returns the last of a chain of linked sources. The test retains none of the sources in the middle.
   private static func chain(from root: CancellationTokenSource) -> CancellationTokenSource {
     var last = root
     for _ in 0..<depth { last = CancellationTokenSource(linkedTo: [last.token]) }
     return last
   }
 
-  @Test("a chain is cancelled")
+  @Test("a chain is cancelled in constant stack space")
   func cancelled() {
     let log = Recorder()
     onSmallStack {
@@ -194,8 +194,8 @@ struct LinkedTokenDepthTests {
     #expect(log.entries == ["from the root"])
   }
 
-  @Test("a chain is freed from its end")
-  func freedFromEnd() {
+  @Test("a chain is released from its end in constant stack space")
+  func releasedFromEnd() {
     let log = Recorder()
     onSmallStack {
       let root = CancellationTokenSource()
@@ -209,8 +209,8 @@ struct LinkedTokenDepthTests {
     #expect(log.entries == ["true, 0"])
   }
 
-  @Test("a chain is freed from its root, with what is registered")
-  func freedFromRoot() {
+  @Test("a chain is released from its root with the registered bodies")
+  func releasedFromRoot() {
     let census = Census()
     onSmallStack {
       @Sendable func register(_ probe: Probe, with token: CancellationToken) { token.register { _ in probe.touch() } }
