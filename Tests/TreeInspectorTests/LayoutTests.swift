@@ -2,8 +2,8 @@ import Testing
 
 @testable import TreeInspector
 
-@Suite("Where futures are drawn") struct LayoutTests {
-  @Test("boxes do not overlap, and stand to the right of what they hang from", arguments: Shape.all)
+@Suite("Layout") struct LayoutTests {
+  @Test("boxes do not overlap and are to the right of their parents", arguments: Shape.all)
   func boxes(of shape: Shape) {
     let numbers = Array(1...shape.count)
 
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("who has several below stands in the middle of them")
+  @Test("a box with several children is centered on them")
   func middle() throws {
     let layout = Layout(numbers: [1, 2, 3, 4], edges: [(1, 2), (1, 3), (1, 4)]) { _ in 50 }
 

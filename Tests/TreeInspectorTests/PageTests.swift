@@ -4,8 +4,8 @@ import Testing
 
 @testable import TreeInspector
 
-@Suite("What is put into a page") struct PageTests {
-  @Test("what means something in HTML is escaped, and what it cannot hold is replaced")
+@Suite("Page") struct PageTests {
+  @Test("special characters of HTML are escaped, and invalid characters are replaced")
   func escaping() {
     #expect(escaped(#"<a href='x'>"&amp;"</a>"#) == "&lt;a href=&#39;x&#39;&gt;&quot;&amp;amp;&quot;&lt;/a&gt;")
     #expect(escaped("a\u{0}b\u{1B}c\td\ne") == "a\u{FFFD}b\u{FFFD}c\td\ne")
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("colors are literal: programs other than browsers know no CSS variables and draw black")
+  @Test("a drawing uses literal colors, because many programs do not support CSS variables")
   func literalColors() throws {
     let last = try #require(Picture.history(of: Stage.blog().moments).last)
 
@@ -41,14 +41,14 @@ import Testing
 
     #expect(!svg.contains("var("))
     for color in ["#ffffff", "#ddf4ff", "#dafbe1", "#ffebe9"] { #expect(svg.contains("fill: \(color)"), "\(color)") }
-    // Dark colors come last, and only where the program that draws asks for them.
+    // Dark colors come last, inside the media query for dark mode.
     let light = try #require(svg.range(of: "fill: #ffffff"))
     let dark = try #require(svg.range(of: "fill: #0d1117"))
     let query = try #require(svg.range(of: "@media (prefers-color-scheme: dark)"))
     #expect(light.upperBound < query.lowerBound && query.upperBound < dark.lowerBound)
   }
 
-  @Test("the legend has every state and every kind of edge")
+  @Test("the legend shows every state and every kind of edge")
   func legend() {
     let html = Page(title: "mail", Stage.mail().moments).html
 
@@ -60,7 +60,7 @@ import Testing
     #expect(html.contains(Drawing.legend))
   }
 
-  @Test("the stories tell the same in each run")
+  @Test("a story produces the same page in each run")
   func sameInEachRun() {
     let pages = (1...2).map { _ in Page(title: "mail", Stage.mail().moments).html }
 

@@ -5,8 +5,8 @@ import Testing
 
 @testable import FutureTree
 
-/// Every error as a user meets it. The test prints them all, so that they can be read.
-@Suite("Errors say what happened, where, and what to do") struct ErrorTextTests {
+/// Every public error of the module, made by the misuse or event that causes it.
+@Suite("Errors: cause, place and remedy") struct ErrorTextTests {
   private let promise = Promise<Int>()
 
   private var errors: [any Error] {
@@ -29,7 +29,7 @@ import Testing
     ]
   }
 
-  @Test("every error of the module says so")
+  @Test("every error of the module states cause, place and remedy")
   func everyError() throws {
     var missing = try Self.errorsOfSource()
 
@@ -62,7 +62,7 @@ import Testing
     return future
   }
 
-  /// The names of all public errors; that of the bridge to Combine only where there is Combine.
+  /// The names of all public errors, without the error of the Combine bridge.
   private static func errorsOfSource() throws -> Set<String> {
     let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/FutureTree").standardizedFileURL
     var names: Set<String> = []

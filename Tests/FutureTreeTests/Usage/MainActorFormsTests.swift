@@ -13,9 +13,9 @@ private final class Screen {
   }
 }
 
-/// Each future begins on another thread, while the test keeps the main actor: a body that runs elsewhere does not compile,
-/// and one that claims to be on the main actor and is not ends the process.
-@Suite("Bodies on the main actor: work, attempts, items, handlers and tasks")
+/// Each future begins on another thread while the test occupies the main actor. A body without main-actor isolation does
+/// not compile. A body with that isolation on another thread terminates the process.
+@Suite("Main-actor bodies: work, attempts, items, handlers and tasks")
 @MainActor
 struct MainActorFormsTests {
   private let screen = Screen()
@@ -27,7 +27,7 @@ struct MainActorFormsTests {
     return made.value!
   }
 
-  @Test("the work of a future")
+  @Test("the work of a future runs on the main actor")
   func work() async throws {
     let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
     #expect(screen.lines == [])
@@ -36,7 +36,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["work"])
   }
 
-  @Test("work that has not begun when it is asked does not begin (law 11)")
+  @Test("work does not begin after a request (law 11, bodies that have not begun)")
   func workNotBegun() async {
     let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
 
@@ -47,7 +47,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == [])
   }
 
-  @Test("recoverWith")
+  @Test("the body of recoverWith runs on the main actor")
   func recoverWith() async throws {
     let future = elsewhere { [screen] in
       Future<Int>.failed(Oops()).recoverWith(on: .main) { error in screen.show("\(error)", passing: .succeeded(1)) }
@@ -57,7 +57,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["oops"])
   }
 
-  @Test("the items of traverse")
+  @Test("the items of traverse run on the main actor")
   func traverse() async throws {
     let future = elsewhere { [screen] in
       Future.traverse([1, 2, 3], atMost: 1, on: .main) { item in screen.show("\(item)", passing: .succeeded(-item)) }
@@ -67,7 +67,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["1", "2", "3"])
   }
 
-  @Test("the attempts of retry")
+  @Test("the attempts of retry run on the main actor")
   func retry() async throws {
     let future = elsewhere { [screen] in
       Future<Int>.retry(.constant(attempts: 3), on: .main) { attempt in
@@ -79,7 +79,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["1", "2"])
   }
 
-  @Test("a handler of requests to cancel")
+  @Test("a handler of cancellation requests runs on the main actor")
   func onRequestCancel() async {
     let promise = Promise<Int>()
     promise.onRequestCancel(on: .main) { [screen] request in
@@ -93,7 +93,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["closed"])
   }
 
-  @Test("asyncMap, asyncRecover and asyncOnComplete, before and after they await")
+  @Test("the bodies of asyncMap, asyncRecover and asyncOnComplete stay on the main actor after an await")
   func tasks() async throws {
     let mapped = elsewhere { [screen] in
       Future.succeeded(1).asyncMap(on: .main) { value in
@@ -121,7 +121,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["map", "mapped", "oops", "completed"])
   }
 
-  @Test("asyncTraverse, with at most one item at a time")
+  @Test("the items of asyncTraverse run on the main actor, at most one at a time")
   func asyncTraverse() async throws {
     let future = elsewhere { [screen] in
       Future.asyncTraverse(["a", "b"], atMost: 1, on: .main) { item in
@@ -135,7 +135,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["a begins", "a ends", "b begins", "b ends"])
   }
 
-  @Test("asyncRetry, until an attempt succeeds")
+  @Test("the attempts of asyncRetry run on the main actor until one succeeds")
   func asyncRetry() async throws {
     let future = elsewhere { [screen] in
       Future.asyncRetry(.constant(attempts: 3), on: .main) { attempt in
@@ -149,7 +149,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["1", "2"])
   }
 
-  /// The operators whose body is a task on the main actor. Each waits at the gate, after an outcome that makes it begin.
+  /// The operators whose body is a task on the main actor. Each task awaits the gate.
   nonisolated static let asyncOperators: [(name: String, make: @Sendable (Future<Void>) -> Future<Void>)] = [
     ("asyncMap", { gate in Future.succeeded.asyncMap(on: .main) { try await gate.value } }),
     ("asyncRecover", { gate in Future<Void>.failed(Oops()).asyncRecover(on: .main) { _ in try await gate.value } }),
@@ -164,7 +164,9 @@ struct MainActorFormsTests {
     ),
   ]
 
-  @Test("a request is forwarded to a task on the main actor (law 15)", arguments: asyncOperators.indices)
+  @Test(
+    "a request is forwarded to a task on the main actor (law 15, a task as a source)", arguments: asyncOperators.indices
+  )
   func forwards(index: Int) async {
     let gate = Promise<Void>()
     let make = Self.asyncOperators[index].make
@@ -178,7 +180,9 @@ struct MainActorFormsTests {
     #expect(gate.future.cancelRequest != nil)
   }
 
-  @Test("a task on the main actor that has not begun when it is asked begins only if it always runs (law 11)")
+  @Test(
+    "a queued task on the main actor begins after a request only if it always runs (law 11, bodies that have not begun)"
+  )
   func notBegun() async {
     let mapped = elsewhere { [screen] in
       Future.succeeded(1).asyncMap(on: .main) { value async in screen.show("map", passing: value) }

@@ -11,10 +11,10 @@ private final class Screen {
   }
 }
 
-@Suite("What users write: bodies on the main actor")
+@Suite("Main-actor bodies: operators and observers")
 @MainActor
 struct MainActorTests {
-  @Test("on: .main bodies touch main-actor state without ceremony")
+  @Test("bodies with `on: .main` access main-actor state directly")
   func bodies() async throws {
     let screen = Screen()
     let number = Future(on: .global()) { 2 }
@@ -40,7 +40,7 @@ struct MainActorTests {
     #expect(screen.lines == ["map", "flatMap", "onSuccess 3", "onSuccess future", "ensure"])
   }
 
-  @Test("so do those for failure, cancellation and every outcome")
+  @Test("bodies for failure, cancellation and every outcome access main-actor state directly")
   func otherBodies() async throws {
     let screen = Screen()
     let failed = Future<Int>(on: .global()) { throw Oops() }
@@ -62,23 +62,23 @@ struct MainActorTests {
     #expect(screen.lines.sorted() == expected)
   }
 
-  @Test("an observer on the main actor hears of the outcome")
+  @Test("an observer on the main actor receives the outcome")
   func observer() async throws {
     let screen = Screen()
     let promise = Promise<Int>()
-    let told = Promise<Void>()
+    let notified = Promise<Void>()
     promise.future.observe(on: .main) { outcome in
       screen.show(outcome.state)
-      told.succeed()
+      notified.succeed()
     }
 
     let completing = Future(on: .global()) { promise.succeed(1) }
-    _ = try await (completing.value, told.future.value)
+    _ = try await (completing.value, notified.future.value)
 
     #expect(screen.lines == ["success(1)"])
   }
 
-  @Test("it does not hop when it is there already")
+  @Test("a body runs without a hop if it is on the main actor already")
   func noHop() {
     let screen = Screen()
 
@@ -91,7 +91,7 @@ struct MainActorTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a body that has not begun does not begin when it was asked: it waits for the main actor")
+  @Test("a body queued on the main actor does not begin after a request")
   func notBegun() async {
     let screen = Screen()
     let queued = Promise<Int>()
@@ -99,7 +99,7 @@ struct MainActorTests {
       screen.show("body")
       return value
     }
-    // Complete from another thread while this one stands on the main actor: the body cannot begin before we let go.
+    // Completes from another thread. The body cannot begin before the test releases the main actor.
     onAnotherThread { queued.succeed(1) }
     #expect(derived.state == "pending")
 

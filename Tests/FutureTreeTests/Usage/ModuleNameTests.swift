@@ -2,14 +2,14 @@ import FutureTree
 import Observation
 import Testing
 
-/// A public type that has the name of a module hides that module: macros and users that write `Observation.Observable` would
+/// A public type with the name of a module hides that module. Macros and users that write `Observation.Observable` would
 /// not compile in a file that imports FutureTree.
-@Suite("No public type hides a module") struct ModuleNameTests {
+@Suite("Names of modules") struct ModuleNameTests {
   @Observable final class Model {
     var title = ""
   }
 
-  @Test("a model that is @Observable gets its value from a future")
+  @Test("an @Observable model compiles beside FutureTree")
   func observable() {
     let (model, changes) = (Model(), Locked(0))
     withObservationTracking {

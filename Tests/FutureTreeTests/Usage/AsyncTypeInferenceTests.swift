@@ -3,9 +3,9 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// These tests are about what compiles without a type annotation, and means what it says.
-@Suite("What users write: async bodies without annotations")
-struct WhatUsersWriteAsyncTests {
+/// These tests prove which code compiles without type annotations, and its meaning.
+@Suite("Type inference: async bodies without annotations")
+struct AsyncTypeInferenceTests {
   private let number = Future.succeeded(2)
   private let failure = Future<Int>.failed(Oops())
 
@@ -31,14 +31,14 @@ struct WhatUsersWriteAsyncTests {
     #expect(log.entries == ["user 2"])
   }
 
-  @Test("an async body that decides on a future is followed by flatMap")
+  @Test("flatMap flattens the future that an async body returns")
   func followedByFuture() async throws {
     let future = number.asyncMap { await load($0) }.flatMap { $0 }
 
     #expect(try await future.value == "user 2")
   }
 
-  @Test("asyncMap with statements that await, guard and throw")
+  @Test("asyncMap accepts statements that await, guard and throw")
   func statements() async {
     let future = number.asyncMap { value in
       let user = try await fetch(value)
@@ -49,7 +49,7 @@ struct WhatUsersWriteAsyncTests {
     #expect(await future.outcome.state == "failure(user 2)")
   }
 
-  @Test("asyncRecover and asyncOnComplete await: they replace, rename, look at and follow an outcome")
+  @Test("asyncRecover and asyncOnComplete can replace, rethrow and observe an outcome")
   func others() async {
     let log = Recorder()
     let recovered = failure.asyncRecover { _ in try await fetch(7).count }
@@ -73,14 +73,14 @@ struct WhatUsersWriteAsyncTests {
     #expect(log.entries.sorted() == ["ensured", "oops"])
   }
 
-  @Test("a closure that awaits nothing stays a plain body, also in an async function")
+  @Test("a closure without await is a synchronous body, also in an async function")
   func plain() async {
     let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .succeeded($0.state) }
 
     #expect(now.state == "success(success(3))")
   }
 
-  @Test("asyncTraverse and asyncRetry take tasks")
+  @Test("asyncTraverse and asyncRetry accept async bodies")
   func many() async throws {
     let pages = Future.asyncTraverse([1, 2, 3], atMost: 2) { try await fetch($0) }
     let retried = Future.asyncRetry(.constant(attempts: 3)) { attempt in
@@ -92,7 +92,7 @@ struct WhatUsersWriteAsyncTests {
     #expect(try await retried.value == "user 2")
   }
 
-  @Test("bodies on the main actor may await") @MainActor
+  @Test("bodies on the main actor can await") @MainActor
   func mainActor() async throws {
     let state = MainActorState()
 

@@ -3,9 +3,9 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// These tests are about what compiles without a type annotation, and means what it says.
-@Suite("What users write: closures without annotations")
-struct WhatUsersWriteTests {
+/// These tests prove which code compiles without type annotations, and its meaning.
+@Suite("Type inference: closures without annotations")
+struct TypeInferenceTests {
   private let number = Future.succeeded(2)
   private let failure = Future<Int>.failed(Oops())
 
@@ -13,7 +13,7 @@ struct WhatUsersWriteTests {
     .succeeded("user \(id)")
   }
 
-  @Test("map returns a value, and onSuccess one that succeeded")
+  @Test("map accepts a value, and onSuccess accepts .succeeded")
   func value() {
     let future = number.map { value in value * 2 }
     let short = number.onSuccess { .succeeded($0 * 2) }
@@ -23,7 +23,7 @@ struct WhatUsersWriteTests {
     #expect([typed.state, short.state] == ["success(4)", "success(4)"])
   }
 
-  @Test("onSuccess returns a future")
+  @Test("onSuccess accepts a future")
   func future() {
     let future = number.onSuccess { value in fetch(value) }
     let short = number.onSuccess { fetch($0) }
@@ -33,7 +33,7 @@ struct WhatUsersWriteTests {
     #expect([typed.state, short.state] == ["success(user 2)", "success(user 2)"])
   }
 
-  @Test("onSuccess returns a completion")
+  @Test("onSuccess accepts a completion")
   func completion() {
     let future = number.onSuccess { value in Completion.completeUsing(fetch(value)) }
     let other = number.onSuccess { _ in Completion<String>.cancelled }
@@ -43,7 +43,7 @@ struct WhatUsersWriteTests {
     #expect([typed.state, other.state] == ["success(user 2)", "cancelled"])
   }
 
-  @Test("map returns nothing")
+  @Test("map accepts a body without result")
   func nothing() {
     let log = Recorder()
     let future = number.map { value in log("got \(value)") }
@@ -54,7 +54,7 @@ struct WhatUsersWriteTests {
     #expect(typed.isCompleted)
   }
 
-  @Test("map and onSuccess with several statements: value, future, completion and nothing")
+  @Test("map and onSuccess accept several statements with each kind of result")
   func statements() {
     let log = Recorder()
     let value = number.map { value in
@@ -83,7 +83,7 @@ struct WhatUsersWriteTests {
     #expect(log.entries == ["fetching 2", "first 2", "second 2"])
   }
 
-  @Test("map and onSuccess with statements that throw, guard and branch")
+  @Test("map and onSuccess accept statements that throw, guard and branch")
   func throwing() {
     let value = number.map { value in
       guard value > 10 else { throw Oops("small") }
@@ -98,7 +98,7 @@ struct WhatUsersWriteTests {
     #expect(future.state == "success(user 2)")
   }
 
-  @Test("a chain that ends in a statement needs no result")
+  @Test("a chain can end with a body without result")
   func discarded() {
     let log = Recorder()
     _ = number.map { $0 + 1 }.map { log("\($0)") }
@@ -106,7 +106,7 @@ struct WhatUsersWriteTests {
     #expect(log.entries == ["3"])
   }
 
-  @Test("recover: { error in throw error } and its kin")
+  @Test("recover and recoverWith accept values, futures and throws")
   func recover() {
     let rethrown = failure.recover { error in throw error }
     let replaced = failure.recover { _ in throw Oops("other") }
@@ -122,7 +122,7 @@ struct WhatUsersWriteTests {
     #expect([succeeded, failed, thrown].states() == ["success(7)", "failure(oops)", "failure(oops)"])
   }
 
-  @Test("recover and recoverWith with several statements")
+  @Test("recover and recoverWith accept several statements")
   func recoverStatements() {
     let log = Recorder()
     let value = failure.recover { error in
@@ -142,7 +142,7 @@ struct WhatUsersWriteTests {
     #expect(log.entries == ["oops", "throwing"])
   }
 
-  @Test("onComplete: a value, a future, a completion, nothing, a throw, and a switch")
+  @Test("onComplete accepts a value, a future, a completion, an outcome and a switch")
   func onComplete() {
     let log = Recorder()
     let value = number.onComplete { outcome in .succeeded(outcome.state) }
@@ -170,7 +170,7 @@ struct WhatUsersWriteTests {
     #expect(log.entries == ["success(2)"])
   }
 
-  @Test("functions and key paths stand for closures")
+  @Test("functions and key paths can replace closures")
   func functions() {
     let fetched = number.flatMap(fetch)
     let succeeded = number.onSuccess(fetch)
@@ -207,7 +207,7 @@ struct WhatUsersWriteTests {
     #expect(first.named("first") == first)
   }
 
-  @Test("executors by name: a queue, a custom one, the global ones")
+  @Test("bodies run on custom and global executors")
   func executors() async throws {
     let custom = FutureExecutor.custom { job in job() }
 
@@ -219,7 +219,7 @@ struct WhatUsersWriteTests {
     #expect([away, work] == [4, 5])
   }
 
-  @Test("an unused token, observation or receipt is no warning where it is meant")
+  @Test("an unused token, observation or receipt causes no warning")
   func discardable() {
     let promise = Promise<Int>()
     promise.future.observe { _ in }
