@@ -3,7 +3,7 @@ import Testing
 
 @testable import FutureTree
 
-@Suite("Bridges: the outcomes of several futures")
+@Suite("Bridges: outcomes of several futures")
 struct OutcomeSequenceTests {
   private let executor = ManualTaskExecutor()
   private let log = Recorder()

@@ -18,8 +18,8 @@ struct PicturesGuideSnippets {
     return promise.future
   }
 
-  /// The drawings of the guide of one language, in their order. Where the guide says `App/Page.swift:7`, the line of this
-  /// file stands.
+  /// The drawings of the guide in one language, in order. In place of lines of this file, the guide shows
+  /// `App/Page.swift:7`.
   private func drawings(_ language: String) throws -> [String] {
     let guide = try #require(Guide.all.first { $0.name == "Pictures" })
     return try guide.page().blocks.filter { $0.language == language }.map(\.text)

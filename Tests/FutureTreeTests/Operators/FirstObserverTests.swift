@@ -4,7 +4,7 @@ import Testing
 @testable import FutureTree
 
 /// The first observer of a source has no separate object: see `FirstObserver.swift`.
-@Suite("Operators: the first observer of a promise")
+@Suite("Operators: first observer of a promise")
 struct FirstObserverTests {
   @Test("observers and consumers are called in the order of subscription")
   func order() {

@@ -36,7 +36,7 @@ struct Subject: Sendable {
   }
 }
 
-@Suite("Stress: real threads behind a barrier", .serialized)
+@Suite("Stress: completions, requests and tokens", .serialized)
 struct StressTests {
   static let rounds = 3_000
 
