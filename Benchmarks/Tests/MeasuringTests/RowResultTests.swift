@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "each reading has its direction",
+    "each reading computes its ratio in its own direction",
     arguments: [
       (Reading.timesAsFast, 4.0), (.timesTheCost, 0.25), (.timesAsMany, 0.25), (.throughput, 8),
     ])
