@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// Where `outer.flatMap(on: executor) { inner }` stands when it is asked.
+/// The progress of `outer.flatMap(on: executor) { inner }` when the request arrives.
 enum Point: String, CaseIterable, Sendable {
   case waiting, queued, running, linked, completed
 }
@@ -14,7 +14,7 @@ struct CancelAtEveryPointTests {
     [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
   ]
 
-  /// What is expected: the state right after the request, and what the two sources heard.
+  /// The expected state right after the request, and the requests that the two sources receive.
   static func expected(_ point: Point, _ options: CancellationOptions, shared: Bool) -> (state: String, log: [String]) {
     let waitsOn = point == .waiting ? "outer" : "inner"
     switch (point, options) {
@@ -28,7 +28,7 @@ struct CancelAtEveryPointTests {
   }
 
   @Test(
-    "each point, each option, with and without another consumer of what it waits on",
+    "a request at each point, with each option, has its effect, with and without another consumer upstream",
     arguments: Point.allCases.flatMap { point in everyOption.map { (point, $0) } }, [false, true])
   func everyPoint(case pair: (Point, CancellationOptions), shared: Bool) {
     let (point, options) = pair
@@ -37,15 +37,15 @@ struct CancelAtEveryPointTests {
     let outer = source(log, "outer")
     let inner = source(log, "inner")
     let others = shared ? [outer.future.map { $0 }, inner.future.map { $0 }] : []
-    let ask = Locked<(@Sendable () -> Void)?>(nil)
+    let requestInBody = Locked<(@Sendable () -> Void)?>(nil)
     let derived = outer.future.flatMap(on: executor.executor) { _ in
-      ask.withLock { $0.take() }?()
+      requestInBody.withLock { $0.take() }?()
       return inner.future
     }
     let request: @Sendable () -> Void = { derived.cancel(options) }
 
     if point != .waiting { outer.succeed(1) }
-    if point == .running { ask.withLock { $0 = request } }
+    if point == .running { requestInBody.withLock { $0 = request } }
     if point != .queued { executor.runAll() }
     if point == .completed { inner.succeed(2) }
     if point != .running { request() }
@@ -57,7 +57,7 @@ struct CancelAtEveryPointTests {
   }
 
   @Test(
-    "each point, each option: whatever happened, it completes when everything else does",
+    "after a request at each point, with each option, a future completes once every other future has completed",
     arguments: Point.allCases.filter { $0 != .running }.flatMap { point in everyOption.map { (point, $0) } })
   func completes(case pair: (Point, CancellationOptions)) {
     let (point, options) = pair

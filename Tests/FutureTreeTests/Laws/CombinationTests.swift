@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Laws in combination: interest")
 struct InterestCombinationTests {
-  @Test("laws 3, 6: a join of an input that was asked and one that was withheld never hangs", arguments: ["ok", "no"])
+  // Laws 3 (stopping where others wait), 6 (shared futures)
+  @Test("a join completes although one of its inputs withheld its request", arguments: ["ok", "no"])
   func joinNeverHangs(answer: String) {
     let log = Recorder()
     let lone = source(log, "lone")
@@ -21,12 +22,13 @@ struct InterestCombinationTests {
     #expect(other.state == "pending")
   }
 
-  @Test("law 3: the same with a polite request")
-  func politeJoinNeverHangs() {
+  // Law 3 (stopping where others wait)
+  @Test("a join that requests with doNotForwardIfOthersWaiting completes although an input withheld the request")
+  func joinWithOptionNeverHangs() {
     let lone = Promise<Int>()
-    let wanted = Promise<Int>()
-    let other = wanted.future.map { $0 }
-    let all = Future.all([lone.future, wanted.future])
+    let awaited = Promise<Int>()
+    let other = awaited.future.map { $0 }
+    let all = Future.all([lone.future, awaited.future])
 
     all.cancel(.doNotForwardIfOthersWaiting)
     lone.succeed(1)
@@ -35,8 +37,9 @@ struct InterestCombinationTests {
     #expect(other.state == "pending")
   }
 
-  @Test("law 10: a future that is wanted no more does not want the inner one that it links later")
-  func unwantedLink() {
+  // Law 10 (one consumer, one count)
+  @Test("a future without interest is no consumer of an inner future that it links later")
+  func linkWithoutInterest() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
     let derived = outer.future.flatMap { _ in inner.future }
@@ -48,8 +51,9 @@ struct InterestCombinationTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("law 10: a promise that is wanted no more does not want the future it is sealed onto")
-  func unwantedSeal() {
+  // Law 10 (one consumer, one count)
+  @Test("a promise without interest is no consumer of the future it is sealed onto")
+  func sealWithoutInterest() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
     outer.future.map { $0 }.cancel(.doNotForwardRequest)
@@ -59,8 +63,9 @@ struct InterestCombinationTests {
     #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
   }
 
-  @Test("law 10: and wants it when it is wanted again")
-  func wantedAfterLink() {
+  // Law 10 (one consumer, one count)
+  @Test("a future that gains a consumer again becomes a consumer of its inner future")
+  func interestAfterLink() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
     let derived = outer.future.flatMap { _ in inner.future }
@@ -73,8 +78,9 @@ struct InterestCombinationTests {
     withExtendedLifetime(again) {}
   }
 
-  @Test("law 10: one that is wanted no more and asked itself reaches its source")
-  func unwantedAsked() {
+  // Law 10 (one consumer, one count)
+  @Test("a request to a future without interest reaches its source")
+  func requestWithoutInterest() {
     let log = Recorder()
     let promise = source(log)
     let middle = promise.future.map { $0 }
@@ -88,7 +94,8 @@ struct InterestCombinationTests {
     #expect(middle.state == "cancelled")
   }
 
-  @Test("law 10: an awaiting task that withdraws leaves a future that wants no more")
+  // Law 10 (one consumer, one count)
+  @Test("an awaiting task that withdraws ends a branch without other consumers")
   func taskWithdraws() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -100,12 +107,13 @@ struct InterestCombinationTests {
     task.cancel()
     executor.runAll()
 
-    // The request went up to the source, which another wants: the branch ended there.
+    // The request stops at the source, which has another consumer: the branch ended there.
     #expect(log.entries == [])
     #expect([middle.state, other.state] == ["cancelled", "pending"])
   }
 
-  @Test("laws 3, 7: what was withheld at a promise goes to the future onto which it was sealed since")
+  // Laws 3 (stopping where others wait), 7 (handlers answer)
+  @Test("a request withheld at a promise is delivered to the future onto which the promise was sealed since")
   func withheldThenSealed() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -122,7 +130,8 @@ struct InterestCombinationTests {
     #expect(inner.cancelRequest?.reason.message == "first")
   }
 
-  @Test("laws 3, 11: a future to which a withheld request is delivered was asked: its body does not begin")
+  // Laws 3 (stopping where others wait), 11 (bodies that have not begun)
+  @Test("the body of a future does not begin after a withheld request is delivered to it")
   func withheldThenDelivered() {
     let log = Recorder()
     let promise = source(log)
@@ -138,7 +147,8 @@ struct InterestCombinationTests {
     #expect(middle.reason?.message == "first")
   }
 
-  @Test("laws 3, 11: and one that is queued is cancelled when it is delivered")
+  // Laws 3 (stopping where others wait), 11 (bodies that have not begun)
+  @Test("a queued body is cancelled when a withheld request is delivered to its future")
   func withheldWhileQueued() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -155,7 +165,8 @@ struct InterestCombinationTests {
     #expect(log.entries == [])
   }
 
-  @Test("laws 3, 6: force that was withheld is stronger than a plain request that was withheld before")
+  // Laws 3 (stopping where others wait), 6 (shared futures)
+  @Test("a withheld request with force is stronger than a plain request withheld before it")
   func withheldForceIsStronger() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
@@ -169,7 +180,8 @@ struct InterestCombinationTests {
     #expect(shared.reason?.message == "force")
   }
 
-  @Test("laws 3, 14: outcome withdraws politely, and waits on although it wants no more")
+  // Laws 3 (stopping where others wait), 14 (awaiting)
+  @Test("outcome requests with doNotForwardIfOthersWaiting, and waits for the outcome")
   func outcomeWithdraws() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -190,7 +202,8 @@ struct InterestCombinationTests {
     #expect(log.entries == ["source: ifOthers", "first success(1)", "second success(1)"])
   }
 
-  @Test("laws 5, 14: a task that cancels with force ends the future for everybody")
+  // Laws 5 (force), 14 (awaiting)
+  @Test("a task that cancels with force ends the future for every consumer")
   func taskForces() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -211,7 +224,8 @@ struct InterestCombinationTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("law 16: a promise sealed onto one that is dropped gets its BrokenPromise")
+  // Law 16 (a dropped promise)
+  @Test("a promise sealed onto a dropped promise fails with the same BrokenPromise")
   func sealedOntoDropped() {
     func makeFuture() -> Future<Int> {
       let inner = Promise<Int>()

@@ -3,13 +3,12 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// Claims about which the laws are silent or admit two readings, and where the library chose the other one when these
-/// tests were written. Each says why a user would expect it.
-@Suite("Doubtful readings")
+/// Claims about which the laws are silent or admit two readings. Each test says why a user expects the behavior.
+@Suite("Ambiguous readings")
 struct DoubtfulReadingsTests {
-  @Test("an observation that was ended while it was queued on its executor is not called")
+  @Test("an observation that is removed while its call is queued on its executor is not called")
   func onExecutor() {
-    // `end()` after the completion, before the executor got to it: who ended it does not expect a call.
+    // `remove()` comes after the completion and before the executor runs the call. Its caller expects no call.
     let log = Recorder()
     let executor = ManualExecutor()
     let promise = Promise<Int>()
@@ -24,10 +23,11 @@ struct DoubtfulReadingsTests {
     #expect(log.entries == ["kept success(1)"])
   }
 
-  @Test("law 9: a handler that was ended by one that ran before it does not run")
+  // Law 9 (handlers run)
+  @Test("a handler that an earlier handler removed does not run")
   func endedByAnother() {
-    // Two readings: "all of them run" was decided when the request came, or a handler that was ended runs no more. Who
-    // calls `end()` has freed what the handler would free.
+    // Two readings: the request decides that all handlers run, or a removed handler does not run. The caller of
+    // `remove()` may have freed the resource that the handler would free.
     let log = Recorder()
     let promise = Promise<Int>()
     let first = promise.onRequestCancel { _ in
@@ -47,8 +47,8 @@ struct DoubtfulReadingsTests {
 
   @Test("a reason made elsewhere keeps its own file and line")
   func madeElsewhere() {
-    // Two readings: `cancel` always stamps its own place, or only where the reason has none (a literal). `init` takes a
-    // file and a line, which would be dead otherwise, and a reason that is passed on would lose who asked.
+    // Two readings: `cancel` always stamps its own file and line, or only if the reason has none (a literal). `init`
+    // takes a file and a line. A forwarded reason keeps the file and line of the first request.
     let reason = CancellationReason("kept", fileID: "Other/Place.swift", line: 7)
     let promise = Promise<Int>()
 
@@ -59,8 +59,8 @@ struct DoubtfulReadingsTests {
     #expect(promise.future.reason?.line == 7)
   }
 
-  @Test("a handler that passes its request on to another future keeps who asked")
-  func passedOnByHandler() {
+  @Test("a request that a handler forwards to another future keeps its file and line")
+  func forwardedByHandler() {
     let other = Promise<Int>()
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
@@ -75,7 +75,7 @@ struct DoubtfulReadingsTests {
     #expect(other.cancelRequest?.reason.line == line)
   }
 
-  @Test("a promise that is completed with the reason of its request keeps who asked")
+  @Test("a promise completed with the reason of its request keeps the file and line of that request")
   func completedWithRequest() throws {
     let promise = Promise<Int>()
     let sealed = Promise<Int>()

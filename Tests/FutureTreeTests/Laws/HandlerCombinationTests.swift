@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Laws in combination: handlers and executors")
 struct HandlerCombinationTests {
-  @Test("laws 8, 19: a handler that is installed by a handler gets the request too, once")
+  // Laws 8 (no request is lost), 19 (no user code under a lock)
+  @Test("a handler installed by a handler receives the request too, once")
   func handlerInstallsHandler() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -20,7 +21,8 @@ struct HandlerCombinationTests {
     #expect(log.entries.sorted() == ["inner", "outer"])
   }
 
-  @Test("law 9: a handler on an executor runs also if the promise was completed meanwhile; its answer is too late")
+  // Law 9 (handlers run)
+  @Test("a handler on an executor runs after its promise was completed, and its answer is too late")
   func completedMeanwhile() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -38,7 +40,8 @@ struct HandlerCombinationTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("laws 9, 12: handlers of two sources of one join all run before anybody hears of a completion")
+  // Laws 9 (handlers run), 12 (diamonds)
+  @Test("the handlers of both sources of a join run before any completion is delivered")
   func joinOfTwo() {
     let log = Recorder()
     let first = source(log, "first", answering: .complete(.failure(Oops())))
@@ -52,7 +55,8 @@ struct HandlerCombinationTests {
     #expect(log.entries.last == "failure(oops)")
   }
 
-  @Test("law 9: a weaker request after a stronger one that is only stored is a duplicate")
+  // Law 9 (handlers run)
+  @Test("a weaker request after a stronger stored request is a duplicate")
   func weakerStored() {
     let promise = Promise<Int>()
     promise.future.cancel()
@@ -61,7 +65,8 @@ struct HandlerCombinationTests {
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .duplicate)
   }
 
-  @Test("law 9: a request from another branch that is not stronger is a duplicate at the source")
+  // Law 9 (handlers run)
+  @Test("a request from another branch that is not stronger is a duplicate at the source")
   func otherBranch() {
     let log = Recorder()
     let promise = source(log)
@@ -76,7 +81,8 @@ struct HandlerCombinationTests {
     #expect(second.cancelRequest?.reason.message == "second")
   }
 
-  @Test("law 1: an executor that runs a job twice runs the body once")
+  // Law 1 (requests, not commands)
+  @Test("an executor that runs a job twice runs the body once")
   func twice() {
     let log = Recorder()
     let executor = FutureExecutor.custom { job in
@@ -94,9 +100,10 @@ struct HandlerCombinationTests {
     #expect([mapped, ensured, completed].states() == ["success(1)", "success(2)", "success(4)"])
   }
 
-  @Test("law 16, for executors: one that drops its jobs leaves no future that hangs", arguments: 0..<4)
+  // Law 16 (a dropped promise), for executors
+  @Test("a future whose executor drops its job completes", arguments: 0..<4)
   func dropped(index: Int) {
-    // The laws speak of promises only; a body whose executor is gone is the same to who waits for it.
+    // The law names promises only. A body whose executor is deallocated has the same effect for an awaiting caller.
     let census = Census()
     let log = Recorder()
     func make(_ probe: Probe) -> Future<Int> {
@@ -116,7 +123,8 @@ struct HandlerCombinationTests {
     #expect(census.alive == 0)
   }
 
-  @Test("law 5: a body that always runs does so once, whether it is forced before or after it is queued")
+  // Laws 5 (force), 11 (bodies that have not begun)
+  @Test("a body that always runs does so once, whether it is forced before or after it is queued")
   func forcedOnce() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -133,11 +141,13 @@ struct HandlerCombinationTests {
     #expect([before.state, after.state] == ["cancelled", "cancelled"])
   }
 
+  // Law 20 (any depth)
   @Test(
-    "law 20, for every operator: thousands of them complete, are cancelled, forced, and dropped", arguments: Step.every)
+    "a deep chain of each operator completes, is cancelled, is forced and is dropped on a small stack",
+    arguments: Step.every)
   func deep(step: Step) {
     let log = Recorder()
-    // More than a recursion could bear on 512 KiB, for each of 17 operators.
+    // Deeper than a recursion could go on 512 KiB, for each operator.
     let depth = LongTest.count(5_000, small: 2_000)
     onSmallStack {
       func chain(_ promise: Promise<Int>) -> Future<Int> {
@@ -150,16 +160,16 @@ struct HandlerCombinationTests {
       let askedTail = chain(asked)
       askedTail.cancel()
       asked.completeCancelled()
-      let polite = Promise<Int>()
-      let politeTail = chain(polite)
-      let other = polite.future.map { $0 }
-      politeTail.cancel(.doNotForwardIfOthersWaiting)
+      let conditional = Promise<Int>()
+      let conditionalTail = chain(conditional)
+      let other = conditional.future.map { $0 }
+      conditionalTail.cancel(.doNotForwardIfOthersWaiting)
       let forced = Promise<Int>()
       let forcedTail = chain(forced)
       forcedTail.cancel(.forceImmediately)
       let droppedTail = chain(Promise<Int>())
 
-      for future in [completedTail, askedTail, politeTail, other, forcedTail] { log(future.state) }
+      for future in [completedTail, askedTail, conditionalTail, other, forcedTail] { log(future.state) }
       log("\(droppedTail.outcomeIfCompleted?.error is BrokenPromise)")
     }
     #expect(log.entries == ["success(1)", "cancelled", "cancelled", "pending", "cancelled", "true"])
@@ -167,7 +177,7 @@ struct HandlerCombinationTests {
 }
 
 extension Promise where Value == Int {
-  /// A handler that writes its name and answers `.continue`.
+  /// Installs a handler that logs `name` and answers `.continue`.
   @discardableResult
   fileprivate func recordRequest(_ log: Recorder, _ name: String) -> CancelHandler {
     onRequestCancel { _ in

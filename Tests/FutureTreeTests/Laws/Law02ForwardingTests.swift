@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 2: forwarding")
 struct Law02ForwardingTests {
-  @Test("a request with no options goes through every operator and waits for what comes back", arguments: Step.every)
+  @Test("a request with no options goes through every operator, which waits for the outcome", arguments: Step.every)
   func throughOperator(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -18,11 +18,11 @@ struct Law02ForwardingTests {
     #expect(promise.future.state == "pending")
     promise.completeCancelled("done")
     #expect(derived.state == "cancelled")
-    // `allSettled` is cancelled because it was asked; everything else because of what came back.
+    // `allSettled` takes the reason of its own request. Every other operator passes the reason of the source.
     #expect(derived.reason?.message == (step.testDescription == "allSettled" ? "no reason given" : "done"))
   }
 
-  @Test("every future on the way knows that it was asked", arguments: Step.every)
+  @Test("every future on the path records the request", arguments: Step.every)
   func everyFutureKnows(step: Step) {
     let promise = Promise<Int>()
     let derived = step.apply(promise.future)
@@ -34,7 +34,7 @@ struct Law02ForwardingTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("it forwards even where other consumers wait, who all get what comes back", arguments: Step.every)
+  @Test("a request is forwarded where other consumers wait, and all receive the outcome", arguments: Step.every)
   func othersWait(step: Step) {
     let log = Recorder()
     let promise = source(log, answering: .complete(.cancelled))
@@ -50,7 +50,7 @@ struct Law02ForwardingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("one request passes a stack of every operator, and is delivered once")
+  @Test("a request through a stack of every operator is delivered once")
   func throughAll() {
     let log = Recorder()
     let promise = source(log)
@@ -64,7 +64,7 @@ struct Law02ForwardingTests {
     #expect(tail.state == "cancelled")
   }
 
-  @Test("a join asks every input that has not finished")
+  @Test("a join forwards to every input that has not completed")
   func join() {
     let log = Recorder()
     let first = source(log, "first")
@@ -81,7 +81,7 @@ struct Law02ForwardingTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("it asks what the future depends on now: the inner one, and not the outer one that is done")
+  @Test("a request goes to the inner future, and not to the completed outer future")
   func innerFuture() {
     let log = Recorder()
     let outer = source(log, "outer")
@@ -96,7 +96,7 @@ struct Law02ForwardingTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("it goes through a promise that was sealed onto another future")
+  @Test("a request goes through a promise that was sealed onto another future")
   func sealed() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -108,7 +108,7 @@ struct Law02ForwardingTests {
     #expect(log.entries == ["inner: plain"])
   }
 
-  @Test("an executor of an operator on the way does not delay the request")
+  @Test("the executor of an operator on the path does not delay the request")
   func executorsDoNotForward() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -120,7 +120,7 @@ struct Law02ForwardingTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a token forwards like its future")
+  @Test("a token forwards as its future does")
   func token() {
     let log = Recorder()
     let promise = source(log)
@@ -133,7 +133,7 @@ struct Law02ForwardingTests {
     #expect(other.cancelRequest == nil)
   }
 
-  @Test("a request goes upstream only: siblings and consumers are not asked")
+  @Test("a request goes upstream only: siblings and consumers do not receive it")
   func upstreamOnly() {
     let promise = Promise<Int>()
     let middle = promise.future.map { $0 }

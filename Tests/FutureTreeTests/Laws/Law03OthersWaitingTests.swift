@@ -2,16 +2,16 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 3: doNotForwardIfOthersWaiting")
+@Suite("Law 3: stopping where others wait")
 struct Law03OthersWaitingTests {
-  @Test("the request stops at a future that another consumer wants, whose work goes on")
+  @Test("a request stops at a future with another consumer, and its work continues")
   func stopsAtSharedFuture() {
     let log = Recorder()
     let promise = source(log)
-    let asker = promise.future.map { $0 }
+    let requester = promise.future.map { $0 }
     let other = promise.future.map { $0 + 1 }
 
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(log.entries == [])
     #expect(promise.future.cancelRequest == nil)
@@ -19,7 +19,7 @@ struct Law03OthersWaitingTests {
     #expect(other.state == "success(2)")
   }
 
-  @Test("the branch that only the asker wanted completes cancelled at once, with the reason")
+  @Test("the branch with no consumer but the requester completes cancelled at once, with the reason")
   func branchEnds() {
     let promise = Promise<Int>()
     let first = promise.future.map { $0 }
@@ -35,33 +35,33 @@ struct Law03OthersWaitingTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("every operator's branch ends at once when others want its upstream", arguments: Step.every)
+  @Test("the branch of every operator ends at once if its upstream has another consumer", arguments: Step.every)
   func everyOperator(step: Step) {
     let log = Recorder()
     let promise = source(log)
-    let asker = step.apply(promise.future)
+    let requester = step.apply(promise.future)
     let other = promise.future.map { $0 }
 
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(asker.state == "cancelled")
+    #expect(requester.state == "cancelled")
     #expect(other.state == "pending")
     #expect(log.entries == [])
   }
 
-  @Test("where nobody else waits it forwards like any request", arguments: Step.every)
-  func nobodyElse(step: Step) {
+  @Test("a request is forwarded as usual where no other consumer waits", arguments: Step.every)
+  func noOtherConsumer(step: Step) {
     let log = Recorder()
     let promise = source(log)
-    let asker = step.apply(promise.future)
+    let requester = step.apply(promise.future)
 
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(log.entries == ["source: ifOthers"])
-    #expect(asker.state == "pending")
+    #expect(requester.state == "pending")
   }
 
-  @Test("the target counts: it stops there if a consumer of the target waits")
+  @Test("a request stops at its target if the target has a consumer")
   func targetIncluded() {
     let log = Recorder()
     let promise = source(log)
@@ -74,22 +74,22 @@ struct Law03OthersWaitingTests {
     #expect([promise.future.state, consumer.state] == ["pending", "pending"])
   }
 
-  @Test("it stops at the first such future on its way, not only at the source")
+  @Test("a request stops at the first future on its path that has another consumer")
   func stopsInTheMiddle() {
     let log = Recorder()
     let promise = source(log)
     let middle = promise.future.map { $0 }
-    let asker = middle.map { $0 }
+    let requester = middle.map { $0 }
     let other = middle.map { $0 }
 
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(log.entries == [])
     #expect(middle.cancelRequest == nil)
-    #expect([middle.state, asker.state, other.state] == ["pending", "cancelled", "pending"])
+    #expect([middle.state, requester.state, other.state] == ["pending", "cancelled", "pending"])
   }
 
-  @Test("it goes before force: a future that others want is not forced")
+  @Test("the option takes precedence over force: a future with another consumer is not forced")
   func beforeForce() {
     let log = Recorder()
     let promise = source(log)
@@ -102,8 +102,8 @@ struct Law03OthersWaitingTests {
     #expect([promise.future.state, consumer.state] == ["pending", "pending"])
   }
 
-  @Test("with force where nobody waits, the target is forced")
-  func forceWhereNobodyWaits() {
+  @Test("a request with force completes a target without consumers")
+  func forceWithoutConsumers() {
     let log = Recorder()
     let promise = source(log)
 
@@ -113,8 +113,8 @@ struct Law03OthersWaitingTests {
     #expect(log.entries == ["source: ifOthers+force"])
   }
 
-  @Test("a token asks as itself: the only token is delivered")
-  func tokenAsksAsItself() {
+  @Test("a token requests as itself: the request of the only token is delivered")
+  func tokenRequestsAsItself() {
     let log = Recorder()
     let promise = source(log)
     let token = promise.future.cancelToken()
@@ -125,23 +125,23 @@ struct Law03OthersWaitingTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a token is withheld by another token, by a derived future and by both")
+  @Test("the request of a token is withheld by another token and by a derived future")
   func tokenAmongOthers() {
     let log = Recorder()
     let promise = source(log)
-    let asker = promise.future.cancelToken()
+    let requester = promise.future.cancelToken()
     let token = promise.future.cancelToken()
     let derived = promise.future.map { $0 }
 
-    let receipt = asker.cancel(.doNotForwardIfOthersWaiting)
+    let receipt = requester.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(receipt.effect == .withheld(by: 2))
     #expect(log.entries == [])
     withExtendedLifetime((token, derived)) {}
   }
 
-  @Test("the future itself asks as nobody: every consumer is another")
-  func futureAsksAsNobody() {
+  @Test("a request by the future itself is not attributed to a consumer: every consumer withholds it")
+  func futureIsNoConsumer() {
     let log = Recorder()
     let promise = source(log)
     let token = promise.future.cancelToken()
@@ -153,8 +153,8 @@ struct Law03OthersWaitingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a token that asked wants no longer")
-  func tokenThatAsked() {
+  @Test("a token that requested has no interest")
+  func tokenThatRequested() {
     let log = Recorder()
     let promise = source(log)
     let first = promise.future.cancelToken()
@@ -168,8 +168,8 @@ struct Law03OthersWaitingTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("an awaiting task asks as itself")
-  func taskAsksAsItself() {
+  @Test("an awaiting task requests as itself")
+  func taskRequestsAsItself() {
     let log = Recorder()
     let promise = source(log)
     let executor = ManualTaskExecutor()

@@ -2,9 +2,9 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 3: what was withheld is delivered once")
+@Suite("Law 3: stopping where others wait, withheld requests")
 struct Law03WithheldTests {
-  @Test("when the remaining consumers withdraw, what was withheld is delivered once")
+  @Test("a withheld request is delivered once when the remaining consumers withdraw")
   func deliveredOnce() {
     let log = Recorder()
     let promise = source(log)
@@ -19,11 +19,11 @@ struct Law03WithheldTests {
     third.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(log.entries == ["source: ifOthers"])
-    // The last asker's request arrived: its branch waits for the answer, the others ended when they were withheld.
+    // The last request arrived: its branch waits for the outcome. The others ended when they were withheld.
     #expect([first.state, second.state, third.state] == ["cancelled", "cancelled", "pending"])
   }
 
-  @Test("it keeps its own options and reason")
+  @Test("a withheld request keeps its own options and reason")
   func ownOptionsAndReason() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -41,10 +41,10 @@ struct Law03WithheldTests {
     #expect(promise.cancelRequest?.reason.message == "mine")
   }
 
-  @Test("among equals the earliest is delivered, also if the last consumer asks with another reason")
+  @Test("the earliest of equal requests is delivered, even if the last consumer requests with another reason")
   func earliestAmongEquals() {
-    // Two readings: the last asker's request passes by itself, or joins those that were withheld. "What was withheld
-    // is delivered once: the earliest among equals" makes the last asker's an equal of the others.
+    // Two readings: the last request is delivered by itself, or joins the withheld requests. By the law the earliest of
+    // equal requests is delivered once: the last request is an equal of the others.
     let promise = Promise<Int>()
     let tokens = (1...3).map { _ in promise.future.cancelToken() }
 
@@ -55,7 +55,7 @@ struct Law03WithheldTests {
     #expect(promise.cancelRequest?.reason.message == "first")
   }
 
-  @Test("the strongest is delivered, also if a weaker one came earlier")
+  @Test("the strongest withheld request is delivered, even if a weaker request came earlier")
   func strongest() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
@@ -71,7 +71,7 @@ struct Law03WithheldTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("force that was withheld is applied when it is delivered")
+  @Test("a withheld request with force is applied when it is delivered")
   func withheldForce() {
     let promise = Promise<Int>()
     let token = promise.future.cancelToken()
@@ -85,13 +85,13 @@ struct Law03WithheldTests {
     #expect(promise.future.reason?.message == "now")
   }
 
-  @Test("a consumer that comes later holds back what is withheld, as one that was there")
+  @Test("a consumer that subscribes later withholds an earlier request as well")
   func laterConsumer() {
     let log = Recorder()
     let promise = source(log)
-    let asker = promise.future.cancelToken()
+    let requester = promise.future.cancelToken()
     let other = Locked<CancelToken?>(promise.future.cancelToken())
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
     let late = promise.future.map { $0 }
 
     other.value = nil
@@ -101,7 +101,7 @@ struct Law03WithheldTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("two consumers of a future that waits on an inner one are two there, and one below")
+  @Test("two consumers of a future with an inner future count as one consumer of the inner future")
   func throughFlatMap() {
     let log = Recorder()
     let outer = Promise<Int>()
@@ -122,13 +122,13 @@ struct Law03WithheldTests {
   func withheldThenCompleted() {
     let log = Recorder()
     let promise = source(log)
-    let asker = promise.future.map { $0 }
+    let requester = promise.future.map { $0 }
     let other = promise.future.map { $0 }
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
     promise.succeed(1)
 
-    #expect([promise.future.state, asker.state, other.state] == ["success(1)", "cancelled", "success(1)"])
+    #expect([promise.future.state, requester.state, other.state] == ["success(1)", "cancelled", "success(1)"])
     #expect(log.entries == [])
   }
 }

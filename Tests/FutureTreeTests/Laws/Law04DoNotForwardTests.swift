@@ -3,13 +3,13 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 4: doNotForwardRequest")
+@Suite("Law 4: this future only")
 struct Law04DoNotForwardTests {
-  @Test("a derived future lets go and completes cancelled at once; nobody is asked", arguments: Step.every)
-  func derivedLetsGo(step: Step) {
+  @Test("a derived future detaches and completes cancelled at once, without a request upstream", arguments: Step.every)
+  func derivedDetaches(step: Step) {
     let log = Recorder()
     let promise = source(log)
-    // `all` of the matrix has a map behind it: there the map is the target.
+    // The step `all` is a join with a map behind it: the map is the target.
     let derived = step.apply(promise.future)
 
     derived.cancel(.doNotForwardRequest, reason: "alone")
@@ -21,7 +21,7 @@ struct Law04DoNotForwardTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("its interest is withdrawn: what another asks politely is delivered", arguments: Step.every)
+  @Test("a detached future has no interest: the request of the other consumer is delivered", arguments: Step.every)
   func interestWithdrawn(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -34,13 +34,13 @@ struct Law04DoNotForwardTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("letting go can be the last withdrawal, which delivers what others asked")
+  @Test("the last consumer that detaches delivers the withheld request")
   func deliversWithheld() {
     let log = Recorder()
     let promise = source(log)
-    let asker = promise.future.map { $0 }
+    let requester = promise.future.map { $0 }
     let last = promise.future.map { $0 }
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
     last.cancel(.doNotForwardRequest)
 
@@ -48,7 +48,7 @@ struct Law04DoNotForwardTests {
     #expect(last.state == "cancelled")
   }
 
-  @Test("a source still runs its own handlers, and their answer counts")
+  @Test("a source runs its own handlers, and their answers apply")
   func sourceRunsHandlers() {
     let log = Recorder()
     let continuing = source(log, "continuing")
@@ -61,7 +61,7 @@ struct Law04DoNotForwardTests {
     #expect([continuing.future.state, answering.future.state] == ["pending", "success(5)"])
   }
 
-  @Test("on a derived future it does not use up a later request to the source")
+  @Test("a request that detaches a derived future does not use up a later request to the source")
   func laterRequestToSource() {
     let log = Recorder()
     let promise = source(log)
@@ -74,7 +74,7 @@ struct Law04DoNotForwardTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("on a source it does not use up a later request: a handler installed later gets the stronger one")
+  @Test("a request to a source does not use up a stronger one: a handler installed later receives the stronger request")
   func laterRequestOnSource() {
     let log = Recorder()
     let promise = source(log)
@@ -90,7 +90,7 @@ struct Law04DoNotForwardTests {
     #expect(log.entries == ["source: doNotForward", "later: plain"])
   }
 
-  @Test("on a sealed source it concerns this future only: the future sealed onto is not asked")
+  @Test("a sealed source detaches: the future it was sealed onto is not asked")
   func sealedSource() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -99,13 +99,13 @@ struct Law04DoNotForwardTests {
 
     outer.future.cancel(.doNotForwardRequest)
 
-    // A promise that was sealed waits on another future, as a derived one does: it lets go of that.
+    // A sealed promise waits for another future, as a derived future does: it detaches from that future.
     #expect(log.entries == [])
     #expect(inner.future.cancelRequest == nil)
     #expect(outer.future.state == "cancelled")
   }
 
-  @Test("consumers of the future that let go get cancelled; the rest of the tree works on")
+  @Test("consumers of a detached future complete cancelled, and the rest of the tree continues")
   func consumers() {
     let promise = Promise<Int>()
     let middle = promise.future.map { $0 }
@@ -118,7 +118,7 @@ struct Law04DoNotForwardTests {
     #expect([middle.state, consumer.state, sibling.state] == ["cancelled", "cancelled", "success(1)"])
   }
 
-  @Test("the body of a future that let go does not run when its former upstream completes")
+  @Test("the body of a detached future does not run when its former upstream completes")
   func bodyDoesNotRun() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -131,7 +131,7 @@ struct Law04DoNotForwardTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a future that waits on an inner one lets go of that")
+  @Test("a future that waits for an inner future detaches from it")
   func inner() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -144,7 +144,7 @@ struct Law04DoNotForwardTests {
     #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
   }
 
-  @Test("a join lets go of all its inputs")
+  @Test("a join detaches from all its inputs")
   func join() {
     let log = Recorder()
     let first = source(log, "first")

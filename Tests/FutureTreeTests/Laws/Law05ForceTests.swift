@@ -3,10 +3,10 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 5: forceImmediately")
+@Suite("Law 5: force")
 struct Law05ForceTests {
-  @Test("the future completes cancelled now, whatever its handlers say; they still run")
-  func whateverHandlersSay() {
+  @Test("the future completes cancelled at once, whatever its handlers answer, and they still run")
+  func whateverHandlersAnswer() {
     let log = Recorder()
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
@@ -26,7 +26,7 @@ struct Law05ForceTests {
     #expect(!promise.succeed(2))
   }
 
-  @Test("upstream gets the same request without the force", arguments: Step.every)
+  @Test("upstream receives the same request without the force", arguments: Step.every)
   func upstream(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -40,7 +40,7 @@ struct Law05ForceTests {
     #expect(promise.cancelRequest?.reason.message == "now")
   }
 
-  @Test("only the target is forced: every future above waits for what comes back")
+  @Test("only the target is forced: every future upstream waits for its outcome")
   func onlyTheTarget() {
     let promise = Promise<Int>()
     let middle = promise.future.ensure {}
@@ -54,8 +54,8 @@ struct Law05ForceTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("the rest of the options goes upstream: with doNotForwardIfOthersWaiting a shared source is spared")
-  func politeForce() {
+  @Test("the other options go upstream: with doNotForwardIfOthersWaiting a source with another consumer is not asked")
+  func forceWithOption() {
     let log = Recorder()
     let promise = source(log)
     let derived = promise.future.map { $0 }
@@ -68,7 +68,7 @@ struct Law05ForceTests {
     #expect(log.entries == [])
   }
 
-  @Test("a plain force asks a source that others want, and they stay pending")
+  @Test("force without other options asks a source with other consumers, which stay pending")
   func siblings() {
     let log = Recorder()
     let promise = source(log)
@@ -102,7 +102,7 @@ struct Law05ForceTests {
     #expect(inner.future.state == "pending")
   }
 
-  @Test("so is one that a running body returns as a completion")
+  @Test("a future that a running body returns in a completion is asked as well, without the force")
   func completionOfRunningBody() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -120,7 +120,7 @@ struct Law05ForceTests {
     #expect(log.entries == ["inner: plain"])
   }
 
-  @Test("a future forced after it was asked completes now")
+  @Test("a future that is forced after a request completes at once")
   func afterARequest() {
     let log = Recorder()
     let promise = source(log)
@@ -132,7 +132,7 @@ struct Law05ForceTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a sealed future is forced; the one it was sealed onto is asked without the force")
+  @Test("a sealed future is forced, and the future it was sealed onto is asked without the force")
   func sealed() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -160,7 +160,7 @@ struct Law05ForceTests {
     #expect(log.entries.sorted() == ["first: plain", "second: plain"])
   }
 
-  @Test("force with doNotForwardRequest completes this future and asks nobody")
+  @Test("force with doNotForwardRequest completes this future, and no other future is asked")
   func forceAlone() {
     let log = Recorder()
     let promise = source(log)
@@ -173,7 +173,7 @@ struct Law05ForceTests {
     #expect(promise.future.cancelRequest == nil)
   }
 
-  @Test("consumers of a forced future get cancelled")
+  @Test("consumers of a forced future complete cancelled")
   func consumers() {
     let promise = Promise<Int>()
     let consumer = promise.future.map { $0 }

@@ -2,14 +2,14 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 6: shared()")
+@Suite("Law 6: shared futures")
 struct Law06SharedTests {
   static let everyOption: [CancellationOptions] = [
     [], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
     [.forceImmediately, .doNotForwardIfOthersWaiting], [.forceImmediately, .doNotForwardRequest],
   ]
 
-  @Test("it returns the same future")
+  @Test("shared() returns the same future")
   func sameFuture() {
     let promise = Promise<Int>()
 
@@ -17,7 +17,7 @@ struct Law06SharedTests {
     #expect(Future.succeeded(1).shared().state == "success(1)")
   }
 
-  @Test("while others wait it is not asked, whatever options were given to it", arguments: everyOption)
+  @Test("a request to a shared future with other consumers is withheld, whatever its options", arguments: everyOption)
   func target(options: CancellationOptions) {
     let log = Recorder()
     let promise = source(log)
@@ -33,7 +33,7 @@ struct Law06SharedTests {
     #expect(shared.state == "pending")
   }
 
-  @Test("nor by a token, whatever options were given", arguments: everyOption)
+  @Test("a request by a token of a shared future is withheld, whatever its options", arguments: everyOption)
   func token(options: CancellationOptions) {
     let log = Recorder()
     let promise = source(log)
@@ -48,23 +48,23 @@ struct Law06SharedTests {
     #expect([shared.state, other.state] == ["pending", "pending"])
   }
 
-  @Test("nor through a consumer, whose branch completes cancelled at once", arguments: everyOption)
+  @Test("a request through a consumer is withheld, and its branch ends, whatever its options", arguments: everyOption)
   func branch(options: CancellationOptions) {
     let log = Recorder()
     let promise = source(log)
     let shared = promise.future.shared()
-    let asker = shared.map { $0 }.map { $0 }
+    let requester = shared.map { $0 }.map { $0 }
     let other = shared.map { $0 }
 
-    asker.cancel(options)
+    requester.cancel(options)
 
-    #expect(asker.state == "cancelled")
+    #expect(requester.state == "cancelled")
     #expect(other.state == "pending")
     #expect(log.entries == [])
     #expect(shared.cancelRequest == nil)
   }
 
-  @Test("the last consumer is delivered")
+  @Test("the request of the last consumer is delivered")
   func lastConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -78,7 +78,7 @@ struct Law06SharedTests {
     #expect(only.state == "pending")
   }
 
-  @Test("when the rest withdraws, the withheld request is delivered as it was given")
+  @Test("a withheld request is delivered with its own options when the other consumers withdraw")
   func withheldDelivered() {
     let log = Recorder()
     let promise = source(log)
@@ -93,7 +93,7 @@ struct Law06SharedTests {
     #expect(promise.cancelRequest?.reason.message == "first")
   }
 
-  @Test("a force that was withheld forces when the rest withdraws")
+  @Test("a withheld force is applied when the other consumers withdraw")
   func withheldForce() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
@@ -107,7 +107,7 @@ struct Law06SharedTests {
     #expect(shared.state == "cancelled")
   }
 
-  @Test("it protects the future it marks, not what that depends on")
+  @Test("shared() protects the marked future, not its upstream")
   func notItsUpstream() {
     let log = Recorder()
     let promise = source(log, answering: .complete(.cancelled))
@@ -134,7 +134,7 @@ struct Law06SharedTests {
     withExtendedLifetime(consumer) {}
   }
 
-  @Test("marking counts from when it is done, for consumers that were there before")
+  @Test("shared() applies to consumers that subscribed before it was called")
   func markedLater() {
     let log = Recorder()
     let promise = source(log)
@@ -148,7 +148,7 @@ struct Law06SharedTests {
     #expect([first.state, second.state] == ["cancelled", "pending"])
   }
 
-  @Test("a shared future in a join keeps its other consumer")
+  @Test("a request through a join leaves a shared input to its other consumer")
   func inAJoin() {
     let log = Recorder()
     let lone = source(log, "lone")
@@ -161,16 +161,16 @@ struct Law06SharedTests {
 
     #expect(log.entries == ["lone: plain"])
     #expect(other.state == "pending")
-    // Two readings: the join is a branch that ends at once, or waits for the input that was asked. It waits on
-    // something that was asked, so it waits for what comes back; that decides it.
+    // Two readings: the join is a branch that ends at once, or it waits for the input that was asked. One of its inputs
+    // was asked, so the join waits for the outcome of that input.
     lone.completeCancelled()
     #expect(all.state == "cancelled")
   }
 
-  @Test("a plain request to a future below it ends that future, also if it has a consumer of its own")
+  @Test("a plain request to a consumer of a shared future completes it, even if it has a consumer of its own")
   func belowWithConsumer() {
-    // Two readings: the asked future ends (a plain request goes "even where other consumers wait"), or it works on for
-    // its consumer, for the branch is not the asker's alone. It was asked, and lost its upstream: it ends.
+    // Two readings: the consumer completes (a plain request is forwarded even where other consumers wait), or it
+    // continues for its own consumer. It was asked, and detached from its upstream: it completes.
     let log = Recorder()
     let promise = source(log)
     let shared = promise.future.shared()
@@ -184,8 +184,8 @@ struct Law06SharedTests {
     #expect(log.entries == [])
   }
 
-  @Test("a polite request to it is withheld by that consumer, and ends nothing")
-  func belowPolitely() {
+  @Test("a request with doNotForwardIfOthersWaiting to a consumer of a shared future completes no future")
+  func belowWithOption() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
     let asked = shared.map { $0 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 7: handlers answer")
 struct Law07HandlersAnswerTests {
-  @Test("continue: the work goes on and the promise is completed later")
+  @Test("after .continue the work continues, and the promise is completed later")
   func continues() {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }
@@ -22,7 +22,7 @@ struct Law07HandlersAnswerTests {
     (.completeUsing(.failed(Oops("inner"))), "failure(inner)"),
   ]
 
-  @Test("complete: now, with whatever the handler says", arguments: completions)
+  @Test(".complete completes the promise at once with the completion of the handler", arguments: completions)
   func completes(completion: Completion<Int>, state: String) {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .complete(completion) }
@@ -33,7 +33,7 @@ struct Law07HandlersAnswerTests {
     #expect(!promise.succeed(9))
   }
 
-  @Test("cancelled without a reason takes that of the request; a reason of its own is kept")
+  @Test("a cancelled answer takes the reason of the request, unless it has its own")
   func reasons() {
     let plain = Promise<Int>()
     plain.onRequestCancel { _ in .complete(.cancelled) }
@@ -47,8 +47,9 @@ struct Law07HandlersAnswerTests {
     #expect(own.future.reason?.message == "own")
   }
 
-  @Test("what the handler answered travels to the future that was asked: a success is withheld by law 11")
-  func answerTravels() {
+  // Law 11 (bodies that have not begun): `ensure` of the same source keeps the success.
+  @Test("the answer of a handler reaches the derived future, where a success becomes cancelled")
+  func answerReachesDerived() {
     let failing = Promise<Int>()
     failing.onRequestCancel { _ in .complete(.failure(Oops())) }
     let succeeding = Promise<Int>()
@@ -65,7 +66,7 @@ struct Law07HandlersAnswerTests {
     #expect(third.state == "success(1)")
   }
 
-  @Test("completeUsing seals: the promise waits for that future, and nothing else completes it")
+  @Test("completeUsing seals the promise: only the given future completes it")
   func seals() {
     let promise = Promise<Int>()
     let cleanUp = Promise<Int>()
@@ -100,7 +101,7 @@ struct Law07HandlersAnswerTests {
     #expect(census.alive == 0)
   }
 
-  @Test("sealing by the owner releases the handlers without calling them")
+  @Test("an owner that seals the promise releases its handlers without a call")
   func sealByOwner() {
     let log = Recorder()
     let census = Census()
@@ -122,7 +123,7 @@ struct Law07HandlersAnswerTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a future that is sealed onto a future that has completed completes at once")
+  @Test("a promise sealed onto a completed future completes at once")
   func sealOntoCompleted() {
     let promise = Promise<Int>()
 
@@ -131,7 +132,7 @@ struct Law07HandlersAnswerTests {
     #expect(promise.future.reason?.message == "gone")
   }
 
-  @Test("a sealed promise may be dropped: its future follows the other")
+  @Test("a sealed promise may be dropped: its future completes as the other does")
   func sealedAndDropped() {
     let inner = Promise<Int>()
     func makeFuture() -> Future<Int> {
@@ -146,19 +147,19 @@ struct Law07HandlersAnswerTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("the request completes its future later, once")
+  @Test("a received request completes its future later, once")
   func requestCompletesLater() {
-    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
-      kept.value = request
+      received.value = request
       return .continue
     }
     promise.future.cancel(reason: "asked")
     #expect(promise.future.state == "pending")
 
-    let won = kept.value?.complete(.cancelled)
-    let again = kept.value?.complete(.success(1))
+    let won = received.value?.complete(.cancelled)
+    let again = received.value?.complete(.success(1))
 
     #expect(won == true)
     #expect(again == false)
@@ -166,7 +167,7 @@ struct Law07HandlersAnswerTests {
     #expect(promise.future.reason?.message == "asked")
   }
 
-  @Test("the request can seal its future onto another")
+  @Test("a received request can seal its future onto another")
   func requestSeals() {
     let promise = Promise<Int>()
     let cleanUp = Promise<Int>()
@@ -182,7 +183,7 @@ struct Law07HandlersAnswerTests {
     #expect(promise.future.state == "success(2)")
   }
 
-  @Test("a handler that uses its request keeps no promise alive")
+  @Test("a handler that uses its request does not retain its promise")
   func noCycle() {
     let log = Recorder()
     func makeFuture() -> Future<Int> {
@@ -200,8 +201,8 @@ struct Law07HandlersAnswerTests {
     #expect(log.entries == ["broken"])
   }
 
-  @Test("the request tells the options and the reason")
-  func whatTheRequestTells() {
+  @Test("a received request has the options and the reason")
+  func optionsAndReason() {
     let log = Recorder()
     let promise = Promise<Int>()
     promise.onRequestCancel { request in

@@ -3,9 +3,9 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 8: nothing is lost")
+@Suite("Law 8: no request is lost")
 struct Law08NothingIsLostTests {
-  @Test("a request that finds no handler is stored and given to a handler installed later, as it was asked")
+  @Test("a request that finds no handler is stored and delivered unchanged to a handler installed later")
   func stored() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -21,7 +21,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.reason?.message == "early")
   }
 
-  @Test("a request from far below is stored at the source", arguments: Step.every)
+  @Test("a request through every operator is stored at the source", arguments: Step.every)
   func storedFromBelow(step: Step) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -38,7 +38,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a stored request is given once for each handler, the strongest that was asked")
+  @Test("the strongest stored request is delivered once to a handler")
   func strongestStored() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -54,7 +54,7 @@ struct Law08NothingIsLostTests {
     #expect(log.entries == ["plain strong"])
   }
 
-  @Test("a handler installed later on an executor gets it there")
+  @Test("a handler with an executor that is installed later runs on that executor")
   func storedForExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -71,7 +71,7 @@ struct Law08NothingIsLostTests {
     #expect(log.entries == ["called"])
   }
 
-  @Test("a stored request is given to a future onto which the promise is sealed later")
+  @Test("a stored request is delivered to a future onto which the promise is sealed later")
   func storedThenSealed() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -84,7 +84,7 @@ struct Law08NothingIsLostTests {
     #expect(inner.cancelRequest?.reason.message == "early")
   }
 
-  @Test("a request that came while a body ran is given to the future which the body returns")
+  @Test("a request that arrives while a body runs is delivered to the future that the body returns")
   func whileABodyRuns() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -104,7 +104,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("continue does not consume it: a handler installed later gets it too")
+  @Test("continue does not consume a request: a handler installed later receives it too")
   func continueKeeps() {
     let log = Recorder()
     let promise = source(log, "first")
@@ -119,7 +119,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.state == "success(2)")
   }
 
-  @Test("continue does not consume it: a future linked later gets it too")
+  @Test("continue does not consume a request: a future linked later receives it too")
   func continueKeepsForInner() {
     let log = Recorder()
     let promise = source(log, "outer")
@@ -131,7 +131,7 @@ struct Law08NothingIsLostTests {
     #expect(log.entries == ["outer: plain", "inner: plain"])
   }
 
-  @Test("complete consumes it: the clean-up that a handler names is not asked")
+  @Test("complete consumes a request: the clean-up future of a handler does not receive it")
   func completeConsumes() {
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
@@ -143,27 +143,27 @@ struct Law08NothingIsLostTests {
     #expect(cleanUp.future.cancelRequest == nil)
   }
 
-  @Test("complete through the request consumes it as the answer does")
+  @Test("a completion through the request consumes the request as an answer does")
   func requestCompleteConsumes() {
-    // Two readings: only the answer `.complete` consumes, or `request.complete(_:)` as well. It is the same answer,
-    // given later.
+    // Two readings: only the answer `.complete` consumes the request, or `request.complete(_:)` does so as well. It is
+    // the same answer, given later.
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
-    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
-      kept.value = request
+      received.value = request
       return .continue
     }
     promise.future.cancel()
 
-    kept.value?.complete(.completeUsing(cleanUp.future))
+    received.value?.complete(.completeUsing(cleanUp.future))
 
     #expect(log.entries == [])
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a future without any handler ignores the request and says so")
+  @Test("a future without any handler ignores the request and reports it as stored")
   func ignored() {
     let promise = Promise<Int>()
 
@@ -175,7 +175,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("the clean-up of onComplete is asked if the outcome was a success or a failure", arguments: ["ok", "bad"])
+  @Test("the clean-up future of onComplete is asked after a success and after a failure", arguments: ["ok", "bad"])
   func cleanUpAsked(outcome: String) {
     let log = Recorder()
     let promise = source(log)
@@ -189,8 +189,8 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("the clean-up of onComplete is not asked if the outcome was cancelled")
-  func cleanUpSpared() {
+  @Test("the clean-up future of onComplete is not asked after a cancellation")
+  func cleanUpNotAsked() {
     let log = Recorder()
     let promise = source(log)
     let cleanUp = source(log, "clean-up")
@@ -204,10 +204,11 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "success(3)")
   }
 
-  @Test("nor by a first request that comes while the clean-up after a cancellation runs")
-  func cleanUpSparedLater() {
-    // Two readings: "the request goes to the one it waits on now" (law 10), or "is asked only if the outcome was not
-    // cancelled" (law 8). The second is the special rule, and clean-up that is cut short is no clean-up.
+  @Test("a first request that arrives during clean-up after a cancellation does not reach the clean-up future")
+  func cleanUpNotAskedLater() {
+    // Two readings: by law 10 (one consumer, one count) the request goes to the future it waits for now. By law 8 (no
+    // request is lost) clean-up is asked only if the outcome was not cancelled. The second is the special rule:
+    // interrupted clean-up is no clean-up.
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
     let derived = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
@@ -218,22 +219,22 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("nor when its future is forced or lets go: the clean-up works on alone")
-  func cleanUpSparedByForce() {
+  @Test("the clean-up future continues when its derived future is forced or detaches")
+  func cleanUpNotAskedByForce() {
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
     let forced = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
-    let lettingGo = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
+    let detaching = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
 
     forced.cancel(.forceImmediately)
-    lettingGo.cancel(.doNotForwardRequest)
+    detaching.cancel(.doNotForwardRequest)
 
-    #expect([forced.state, lettingGo.state] == ["cancelled", "cancelled"])
+    #expect([forced.state, detaching.state] == ["cancelled", "cancelled"])
     #expect(log.entries == [])
     #expect(cleanUp.future.state == "pending")
   }
 
-  @Test("cancelRequest tells what was asked, on future and promise")
+  @Test("cancelRequest of a future and a promise returns the request received")
   func cancelRequest() {
     let promise = Promise<Int>()
     #expect(promise.cancelRequest == nil)
@@ -249,7 +250,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.cancelRequest?.reason.message == "second")
   }
 
-  @Test("cancelRequest still tells it after completion")
+  @Test("cancelRequest returns the request after completion too")
   func afterCompletion() {
     let promise = Promise<Int>()
     promise.future.cancel(reason: "asked")
@@ -259,7 +260,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.cancelRequest?.reason.message == "asked")
   }
 
-  @Test("a withheld request was not asked")
+  @Test("cancelRequest does not return a withheld request")
   func withheld() {
     let promise = Promise<Int>()
     let consumer = promise.future.map { $0 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 9: handlers run")
 struct Law09HandlersRunTests {
-  @Test("outside every lock: another thread can use the future while a handler runs")
+  @Test("another thread can use the future while a handler runs")
   func outsideLocks() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -24,7 +24,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["pending"])
   }
 
-  @Test("last installed first")
+  @Test("the handler installed last runs first")
   func lastFirst() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -40,7 +40,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["third", "second", "first"])
   }
 
-  @Test("each at most once ever, however often and however strongly it is asked")
+  @Test("each handler runs at most once, whatever number and strength of requests follow")
   func atMostOnce() {
     let log = Recorder()
     let promise = source(log)
@@ -56,7 +56,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["source: doNotForward"])
   }
 
-  @Test("all of them run, also those behind one that completed")
+  @Test("all handlers run, even after one of them completed the promise")
   func allRun() {
     let log = Recorder()
     let promise = source(log, "first", answering: .complete(.success(1)))
@@ -71,8 +71,8 @@ struct Law09HandlersRunTests {
     #expect(promise.future.state == "success(2)")
   }
 
-  @Test("a handler that was ended does not run; the others do")
-  func ended() {
+  @Test("a removed handler does not run, and the others do")
+  func removed() {
     let log = Recorder()
     let promise = Promise<Int>()
     let handlers = ["first", "second", "third"].map { name in
@@ -89,7 +89,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["third", "first"])
   }
 
-  @Test("dropping the handle of a handler ends nothing")
+  @Test("a handler whose handle is dropped still runs")
   func droppedHandle() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -106,7 +106,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["called"])
   }
 
-  @Test("ending a handler releases what it holds")
+  @Test("a removed handler is released with its captures")
   func endReleases() {
     let census = Census()
     let promise = Promise<Int>()
@@ -119,7 +119,7 @@ struct Law09HandlersRunTests {
     #expect(promise.future.cancel().effect == .stored)
   }
 
-  @Test("where an executor was named they run on it, started in the same order")
+  @Test("handlers with an executor run on it, started in the same order")
   func onExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -139,7 +139,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["second", "first"])
   }
 
-  @Test("the first complete to arrive decides, not the first handler that was started")
+  @Test("the first completion to arrive decides, not the first handler to start")
   func firstToArrive() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -156,7 +156,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["here: plain", "there"])
   }
 
-  @Test("installing and removing is O(1): 200,000 of them, out of order", .timeLimit(.minutes(60)))
+  @Test("200,000 handlers are installed and removed out of order in linear time", .timeLimit(.minutes(60)))
   func constantTime() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -189,7 +189,7 @@ struct Law09HandlersRunTests {
     #expect(promise.cancelRequest?.reason.message == (second > first ? "second" : "first"))
   }
 
-  @Test("a stronger request goes on upstream where the weaker one had gone")
+  @Test("a stronger request is forwarded upstream after a weaker one")
   func strongerGoesOn() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }
@@ -202,7 +202,7 @@ struct Law09HandlersRunTests {
     #expect(promise.cancelRequest?.reason.message == "strong")
   }
 
-  @Test("force always is applied", arguments: strengths)
+  @Test("force is applied after every request", arguments: strengths)
   func forceAlways(before: CancellationOptions) {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }
@@ -228,7 +228,7 @@ struct Law09HandlersRunTests {
     #expect(inner.cancelRequest == nil)
   }
 
-  @Test("a stronger one is applied to the future onto which the promise was sealed since")
+  @Test("a stronger request is applied to the future onto which the promise was sealed since")
   func strongerAfterSealing() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -242,7 +242,7 @@ struct Law09HandlersRunTests {
     #expect(inner.cancelRequest?.reason.message == "strong")
   }
 
-  @Test("a handler that asks its own future again gets a duplicate, and no recursion")
+  @Test("a handler that cancels its own future again receives a duplicate, without recursion")
   func recursion() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -257,7 +257,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["true"])
   }
 
-  @Test("a handler of a completed promise never runs, nor is it kept")
+  @Test("a handler installed on a completed promise does not run and is released")
   func afterCompletion() {
     let log = Recorder()
     let census = Census()

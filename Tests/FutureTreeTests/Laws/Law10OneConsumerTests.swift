@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 10: one consumer, one count")
 struct Law10OneConsumerTests {
-  /// How many consumers hold back a polite request. It leaves a withheld request behind.
+  /// The effect of a request that the consumers of `future` withhold. It leaves a withheld request behind.
   private func consumers(of future: Future<Int>) -> CancelReceipt.Effect {
     future.cancel(.doNotForwardIfOthersWaiting).effect
   }
@@ -19,7 +19,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(derived) {}
   }
 
-  @Test("a future that waits on an outer and then on an inner one is one consumer of each in turn")
+  @Test("a future that waits first for an outer and then for an inner future is one consumer of each in turn")
   func inTurn() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
@@ -35,7 +35,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime((derived, other)) {}
   }
 
-  @Test("a promise that is sealed is one consumer of the future it is sealed onto")
+  @Test("a sealed promise is one consumer of the future it is sealed onto")
   func sealed() {
     let promise = Promise<Int>()
     let inner = Promise<Int>()
@@ -47,8 +47,8 @@ struct Law10OneConsumerTests {
 
   @Test("a join that lists a future twice is one consumer of it")
   func listedTwice() {
-    // Two readings: an edge for each place in the list, or one consumer. "Each derived future is one consumer, however
-    // often it is linked."
+    // Two readings: one consumer for each element of the list, or one in all. By the law each derived future is one
+    // consumer, however often it is linked.
     let promise = Promise<Int>()
 
     let all = Future.all([promise.future, promise.future])
@@ -58,7 +58,7 @@ struct Law10OneConsumerTests {
     #expect(all.state == "success([1, 1])")
   }
 
-  @Test("the request goes to the one it waits on now")
+  @Test("a request goes to the future that the target waits for now")
   func waitsOnNow() {
     let log = Recorder()
     let outer = source(log, "outer")
@@ -73,7 +73,7 @@ struct Law10OneConsumerTests {
     #expect(log.entries == ["outer: plain", "inner: plain"])
   }
 
-  @Test("a derived future counts from when it is made, with no consumer of its own")
+  @Test("a derived future counts from its creation, without a consumer of its own")
   func fromWhenMade() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }.map { $0 }
@@ -95,8 +95,8 @@ struct Law10OneConsumerTests {
     #expect(log.entries == ["body 1"])
   }
 
-  @Test("it counts no longer when it has let go")
-  func letGo() {
+  @Test("a detached future no longer counts")
+  func detached() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }
 
@@ -105,7 +105,7 @@ struct Law10OneConsumerTests {
     #expect(consumers(of: promise.future) == .stored)
   }
 
-  @Test("it counts no longer when it has completed: a forced one")
+  @Test("a completed future no longer counts, even if it was forced")
   func completed() {
     let inner = Promise<Int>()
     let shared = inner.future.shared()
@@ -118,8 +118,8 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("one that lost its last consumer because it withdrew wants no more itself, up to the source")
-  func wantsNoMore() {
+  @Test("a future whose last consumer withdrew has no interest itself, up to the source")
+  func losesInterest() {
     let log = Recorder()
     let promise = source(log)
     let middle = promise.future.map { $0 }.map { $0 }
@@ -135,8 +135,8 @@ struct Law10OneConsumerTests {
     #expect(middle.state == "pending")
   }
 
-  @Test("the same when its last consumer was a token that was dropped")
-  func wantsNoMoreAfterToken() {
+  @Test("a future whose last token was dropped has no interest itself")
+  func losesInterestAfterToken() {
     let log = Recorder()
     let promise = source(log)
     let middle = promise.future.map { $0 }
@@ -150,7 +150,7 @@ struct Law10OneConsumerTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a withdrawal that goes up to the source delivers what was withheld there")
+  @Test("a withdrawal up to the source delivers the request withheld there")
   func withdrawalDelivers() {
     let log = Recorder()
     let promise = source(log)
@@ -166,8 +166,8 @@ struct Law10OneConsumerTests {
     #expect(middle.cancelRequest == nil)
   }
 
-  @Test("it wants again when it is wanted again")
-  func wantedAgain() {
+  @Test("a future that gains a consumer again has interest again")
+  func interestAgain() {
     let log = Recorder()
     let promise = source(log)
     let middle = promise.future.map { $0 }
@@ -181,7 +181,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(again) {}
   }
 
-  @Test("one that wants no more still gets its value")
+  @Test("a future without interest still receives its value")
   func stillGetsItsValue() {
     let promise = Promise<Int>()
     let middle = promise.future.map { $0 + 1 }
@@ -192,7 +192,7 @@ struct Law10OneConsumerTests {
     #expect(middle.state == "success(2)")
   }
 
-  @Test("one of two consumers that withdraws leaves the other's interest")
+  @Test("a consumer that withdraws leaves the interest of another consumer")
   func oneOfTwo() {
     let log = Recorder()
     let promise = source(log)
@@ -207,31 +207,31 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("consumers are told in the order in which they came, of whatever kind they are")
+  @Test("consumers of every kind are notified in the order in which they subscribed")
   func order() {
     let log = Recorder()
     let promise = Promise<Int>()
     let expected = (0..<60).map { "\($0)" }
-    var kept: [Future<Int>] = []
+    var retained: [Future<Int>] = []
     for index in 0..<60 {
       let future = promise.future
       switch index % 6 {
-      case 0: kept.append(future.map { log("\(index)", passing: $0) })
-      case 1: kept.append(future.ensure { log("\(index)") })
+      case 0: retained.append(future.map { log("\(index)", passing: $0) })
+      case 1: retained.append(future.ensure { log("\(index)") })
       case 2: future.observe { _ in log("\(index)") }
-      case 3: kept.append(future.flatMap { .succeeded(log("\(index)", passing: $0)) })
-      case 4: kept.append(future.onComplete { outcome in log("\(index)", passing: outcome) })
-      default: kept.append(future.onSuccess { Outcome.success(log("\(index)", passing: $0)) })
+      case 3: retained.append(future.flatMap { .succeeded(log("\(index)", passing: $0)) })
+      case 4: retained.append(future.onComplete { outcome in log("\(index)", passing: outcome) })
+      default: retained.append(future.onSuccess { Outcome.success(log("\(index)", passing: $0)) })
       }
     }
 
     promise.succeed(1)
 
     #expect(log.entries == expected)
-    #expect(!kept.states().contains("pending"))
+    #expect(!retained.states().contains("pending"))
   }
 
-  @Test("an executor gets their bodies in the order in which they came")
+  @Test("an executor receives bodies in the order in which they were attached")
   func orderOnExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()

@@ -23,7 +23,7 @@ struct Law11AlwaysRunTests {
     private static func line(_ outcome: Outcome<Int>) -> String { "body \(outcome.reason?.message ?? outcome.state)" }
   }
 
-  /// How a branch ends early.
+  /// The law under which a branch ends early.
   enum Law: String, CaseIterable, Sendable {
     case three, four, five
 
@@ -37,7 +37,7 @@ struct Law11AlwaysRunTests {
   }
 
   @Test(
-    "run at once when their branch ends early, with cancelled; what they return is ignored",
+    "a body that always runs does so at once with cancelled when its branch ends early, and its result is ignored",
     arguments: Body.allCases, Law.allCases)
   func endsEarly(body: Body, law: Law) {
     let log = Recorder()
@@ -53,7 +53,7 @@ struct Law11AlwaysRunTests {
     #expect(other.state == "pending")
   }
 
-  @Test("and do not run again when the former upstream completes", arguments: Body.allCases, Law.allCases)
+  @Test("a body runs once, although its former upstream completes later", arguments: Body.allCases, Law.allCases)
   func onlyOnce(body: Body, law: Law) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -68,7 +68,8 @@ struct Law11AlwaysRunTests {
     #expect(other.state == "cancelled")
   }
 
-  @Test("run in the middle of a branch that ends early under law 3", arguments: Body.allCases)
+  // Law 3 (stopping where others wait)
+  @Test("a body in the middle of a branch runs when the branch ends early", arguments: Body.allCases)
   func middleOfBranch(body: Body) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -83,7 +84,7 @@ struct Law11AlwaysRunTests {
   }
 
   @Test(
-    "run at the end of a branch of several futures; what they return is ignored there too", arguments: Body.allCases)
+    "a body at the end of a branch of several futures runs, and its result is ignored", arguments: Body.allCases)
   func endOfBranch(body: Body) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -97,8 +98,8 @@ struct Law11AlwaysRunTests {
     #expect([tail.state, last.state, other.state] == ["cancelled", "cancelled", "pending"])
   }
 
-  @Test("do not run above a future that let go: their branch did not end", arguments: Body.allCases)
-  func aboveLettingGo(body: Body) {
+  @Test("a body upstream of a detached future does not run, because its branch did not end", arguments: Body.allCases)
+  func aboveDetaching(body: Body) {
     let log = Recorder()
     let promise = Promise<Int>()
     let middle = body.attach(to: promise.future, log)
@@ -110,10 +111,10 @@ struct Law11AlwaysRunTests {
     #expect(middle.state == "pending")
   }
 
-  @Test("go to their executor when their branch ends early, which does not wait for them", arguments: Body.allCases)
+  @Test("a body runs on its executor when its branch ends, which does not wait for it", arguments: Body.allCases)
   func onExecutor(body: Body) {
-    // Two readings of "at once" for a body with an executor: here and now, or handed to the executor now. A body that
-    // was given an executor may rely on it, so it is handed over; the future completes at once all the same.
+    // Two readings of "at once" for a body with an executor: the body runs now, or the executor receives it now. A body
+    // with an executor may rely on it, so the executor receives it. The future completes at once.
     let log = Recorder()
     let executor = ManualExecutor()
     let promise = Promise<Int>()
@@ -128,7 +129,7 @@ struct Law11AlwaysRunTests {
     #expect(derived.reason?.message == "asked")
   }
 
-  @Test("what onComplete returns after an early end is not linked, waited for or asked")
+  @Test("a future that onComplete returns after an early end is not linked, awaited or asked")
   func returnedFutureIgnored() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -152,7 +153,7 @@ struct Law11AlwaysRunTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("asked while it is queued: ensure and onComplete still run, with the outcome there was")
+  @Test("ensure and onComplete that are asked while they are queued run with the outcome of their upstream")
   func queued() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -169,7 +170,7 @@ struct Law11AlwaysRunTests {
     #expect([ensured.state, completed.state] == ["success(1)", "success(3)"])
   }
 
-  @Test("forced while it is queued: the future completes, and the body runs once")
+  @Test("a future that is forced while its body is queued completes, and the body runs once")
   func forcedWhileQueued() {
     let log = Recorder()
     let executor = ManualExecutor()

@@ -3,9 +3,9 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 11: what has not begun does not begin")
+@Suite("Law 11: bodies that have not begun")
 struct Law11NotBegunTests {
-  /// The operators whose body does not begin when asked, with a body that writes to a log.
+  /// The operators whose body does not begin after a request, with a body that writes to a log.
   enum Body: String, CaseIterable, Sendable {
     case onSuccess, onSuccessFuture, onSuccessCompletion, map, flatMap
 
@@ -20,7 +20,7 @@ struct Law11NotBegunTests {
     }
   }
 
-  @Test("asked while it waits: the body does not start, and the future completes cancelled", arguments: Body.allCases)
+  @Test("a future asked while it waits completes cancelled, and its body does not start", arguments: Body.allCases)
   func whileItWaits(body: Body) {
     let log = Recorder()
     let promise = source(log)
@@ -35,7 +35,7 @@ struct Law11NotBegunTests {
     #expect(derived.reason?.message == "asked")
   }
 
-  @Test("asked while it waits: a failure passes as it is", arguments: Body.allCases)
+  @Test("a failure passes through a future asked while it waits", arguments: Body.allCases)
   func failurePasses(body: Body) {
     let promise = Promise<Int>()
     let derived = body.attach(to: promise.future, on: .immediate, Recorder())
@@ -46,7 +46,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("asked while it waits: the body does not get to its executor", arguments: Body.allCases)
+  @Test("the body of a future asked while it waits does not run on its executor", arguments: Body.allCases)
   func neverQueued(body: Body) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -56,7 +56,7 @@ struct Law11NotBegunTests {
 
     promise.succeed(1)
 
-    // "Where it would have run, the future completes": on its executor or without it, but never the body.
+    // "Where it would have run, the future completes": on its executor or without it, never with the body.
     executor.runAll()
     #expect(derived.state == "cancelled")
     #expect(log.entries == [])
@@ -67,7 +67,7 @@ struct Law11NotBegunTests {
     [], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
   ]
 
-  @Test("queued on an executor: cancelled when it is asked", arguments: Body.allCases, everyOption)
+  @Test("a body queued on an executor is cancelled when the request arrives", arguments: Body.allCases, everyOption)
   func queued(body: Body, options: CancellationOptions) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -82,7 +82,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("queued on an executor: also when the request comes from far below")
+  @Test("a body queued on an executor is cancelled by a request from downstream too")
   func queuedAbove() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -96,7 +96,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("recover: asked while it waits, the failure passes and the body does not run")
+  @Test("recover that is asked while it waits passes the failure, and its body does not run")
   func recover() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -109,7 +109,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("recover: a success passes although it was asked")
+  @Test("recover that is asked passes a success")
   func recoverSuccess() {
     let promise = Promise<Int>()
     let derived = promise.future.recover { _ in 0 }
@@ -120,7 +120,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("recover: queued on an executor it fails when it is asked", arguments: politeOptions)
+  @Test("recover that is queued on an executor passes the failure when the request arrives", arguments: politeOptions)
   func recoverQueued(options: CancellationOptions) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -133,7 +133,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("it is the future's own request that counts: one that only its upstream got does not stop the body")
+  @Test("a request that only the upstream received does not stop the body")
   func ownRequest() {
     let log = Recorder()
     let promise = source(log)
@@ -146,7 +146,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("a request that passes through asks each future on its way: none of their bodies starts")
+  @Test("a request through several futures stops the body of each")
   func wholeBranch() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -160,22 +160,22 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("a withheld request was not asked: the body starts")
+  @Test("a withheld request does not stop the body")
   func withheld() {
     let log = Recorder()
     let promise = Promise<Int>()
     let middle = promise.future.map { log("middle", passing: $0) }.shared()
-    let asker = middle.map { log("asker", passing: $0) }
+    let requester = middle.map { log("asker", passing: $0) }
     let other = middle.map { log("other", passing: $0) }
-    asker.cancel()
+    requester.cancel()
 
     promise.succeed(1)
 
     #expect(log.entries == ["middle", "other"])
-    #expect([middle.state, asker.state, other.state] == ["success(1)", "cancelled", "success(1)"])
+    #expect([middle.state, requester.state, other.state] == ["success(1)", "cancelled", "success(1)"])
   }
 
-  @Test("a body that has begun runs to its end, and its value counts")
+  @Test("a body that has begun runs to its end, and its value is the outcome")
   func begun() {
     let executor = ManualExecutor()
     let box = Locked<Future<Int>?>(nil)
@@ -190,7 +190,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "success(2)")
   }
 
-  @Test("the body after one that has begun was asked too, and does not start")
+  @Test("the body after a body that has begun does not start")
   func afterBegun() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -208,7 +208,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("the work of init(on:) that has not begun is cancelled when asked", arguments: everyOption)
+  @Test("the work of init(on:) that has not begun is cancelled when the request arrives", arguments: everyOption)
   func work(options: CancellationOptions) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -222,7 +222,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("a queued body that was cancelled is released, although the executor still has its job")
+  @Test("a queued body that was cancelled is released although the executor retains its job")
   func queuedReleases() {
     let census = Census()
     let executor = ManualExecutor()

@@ -18,8 +18,8 @@ struct Law12DiamondTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("interest is withdrawn along both branches before anybody asks who waits")
-  func politeDiamond() {
+  @Test("interest is withdrawn along both branches before the consumers of the source are counted")
+  func conditionalDiamond() {
     let log = Recorder()
     let promise = source(log)
     let all = Future.all([promise.future.map { $0 }, promise.future.map { $0 }])
@@ -34,7 +34,7 @@ struct Law12DiamondTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("a shared source of a diamond is reached when both branches are one asker's")
+  @Test("a request through both branches of a diamond reaches its shared source")
   func sharedDiamond() {
     let log = Recorder()
     let promise = source(log)
@@ -49,11 +49,11 @@ struct Law12DiamondTests {
     #expect(all.state == "pending")
   }
 
-  @Test("when a handler is called, the branches that the propagation ends have ended, and nobody has been told")
+  @Test("handlers run after the branches of a propagation have ended, and before consumers are notified")
   func handlersComeSecond() {
     let log = Recorder()
     let (asked, shared) = (Promise<Int>(), Promise<Int>())
-    let wanted = shared.future.map { $0 }
+    let consumer = shared.future.map { $0 }
     let both = Future.all([asked.future, shared.future])
     both.observe { log("told: \($0.state)") }
     asked.onRequestCancel { _ in
@@ -64,11 +64,11 @@ struct Law12DiamondTests {
     both.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(log.entries == ["asked: cancelled", "told: cancelled"])
-    #expect(wanted.state == "pending")
+    #expect(consumer.state == "pending")
     withExtendedLifetime((asked, shared)) {}
   }
 
-  @Test("a third consumer of the source holds a polite request back, and the diamond ends at once")
+  @Test("a third consumer of the source withholds a conditional request, and the diamond ends at once")
   func thirdConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -83,7 +83,7 @@ struct Law12DiamondTests {
     #expect([all.state, third.state] == ["cancelled", "pending"])
   }
 
-  @Test("one branch alone is held back by the other")
+  @Test("a request through one branch is withheld by the other branch")
   func oneBranch() {
     let log = Recorder()
     let promise = source(log)
@@ -97,9 +97,10 @@ struct Law12DiamondTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a join that one branch decides withdraws the other, which then is the last: the source is asked")
+  @Test("a join decided by one branch withdraws from the other, and the source is asked")
   func decidedByOneBranch() {
-    // Laws 3, 10 and 23 together: the left branch ends, `all` is decided by it and leaves the right branch.
+    // Laws 3 (stopping where others wait), 10 (one consumer, one count) and 23 (deciding detaches): the left branch
+    // ends and decides `all`, which detaches from the right branch.
     let log = Recorder()
     let promise = source(log)
     let left = promise.future.map { $0 }
@@ -112,7 +113,7 @@ struct Law12DiamondTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("every reached future knows that it was asked before a handler runs")
+  @Test("every reached future records the request before a handler runs")
   func knownBeforeHandlers() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -129,7 +130,7 @@ struct Law12DiamondTests {
     #expect(log.entries == ["true true true"])
   }
 
-  @Test("handlers run, those furthest upstream first")
+  @Test("the handlers furthest upstream run first")
   func furthestFirst() {
     let log = Recorder()
     let near = source(log, "near")
@@ -142,7 +143,8 @@ struct Law12DiamondTests {
     withExtendedLifetime(all) {}
   }
 
-  @Test("a forced request that ends a branch reaches the handlers behind a join without the force (law 5)")
+  // Law 5 (force)
+  @Test("a forced request that ends a branch reaches the handlers behind a join without the force")
   func forceBehindJoin() {
     let log = Recorder()
     let (first, second) = (source(log, "first"), source(log, "second"))
@@ -155,7 +157,7 @@ struct Law12DiamondTests {
     #expect(receipt.reached == 6)
   }
 
-  @Test("completions are delivered after all handlers have run, each future once")
+  @Test("completions are delivered after all handlers have run, once for each future")
   func completionsLast() {
     let log = Recorder()
     let first = source(log, "first", answering: .complete(.cancelled))
@@ -172,7 +174,7 @@ struct Law12DiamondTests {
     #expect(log.count == 5)
   }
 
-  @Test("stacked diamonds cost their edges, not their paths: 40 of them", .timeLimit(.minutes(60)))
+  @Test("40 stacked diamonds cost their edges, not their paths", .timeLimit(.minutes(60)))
   func stacked() {
     let log = Recorder()
     let promise = source(log)

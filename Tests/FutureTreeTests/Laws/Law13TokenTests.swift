@@ -17,7 +17,7 @@ struct Law13TokenTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("dropping it is not a request")
+  @Test("a dropped token makes no request")
   func dropped() {
     let log = Recorder()
     let promise = source(log)
@@ -30,7 +30,7 @@ struct Law13TokenTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("if others asked before and it was the last, their withheld request is delivered, once")
+  @Test("the drop of the last token delivers the withheld request of other consumers, once")
   func lastDelivers() {
     let log = Recorder()
     let promise = source(log)
@@ -47,7 +47,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a handler that completes its promise may run inside a token's deinit")
+  @Test("a handler may complete its promise inside the deinit of a token")
   func handlerInDeinit() {
     let promise = Promise<Int>()
     let future = promise.future
@@ -56,17 +56,17 @@ struct Law13TokenTests {
       request.complete(.success(1))
       return .continue
     }
-    let asker = future.cancelToken()
+    let requester = future.cancelToken()
     let last = Locked<CancelToken?>(future.cancelToken())
-    asker.cancel(.doNotForwardIfOthersWaiting)
+    requester.cancel(.doNotForwardIfOthersWaiting)
 
     last.value = nil
 
     #expect(future.state == "success(1)")
   }
 
-  @Test("a token that asked and is dropped asks nothing again")
-  func askedAndDropped() {
+  @Test("a token that requested makes no further request when it is dropped")
+  func requestedAndDropped() {
     let log = Recorder()
     let promise = source(log)
     do {
@@ -77,8 +77,8 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a token can ask again, more strongly")
-  func asksAgain() {
+  @Test("a token can request again, with a stronger request")
+  func requestsAgain() {
     let log = Recorder()
     let promise = source(log)
     let token = promise.future.cancelToken()
@@ -93,14 +93,14 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a token of a completed future is too late, and holds nothing")
+  @Test("the request of a token is too late after its future completed")
   func completed() {
     let token = Future.succeeded(1).cancelToken()
 
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("a token of a derived future is its consumer, up to the source")
+  @Test("a token of a derived future is a consumer, up to the source")
   func derived() {
     let log = Recorder()
     let promise = source(log)
@@ -115,8 +115,8 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a bag cancels what it holds when told, with the options and the reason given")
-  func bagTold() {
+  @Test("a bag cancels its tokens with the given options and reason")
+  func bagCancels() {
     let log = Recorder()
     let first = source(log, "first")
     let second = source(log, "second")
@@ -131,7 +131,7 @@ struct Law13TokenTests {
     #expect(first.cancelRequest?.reason.message == "told")
   }
 
-  @Test("a bag that is deallocated leaves what other scopes wait for, and cancels the rest")
+  @Test("a bag that is deallocated leaves futures with other consumers pending, and cancels the rest")
   func bagLeavesOthers() {
     let log = Recorder()
     let (shared, own) = (source(log, "shared"), source(log, "own"))
@@ -146,7 +146,7 @@ struct Law13TokenTests {
     #expect(own.cancelRequest?.reason.message == "its bag was deallocated")
   }
 
-  @Test("a token that is inserted after a cancel stays until the next")
+  @Test("a token inserted after a cancel stays until the next cancel")
   func insertedAfterCancel() {
     let log = Recorder()
     let promise = source(log)
@@ -160,7 +160,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a bag cancels what it holds when it is dropped")
+  @Test("a bag that is deallocated cancels its tokens")
   func bagDropped() {
     let log = Recorder()
     let promise = source(log)
@@ -172,8 +172,8 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a bag that was told holds nothing more: its drop asks nothing again")
-  func bagToldAndDropped() {
+  @Test("a bag that cancelled its tokens makes no further request when it is deallocated")
+  func bagCancelledAndDropped() {
     let log = Recorder()
     let promise = source(log)
     let bag = Locked<CancelBag?>(CancelBag())
@@ -186,8 +186,8 @@ struct Law13TokenTests {
     #expect(promise.cancelRequest?.options == .doNotForwardIfOthersWaiting)
   }
 
-  @Test("a bag keeps its tokens alive: they are consumers")
-  func bagKeeps() {
+  @Test("a bag retains its tokens: they are consumers")
+  func bagRetains() {
     let promise = Promise<Int>()
     let bag = CancelBag()
     promise.future.cancelToken().store(in: bag)
@@ -195,8 +195,8 @@ struct Law13TokenTests {
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
   }
 
-  @Test("a token keeps no body and no value alive after completion")
-  func keepsNothing() {
+  @Test("a token retains no body and no value after completion")
+  func retainsNothing() {
     let census = Census()
     let promise = Promise<Int>()
     func make(_ probe: Probe) -> CancelToken {
@@ -213,7 +213,7 @@ struct Law13TokenTests {
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("a token that has sent a request is no consumer, releases a future that completes, and knows its ending")
+  @Test("a token that requested is no consumer, releases its completed future, and reports the outcome")
   func requestedToken() {
     let census = Census()
     let promise = Promise<Int>()

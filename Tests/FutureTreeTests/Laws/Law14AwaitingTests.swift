@@ -7,7 +7,7 @@ struct Law14AwaitingTests {
   private let executor = ManualTaskExecutor()
   private let log = Recorder()
 
-  /// A task that writes how `value` ended, and waits when this returns.
+  /// Starts a task that awaits `value` and logs its result. Returns when the task waits.
   private func awaitValue(_ name: String, of future: Future<Int>) -> Task<Void, Never> {
     executor.start { [log] in
       do {
@@ -18,7 +18,7 @@ struct Law14AwaitingTests {
     }
   }
 
-  /// The same for `value(cancellingWith:waitingForOutcome:)`.
+  /// Does the same for `value(cancellingWith:waitingForOutcome:)`.
   private func awaitValue(
     _ name: String, of future: Future<Int>, cancellingWith options: CancellationOptions, waiting: Bool = false
   ) -> Task<Void, Never> {
@@ -31,7 +31,7 @@ struct Law14AwaitingTests {
     }
   }
 
-  @Test("a task that waits gets the value, or the error")
+  @Test("an awaiting task receives the value or the error")
   func valueAndError() {
     let good = Promise<Int>()
     let bad = Promise<Int>()
@@ -46,7 +46,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["good 1", "bad Oops"])
   }
 
-  @Test("awaiting is consuming: one task is one consumer, until it has its value")
+  @Test("an awaiting task is one consumer until it has its value")
   func consuming() {
     let promise = Promise<Int>()
     _ = awaitValue("first", of: promise.future)
@@ -60,7 +60,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["first 1", "second 1"])
   }
 
-  @Test("when the task is cancelled the wait ends at once with CancellationError")
+  @Test("the wait of a cancelled task ends at once with CancellationError")
   func endsAtOnce() {
     let promise = source(log)
     let task = awaitValue("task", of: promise.future)
@@ -72,8 +72,9 @@ struct Law14AwaitingTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("its interest is withdrawn with a request under law 3: others keep the work going")
-  func othersKeepIt() {
+  // Law 3 (stopping where others wait)
+  @Test("a cancelled task withdraws its interest, and other consumers keep the work in flight")
+  func othersWait() {
     let promise = source(log)
     let first = awaitValue("first", of: promise.future)
     let second = awaitValue("second", of: promise.future)
@@ -88,7 +89,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["first CancellationError", "source: ifOthers", "second CancellationError"])
   }
 
-  @Test("the last task that withdraws from a derived future reaches the source")
+  @Test("the request of the last task that awaits a derived future reaches the source")
   func derived() {
     let promise = source(log)
     let derived = promise.future.map { $0 }
@@ -101,7 +102,7 @@ struct Law14AwaitingTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("a task that awaits a promise receives the outcome, or cancels the inner future, after the promise is sealed")
+  @Test("a task that awaits a sealed promise receives the outcome, or cancels the inner future")
   func sealed() {
     let (completed, asked) = (Promise<Int>(), Promise<Int>())
     let (good, inner) = (Promise<Int>(), source(log))
@@ -118,7 +119,7 @@ struct Law14AwaitingTests {
     #expect(asked.future.tree().entries[0].consumers == 0)
   }
 
-  @Test("a task that is cancelled before it waits ends at once, and asks")
+  @Test("a task that is cancelled before it waits makes its request and ends at once")
   func cancelledBefore() {
     let promise = source(log)
     let future = promise.future
@@ -136,7 +137,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: ifOthers", "CancellationError"])
   }
 
-  @Test("value(cancellingWith:) takes other options, and ends at once as well")
+  @Test("value(cancellingWith:) takes other options, and its wait ends at once as well")
   func otherOptions() {
     let promise = source(log)
     let other = promise.future.map { $0 }
@@ -149,7 +150,7 @@ struct Law14AwaitingTests {
     #expect(other.state == "pending")
   }
 
-  @Test("value(cancellingWith: .doNotForwardRequest) on a derived future lets it go")
+  @Test("value(cancellingWith: .doNotForwardRequest) detaches a derived future")
   func doNotForward() {
     let promise = source(log)
     let derived = promise.future.map { $0 }
@@ -163,7 +164,7 @@ struct Law14AwaitingTests {
     #expect(promise.cancelRequest == nil)
   }
 
-  @Test("the form that waits for the outcome asks, and then gets what comes")
+  @Test("the form that waits for the outcome makes its request, and returns the outcome")
   func waitingForOutcome() {
     let promise = source(log)
     let first = awaitValue("first", of: promise.future, cancellingWith: [], waiting: true)
@@ -177,7 +178,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: plain", "first 1"])
   }
 
-  @Test("the form that waits throws FutureCancelled if the future was cancelled")
+  @Test("the form that waits for the outcome throws FutureCancelled if the future was cancelled")
   func waitingForCancelled() {
     let promise = source(log)
     let task = awaitValue("task", of: promise.future, cancellingWith: [], waiting: true)
@@ -190,7 +191,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: plain", "task FutureCancelled"])
   }
 
-  @Test("outcome asks the same and waits")
+  @Test("outcome makes the same request and waits")
   func outcome() {
     let promise = source(log)
     let future = promise.future
@@ -205,7 +206,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: ifOthers", "cancelled"])
   }
 
-  @Test("outcome gives success and failure")
+  @Test("outcome returns success and failure")
   func outcomes() async {
     #expect(await Future.succeeded(1).outcome.state == "success(1)")
     #expect(await Future<Int>.failed(Oops()).outcome.state == "failure(oops)")
@@ -220,7 +221,7 @@ struct Law14AwaitingTests {
     #expect(error?.reason.message == "gone")
   }
 
-  @Test("a waiting task that was not cancelled itself gets FutureCancelled too")
+  @Test("an awaiting task that was not cancelled itself receives FutureCancelled too")
   func waitingTask() {
     let promise = source(log, answering: .complete(.cancelled))
     _ = awaitValue("task", of: promise.future)
@@ -250,7 +251,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["1", "2", "success(3)", "FutureCancelled"])
   }
 
-  @Test("a task that was withdrawn is held by the future no more")
+  @Test("a future releases a task whose wait was cancelled")
   func released() {
     let census = Census()
     let promise = Promise<Int>()
@@ -271,7 +272,7 @@ struct Law14AwaitingTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a dropped promise wakes the task that waits")
+  @Test("a dropped promise resumes the awaiting task")
   func dropped() {
     func start() {
       let promise = Promise<Int>()

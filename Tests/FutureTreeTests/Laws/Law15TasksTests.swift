@@ -3,14 +3,14 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// A gate that tasks wait for and that knows whether they were cancelled there.
+/// A gate for tasks that records their cancellations.
 private final class Stop: Sendable {
   private let promise = Promise<Void>()
   let log = Recorder()
 
   func open() { promise.succeed() }
 
-  /// Waits for the gate, or for a cancellation of the task.
+  /// Waits until the gate opens, or until the task is cancelled.
   func wait() async throws {
     log("begins")
     do { try await promise.future.value } catch {
@@ -25,18 +25,18 @@ struct Law15TasksTests {
   private let stop = Stop()
   private let executor = ManualExecutor()
 
-  /// Every operator with an async body that waits at the gate, after an outcome that makes the body begin.
+  /// An operator with an async body that waits at the gate, and an outcome with which the body begins.
   struct AsyncOperator: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// What upstream ends with, so that the body begins.
+    /// The outcome of upstream with which the body begins.
     let trigger: Outcome<Int>
     let apply: @Sendable (Future<Int>, FutureExecutor, @escaping @Sendable () async throws -> Int) -> Future<Int>
-    /// Whether a request passes by a body that waits for its executor.
+    /// Whether the body runs although a request arrives before its executor starts it.
     var alwaysRuns = false
-    /// What comes of a body that is cancelled by a request.
+    /// The outcome after a request cancels the body.
     var whenCancelled = "cancelled"
 
-    /// What comes of a body that reaches its end.
+    /// The outcome after the body reaches its end.
     var whenOpened = "success(5)"
 
     static let every: [AsyncOperator] = [
@@ -79,7 +79,7 @@ struct Law15TasksTests {
         alwaysRuns: true, whenCancelled: "failure(oops)", whenOpened: "failure(oops)"),
     ]
 
-    /// Awaits the body, and passes the outcome whatever comes of the body.
+    /// Awaits the body, and passes the outcome of upstream whatever the body does.
     @Sendable private static func passing(
       _ upstream: Future<Int>, on executor: FutureExecutor, _ body: @escaping @Sendable () async throws -> Int
     ) -> Future<Int> {
@@ -97,7 +97,7 @@ struct Law15TasksTests {
     }
   }
 
-  @Test("a request is forwarded to the task of a body, which decides what comes of it", arguments: AsyncOperator.every)
+  @Test("a request is forwarded to the task of a body, which decides the outcome", arguments: AsyncOperator.every)
   func forwardsToBody(operation: AsyncOperator) {
     let promise = Promise<Int>()
     let future = operation.apply(promise.future, executor.executor, body())
@@ -113,7 +113,7 @@ struct Law15TasksTests {
   }
 
   @Test(
-    "a body that waits for its executor does not begin when it is asked, but for those that always run",
+    "a body that waits for its executor does not begin after a request, except bodies that always run",
     arguments: AsyncOperator.every)
   func notBegun(operation: AsyncOperator) {
     let promise = Promise<Int>()
@@ -127,7 +127,9 @@ struct Law15TasksTests {
     #expect(future.isCompleted)
   }
 
-  @Test("a task that was made and has not begun does not begin either", arguments: AsyncOperator.every)
+  @Test(
+    "a task that has not begun does not run its body after a request, except bodies that always run",
+    arguments: AsyncOperator.every)
   func taskNotBegun(operation: AsyncOperator) {
     let promise = Promise<Int>()
     let future = operation.apply(promise.future, executor.executor, body())
@@ -142,7 +144,7 @@ struct Law15TasksTests {
     #expect(future.state == (isRecover ? "failure(oops)" : operation.whenCancelled))
   }
 
-  @Test("without a request the body's value comes", arguments: AsyncOperator.every)
+  @Test("the value of the body is the outcome without a request", arguments: AsyncOperator.every)
   func succeeds(operation: AsyncOperator) {
     let promise = Promise<Int>()
     let future = operation.apply(promise.future, executor.executor, body())
@@ -155,7 +157,7 @@ struct Law15TasksTests {
     #expect(future.state == operation.whenOpened)
   }
 
-  @Test("asyncOnComplete after a cancellation: its body runs in a task that nobody asks, and passes the cancellation")
+  @Test("asyncOnComplete after a cancellation runs its body in a task that receives no request")
   func afterCancellation() {
     let stop = stop
     let promise = Promise<Int>()
@@ -176,7 +178,7 @@ struct Law15TasksTests {
     #expect(future.reason?.message == "gone")
   }
 
-  @Test("Future.task: what it returns, throws, and how it is asked")
+  @Test("Future.task completes with the value, the error or the cancellation of its body")
   func task() async {
     let stop = stop
     let value = Future.task { 1 }
@@ -193,7 +195,7 @@ struct Law15TasksTests {
     #expect(await waiting.outcome.reason?.message == "enough")
   }
 
-  @Test("a task may ignore the request, and succeed")
+  @Test("a task may ignore the request and succeed")
   func ignores() {
     let stop = stop
     let future = Future.succeeded(1).asyncMap(on: executor.executor) { value in
@@ -222,7 +224,7 @@ struct Law15TasksTests {
     #expect(await Future<Int>.task { throw FutureCancelled(reason: "mine") }.outcome.reason?.message == "mine")
   }
 
-  @Test("an executor that drops the job of a task fails its future, and the task ends all the same")
+  @Test("an executor that drops the job of a task fails its future, and the task ends")
   func dropped() async {
     let ended = Promise<Void>()
     let executor = ManualExecutor()
@@ -239,7 +241,7 @@ struct Law15TasksTests {
     _ = await future.outcome
   }
 
-  @Test("a completed task is released with what it captured")
+  @Test("a completed task is released with its captures")
   func releases() async {
     let census = Census()
     let future = Future.task { [probe = census.probe()] in probe.touch() }

@@ -2,16 +2,16 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 16: a promise that is dropped")
+@Suite("Law 16: a dropped promise")
 struct Law16DroppedPromiseTests {
-  /// Makes a promise, lets `use` have it, and drops it.
+  /// Makes a promise, passes it to `use`, and drops it.
   private func drop(_ use: (Promise<Int>) -> Void = { _ in }) -> Future<Int> {
     let promise = Promise<Int>()
     use(promise)
     return promise.future
   }
 
-  @Test("completes its future with BrokenPromise, which names the file and line that made it")
+  @Test("a dropped promise completes its future with BrokenPromise, which names the file and line that created it")
   func broken() throws {
     let line: UInt = #line + 2
     func makeFuture() -> Future<Int> {
@@ -27,7 +27,7 @@ struct Law16DroppedPromiseTests {
     #expect(String(describing: error).contains("Law16DroppedPromiseTests.swift:\(line)"))
   }
 
-  @Test("completes it cancelled if it was asked, with the reason of the request")
+  @Test("a dropped promise with a request completes its future cancelled, with the reason of the request")
   func asked() {
     let future = drop { $0.future.cancel(reason: "asked") }
 
@@ -35,7 +35,7 @@ struct Law16DroppedPromiseTests {
     #expect(future.reason?.message == "asked")
   }
 
-  @Test("completes it cancelled if a handler answered continue")
+  @Test("a dropped promise completes its future cancelled if a handler answered continue")
   func continued() {
     let log = Recorder()
     let future = drop { promise in
@@ -50,7 +50,7 @@ struct Law16DroppedPromiseTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("a withheld request is not yet asked: the promise is broken")
+  @Test("a dropped promise with only a withheld request completes its future with BrokenPromise")
   func withheld() {
     let consumer = Locked<Future<Int>?>(nil)
     let future = drop { promise in
@@ -62,7 +62,7 @@ struct Law16DroppedPromiseTests {
     #expect(consumer.value?.outcomeIfCompleted?.error is BrokenPromise)
   }
 
-  @Test("its handlers are not called by the drop, and are released")
+  @Test("the handlers of a dropped promise are not called, and are released")
   func handlers() {
     let log = Recorder()
     let census = Census()
@@ -81,8 +81,8 @@ struct Law16DroppedPromiseTests {
     #expect(census.alive == 0)
   }
 
-  @Test("never leaves a future that hangs: every consumer and observer is told")
-  func consumersAreTold() {
+  @Test("every consumer and observer of a dropped promise is notified")
+  func consumersAreNotified() {
     let log = Recorder()
     let tails = Locked<[Future<Int>]>([])
 
@@ -96,13 +96,13 @@ struct Law16DroppedPromiseTests {
     #expect(tails.value.allSatisfy { $0.outcomeIfCompleted?.error is BrokenPromise })
   }
 
-  @Test("never crashes: nobody has its future")
-  func nobody() {
+  @Test("a dropped promise without a reference to its future causes no crash")
+  func withoutFuture() {
     _ = Promise<Int>()
     _ = Promise<Int>().future
   }
 
-  @Test("changes nothing if it was completed or sealed")
+  @Test("the drop of a completed or sealed promise changes nothing")
   func completed() {
     let inner = Promise<Int>()
     let succeeded = drop { $0.succeed(1) }
@@ -114,24 +114,24 @@ struct Law16DroppedPromiseTests {
     #expect(sealed.state == "success(2)")
   }
 
-  @Test("a request that is kept does not keep the promise alive, and comes too late")
-  func keptRequest() {
-    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+  @Test("a retained request does not retain the promise, and its completion is too late")
+  func retainedRequest() {
+    let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let future = drop { promise in
       promise.onRequestCancel { request in
-        kept.value = request
+        received.value = request
         return .continue
       }
       promise.future.cancel()
     }
 
-    let won = kept.value?.complete(.success(1))
+    let won = received.value?.complete(.success(1))
 
     #expect(won == false)
     #expect(future.state == "cancelled")
   }
 
-  @Test("a promise dropped inside its own handler's answer completes cancelled")
+  @Test("a promise dropped inside its own handler completes cancelled")
   func insideHandler() {
     let log = Recorder()
     let box = Locked<Promise<Int>?>(Promise<Int>())
@@ -148,8 +148,8 @@ struct Law16DroppedPromiseTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("the file and line can be given, by a function that makes promises for others")
-  func givenPlace() {
+  @Test("a function that makes promises for others can pass their file and line")
+  func givenFileAndLine() {
     func makeFuture(fileID: String = #fileID, line: UInt = #line) -> Future<Int> {
       Promise<Int>(fileID: fileID, line: line).future
     }

@@ -1,14 +1,14 @@
 import FutureTree
 import Testing
 
-@Suite("Law 17: previewCancel says the same as cancel, without doing it")
+@Suite("Law 17: receipts, previewCancel")
 struct Law17PreviewTests {
   static let options: [CancellationOptions] = [
     [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
     [.doNotForwardIfOthersWaiting, .forceImmediately], [.doNotForwardRequest, .forceImmediately],
   ]
 
-  /// A tree, and the future of it that is asked.
+  /// A tree, and its future that receives the request.
   struct Scene: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable () -> (target: Future<Int>, keep: [any Sendable])
@@ -30,25 +30,25 @@ struct Law17PreviewTests {
         promise.future.cancel(.doNotForwardIfOthersWaiting)
         return (promise.future.map { $0 }, [promise])
       },
-      Scene(testDescription: "a chain over a source that another wants") {
+      Scene(testDescription: "a chain over a source with another consumer") {
         let promise = Promise<Int>()
         promise.onRequestCancel { _ in .continue }
         let other = promise.future.map { $0 }
         return (promise.future.map { $0 }.map { $0 }, [promise, other])
       },
-      Scene(testDescription: "a chain over a shared source that two others want") {
+      Scene(testDescription: "a chain over a shared source with two other consumers") {
         let promise = Promise<Int>()
         let others = (0..<2).map { _ in promise.future.map { $0 } }
         return (promise.future.shared().map { $0 }, [promise, others])
       },
-      Scene(testDescription: "a diamond with one leg that another wants") {
+      Scene(testDescription: "a diamond with another consumer of one branch") {
         let promise = Promise<Int>()
         promise.onRequestCancel { _ in .continue }
         let (left, right) = (promise.future.map { $0 }, promise.future.map { $0 })
         let token = left.cancelToken()
         return (Future.all([left, right]).map { $0[0] }, [promise, token])
       },
-      Scene(testDescription: "a diamond that nobody else wants") {
+      Scene(testDescription: "a diamond without other consumers") {
         let promise = Promise<Int>()
         promise.onRequestCancel { _ in .continue }
         let joined = Future.all([promise.future.map { $0 }, promise.future.map { $0 }])
@@ -65,7 +65,7 @@ struct Law17PreviewTests {
         outer.succeed(1)
         return (future, [outer, inner])
       },
-      Scene(testDescription: "a source that was withheld from before, and whose last other has left") {
+      Scene(testDescription: "a source with a withheld request, whose last other consumer has withdrawn") {
         let promise = Promise<Int>()
         promise.onRequestCancel { _ in .continue }
         var other: CancelToken? = promise.future.cancelToken()
@@ -77,7 +77,7 @@ struct Law17PreviewTests {
     ]
   }
 
-  @Test("the preview is the receipt, and changes nothing", arguments: Scene.every, options)
+  @Test("a preview equals the receipt, and changes nothing", arguments: Scene.every, options)
   func same(scene: Scene, options: CancellationOptions) {
     let (target, keep) = scene.make()
     let before = target.tree()
@@ -99,15 +99,15 @@ struct Law17PreviewTests {
     promise.onRequestCancel { _ in .continue }
     let token = promise.future.cancelToken()
 
-    let asNobody = promise.future.previewCancel(.doNotForwardIfOthersWaiting)
+    let byFuture = promise.future.previewCancel(.doNotForwardIfOthersWaiting)
     let preview = token.previewCancel(options)
     let receipt = token.cancel(options)
 
-    #expect(asNobody.effect == .withheld(by: 1))
+    #expect(byFuture.effect == .withheld(by: 1))
     #expect(preview == receipt)
   }
 
-  @Test("a token of a future that has completed is too late")
+  @Test("a preview by a token is too late after its future completed")
   func late() {
     let token = Future.succeeded(1).cancelToken()
 

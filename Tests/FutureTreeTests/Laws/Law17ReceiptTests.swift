@@ -3,9 +3,9 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 17: a receipt")
+@Suite("Law 17: receipts")
 struct Law17ReceiptTests {
-  @Test("delivered: a handler was given the request; every future it reached is counted, the target included")
+  @Test("the effect is delivered after a handler received the request, and every future reached is counted")
   func delivered() {
     let promise = source(Recorder())
     let derived = promise.future.map { $0 }.map { $0 }
@@ -16,7 +16,7 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 3)
   }
 
-  @Test("delivered, also if the handler completed its future")
+  @Test("the effect is delivered although the handler completed its future")
   func deliveredAndCompleted() {
     let promise = source(Recorder(), answering: .complete(.cancelled))
 
@@ -26,7 +26,7 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 1)
   }
 
-  @Test("withheld, and by how many; the future that holds it back was reached")
+  @Test("the effect is withheld by the number of consumers, and the withholding future is reached")
   func withheld() {
     let promise = source(Recorder())
     let consumers = (0..<3).map { _ in promise.future.map { $0 } }
@@ -38,21 +38,21 @@ struct Law17ReceiptTests {
     withExtendedLifetime(consumers) {}
   }
 
-  @Test("withheld, by the others only, when a branch ended for it")
+  @Test("the effect is withheld by the other consumers only, although the branch of the request ended")
   func withheldBelow() {
-    // Two readings: "withheld" (it stopped at a future that others want) or "completed" (the branch ended). The table
-    // of words says what withheld is; that the branch ends is law 3.
+    // Two readings: "withheld" (the request stopped at a future with other consumers) or "completed" (the branch
+    // ended). The request counts as withheld. Law 3 (stopping where others wait) ends the branch.
     let promise = source(Recorder())
-    let asker = promise.future.map { $0 }
+    let requester = promise.future.map { $0 }
     let others = [promise.future.map { $0 }, promise.future.map { $0 }]
 
-    let receipt = asker.cancel(.doNotForwardIfOthersWaiting)
+    let receipt = requester.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(receipt.effect == .withheld(by: 2))
     withExtendedLifetime(others) {}
   }
 
-  @Test("stored: no handler, no answer", arguments: Step.every)
+  @Test("the effect is stored if the request finds no handler", arguments: Step.every)
   func stored(step: Step) {
     let promise = Promise<Int>()
 
@@ -60,20 +60,20 @@ struct Law17ReceiptTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("completed: the request itself ended the future, by letting go, by force, or before its body began")
+  @Test("the effect is completed if the request detaches or forces the future, or its body has not begun")
   func completed() {
     let promise = Promise<Int>()
     let executor = ManualExecutor()
-    let lettingGo = promise.future.map { $0 }
+    let detaching = promise.future.map { $0 }
     let forced = Promise<Int>()
     let queued = Future.succeeded(1).map(on: executor.executor) { $0 }
 
-    #expect(lettingGo.cancel(.doNotForwardRequest).effect == .completed)
+    #expect(detaching.cancel(.doNotForwardRequest).effect == .completed)
     #expect(forced.future.cancel(.forceImmediately).effect == .completed)
     #expect(queued.cancel().effect == .completed)
   }
 
-  @Test("duplicate: not stronger than what was asked before")
+  @Test("the effect is duplicate if the request is not stronger than the previous one")
   func duplicate() {
     let promise = source(Recorder())
     let derived = promise.future.map { $0 }
@@ -84,7 +84,7 @@ struct Law17ReceiptTests {
     #expect(promise.future.cancel().effect == .duplicate)
   }
 
-  @Test("too late, with how it had ended")
+  @Test("the effect is too late, with the existing outcome, after completion")
   func tooLate() {
     #expect(Future.succeeded(1).cancel().effect == .tooLate(.succeeded))
     #expect(Future<Int>.failed(Oops()).cancel().effect == .tooLate(.failed))
@@ -92,7 +92,7 @@ struct Law17ReceiptTests {
     #expect(Future.succeeded(1).cancel(.forceImmediately).effect == .tooLate(.succeeded))
   }
 
-  @Test("a join reaches each of its inputs")
+  @Test("the receipt of a join counts each of its inputs")
   func join() {
     let first = source(Recorder())
     let second = Promise<Int>()
@@ -104,8 +104,8 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 3)
   }
 
-  @Test("letting go reaches nobody else")
-  func lettingGo() {
+  @Test("the receipt of a detached future counts no other future")
+  func detaching() {
     let promise = source(Recorder())
 
     let receipt = promise.future.map { $0 }.cancel(.doNotForwardRequest)

@@ -22,24 +22,24 @@ struct Law18ProvenanceTests {
     }
   }
 
-  @Test("it reaches handlers")
+  @Test("the reason reaches handlers")
   func handlers() {
-    let kept = Locked<CancellationReason?>(nil)
+    let received = Locked<CancellationReason?>(nil)
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
-      kept.value = request.reason
+      received.value = request.reason
       return .continue
     }
 
     let line: UInt = #line + 1
     promise.future.map { $0 }.cancel(reason: "why")
 
-    #expect(kept.value?.message == "why")
-    #expect(kept.value?.fileID.description == file)
-    #expect(kept.value?.line == line)
+    #expect(received.value?.message == "why")
+    #expect(received.value?.fileID.description == file)
+    #expect(received.value?.line == line)
   }
 
-  @Test("without a reason the file and line are still those of the call")
+  @Test("a request without a reason has the file and line of the call")
   func noReason() {
     let promise = Promise<Int>()
 
@@ -51,7 +51,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.message.isEmpty == false)
   }
 
-  @Test("a token stamps its call")
+  @Test("a token records the file and line of its call")
   func token() {
     let promise = Promise<Int>()
     let token = promise.future.cancelToken()
@@ -64,7 +64,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == line)
   }
 
-  @Test("a bag stamps its call")
+  @Test("a bag records the file and line of its call")
   func bag() {
     let promise = Promise<Int>()
     let bag = CancelBag()
@@ -77,7 +77,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == line)
   }
 
-  @Test("completeCancelled stamps its call")
+  @Test("completeCancelled records the file and line of its call")
   func completeCancelled() {
     let promise = Promise<Int>()
     let named = Promise<Int>()
@@ -93,10 +93,10 @@ struct Law18ProvenanceTests {
     #expect(named.future.reason?.line == line + 1)
   }
 
-  @Test("completeCancelled without a reason takes that of the request, if there was one")
+  @Test("completeCancelled without a reason takes the reason of an earlier request")
   func completeCancelledAsked() {
-    // Two readings: the place that completed, or the place that asked. ".cancelled carries ... the file and line that
-    // asked": somebody asked, so it is that.
+    // Two readings: the file and line of the completion, or of the request. By the law `.cancelled` carries the file
+    // and line of the request, if there was one.
     let promise = Promise<Int>()
     promise.future.cancel(reason: "asked")
 
@@ -115,7 +115,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == 42)
   }
 
-  @Test("an interpolated reason is stamped as well")
+  @Test("an interpolated reason records the file and line of the call")
   func interpolated() {
     let promise = Promise<Int>()
     let attempt = 3
@@ -127,28 +127,28 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == line)
   }
 
-  @Test("a branch that ended early knows who asked")
+  @Test("a branch that ended early has the file and line of the request")
   func branch() {
     let promise = Promise<Int>()
-    let asker = promise.future.map { $0 }
+    let requester = promise.future.map { $0 }
     let other = promise.future.map { $0 }
 
     let line: UInt = #line + 1
-    asker.cancel(.doNotForwardIfOthersWaiting, reason: "left")
+    requester.cancel(.doNotForwardIfOthersWaiting, reason: "left")
 
-    #expect(asker.reason?.message == "left")
-    #expect(asker.reason?.line == line)
+    #expect(requester.reason?.message == "left")
+    #expect(requester.reason?.line == line)
     withExtendedLifetime(other) {}
   }
 
-  @Test("it passes through every operator and join", arguments: Step.every)
+  @Test("the reason passes through every operator and join", arguments: Step.every)
   func passes(step: Step) {
     let derived = step.apply(.cancelled("origin"))
 
     #expect(derived.reason?.message == "origin")
   }
 
-  @Test("onCancel and FutureCancelled have it")
+  @Test("onCancel and FutureCancelled carry the reason")
   func bodies() {
     let log = Recorder()
     let future = Future<Int>.cancelled("origin").onCancel { log($0.message) }
@@ -159,7 +159,7 @@ struct Law18ProvenanceTests {
     #expect(error?.reason.message == "origin")
   }
 
-  @Test("its description tells the message and the place")
+  @Test("the description of a reason contains the message, the file and the line")
   func description() {
     let reason = CancellationReason("why", fileID: "App/Screen.swift", line: 42)
 

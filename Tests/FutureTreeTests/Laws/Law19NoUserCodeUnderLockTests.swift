@@ -4,13 +4,13 @@ import Testing
 
 @testable import FutureTree
 
-/// A place from which user code is called.
+/// A callback from which the library calls user code.
 enum Callback: String, CaseIterable, Sendable {
   case map, flatMap, onSuccess, recover, onFailure, onCancel, onComplete, ensure, observe, handler, storedHandler
   case executor, handlerExecutor, bodyDeinit, handlerDeinit, observerDeinit, valueDeinit, tokenDeinit, endedHandler
   case endedObserver, singleFlight
 
-  /// Makes `promise` call `body` from this place. The body runs before this returns.
+  /// Makes `promise` call `body` from this callback. The body runs before this returns.
   func provoke(_ promise: Promise<Probe?>, _ body: @escaping @Sendable () -> Void) {
     let future = promise.future
     switch self {
@@ -36,12 +36,12 @@ enum Callback: String, CaseIterable, Sendable {
       succeed(promise) { capture(Probe(body)) { probe in future.observe { _ in probe.touch() } } }
     case .valueDeinit:
       promise.succeed(nil)
-      _ = promise.succeed(Probe(body))  // It loses; its value dies.
+      _ = promise.succeed(Probe(body))  // The second value is deallocated.
     case .tokenDeinit:
-      let asker = future.cancelToken()
+      let requester = future.cancelToken()
       let last = Locked<CancelToken?>(future.cancelToken())
       install(promise, body)
-      asker.cancel(.doNotForwardIfOthersWaiting)
+      requester.cancel(.doNotForwardIfOthersWaiting)
       let dropped = last.withLock { $0.take() }
       _ = consume dropped
     case .endedHandler: capture(Probe(body)) { probe in install(promise) { probe.touch() }.remove() }
@@ -84,7 +84,7 @@ enum Callback: String, CaseIterable, Sendable {
     }
   }
 
-  /// Hands an object to a closure and holds it no longer.
+  /// Passes an object to a closure and releases it.
   private func capture(_ probe: consuming Probe, _ attach: (Probe) -> Void) {
     attach(probe)
   }
@@ -92,7 +92,7 @@ enum Callback: String, CaseIterable, Sendable {
 
 @Suite("Law 19: no user code under a lock")
 struct Law19NoUserCodeUnderLockTests {
-  /// Calls what a user can call on a future.
+  /// Calls the API that a user can call on a future.
   @Sendable static func useEverything(_ future: Future<Probe?>) {
     _ = (future.isCompleted, future.outcomeIfCompleted?.state, future.cancelRequest)
     let token = future.cancelToken()
@@ -134,7 +134,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(!log.entries.isEmpty)
   }
 
-  @Test("any callback may complete, cancel and force its own future, and ask for more", arguments: Callback.allCases)
+  @Test("any callback may complete, cancel or force its future, and install handlers", arguments: Callback.allCases)
   func promiseInside(callback: Callback) {
     let log = Recorder()
     let promise = Promise<Probe?>()
@@ -153,7 +153,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(future.isCompleted)
   }
 
-  @Test("a value's deinit runs when nobody holds the future any more, outside every lock")
+  @Test("the deinit of a value runs outside every lock after the last reference to its future is released")
   func valueDeinit() {
     let log = Recorder()
     let other = Promise<Int>()
@@ -167,7 +167,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["true success(1)"])
   }
 
-  @Test("a value's deinit may drop the last token of the future that held it")
+  @Test("the deinit of a value may drop the last token of its future")
   func valueHoldsToken() {
     let log = Recorder()
     let promise = Promise<Probe>()
@@ -201,7 +201,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["resumed success(1)", "value 1"])
   }
 
-  @Test("a continuation that a cancelled task resumes is resumed outside every lock")
+  @Test("the continuation of a cancelled task is resumed outside every lock")
   func cancelledContinuation() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -218,7 +218,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["resumed pending"])
   }
 
-  @Test("a completion inside a callback returns before its consumers hear of it", arguments: Callback.allCases)
+  @Test("a completion inside a callback returns before its consumers are notified", arguments: Callback.allCases)
   func trampoline(callback: Callback) {
     let log = Recorder()
     let promise = Promise<Probe?>()
@@ -231,8 +231,8 @@ struct Law19NoUserCodeUnderLockTests {
       log("end \(other.future.state)")
     }
 
-    // A `deinit` is a callback where the library calls it: of a value that lost, or of what was ended, it may be
-    // called by the user's own thread outside any callback. Then the rule for "outside" holds.
+    // A `deinit` is a callback only where the library calls it. The user's own thread may release a late value or a
+    // removed callback outside any callback: then consumers are notified before the completion returns.
     switch callback {
     case .bodyDeinit, .handlerDeinit, .observerDeinit, .valueDeinit, .endedHandler, .endedObserver, .executor,
       .handlerExecutor:
@@ -254,7 +254,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["first", "second", "returned"])
   }
 
-  @Test("attaching to a completed future inside a callback runs the body when the callback is done")
+  @Test("a body attached to a completed future inside a callback runs after the callback returns")
   func attachInside() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -268,7 +268,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["done", "body"])
   }
 
-  @Test("attaching to a completed future outside any callback runs the body here and now")
+  @Test("a body attached to a completed future outside any callback runs at once")
   func attachOutside() {
     let future = Future.succeeded(1).map { $0 + 1 }.flatMap { .succeeded($0 + 1) }
 
@@ -281,7 +281,7 @@ private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
   return value
 }
 
-@Suite("Law 19: the rule of the lock is asserted")
+@Suite("Law 19: no user code under a lock, assertions")
 struct LockRuleTests {
   @Test("a thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
   func twoLocks() async {
@@ -293,7 +293,7 @@ struct LockRuleTests {
     }
   }
 
-  @Test("code of a user that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
+  @Test("user code that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
   func userCode() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) {

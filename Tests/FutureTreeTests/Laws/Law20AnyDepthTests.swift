@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Law 20: any depth", .serialized)
 struct Law20AnyDepthTests {
-  /// The law says 1,000,000 of a chain of `map`.
+  /// The length that the law guarantees, 1,000,000 futures, for a chain of `map`.
   static let longest = LongTest.count(1_000_000, small: 100_000)
-  /// For other shapes: more than a recursion could bear on 512 KiB.
+  /// The depth of other shapes: deeper than a recursion could go on 512 KiB.
   static let depth = LongTest.count(100_000, small: 20_000)
 
   private static func chain(from future: Future<Int>, of length: Int = depth) -> Future<Int> {
@@ -47,7 +47,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: plain", "cancelled, reached \(Self.longest + 1)"])
   }
 
-  @Test("a long chain is released while it is pending, with its promise")
+  @Test("a long pending chain is released with its promise")
   func releasedPending() {
     let log = Recorder()
     onSmallStack {
@@ -61,7 +61,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["broken"])
   }
 
-  @Test("a preview of a long chain needs no stack either")
+  @Test("a preview of a long chain runs in constant stack space")
   func preview() {
     let log = Recorder()
     onSmallStack {
@@ -74,7 +74,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["delivered to 1 handler, reached \(Self.depth + 1) futures"])
   }
 
-  @Test("shields, timeouts and joins in a chain", arguments: ["shielded", "timeout", "all", "race", "mapError"])
+  @Test("a chain of other operators completes", arguments: ["shielded", "timeout", "all", "race", "mapError"])
   func otherLinks(name: String) {
     let log = Recorder()
     let clock = ManualClock()
@@ -99,7 +99,7 @@ struct Law20AnyDepthTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a chain that is made behind a completed future completes")
+  @Test("a chain attached to a completed future completes")
   func completedBefore() {
     let log = Recorder()
     onSmallStack {
@@ -151,7 +151,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: plain", "cancelled"])
   }
 
-  @Test("a private branch of that length ends early")
+  @Test("a long branch without other consumers ends early")
   func endsEarly() {
     let log = Recorder()
     onSmallStack {
@@ -182,7 +182,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: ifOthers", "pending"])
   }
 
-  @Test("a chain is dropped with its promise, pending")
+  @Test("a pending chain is released with its promise and its bodies")
   func droppedPending() {
     let log = Recorder()
     let census = Census()
@@ -200,7 +200,7 @@ struct Law20AnyDepthTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a chain that nobody holds is dropped after completion, values and all")
+  @Test("a completed chain without references is released with its values")
   func droppedCompleted() {
     let census = Census()
     onSmallStack {
@@ -226,7 +226,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["success(0)"])
   }
 
-  @Test("flatMap recurses over futures that complete one after the other")
+  @Test("flatMap recurses over futures that complete one after another")
   func recursionPending() {
     let log = Recorder()
     onSmallStack {
@@ -246,7 +246,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["success(0)"])
   }
 
-  @Test("a request goes down a recursion of inner futures to the one it waits on now")
+  @Test("a request goes through a recursion of inner futures to the future awaited now")
   func recursionCancelled() {
     let log = Recorder()
     onSmallStack {
@@ -263,7 +263,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["innermost: plain", "cancelled"])
   }
 
-  @Test("promises sealed one onto the other")
+  @Test("a chain of promises sealed onto each other is cancelled")
   func sealed() {
     let log = Recorder()
     onSmallStack {
@@ -282,7 +282,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["last: plain", "cancelled"])
   }
 
-  @Test("one future with many consumers")
+  @Test("a future with many consumers is cancelled")
   func wide() {
     let log = Recorder()
     onSmallStack {
@@ -296,7 +296,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: ifOthers", "cancelled"])
   }
 
-  @Test("bodies that own each other's promises: completing the first completes all")
+  @Test("the completion of the first of many bodies that own each other's promises completes all")
   func relay() {
     let log = Recorder()
     onSmallStack {

@@ -3,10 +3,10 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// Each in a process of its own, after a warm-up: other tests would be counted as well.
-@Suite("Law 21: memory stays flat", .timeLimit(.minutes(60)))
+/// Each test runs in a process of its own, after a warm-up, because other tests would be counted as well.
+@Suite("Law 21: bounded memory, resident memory stays constant", .timeLimit(.minutes(60)))
 struct Law21MemoryTests {
-  @Test("tokens taken and dropped in any order on one future that lives long")
+  @Test("tokens taken and dropped in any order on one long-lived future leave no memory behind")
   func tokens() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
@@ -21,7 +21,7 @@ struct Law21MemoryTests {
     }
   }
 
-  @Test("observers, handlers, consumers and timers that came and went")
+  @Test("observers, handlers, consumers and timers that were removed leave no memory behind")
   func registrations() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
@@ -35,7 +35,7 @@ struct Law21MemoryTests {
             future.timeout(after: .seconds(9), clock: clock).cancel(.doNotForwardRequest)
             clock.advance(by: .seconds(1))
           }
-          // Of the two timeouts the first was only let go of: it still waits, wanted by nobody.
+          // Of the two timeouts the first was detached from, and still waits without a consumer.
           clock.advance(by: .seconds(9))
         }
         precondition(clock.timerCount == 0)
@@ -43,7 +43,7 @@ struct Law21MemoryTests {
     }
   }
 
-  @Test("timers of the machine's clock that were cancelled long before their time")
+  @Test("system timers that were cancelled long before they fire leave no memory behind")
   func systemTimers() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
@@ -55,7 +55,7 @@ struct Law21MemoryTests {
   }
 }
 
-/// Warms up with a few rounds, runs many, and ends the process if memory has grown by more than a megabyte meanwhile.
+/// Warms up with a tenth of the rounds, runs them all, and ends the process if memory grows by more than a megabyte.
 private func expectFlatMemory(after rounds: Int, _ work: (_ rounds: Int, inout Random) -> Void) {
   var random = Random(seed: 7)
   work(rounds / 10, &random)

@@ -3,11 +3,11 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 21: nothing grows")
+@Suite("Law 21: bounded memory, registrations")
 struct Law21NothingGrowsTests {
   private let census = Census()
 
-  @Test("a future that lives long holds what is registered now: 10,000 observers that ended")
+  @Test("a long-lived future releases 10,000 removed observers")
   func observers() {
     let promise = Promise<Int>()
     func attach(_ probe: Probe) -> FutureObservation {
@@ -19,7 +19,7 @@ struct Law21NothingGrowsTests {
     #expect(census.alive == 0)
   }
 
-  @Test("10,000 handlers that ended")
+  @Test("a long-lived future releases 10,000 removed handlers")
   func handlers() {
     let promise = Promise<Int>()
     func install(_ probe: Probe) -> CancelHandler {
@@ -34,7 +34,7 @@ struct Law21NothingGrowsTests {
     #expect(census.alive == 0)
   }
 
-  @Test("10,000 consumers that let go")
+  @Test("a long-lived future releases 10,000 detached consumers")
   func consumers() {
     let promise = Promise<Int>()
     func attach(_ probe: Probe) -> Future<Int> {
@@ -50,18 +50,18 @@ struct Law21NothingGrowsTests {
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
   }
 
-  @Test("10,000 tokens that asked and went, while one stays")
+  @Test("a long-lived future releases 10,000 tokens that requested, while one remains")
   func tokens() {
     let promise = Promise<Int>()
-    let stays = promise.future.cancelToken()
+    let remaining = promise.future.cancelToken()
 
     for _ in 0..<10_000 { promise.future.cancelToken().cancel(.doNotForwardIfOthersWaiting) }
 
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
-    withExtendedLifetime(stays) {}
+    withExtendedLifetime(remaining) {}
   }
 
-  @Test("a recursion of flatMap holds one link", arguments: Recursion.allCases)
+  @Test("a recursion of flatMap retains one link", arguments: Recursion.allCases)
   func recursion(_ recursion: Recursion) {
     let (step, executor, ends) = (Locked(Promise<Int>()), ManualExecutor(), Locked(false))
     @Sendable func countDown(_ count: Int) -> Future<Int> {
@@ -98,34 +98,34 @@ struct Law21NothingGrowsTests {
     #expect(future.isCompleted)
   }
 
-  /// How the next turn of a recursion begins.
+  /// The way in which the next turn of a recursion begins.
   enum Recursion: CaseIterable {
     case pending, halfCompleted, onExecutor, recovering, completing
   }
 
-  @Test("each future of a recursion that somebody holds completes")
+  @Test("each retained future of a recursion completes")
   func heldRecursion() {
-    let (step, held) = (Locked(Promise<Int>()), Locked<[Future<Int>]>([]))
+    let (step, retained) = (Locked(Promise<Int>()), Locked<[Future<Int>]>([]))
     @Sendable func countDown(_ count: Int) -> Future<Int> {
       guard count > 0 else { return .succeeded(7) }
       step.value = Promise()
       let future = step.value.future.flatMap { countDown($0) }
-      if count % 2 == 0 { held.withLock { $0.append(future) } }
+      if count % 2 == 0 { retained.withLock { $0.append(future) } }
       return future
     }
     let future = countDown(10)
 
     for count in (0..<10).reversed() { step.value.succeed(count) }
 
-    #expect(future.state == "success(7)" && held.value.map(\.state) == Array(repeating: "success(7)", count: 5))
+    #expect(future.state == "success(7)" && retained.value.map(\.state) == Array(repeating: "success(7)", count: 5))
   }
 
-  @Test("10,000 tasks that were cancelled while they waited")
+  @Test("a long-lived future releases 10,000 tasks that were cancelled while they waited")
   func tasks() {
     let executor = ManualTaskExecutor()
     let promise = Promise<Int>()
     let future = promise.future
-    let stays = future.cancelToken()
+    let remaining = future.cancelToken()
 
     for _ in 0..<10_000 {
       executor.start { _ = try? await future.value }.cancel()
@@ -133,10 +133,10 @@ struct Law21NothingGrowsTests {
     }
 
     #expect(future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
-    withExtendedLifetime(stays) {}
+    withExtendedLifetime(remaining) {}
   }
 
-  @Test("a token that lives long does not keep what its future was made of")
+  @Test("a long-lived token does not retain the bodies upstream of its future")
   func longToken() {
     let promise = Promise<Probe>()
     func attach(_ probe: Probe) -> CancelToken {
@@ -149,12 +149,12 @@ struct Law21NothingGrowsTests {
 
     promise.succeed(census.probe())
 
-    // The promise's own future still has its value.
+    // The future of the promise still has its value.
     #expect(census.alive == 1)
     withExtendedLifetime((promise, token)) {}
   }
 
-  @Test("the handle of an observation keeps nothing alive after completion")
+  @Test("the handle of an observation retains nothing after completion")
   func observationHandle() {
     let promise = Promise<Int>()
     func attach(_ probe: Probe) -> FutureObservation {
@@ -168,7 +168,7 @@ struct Law21NothingGrowsTests {
     observation.remove()
   }
 
-  @Test("the handle of a handler keeps nothing alive after completion")
+  @Test("the handle of a handler retains nothing after completion")
   func handlerHandle() {
     let promise = Promise<Int>()
     let handler = promise.onRequestCancel(holding: census.probe())
@@ -179,7 +179,7 @@ struct Law21NothingGrowsTests {
     handler.remove()
   }
 
-  @Test("the handle of a handler that ran keeps nothing alive")
+  @Test("the handle of a handler that ran retains nothing")
   func handlerThatRan() {
     let promise = Promise<Int>()
     let handler = promise.onRequestCancel(holding: census.probe())
@@ -190,7 +190,7 @@ struct Law21NothingGrowsTests {
     handler.remove()
   }
 
-  @Test("the handle of a handler that ran keeps no outcome alive", arguments: [true, false])
+  @Test("the handle of a handler that ran retains no outcome", arguments: [true, false])
   func handlerOfFreedFuture(runs: Bool) {
     var handles: [CancelHandler] = []
     do {
@@ -204,37 +204,37 @@ struct Law21NothingGrowsTests {
     for handle in handles { handle.remove() }
   }
 
-  @Test("a request that is kept keeps nothing of its future alive after completion")
-  func keptRequest() {
-    let kept = Locked<ReceivedCancelRequest<Probe>?>(nil)
+  @Test("a retained request retains nothing of its future after completion")
+  func retainedRequest() {
+    let received = Locked<ReceivedCancelRequest<Probe>?>(nil)
     do {
       let promise = Promise<Probe>()
       promise.onRequestCancel { request in
-        kept.value = request
+        received.value = request
         return .continue
       }
       promise.future.cancel()
       promise.succeed(census.probe())
     }
 
-    // The request may hold its future, and so its value, until it is let go: then nothing is left.
-    kept.value = nil
+    // The request may retain its future, and with it the value, until it is released.
+    received.value = nil
     #expect(census.alive == 0)
   }
 
-  @Test("a token keeps neither the value nor the future of a completed future alive")
+  @Test("a token retains neither the value nor the future after completion")
   func token() {
     let census = Census()
     var promise: Promise<Probe>? = Promise<Probe>()
     let token = promise?.future.cancelToken()
-    let asked = promise?.future.cancelToken()
-    asked?.cancel(.doNotForwardIfOthersWaiting)
+    let requesting = promise?.future.cancelToken()
+    requesting?.cancel(.doNotForwardIfOthersWaiting)
 
     promise?.succeed(census.probe())
     promise = nil
 
     #expect(census.alive == 0)
     #expect(token?.cancel().effect == .tooLate(.succeeded))
-    #expect(asked?.cancel().effect == .tooLate(.succeeded))
+    #expect(requesting?.cancel().effect == .tooLate(.succeeded))
   }
 }

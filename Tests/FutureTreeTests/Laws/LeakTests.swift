@@ -2,9 +2,9 @@ import FutureTree
 import FutureTreeTesting
 import Testing
 
-@Suite("Law 21: nothing is kept")
+@Suite("Law 21: bounded memory, leaks")
 struct LeakTests {
-  /// How a future ends.
+  /// The way in which a future ends.
   enum Ending: String, CaseIterable, Sendable {
     case succeeded, failed, cancelled, asked, forced, dropped, sealedAndSucceeded
 
@@ -38,7 +38,7 @@ struct LeakTests {
     withExtendedLifetime((promise, token)) {}
   }
 
-  @Test("so does one whose body ran on an executor", arguments: Holder.allCases, Ending.allCases)
+  @Test("a completed future releases a body that ran on an executor", arguments: Holder.allCases, Ending.allCases)
   func bodiesOnExecutor(holder: Holder, ending: Ending) {
     let census = Census()
     let executor = ManualExecutor()
@@ -53,7 +53,7 @@ struct LeakTests {
     withExtendedLifetime(promise) {}
   }
 
-  /// Those whose own body holds the probe: what a request that is not forwarded leaves alone keeps its body.
+  /// The holders whose own body holds the probe: a request that is not forwarded does not release a body upstream.
   static let branches = Holder.allCases.filter { holder in
     ![
       .all, .zip, .allSettled, .race, .any, .traverse, .timeout, .shielded, .observe, .handler, .delayed,
@@ -66,7 +66,7 @@ struct LeakTests {
     .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
   ]
 
-  @Test("a branch that ends early releases its body, although its upstream lives on", arguments: branches, early)
+  @Test("a branch that ends early releases its body although its upstream is pending", arguments: branches, early)
   func endsEarly(holder: Holder, options: CancellationOptions) {
     let census = Census()
     let promise = Promise<Int>()
@@ -80,13 +80,13 @@ struct LeakTests {
     #expect(other.state == "pending")
   }
 
-  @Test("a branch that ends early and that nobody holds is gone, although its upstream lives on", arguments: early)
-  func branchIsGone(options: CancellationOptions) {
+  @Test("a branch that ends early without references is deallocated although its upstream is pending", arguments: early)
+  func branchIsDeallocated(options: CancellationOptions) {
     let census = Census()
     let promise = Promise<Int>()
     let other = promise.future.map { $0 }
     func attach() {
-      // The value of an upstream that completed would keep the probe: the branch itself holds it here.
+      // The value of a completed upstream would retain the probe, so the branch itself holds it.
       let branch = promise.future.map { $0 }.flatMap { [probe = census.probe()] in .succeeded(pass($0, probe)) }
       branch.cancel(options)
     }
@@ -97,7 +97,7 @@ struct LeakTests {
     #expect(other.state == "pending")
   }
 
-  @Test("a value dies with the last future that has it")
+  @Test("a value is released with the last future that has it")
   func values() {
     let census = Census()
     do {
@@ -111,8 +111,8 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a value that nobody wants is not kept by its promise's consumers")
-  func passedOnValues() {
+  @Test("a value is released with its promise although a future derived from it remains")
+  func forwardedValues() {
     let census = Census()
     let lengths = Locked<Future<Int>?>(nil)
     do {
@@ -125,7 +125,7 @@ struct LeakTests {
     #expect(lengths.value?.state == "success(1)")
   }
 
-  @Test("a value that came too late dies at once")
+  @Test("a value that arrives too late is released at once")
   func lateValues() {
     let census = Census()
     let promise = Promise<Probe>()
@@ -138,7 +138,8 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a value that law 11 refused dies at once")
+  // Law 11 (bodies that have not begun)
+  @Test("a value whose body does not begin is released at once")
   func refusedValues() {
     let census = Census()
     let derived = Locked<Future<Int>?>(nil)
@@ -153,7 +154,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an error dies with the last future that has it")
+  @Test("an error is released with the last future that has it")
   func errors() {
     struct Heavy: Error {
       let probe: Probe
@@ -168,7 +169,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a handler that captures its promise is no cycle once it completed")
+  @Test("a handler that captures its promise forms no cycle after completion")
   func handlerCapturesPromise() {
     let census = Census()
     func run() {
@@ -186,7 +187,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a body that captures its own future is no cycle once it completed")
+  @Test("a body that captures its own future forms no cycle after completion")
   func bodyCapturesFuture() {
     let census = Census()
     func run() {
@@ -205,7 +206,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an inner future is held no longer than it is waited for")
+  @Test("an inner future is retained only until it completes")
   func innerFuture() {
     let census = Census()
     let inner = Locked<Promise<Int>?>(Promise<Int>())
@@ -220,7 +221,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("dropping everything at once, pending, leaves nothing", arguments: Holder.allCases)
+  @Test("a pending tree is deallocated when its last reference is dropped", arguments: Holder.allCases)
   func dropEverything(holder: Holder) {
     let census = Census()
     func run() {

@@ -2,9 +2,9 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Promises/A+ 2.2.7: what an operator returns")
+@Suite("Promises/A+ 2.2.7: results of a body")
 struct PromisesAPlusReturnTests {
-  @Test("2.2.7.1, 2.3.4 a value that a body returns fulfils the returned future", arguments: Settlement.all)
+  @Test("2.2.7.1, 2.3.4 a value that a body returns fulfills the returned future", arguments: Settlement.all)
   func value(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -15,7 +15,7 @@ struct PromisesAPlusReturnTests {
     #expect(returned != future)
   }
 
-  @Test("2.2.7.2 what a body throws fails the returned future", arguments: Settlement.all)
+  @Test("2.2.7.2 an error that a body throws fails the returned future", arguments: Settlement.all)
   func thrown(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -25,7 +25,7 @@ struct PromisesAPlusReturnTests {
     #expect(returned.state == "failure(thrown)")
   }
 
-  @Test("2.2.7.2 it throws after a success, and after a failure")
+  @Test("2.2.7.2 a body may throw after a success and after a failure")
   func thrownByKind() {
     let afterSuccess = Future.succeeded(1).onSuccess { _ -> Outcome<Int> in throw Oops("after success") }
     let afterFailure = Future<Int>.failed(Oops()).recover { _ in throw Oops("after failure") }
@@ -34,7 +34,7 @@ struct PromisesAPlusReturnTests {
     #expect(afterFailure.state == "failure(after failure)")
   }
 
-  @Test("2.2.7.3 without a body for a success, the success passes", arguments: Settlement.fulfilled)
+  @Test("2.2.7.3 a success passes through operators without a body for it", arguments: Settlement.fulfilled)
   func successPasses(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -44,7 +44,7 @@ struct PromisesAPlusReturnTests {
     #expect(returned.states() == Array(repeating: settlement.state, count: 3))
   }
 
-  @Test("2.2.7.4 without a body for a rejection, the rejection passes", arguments: Settlement.rejected)
+  @Test("2.2.7.4 a rejection passes through operators without a body for it", arguments: Settlement.rejected)
   func rejectionPasses(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -55,9 +55,9 @@ struct PromisesAPlusReturnTests {
   }
 }
 
-@Suite("Promises/A+ 2.3.1: a future that is its own answer")
+@Suite("Promises/A+ 2.3.1: a future completed with itself")
 struct PromisesAPlusSelfTests {
-  @Test("2.3.1 a promise that is completed with its own future fails instead of hanging")
+  @Test("2.3.1 a promise completed with its own future fails")
   func promise() {
     let promise = Promise<Int>()
 
@@ -66,7 +66,7 @@ struct PromisesAPlusSelfTests {
     #expect(promise.future.outcomeIfCompleted?.error is CompletedWithItself)
   }
 
-  @Test("2.3.1 a body that returns its own future fails it instead of hanging", arguments: Settlement.all)
+  @Test("2.3.1 a future whose body returns it fails", arguments: Settlement.all)
   func body(_ settlement: Settlement) {
     let (gate, open) = settlement.make()
     let own = Locked<Future<Int>?>(nil)
@@ -79,7 +79,7 @@ struct PromisesAPlusSelfTests {
     #expect(own.value?.outcomeIfCompleted?.error is CompletedWithItself)
   }
 
-  @Test("2.3.1 a promise that is completed with a join of its own future fails", arguments: JoinOperator.allCases)
+  @Test("2.3.1 a promise completed with a join of its own future fails", arguments: JoinOperator.allCases)
   func join(_ join: JoinOperator) {
     let (promise, other) = (Promise<Int>(), Promise<Int>())
     let joined = join.apply([other.future, promise.future.map { $0 + 1 }])
@@ -102,7 +102,7 @@ struct PromisesAPlusSelfTests {
     }
   }
 
-  @Test("2.3.1 so does one that recovers with itself")
+  @Test("2.3.1 a future that recovers with itself fails")
   func recover() {
     let own = Locked<Future<Int>?>(nil)
     let promise = Promise<Int>()
@@ -114,9 +114,9 @@ struct PromisesAPlusSelfTests {
   }
 }
 
-@Suite("Promises/A+ 2.3.2: taking over the state of another future")
+@Suite("Promises/A+ 2.3.2: adopting the state of another future")
 struct PromisesAPlusAdoptionTests {
-  /// The ways in which a future comes to take over another.
+  /// A way in which a future adopts the state of another.
   struct Adoption: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let adopt: @Sendable (Future<Int>) -> Future<Int>
@@ -136,7 +136,7 @@ struct PromisesAPlusAdoptionTests {
     ]
   }
 
-  @Test("2.3.2.1 it is pending until the other is settled", arguments: Adoption.every)
+  @Test("2.3.2.1 a future is pending until the adopted future is settled", arguments: Adoption.every)
   func pending(_ adoption: Adoption) {
     let promise = Promise<Int>()
 
@@ -146,7 +146,7 @@ struct PromisesAPlusAdoptionTests {
     withExtendedLifetime(promise) {}
   }
 
-  @Test("2.3.2.2, 2.3.2.3 it is settled as the other is", arguments: Adoption.every, Settlement.all)
+  @Test("2.3.2.2, 2.3.2.3 a future settles as the adopted future does", arguments: Adoption.every, Settlement.all)
   func settled(_ adoption: Adoption, _ settlement: Settlement) {
     let (inner, settle) = settlement.make()
 
@@ -157,7 +157,7 @@ struct PromisesAPlusAdoptionTests {
     #expect(future.reason == inner.reason)
   }
 
-  @Test("2.3.2 it takes over one that takes over another", arguments: Adoption.every, Settlement.all)
+  @Test("2.3.2 a future may adopt a future that adopts another", arguments: Adoption.every, Settlement.all)
   func nested(_ adoption: Adoption, _ settlement: Settlement) {
     let (inner, settle) = settlement.make()
 
@@ -170,8 +170,8 @@ struct PromisesAPlusAdoptionTests {
 
 @Suite("Promises/A+ 2.3.3: the first resolution wins")
 struct PromisesAPlusResolutionTests {
-  /// One call that completes a promise, and what the future ends with if it is the first: with a pending future, what
-  /// that ends with.
+  /// A call that completes a promise, and the resulting state of its future if the call is the first. The state of a
+  /// pending inner future is its later state.
   struct Resolution: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let state: String
@@ -189,7 +189,7 @@ struct PromisesAPlusResolutionTests {
     ]
   }
 
-  @Test("2.3.3.3.3 each later call is ignored and says so", arguments: Resolution.every, Resolution.every)
+  @Test("2.3.3.3.3 each later call is ignored and returns false", arguments: Resolution.every, Resolution.every)
   func later(_ first: Resolution, _ second: Resolution) {
     for moment in Moment.allCases {
       let log = Recorder()
@@ -211,8 +211,8 @@ struct PromisesAPlusResolutionTests {
     }
   }
 
-  @Test("2.3.3.3.3 so is one that is made while those who wait hear of the first", arguments: Resolution.every)
-  func whileTelling(_ second: Resolution) {
+  @Test("2.3.3.3.3 a call during the notification of the first resolution is ignored", arguments: Resolution.every)
+  func whileNotifying(_ second: Resolution) {
     let promise = Promise<Int>()
     let other = Promise<Int>()
     promise.future.observe { _ in #expect(!promise.complete(second.completion(other))) }

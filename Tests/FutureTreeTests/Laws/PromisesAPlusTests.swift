@@ -3,9 +3,9 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-// The rules of Promises/A+ (https://promisesaplus.com) that a typed future could break, in our words and with our names:
-// fulfilled is success, rejected is failure or cancelled, and `then` is each operator that takes a body. Rules about
-// values that are no functions or no promises (2.2.1, 2.2.5, 2.3.3.1 and .2) cannot be broken in Swift.
+// The rules of Promises/A+ (https://promisesaplus.com) that a typed future could break, in the words and names of this
+// project: fulfilled is success, rejected is failure or cancelled, and `then` is each operator that takes a body. Swift
+// cannot express the cases of values that are neither functions nor promises (2.2.1, 2.2.5, 2.3.3.1 and .2).
 
 @Suite("Promises/A+ 2.1: states")
 struct PromisesAPlusStateTests {
@@ -19,7 +19,7 @@ struct PromisesAPlusStateTests {
     #expect(future.state == settlement.state)
   }
 
-  @Test("2.1.2, 2.1.3 a settled future moves to no other state, and keeps what it holds", arguments: Settlement.all)
+  @Test("2.1.2, 2.1.3 a settled future moves to no other state, and keeps its outcome", arguments: Settlement.all)
   func final(_ settlement: Settlement) {
     let log = Recorder()
     for later in Settlement.all where later.moment != .already {
@@ -38,7 +38,7 @@ struct PromisesAPlusStateTests {
     #expect(log.entries == Array(repeating: settlement.state, count: 6))
   }
 
-  @Test("2.1.2, 2.1.3 settling it in the body that hears of it changes nothing", arguments: Settlement.all)
+  @Test("2.1.2, 2.1.3 a completion in a body of a settled future changes nothing", arguments: Settlement.all)
   func finalInBody(_ settlement: Settlement) {
     let promise = Promise<Int>()
     promise.future.observe { _ in
@@ -57,7 +57,7 @@ struct PromisesAPlusStateTests {
 struct PromisesAPlusBodyTests {
   private let log = Recorder()
 
-  /// Attaches a body for each of the three endings.
+  /// Attaches a body for each of the three outcomes.
   private func attach(to future: Future<Int>) {
     future.map { [log] value in log("success \(value)") }
     future.onFailure { [log] error in log("failure \(error)") }
@@ -73,7 +73,7 @@ struct PromisesAPlusBodyTests {
   }
 
   @Test(
-    "2.2.2.1, 2.2.3.1 the body for its ending is called with what the future holds, the others never",
+    "2.2.2.1, 2.2.3.1 the body for the outcome is called with it, and the other bodies are not called",
     arguments: Settlement.all)
   func called(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
@@ -105,7 +105,7 @@ struct PromisesAPlusBodyTests {
     withExtendedLifetime(promise) {}
   }
 
-  @Test("2.2.2.3, 2.2.3.3 a body is called once, however often it is settled", arguments: Settlement.all)
+  @Test("2.2.2.3, 2.2.3.3 a body is called once, whatever number of completions follow", arguments: Settlement.all)
   func once(_ settlement: Settlement) {
     let promise = Promise<Int>()
     if settlement.moment == .already { promise.complete(with: settlement.outcome) }
@@ -117,7 +117,7 @@ struct PromisesAPlusBodyTests {
     #expect(log.entries == [expected(for: settlement)])
   }
 
-  @Test("2.2.2.3, 2.2.3.3 bodies attached at several times are called once each", arguments: Settlement.all)
+  @Test("2.2.2.3, 2.2.3.3 bodies attached before and after settling are called once each", arguments: Settlement.all)
   func onceEach(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -130,12 +130,12 @@ struct PromisesAPlusBodyTests {
   }
 }
 
-@Suite("Promises/A+ 2.2.4: when bodies run")
+@Suite("Promises/A+ 2.2.4: the time at which bodies run")
 struct PromisesAPlusTimingTests {
   private let log = Recorder()
 
   @Test(
-    "2.2.4 on an executor, a body runs after the code that attached it and the code that settled",
+    "2.2.4 a body on an executor runs after the code that attached it and the code that settled its future",
     arguments: Settlement.all)
   func onExecutor(_ settlement: Settlement) {
     let executor = ManualExecutor()
@@ -151,7 +151,7 @@ struct PromisesAPlusTimingTests {
   }
 
   @Test(
-    "2.2.4 `.immediate` is our exception: a body runs before the call that settles, or attaches, returns",
+    "2.2.4 a body on `.immediate` is an exception: it runs before the call that settles, or attaches, returns",
     arguments: Settlement.all)
   func immediate(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
@@ -167,13 +167,13 @@ struct PromisesAPlusTimingTests {
   }
 
   @Test(
-    "2.2.4 within a callback `.immediate` follows the rule: bodies run when the callback is done",
+    "2.2.4 a body on `.immediate` within a callback follows the rule: it runs after the callback",
     arguments: Settlement.all)
   func inCallback(_ settlement: Settlement) {
     Future.succeeded.observe { [log] _ in
       let (future, settle) = settlement.make()
       future.onComplete { outcome in .succeeded(log("body \(outcome.state)")) }
-      // What another thread settles is told there.
+      // A completion on another thread is delivered on that thread.
       if settlement.moment == .eventually { log("attached") }
       settle()
       if settlement.moment != .eventually { log("done") }
@@ -183,7 +183,7 @@ struct PromisesAPlusTimingTests {
     #expect(log.entries == (settlement.moment == .eventually ? ["attached", body] : ["done", body]))
   }
 
-  @Test("2.2.4 a body that attaches another is done before that runs", arguments: Settlement.all)
+  @Test("2.2.4 a body that attaches another body ends before the other runs", arguments: Settlement.all)
   func nested(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
     future.onComplete { [log] _ -> Future<Void> in
@@ -198,7 +198,7 @@ struct PromisesAPlusTimingTests {
   }
 }
 
-@Suite("Promises/A+ 2.2.6: many bodies of one future")
+@Suite("Promises/A+ 2.2.6: several bodies of one future")
 struct PromisesAPlusOrderTests {
   private let log = Recorder()
 
@@ -212,7 +212,7 @@ struct PromisesAPlusOrderTests {
     #expect(log.entries == (1...3).map { "\($0) \(settlement.state)" })
   }
 
-  @Test("2.2.6 one that throws does not keep the others from running", arguments: Settlement.all)
+  @Test("2.2.6 a body that throws does not prevent the other bodies", arguments: Settlement.all)
   func throwing(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -225,7 +225,7 @@ struct PromisesAPlusOrderTests {
     #expect([first, second, third].states() == ["success(1)", "failure(second)", "success(3)"])
   }
 
-  @Test("2.2.6 branches of one future do not see each other", arguments: Settlement.all)
+  @Test("2.2.6 branches of one future are independent", arguments: Settlement.all)
   func branches(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
@@ -236,7 +236,7 @@ struct PromisesAPlusOrderTests {
     #expect(future.state == settlement.state)
   }
 
-  @Test("2.2.6 what a body attaches comes after what was attached before", arguments: Settlement.all)
+  @Test("2.2.6 a body attached by a body runs after the bodies attached before", arguments: Settlement.all)
   func attachedInBody(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
     let executor = ManualExecutor()

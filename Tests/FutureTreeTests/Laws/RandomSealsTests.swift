@@ -1,10 +1,10 @@
 import FutureTree
 import Testing
 
-@Suite("Law 21: random trees with sealed promises")
+@Suite("Law 21: bounded memory, random trees with sealed promises")
 struct RandomSealsTests {
-  @Test("nothing is kept of a tree without a circle, whatever was sealed, completed and cancelled")
-  func nothingIsKept() {
+  @Test("a tree without a cycle is deallocated after any seals, completions and cancellations")
+  func nothingIsRetained() {
     for seed in 0..<3_000 {
       let census = Census()
       var tree = RandomTree(seed: seed, census)
@@ -18,12 +18,12 @@ struct RandomSealsTests {
   }
 }
 
-/// Futures that wait for each other. Some promises are completed, some are sealed onto any of the futures, some are dropped.
+/// Futures that wait for each other. Each promise is completed, sealed onto one of the futures, or dropped.
 private struct RandomTree {
   private var random: Random
   private var futures: [Future<Int>] = []
   private var promises: [(position: Int, promise: Promise<Int>)] = []
-  /// What each future may come to wait for.
+  /// The positions that each future may wait for.
   private var inputs: [[Int]] = []
 
   init(seed: Int, _ census: Census) {
@@ -89,7 +89,7 @@ private struct RandomTree {
 
   /// Whether a future may wait for itself.
   var hasCircle: Bool {
-    // Who waits for nobody that is left is taken out; a circle is what stays.
+    // Removes each future that waits for no remaining future. The remaining futures form a cycle.
     var left = Set(inputs.indices)
     while let free = left.first(where: { !inputs[$0].contains(where: left.contains) }) { left.remove(free) }
     return !left.isEmpty

@@ -2,8 +2,8 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 1: a request is a wish")
-struct Law01RequestIsAWishTests {
+@Suite("Law 1: requests, not commands")
+struct Law01RequestsNotCommandsTests {
   enum Attempt: String, CaseIterable, Sendable {
     case succeed, fail, completeCancelled, completion, outcome, seal
 
@@ -30,7 +30,7 @@ struct Law01RequestIsAWishTests {
     }
   }
 
-  @Test("the first completion wins, whatever it is", arguments: Attempt.allCases)
+  @Test("the first completion wins, whatever its kind", arguments: Attempt.allCases)
   func firstWins(first: Attempt) {
     let promise = Promise<Int>()
 
@@ -52,7 +52,7 @@ struct Law01RequestIsAWishTests {
     #expect(promise.future.state == first.state)
   }
 
-  @Test("a promise sealed onto a future that is pending refuses every later attempt", arguments: Attempt.allCases)
+  @Test("a promise sealed onto a pending future refuses every later attempt", arguments: Attempt.allCases)
   func sealedRefuses(later: Attempt) {
     let promise = Promise<Int>()
     let inner = Promise<Int>()
@@ -66,8 +66,8 @@ struct Law01RequestIsAWishTests {
     #expect(promise.future.state == "success(7)")
   }
 
-  @Test("every consumer and observer is told exactly once")
-  func toldOnce() {
+  @Test("every consumer and observer is notified exactly once")
+  func notifiedOnce() {
     let log = Recorder()
     let promise = Promise<Int>()
     let mapped = promise.future.map { value in log("map \(value)") }
@@ -81,8 +81,8 @@ struct Law01RequestIsAWishTests {
     #expect(mapped.isCompleted)
   }
 
-  @Test("a request does not complete a future by itself")
-  func wishOnly() {
+  @Test("a request alone does not complete a future")
+  func requestOnly() {
     let promise = Promise<Int>()
 
     promise.future.cancel()
@@ -94,7 +94,7 @@ struct Law01RequestIsAWishTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("a success that raced a request is a success of the future that was completed, not of the derived one")
+  @Test("a success after a request completes the source with success, and the derived future with cancelled")
   func racedSuccess() {
     let log = Recorder()
     let promise = source(log)
@@ -109,7 +109,7 @@ struct Law01RequestIsAWishTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a request to a future that has completed changes nothing")
+  @Test("a request to a completed future changes nothing")
   func tooLate() {
     let log = Recorder()
     let promise = source(log)
@@ -123,24 +123,24 @@ struct Law01RequestIsAWishTests {
     #expect(log.entries == [])
   }
 
-  @Test("a completion from the request loses against one that came before it")
+  @Test("a completion through the request loses against an earlier completion")
   func requestCompletesTooLate() {
-    let kept = Locked<ReceivedCancelRequest<Int>?>(nil)
+    let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
-      kept.value = request
+      received.value = request
       return .continue
     }
     promise.future.cancel()
     promise.succeed(1)
 
-    let won = kept.value?.complete(.success(2))
+    let won = received.value?.complete(.success(2))
 
     #expect(won == false)
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("an answer that comes after a completion inside its own handler has no effect")
+  @Test("an answer after a completion inside its own handler has no effect")
   func answerTooLate() {
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
@@ -163,7 +163,7 @@ struct Law01RequestIsAWishTests {
     #expect(promise.future.outcomeIfCompleted?.error != nil)
   }
 
-  @Test("a promise of nothing succeeds without a value")
+  @Test("a promise of Void succeeds without a value")
   func nothing() {
     let promise = Promise<Void>()
 

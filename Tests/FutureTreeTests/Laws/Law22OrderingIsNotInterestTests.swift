@@ -2,8 +2,8 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 22: ordering is not wanting")
-struct Law22OrderingIsNotWantingTests {
+@Suite("Law 22: ordering is not interest")
+struct Law22OrderingIsNotInterestTests {
   private let log = Recorder()
   private let queue = FutureQueue()
 
@@ -15,7 +15,7 @@ struct Law22OrderingIsNotWantingTests {
     queue.add { promise.future }
   }
 
-  @Test("what waits for its turn is no consumer of what runs before it")
+  @Test("a queued item is no consumer of the running item")
   func isNoConsumer() {
     let running = source(log, "running")
     let first = add(running)
@@ -23,11 +23,11 @@ struct Law22OrderingIsNotWantingTests {
 
     let consumers = [running.future, first].map { $0.tree().entries.first(where: \.isMarked)?.consumers }
 
-    #expect(consumers == [1, 0])  // The work's own future is one of its source.
+    #expect(consumers == [1, 0])  // The future of the item is one consumer of its source.
     withExtendedLifetime((running, waiting)) {}
   }
 
-  @Test("a request to what waits does not reach what runs before it", arguments: everyOption)
+  @Test("a request to a queued item does not reach the running item", arguments: everyOption)
   func doesNotForward(options: CancellationOptions) {
     let running = source(log, "running")
     let first = add(running)
@@ -40,7 +40,7 @@ struct Law22OrderingIsNotWantingTests {
     #expect(log.entries == [] && running.cancelRequest == nil)
   }
 
-  @Test("a request to what runs is not withheld for those that wait behind it, and does not reach them")
+  @Test("a request to the running item is not withheld for queued items, and does not reach them")
   func isNotWithheld() {
     let running = source(log, "running")
     let first = add(running)

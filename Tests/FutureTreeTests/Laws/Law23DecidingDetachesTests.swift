@@ -3,48 +3,49 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// Law 23 for `traverse`, which is a join of bodies, is in `TraverseTests`.
-@Suite("Law 23: who decides, lets go")
-struct Law23WhoDecidesLetsGoTests {
+/// Law 23 (deciding detaches) for `traverse`, which is a join of bodies, is in `TraverseTests`.
+@Suite("Law 23: deciding detaches")
+struct Law23DecidingDetachesTests {
   private let clock = ManualClock()
 
+  // Law 3 (stopping where others wait)
   @Test(
-    "a join that is decided withdraws from the inputs left, under law 3, and says why",
+    "a decided join withdraws from its remaining inputs with a reason that names it",
     arguments: JoinUnderTest.deciding)
-  func letsGo(join: JoinUnderTest, outcome: Outcome<Int>) {
+  func detaches(join: JoinUnderTest, outcome: Outcome<Int>) {
     let log = Recorder()
-    let (decider, left, wanted) = (Promise<Int>(), source(log, "left"), source(log, "wanted"))
+    let (decider, left, awaited) = (Promise<Int>(), source(log, "left"), source(log, "wanted"))
     let joined = join.apply([decider.future, left.future])
-    let other = join.apply([decider.future, wanted.future])
-    let token = wanted.future.cancelToken()
+    let other = join.apply([decider.future, awaited.future])
+    let token = awaited.future.cancelToken()
 
     decider.complete(with: outcome)
 
     #expect(joined.isCompleted && other.isCompleted)
     #expect(log.entries == ["left: ifOthers"])
     #expect(left.cancelRequest?.reason.message.contains("`\(join.testDescription)`") == true)
-    withExtendedLifetime((token, left, wanted)) {}
+    withExtendedLifetime((token, left, awaited)) {}
   }
 
   @Test(
-    "the request goes on through what only the join wanted, and stops where others want",
+    "the request of a decided join stops at futures with other consumers",
     arguments: JoinUnderTest.deciding)
   func goesOn(join: JoinUnderTest, outcome: Outcome<Int>) {
     let log = Recorder()
     let (decider, near, far) = (Promise<Int>(), source(log, "near"), source(log, "far"))
-    let wanted = far.future.map { $0 }
-    let joined = join.apply([decider.future, Future.all([near.future, wanted.map { $0 }]).map { $0[0] }])
-    let token = wanted.cancelToken()
+    let awaited = far.future.map { $0 }
+    let joined = join.apply([decider.future, Future.all([near.future, awaited.map { $0 }]).map { $0[0] }])
+    let token = awaited.cancelToken()
 
     decider.complete(with: outcome)
 
     #expect(joined.isCompleted)
     #expect(log.entries == ["near: ifOthers"])
-    #expect(far.cancelRequest == nil && wanted.state == "pending")
+    #expect(far.cancelRequest == nil && awaited.state == "pending")
     withExtendedLifetime((token, near, far)) {}
   }
 
-  @Test("also if an input had failed before the join was made")
+  @Test("a join with an input that failed before the join was made withdraws from its other inputs")
   func decidedAtBirth() {
     let log = Recorder()
     let left = source(log, "left")
@@ -56,7 +57,7 @@ struct Law23WhoDecidesLetsGoTests {
     #expect(log.entries.sorted() == ["behind: ifOthers", "left: ifOthers"])
   }
 
-  @Test("what was withheld for the join at an input is delivered when it lets go")
+  @Test("a decided join delivers the request that an input withheld for it")
   func deliversWithheld() {
     let log = Recorder()
     let left = source(log, "left")
@@ -72,7 +73,7 @@ struct Law23WhoDecidesLetsGoTests {
     #expect(all.isCompleted)
   }
 
-  @Test("a timeout that expires withdraws with a reason that says so")
+  @Test("a timeout that expires withdraws with a reason that reports the timeout")
   func expires() {
     let log = Recorder()
     let promise = source(log)
@@ -86,8 +87,8 @@ struct Law23WhoDecidesLetsGoTests {
     #expect(promise.future.tree().entries[0].consumers == 0)
   }
 
-  @Test("a timeout that expires leaves a future that others want alone")
-  func othersWant() {
+  @Test("a timeout that expires does not cancel a future with other consumers")
+  func othersWait() {
     let log = Recorder()
     let promise = source(log)
     let other = promise.future.map { $0 }
