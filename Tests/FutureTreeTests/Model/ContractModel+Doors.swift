@@ -1,39 +1,39 @@
-// Tokens and handlers (laws 7 to 9 and 13).
+// Tokens and handlers: laws 7 (handlers answer), 8 (no request is lost), 9 (handlers run) and 13 (tokens).
 
 extension ContractModel {
-  // MARK: - Asking
+  // MARK: - Requests
 
-  /// A future asks as nobody, a token as itself.
+  /// Requests as a token, or without a consumer. A request by the future itself is not attributed to a consumer.
   mutating func cancel(_ future: Int, _ request: ModelRequest, token: Int? = nil) -> ModelReceipt {
     if let outcome = nodes[future].outcome {
       tally[.receipt] += 1
       return ModelReceipt(effect: .tooLate(ending: outcome.ending), reached: 1)
     }
-    var leaves = false
+    var detaches = false
     if let token {
-      leaves = tokens[token].wants
-      tokens[token].wants = false  // Law 3: a token that asked wants no longer.
+      detaches = tokens[token].hasInterest
+      tokens[token].hasInterest = false  // Law 3 (stopping where others wait): a token that requested has no interest.
     }
-    return propagation([Start(node: future, request: request, leaves: leaves)])
+    return propagation([Start(node: future, request: request, detaches: detaches)])
   }
 
   mutating func takeToken(_ future: Int) {
-    tokens.append(Token(future: future, wants: nodes[future].outcome == nil))
-    want(future)
+    tokens.append(Token(future: future, hasInterest: nodes[future].outcome == nil))
+    gainConsumer(future)
   }
 
   mutating func cancelToken(_ token: Int, _ request: ModelRequest) -> ModelReceipt {
     cancel(tokens[token].future, request, token: token)
   }
 
-  /// Law 13: dropping a token is no request.
+  /// Withdraws the interest of a token. Law 13 (tokens): the drop is no request.
   mutating func dropToken(_ token: Int) {
     tokens[token].isAlive = false
-    guard tokens[token].wants, nodes[tokens[token].future].outcome == nil else { return }
-    tokens[token].wants = false
+    guard tokens[token].hasInterest, nodes[tokens[token].future].outcome == nil else { return }
+    tokens[token].hasInterest = false
     tally[.tokens] += 1
     if mistake == .keepsInterestOfDroppedTokens { return }
-    _ = propagation([Start(node: tokens[token].future, request: nil, leaves: true)])
+    _ = propagation([Start(node: tokens[token].future, request: nil, detaches: true)])
   }
 
   // MARK: - Handlers
@@ -43,8 +43,8 @@ extension ContractModel {
     handlers.append(handler)
     guard nodes[promise].outcome == nil, !nodes[promise].isSealed else { return }
     guard let asked = nodes[promise].asked else { return nodes[promise].handlers.append(handlers.count - 1) }
-    tally[.nothingLost] += 1  // Law 8: a request that came before is given to it.
-    nodes[promise].isHeard = true
+    tally[.nothingLost] += 1  // Law 8 (no request is lost): the handler receives an earlier request.
+    nodes[promise].hasDelivered = true
     start(handlers.count - 1, asked)
   }
 
@@ -53,7 +53,7 @@ extension ContractModel {
     nodes[handlers[handler].future].handlers.removeAll { $0 == handler }
   }
 
-  /// Law 7: the request that a handler received completes its future later.
+  /// Completes the future later through the request that a handler received. Law 7 (handlers answer).
   mutating func answerLater(_ handler: Int, _ completion: ModelCompletion) -> Bool? {
     guard let request = handlers[handler].received else { return nil }
     tally[.answers] += 1
@@ -65,7 +65,7 @@ extension ContractModel {
   }
 
   mutating func call(_ handler: Int, _ request: ModelRequest) {
-    // The laws are silent: a handler that was ended while it was queued is not called.
+    // The laws are silent: a handler that was removed while it was queued is not called.
     guard !handlers[handler].isEnded else { return }
     tally[.answers] += 1
     handlers[handler].received = request

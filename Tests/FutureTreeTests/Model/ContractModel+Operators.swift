@@ -1,17 +1,17 @@
-// What operators make of an outcome, and what executors and observers are given.
+// Reactions of operators to outcomes, and the jobs of executors and observers.
 
 extension ContractModel {
-  /// A future is told that what it waited for has ended.
-  mutating func hear(_ future: Int, of upstream: Int) {
+  /// Notifies a future that its upstream has completed.
+  mutating func receive(_ future: Int, of upstream: Int) {
     guard nodes[future].outcome == nil, let outcome = nodes[upstream].outcome,
       let index = nodes[future].upstream.firstIndex(of: upstream)
     else { return }
     nodes[future].upstream.remove(at: index)
     if nodes[future].isLinked { return finish(future, outcome, isOwn: false) }
-    hear(future, outcome)
+    receive(future, outcome)
   }
 
-  mutating func hear(_ future: Int, _ outcome: ModelOutcome) {
+  mutating func receive(_ future: Int, _ outcome: ModelOutcome) {
     guard nodes[future].outcome == nil else { return }
     switch nodes[future].row.reaction(to: outcome) {
     case .pass: finish(future, outcome, isOwn: false)
@@ -31,7 +31,7 @@ extension ContractModel {
     jobs.append(.body(future))
   }
 
-  /// Law 11: how a future ends whose body does not begin. What `recover` would have mended passes.
+  /// Returns the outcome of a future whose body does not begin. A failure passes. Law 11 (bodies that have not begun).
   func skipped(_ request: ModelRequest, _ outcome: ModelOutcome) -> ModelOutcome {
     if case .failure = outcome { outcome } else { .cancelled(reason: request.reason) }
   }
@@ -43,14 +43,15 @@ extension ContractModel {
     perform(nodes[future].act)
     nodes[future].isRunning = false
     guard counts else {
-      tally[.notBegun] += 1  // Law 11: what it returns is ignored.
+      tally[.notBegun] += 1  // Law 11 (bodies that have not begun): the result is ignored.
       return
     }
     if nodes[future].row.reaction(to: outcome) == .bodyThenPass { return finish(future, outcome, isOwn: false) }
     resolve(future, nodes[future].body, isCleanUp: outcome.isCancelled)
   }
 
-  /// Law 19: any call is legal in a callback; who is told of what it did hears it when the callback is done.
+  /// Performs the call of a callback. Any call is legal there, and its completions are delivered after the callback returns.
+  /// Law 19 (no user code under a lock).
   mutating func perform(_ act: ModelAct?) {
     guard let act else { return }
     tally[.noLock] += 1
@@ -64,7 +65,7 @@ extension ContractModel {
     runBody(future, nodes[future].outcome!, counts: false)
   }
 
-  /// All inputs of a join are there, and none has decided.
+  /// Completes a join whose inputs have all completed without a decision.
   private mutating func gather(_ future: Int) {
     guard nodes[future].upstream.isEmpty else { return }
     let outcomes = nodes[future].inputs.compactMap { nodes[$0].outcome }
@@ -79,7 +80,7 @@ extension ContractModel {
     }
   }
 
-  /// Law 23: a timeout that expires is decided.
+  /// Decides timeouts that expire. Law 23 (deciding detaches).
   mutating func expireTimers() {
     let expired = timers
     timers = []
@@ -90,21 +91,21 @@ extension ContractModel {
   }
 
   private mutating func decide(_ future: Int, _ outcome: ModelOutcome) {
-    let left = nodes[future].upstream.filter {
+    let remaining = nodes[future].upstream.filter {
       nodes[$0].outcome == nil && nodes[$0].listeners.contains(.future(future))
     }
-    var told: [Turn] = []
-    finish(future, outcome, isOwn: false, tellingIn: &told)
-    if !left.isEmpty { letGo(of: left, isCounted: nodes[future].isCounted) }
-    // The laws are silent on the order: what the request ended is delivered before the outcome of the join.
-    turns += told
+    var notifications: [Turn] = []
+    finish(future, outcome, isOwn: false, notifyingIn: &notifications)
+    if !remaining.isEmpty { detach(from: remaining, isCounted: nodes[future].isCounted) }
+    // The laws are silent on the order: completions by the request are delivered before the outcome of the join.
+    turns += notifications
   }
 
-  /// Law 23: a join that is decided lets go of the inputs left.
-  mutating func letGo(of inputs: [Int], isCounted: Bool = true) {
+  /// Detaches a decided join from its remaining inputs. Law 23 (deciding detaches).
+  mutating func detach(from inputs: [Int], isCounted: Bool = true) {
     tally[.decided] += 1
     let request = ModelRequest(options: .polite, reason: ModelReason.decided)
-    _ = propagation(inputs.map { Start(node: $0, request: request, leaves: isCounted) })
+    _ = propagation(inputs.map { Start(node: $0, request: request, detaches: isCounted) })
   }
 }
 
@@ -131,7 +132,7 @@ extension ContractModel {
     }
   }
 
-  /// The laws are silent: a body whose executor is gone fails its future, as law 16 has it for promises.
+  /// Fails each future whose executor dropped its body. The laws are silent: law 16 (a dropped promise) is the model.
   mutating func dropJobs() {
     let dropped = jobs
     jobs = []

@@ -1,21 +1,21 @@
-// The order in which one request reaches futures (law 12).
+// The order in which one request reaches futures. Law 12 (diamonds).
 
 extension ContractModel {
-  /// What is reached, each future behind all that depend on it and pass the request on.
+  /// Returns the reached futures, each after all futures that depend on it and pass the request on.
   ///
-  /// The laws are silent on the order of two futures of which neither depends on the other. A future at which the request is
-  /// expected to stop puts nothing behind it.
+  /// The laws are silent on the order of two futures of which neither depends on the other. A future that is expected to
+  /// withhold the request places no upstream after itself.
   func order(from starts: [Start]) -> [Int] {
-    // What was withheld where it starts may be delivered.
+    // A request that was withheld at a start may be delivered.
     let reachesAll = starts.contains { $0.request?.reach == 3 || nodes[$0.node].withheld?.reach == 3 }
-    let survey = survey(from: starts, stopsForNobody: reachesAll)
-    let passing = !reachesAll && survey.deliversMore ? self.survey(from: starts, stopsForNobody: true) : survey
+    let survey = survey(from: starts, ignoresOthers: reachesAll)
+    let passing = !reachesAll && survey.deliversMore ? self.survey(from: starts, ignoresOthers: true) : survey
     let order = order(from: starts) { passing.futures.contains($0) }
-    // Where the request goes on all the same, what is behind comes last.
+    // If the request passes a future that was expected to withhold it, the upstream of that future comes last.
     return order + self.order(from: starts) { _ in true }.filter { !order.contains($0) }
   }
 
-  /// What can be reached through the futures that pass a request on, each behind all of those that wait for it.
+  /// Returns the futures reachable through futures that pass a request on, each after all its reached consumers.
   private func order(from starts: [Start], through passes: (Int) -> Bool) -> [Int] {
     var edges = [Int](repeating: 0, count: nodes.count)
     var reached: [Int] = []
@@ -41,15 +41,16 @@ extension ContractModel {
     return order
   }
 
-  /// The futures that pass the request on, as far as that can be told before it runs: the first ones, and those whose
-  /// consumers all take part, or that stop for nobody. And whether a withheld request on the way stops for nobody.
-  private func survey(from starts: [Start], stopsForNobody: Bool) -> (futures: Set<Int>, deliversMore: Bool) {
+  /// Returns the futures that are expected to pass the request on: the starts, and the futures whose consumers all take part.
+  /// With `ignoresOthers`, only shared futures withhold. `deliversMore` is whether a withheld request on the path ignores
+  /// other consumers.
+  private func survey(from starts: [Start], ignoresOthers: Bool) -> (futures: Set<Int>, deliversMore: Bool) {
     var (edges, passing, deliversMore) = ([Int](repeating: 0, count: nodes.count), Set(starts.map(\.node)), false)
     var pending = passing.sorted().flatMap { nodes[$0].upstream }
     while !pending.isEmpty {
       let future = pending.removeFirst()
       edges[future] += 1
-      let stops = edges[future] < nodes[future].interest && (!stopsForNobody || nodes[future].isShared)
+      let stops = edges[future] < nodes[future].interest && (!ignoresOthers || nodes[future].isShared)
       guard !passing.contains(future), !stops else { continue }
       if nodes[future].withheld?.reach == 3 { deliversMore = true }
       passing.insert(future)

@@ -1,26 +1,26 @@
-// One request, or one withdrawal, on its way upstream (laws 2 to 6 and 12).
+// One request, or one withdrawal, upstream: laws 2 (forwarding) to 6 (shared futures) and 12 (diamonds).
 
 extension ContractModel {
-  /// Law 12: interest first, then handlers, those furthest upstream first, then completions.
+  /// Withdraws interest, then calls handlers, those furthest upstream first, then completes. Law 12 (diamonds).
   mutating func propagation(_ starts: [Start]) -> ModelReceipt {
     var propagation = CancellationPropagation(arrivals: [Arrival](repeating: Arrival(), count: nodes.count))
     let order = order(from: starts)
     for start in starts { begin(start, &propagation) }
     for future in order { visit(future, &propagation) }
     endBranches(stoppedAt: order.filter { propagation.arrivals[$0].fate == .withheld }, &propagation)
-    if !propagation.left.isEmpty { _ = self.propagation(propagation.left) }
+    if !propagation.detached.isEmpty { _ = self.propagation(propagation.detached) }
     for call in propagation.calls.reversed() { callHandlers(call, &propagation) }
-    // The laws are silent on the order: what handlers completed is delivered before what the request itself ended.
+    // The laws are silent on the order: completions by handlers are delivered before completions by the request itself.
     for future in order.reversed() { turns += propagation.ended.filter { $0.future == future } }
     return receipt(of: propagation)
   }
 
-  /// Law 9: last installed first, all of them.
+  /// Calls all handlers, the handler installed last first. Law 9 (handlers run).
   private mutating func callHandlers(_ call: Call, _ propagation: inout CancellationPropagation) {
     let called = nodes[call.future].handlers
     nodes[call.future].handlers = []
     if called.count > 1 { tally[.handlersRun] += 1 }
-    if !called.isEmpty { nodes[call.future].isHeard = true }
+    if !called.isEmpty { nodes[call.future].hasDelivered = true }
     propagation.receipt.handlers += called.count
     let isReversed = mistake != .callsHandlersFirstInstalledFirst
     for handler in isReversed ? called.reversed() : called { start(handler, call.request) }
@@ -33,7 +33,7 @@ extension ContractModel {
     }
     propagation.arrivals[start.node].request = start.request
     propagation.arrivals[start.node].edges = 1
-    if start.leaves { lose(start.node, &propagation) }
+    if start.detaches { lose(start.node, &propagation) }
   }
 
   private mutating func lose(_ future: Int, _ propagation: inout CancellationPropagation) {
@@ -50,7 +50,8 @@ extension ContractModel {
     if arrival.request != nil { propagation.receipt.reached += 1 }
     let others = nodes[future].interest - arrival.askers
     let isStronger = arrival.request.map { $0.options.contains(.force) || $0.isStronger(than: nodes[future].asked) }
-    // Law 9: "duplicate" is about what handlers hear. A consumer that asks withdraws all the same (law 3).
+    // Law 9 (handlers run): handlers do not receive a duplicate. The requester withdraws its interest nevertheless, by
+    // law 3 (stopping where others wait).
     let withdraws = isStronger == true || arrival.askers > 0 || arrival.hasLost
     if withdraws, let request = arrival.request, isWithheld(request, at: future, by: others) {
       propagation.arrivals[future].fate = .withheld
@@ -61,15 +62,15 @@ extension ContractModel {
     let delivers = arrival.request == nil ? arrival.hasLost && nodes[future].interest == 0 : others == 0
     guard let asked = asking(future, isStronger == true ? arrival.request : nil, delivers: delivers) else {
       if arrival.request != nil {
-        tally[.handlersRun] += 1  // Law 9: a duplicate changes nothing.
+        tally[.handlersRun] += 1  // Law 9 (handlers run): a duplicate changes nothing.
         // The laws are silent: a future for which the request is a duplicate counts as reached if it is the target.
         if propagation.receipt.reached == 1 { propagation.isDuplicate = true } else { propagation.receipt.reached -= 1 }
-        if isHeardOrDerived(future) { propagation.metDuplicate = true }
+        if hasDeliveredOrIsDerived(future) { propagation.metDuplicate = true }
       }
       if arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &propagation) }
       return
     }
-    // The laws are silent: a receipt counts what a withheld request reached that the propagation delivered.
+    // The laws are silent: a receipt counts the futures reached by a withheld request that the propagation delivered.
     if arrival.request == nil { propagation.receipt.reached += 1 }
     nodes[future].asked = asked.applied
     nodes[future].furthest = asked.forwarded.orFurther(nodes[future].furthest)
@@ -77,9 +78,9 @@ extension ContractModel {
     ask(future, asked.applied, forwarding: asked.forwarded, &propagation)
   }
 
-  /// Whether the receipt of a duplicate says so: a source without a handler stores the earlier request.
-  private func isHeardOrDerived(_ future: Int) -> Bool {
-    nodes[future].operation != .promise || nodes[future].isSealed || nodes[future].isHeard
+  /// Whether the receipt of a duplicate says `duplicate`: a source without a handler stores the earlier request.
+  private func hasDeliveredOrIsDerived(_ future: Int) -> Bool {
+    nodes[future].operation != .promise || nodes[future].isSealed || nodes[future].hasDelivered
   }
 
   private mutating func isWithheld(_ request: ModelRequest, at future: Int, by others: Int) -> Bool {
@@ -93,8 +94,10 @@ extension ContractModel {
     return true
   }
 
-  /// Law 3: what was withheld is delivered when nobody else waits: the strongest, the earliest among equals. What goes
-  /// upstream is the one of the two that reaches further, so that nothing is lost (law 8).
+  /// Returns the request to apply, and the request that reaches further, to forward. If no other consumer has interest, the
+  /// withheld request is delivered: the strongest, the earliest among equals.
+  ///
+  /// Laws 3 (stopping where others wait), 8 (no request is lost).
   private mutating func asking(
     _ future: Int, _ request: ModelRequest?, delivers: Bool
   ) -> (applied: ModelRequest, forwarded: ModelRequest)? {
@@ -123,7 +126,7 @@ extension ContractModel {
         end(future, skipped(request, outcome), &propagation)
       }
     } else if nodes[future].isRunning {
-      // A body that has begun runs to its end; what its future waits for next is asked then.
+      // A body that has begun runs to its end. The next future that its future waits for is asked then.
       if isForced || isAlone { end(future, .cancelled(reason: request.reason), &propagation) }
     } else if nodes[future].upstream.isEmpty {
       propagation.calls.append(Call(future: future, request: request))
@@ -141,13 +144,13 @@ extension ContractModel {
     if isForced { tally[.force] += 1 }
   }
 
-  /// Gives a request to what a future waits for. Law 5: without the force.
+  /// Passes a request upstream without the force. Law 5 (force).
   private mutating func forward(
     _ future: Int, _ request: ModelRequest, isForced: Bool, _ propagation: inout CancellationPropagation
   ) {
-    // Law 10: it counts until it completes or lets go, or has lost the last who wanted it.
-    let isWanted = !propagation.arrivals[future].hasLost || nodes[future].interest > 0
-    let leaves = nodes[future].isCounted && (isForced || !isWanted)
+    // Law 10 (one consumer, one count): it counts until it completes, detaches, or loses its last consumer.
+    let hasInterest = !propagation.arrivals[future].hasLost || nodes[future].interest > 0
+    let detaches = nodes[future].isCounted && (isForced || !hasInterest)
     let passed = ModelRequest(options: request.options.subtracting(.force), reason: request.reason)
     for upstream in nodes[future].upstream {
       if !nodes[future].isCleaningUp {
@@ -156,16 +159,16 @@ extension ContractModel {
         }
       }
       propagation.arrivals[upstream].edges += 1
-      if leaves {
+      if detaches {
         lose(upstream, &propagation)
       } else if nodes[future].isCounted, !nodes[future].isCleaningUp {
         propagation.arrivals[upstream].askers += 1
       }
     }
-    if leaves { nodes[future].isCounted = false }
+    if detaches { nodes[future].isCounted = false }
   }
 
-  /// Law 10: one that lost its last consumer wants no more itself. Nobody is asked for that.
+  /// Withdraws the interest of a future that lost its last consumer, without a request. Law 10 (one consumer, one count).
   private mutating func withdraw(_ future: Int, _ propagation: inout CancellationPropagation) {
     guard nodes[future].isCounted else { return }
     tally[.oneConsumer] += 1
@@ -180,16 +183,18 @@ extension ContractModel {
 
   private mutating func end(_ future: Int, _ outcome: ModelOutcome, _ propagation: inout CancellationPropagation) {
     if propagation.receipt.reached == 1 { propagation.hasCompleted = true }
-    finish(future, outcome, tellingIn: &propagation.ended)
+    finish(future, outcome, notifyingIn: &propagation.ended)
   }
 
-  /// Law 11: bodies that always run do so at once.
+  /// Ends a branch early. Bodies that always run do so at once. Law 11 (bodies that have not begun).
   private mutating func endEarly(_ future: Int, _ request: ModelRequest, _ propagation: inout CancellationPropagation) {
     if nodes[future].row.alwaysRuns, !nodes[future].isLinked { propagation.ended.append(.endedEarly(future)) }
     end(future, .cancelled(reason: request.reason), &propagation)
   }
 
-  /// Law 3: the branches that only the asker wanted end at once, from where the request stopped downwards.
+  /// Ends the branches with no consumer but the requester, from the withholding futures downstream.
+  ///
+  /// Law 3 (stopping where others wait).
   private mutating func endBranches(stoppedAt stops: [Int], _ propagation: inout CancellationPropagation) {
     var stops = stops
     while let stop = stops.first {
@@ -206,19 +211,19 @@ extension ContractModel {
     tally[.others] += 1
     propagation.arrivals[future].fate = .endedEarly
     if nodes[future].isCounted {
-      propagation.left += nodes[future].upstream.map { Start(node: $0, request: nil, leaves: true) }
+      propagation.detached += nodes[future].upstream.map { Start(node: $0, request: nil, detaches: true) }
     }
     let hasCompleted = propagation.hasCompleted
     endEarly(future, asked, &propagation)
     propagation.hasCompleted = hasCompleted
   }
 
-  /// Law 17: of several answers the first in this order.
+  /// Returns the receipt. Of several effects the first in this order applies. Law 17 (receipts).
   private mutating func receipt(of propagation: CancellationPropagation) -> ModelReceipt {
     var receipt = propagation.receipt
     tally[.receipt] += 1
     if propagation.isDuplicate {
-      // The laws are silent: a receipt says no more than that, though the withdrawal may have delivered another's.
+      // The laws are silent: a receipt reports only the duplicate, although the withdrawal may have delivered another request.
       receipt = ModelReceipt(effect: .duplicate, reached: 1, handlers: receipt.handlers)
     } else if propagation.hasCompleted {
       receipt.effect = .completed
@@ -234,7 +239,7 @@ extension ContractModel {
 }
 
 extension ModelOutcome {
-  /// What stands for it in the value of `allSettled`.
+  /// The number for this outcome in the value of `allSettled`.
   var number: Int {
     switch self {
     case .success(let value): value

@@ -1,7 +1,7 @@
-/// The cancellation contract as a pure value: what DESIGN.md section 1 says, read without a look at the core.
+/// The cancellation contract as a pure value: section 1 of DESIGN.md, written independently of the core.
 ///
-/// Sequential: each operation is a mutating function that leaves nothing under way. Futures, handlers, tokens and
-/// observations are numbered in the order in which they were made. `ContractModel+CancellationPropagation.swift` has the requests.
+/// The model is sequential: each operation is a mutating function that leaves no work in flight. Futures, handlers, tokens
+/// and observations are numbered in the order of their creation. `ContractModel+Propagation.swift` has the requests.
 struct ContractModel {
   /// One future.
   struct Node {
@@ -10,31 +10,31 @@ struct ContractModel {
     var isOnExecutor = false
     var act: ModelAct?
     var outcome: ModelOutcome?
-    /// What it waits for now; a future that has none and is pending is a source, or has a body that is queued.
+    /// The futures it waits for. A pending future without one is a source, or its body is queued.
     var upstream: [Int] = []
-    /// Whether it waits for what a body or a promise named, so that an outcome passes.
+    /// Whether it waits for a future that a body or a promise returned, whose outcome passes.
     var isLinked = false
-    /// Law 8: what it waits for is the clean-up after a cancellation.
+    /// Whether it waits for clean-up after a cancellation. Law 8 (no request is lost).
     var isCleaningUp = false
-    /// The outcome that a queued body will be given.
+    /// The outcome for a queued body.
     var queued: ModelOutcome?
     /// Whether its body runs.
     var isRunning = false
     var listeners: [Listener] = []
-    /// How many want it.
+    /// The number of its consumers.
     var interest = 0
-    /// Whether it counts where it waits.
+    /// Whether it counts as a consumer of its upstream.
     var isCounted = true
     var isShared = false
     var asked: ModelRequest?
-    /// Of what was asked, the request that goes furthest upstream.
+    /// The request received that reaches furthest upstream.
     var furthest: ModelRequest?
     var withheld: ModelRequest?
-    /// The request that a handler answered by completing.
+    /// The request that a handler answered with a completion.
     var answered: ModelRequest?
     var isSealed = false
     /// Whether a handler has received a request.
-    var isHeard = false
+    var hasDelivered = false
     var handlers: [Int] = []
     /// The inputs of a join.
     var inputs: [Int] = []
@@ -58,7 +58,7 @@ struct ContractModel {
 
   struct Token {
     let future: Int
-    var wants: Bool
+    var hasInterest: Bool
     var isAlive = true
   }
 
@@ -69,7 +69,7 @@ struct ContractModel {
     var isPending = true
   }
 
-  /// What an executor was given.
+  /// A job that an executor received.
   enum Job {
     case body(Int)
     case endedEarly(Int)
@@ -77,14 +77,14 @@ struct ContractModel {
     case observer(Int, ModelOutcome)
   }
 
-  /// What waits for the end of the callback that runs (law 19).
+  /// An action after the running callback returns. Law 19 (no user code under a lock).
   enum Turn {
-    case tell(Int)
+    case notify(Int)
     case endedEarly(Int)
 
     var future: Int {
       switch self {
-      case .tell(let future), .endedEarly(let future): future
+      case .notify(let future), .endedEarly(let future): future
       }
     }
   }
@@ -94,12 +94,12 @@ struct ContractModel {
   var tokens: [Token] = []
   var observations: [Observation] = []
   var jobs: [Job] = []
-  /// The timeouts whose time has not come, in the order in which they were made.
+  /// The timeouts that have not expired, in the order of their creation.
   var timers: [Int] = []
   var turns: [Turn] = []
   var events: [ModelEvent] = []
   var tally = LawTally()
-  /// A mistake made on purpose, for the tests of the harness.
+  /// A deliberate mistake, for the tests of the harness.
   var mistake: Mistake?
 
   enum Mistake: CaseIterable {
@@ -130,31 +130,33 @@ extension ContractModel {
     wait(nodes.count - 1, for: inputs.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
   }
 
-  /// Begins to wait, and is told at once of what has completed.
+  /// Begins to wait, and receives the outcomes of completed inputs at once.
   private mutating func wait(_ future: Int, for upstream: [Int]) {
     nodes[future].upstream = upstream
     for input in upstream {
       if nodes[input].outcome != nil {
-        hear(future, of: input)
+        receive(future, of: input)
       } else {
-        tally[.oneConsumer] += 1  // It counts from when it is made.
+        tally[.oneConsumer] += 1  // It counts from its creation.
         nodes[input].listeners.append(.future(future))
-        want(input)
-        // The laws are silent on the order: a join that was decided lets go of the inputs behind one after the other.
-        if nodes[future].outcome != nil { letGo(of: [input]) }
+        gainConsumer(input)
+        // The laws are silent on the order: a decided join detaches from the later inputs one after another.
+        if nodes[future].outcome != nil { detach(from: [input]) }
       }
       settle()
     }
   }
 
-  /// Law 10: a consumer came; what was wanted no more is wanted again, up to the source.
-  mutating func want(_ future: Int) {
+  /// Adds a consumer. A future without interest has interest again, up to the source.
+  ///
+  /// Law 10 (one consumer, one count).
+  mutating func gainConsumer(_ future: Int) {
     guard nodes[future].outcome == nil else { return }
     nodes[future].interest += 1
     guard !nodes[future].isCounted else { return }
     nodes[future].isCounted = true
     tally[.oneConsumer] += 1
-    for upstream in nodes[future].upstream { want(upstream) }
+    for upstream in nodes[future].upstream { gainConsumer(upstream) }
   }
 
   mutating func share(_ future: Int) {
@@ -165,21 +167,21 @@ extension ContractModel {
 // MARK: - Completing
 
 extension ContractModel {
-  /// Law 1: completes a promise, or seals it; false if it was before.
+  /// Completes or seals a promise. Returns `false` if it was completed or sealed before. Law 1 (requests, not commands).
   mutating func complete(_ promise: Int, _ completion: ModelCompletion, answering request: ModelRequest? = nil) -> Bool
   {
     guard nodes[promise].outcome == nil, !nodes[promise].isSealed else {
-      tally[.wish] += 1
+      tally[.requests] += 1
       return false
     }
-    releaseHandlers(of: promise)  // Law 7: sealing releases them too.
+    releaseHandlers(of: promise)  // Law 7 (handlers answer): sealing releases them too.
     nodes[promise].isSealed = true
-    nodes[promise].answered = request  // Law 8: what was answered is consumed.
+    nodes[promise].answered = request  // Law 8 (no request is lost): the answered request is consumed.
     resolve(promise, completion, isCleanUp: false)
     return true
   }
 
-  /// Law 16.
+  /// Drops a promise. Law 16 (a dropped promise).
   mutating func drop(_ promise: Int) {
     guard nodes[promise].outcome == nil, !nodes[promise].isSealed else { return }
     tally[.dropped] += 1
@@ -204,18 +206,21 @@ extension ContractModel {
     nodes[future].isLinked = true
     nodes[future].isCleaningUp = isCleanUp
     nodes[inner].listeners.append(.future(future))
-    if nodes[future].isCounted { want(inner) }
-    // Law 8: what was asked before is given to the inner future, unless it was answered, or this is clean-up.
+    if nodes[future].isCounted { gainConsumer(inner) }
+    // Law 8 (no request is lost): an earlier request is passed to the inner future, unless a handler answered it, or the
+    // inner future is clean-up.
     let stored = [nodes[future].furthest, nodes[future].asked].compactMap { $0 }
     guard !stored.isEmpty else { return }
     tally[.nothingLost] += 1
     let unanswered = stored.first { $0.isStronger(than: nodes[future].answered) }
     if !isCleanUp, let unanswered, !unanswered.options.contains(.alone) {
-      _ = propagation([Start(node: future, request: unanswered, leaves: false, isForwarding: true)])
+      _ = propagation([Start(node: future, request: unanswered, detaches: false, isForwarding: true)])
     }
   }
 
-  /// Law 5: what a body returns that ran when its future was forced is asked without the force. Nobody waits for it.
+  /// Asks a future that a body returned after its own future was forced, without the force. No future waits for it.
+  ///
+  /// Law 5 (force).
   private mutating func linkTooLate(_ future: Int, _ inner: Int, isCleanUp: Bool) {
     guard !isCleanUp, nodes[future].asked?.options.contains(.force) == true, let passed = nodes[future].furthest,
       !passed.options.contains(.alone)
@@ -226,22 +231,22 @@ extension ContractModel {
 
   mutating func finish(_ future: Int, _ outcome: ModelOutcome, isOwn: Bool = true) {
     var turn: [Turn] = []
-    finish(future, outcome, isOwn: isOwn, tellingIn: &turn)
+    finish(future, outcome, isOwn: isOwn, notifyingIn: &turn)
     turns += turn
   }
 
-  /// Law 9: but not those that a propagation is on its way to: all of them run.
+  /// Releases the handlers, except those that a propagation is about to call: all of them run. Law 9 (handlers run).
   private mutating func releaseHandlers(of future: Int) {
     if nodes[future].asked == nil { nodes[future].handlers = [] }
   }
 
-  /// The one place where a future ends.
+  /// Completes a future. Every completion passes through this function.
   mutating func finish(
-    _ future: Int, _ outcome: ModelOutcome, isOwn: Bool = true, tellingIn turns: inout [Turn]
+    _ future: Int, _ outcome: ModelOutcome, isOwn: Bool = true, notifyingIn turns: inout [Turn]
   ) {
     guard nodes[future].outcome == nil else { return }
     nodes[future].outcome = outcome
-    // The laws are silent: a cancellation without a reason that passes takes the reason of the first that was asked.
+    // The laws are silent: a cancellation without a reason takes the reason of the first request received.
     if isOwn, let asked = nodes[future].asked, outcome == .cancelled(reason: ModelReason.unspecified) {
       tally[.provenance] += 1
       nodes[future].outcome = .cancelled(reason: asked.reason)
@@ -249,27 +254,27 @@ extension ContractModel {
     releaseHandlers(of: future)
     nodes[future].upstream = []
     nodes[future].queued = nil
-    turns.append(.tell(future))
+    turns.append(.notify(future))
   }
 
-  /// Law 19: consumers hear of a completion when the callback that made it is done.
+  /// Notifies consumers after the callback that completed their future returns. Law 19 (no user code under a lock).
   mutating func settle() {
     while !turns.isEmpty {
       switch turns.removeFirst() {
       case .endedEarly(let future):
         if nodes[future].isOnExecutor { jobs.append(.endedEarly(future)) } else { runEarly(future) }
-      case .tell(let future): tell(future)
+      case .notify(let future): notify(future)
       }
     }
   }
 
-  private mutating func tell(_ future: Int) {
+  private mutating func notify(_ future: Int) {
     let listeners = nodes[future].listeners
     nodes[future].listeners = []
-    if listeners.count > 1 { tally[.oneConsumer] += 1 }  // Consumers are told in the order in which they came.
+    if listeners.count > 1 { tally[.oneConsumer] += 1 }  // Consumers are notified in the order of their subscription.
     for listener in listeners {
       switch listener {
-      case .future(let consumer): hear(consumer, of: future)
+      case .future(let consumer): receive(consumer, of: future)
       case .observer(let observation): observed(observation, nodes[future].outcome!)
       }
     }

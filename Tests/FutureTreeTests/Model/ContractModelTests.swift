@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Model: random programs against the contract")
 struct ContractModelTests {
-  /// Both can be set from outside, to run more programs, or others.
+  /// The environment sets the count and the first seed, to run more programs or other ones.
   private static let count = number("FUTURETREE_PROGRAMS") ?? LongTest.count(20_000, small: 5_000)
   private static let firstSeed = number("FUTURETREE_SEED") ?? 0
 
@@ -12,7 +12,7 @@ struct ContractModelTests {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
   }
 
-  @Test("the library does what the model does, in every program")
+  @Test("the library behaves as the model in every program")
   func programs() {
     var tally = LawTally()
     var operations = 0
@@ -26,7 +26,7 @@ struct ContractModelTests {
     let speed = Int(Double(Self.count) / Date().timeIntervalSince(start))
     print("model: \(Self.count) programs, \(operations) operations, \(speed) programs a second")
     print("model: " + Law.sequential.map { "law \($0.rawValue) \(tally[$0])" }.joined(separator: ", "))
-    guard Self.count >= 10_000 else { return }  // Too few to meet every law.
+    guard Self.count >= 10_000 else { return }  // Fewer programs do not cover every law.
     for law in Law.sequential { #expect(tally[law] > 0, "law \(law.rawValue) decided nothing") }
   }
 

@@ -1,9 +1,9 @@
 @testable import FutureTree
 
-/// A future of the library whose values stand for numbers, whatever their type is.
+/// A future of the library whose values, of any type, represent numbers.
 protocol FutureHandle: Sendable {
   var node: Node { get }
-  /// The outcome in the words of the model.
+  /// The outcome in the types of the model.
   var modelOutcome: ModelOutcome? { get }
 
   func cancel(_ request: ModelRequest) -> CancelReceipt
@@ -15,7 +15,7 @@ protocol FutureHandle: Sendable {
   func derive(_ operation: ModelOperator, _ body: LibraryBody) -> any FutureHandle
 }
 
-/// What the body of an operator does.
+/// The body of an operator.
 struct LibraryBody: Sendable {
   let future: Int
   let executor: FutureExecutor
@@ -53,7 +53,7 @@ struct Handle<Value: Sendable>: FutureHandle {
     future.observe(on: executor) { body(model($0)) }
   }
 
-  // MARK: - Words
+  // MARK: - Conversions
 
   func model(_ outcome: Outcome<Value>) -> ModelOutcome { Self.model(outcome, number) }
 
@@ -128,7 +128,7 @@ extension Handle {
     }
   }
 
-  /// The operators that keep the type.
+  /// Returns the result of an operator that keeps the type of its upstream.
   private func passing(_ operation: ModelOperator, _ body: LibraryBody) -> Future<Value> {
     let executor = body.executor
     switch operation {
@@ -187,14 +187,14 @@ extension LibraryBody {
     preconditionFailure("a body that returns a future names one, or throws")
   }
 
-  /// The error that takes the place of another, or what a body throws.
+  /// Returns the replacement for an error, or throws the error of the body.
   fileprivate func error() throws -> any Error {
     if case .failure(let error) = completion { return ModelError(number: error) }
     _ = try answer()
     preconditionFailure("a body that returns an error has one, or throws")
   }
 
-  /// The value, or what a body throws that has none (law 15).
+  /// Returns the value, or throws if the completion has none. Law 15 (a task as a source).
   fileprivate func answer() throws -> Int {
     switch completion {
     case .success(let value): return value

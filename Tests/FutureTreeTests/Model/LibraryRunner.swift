@@ -5,21 +5,21 @@ import FutureTreeTesting
 /// Performs the operations of a program on the library.
 final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a program.
   @exclusivity(unchecked) private(set) var futures: [any FutureHandle] = []
-  /// What the user code of the program saw.
+  /// The calls of user code in the program.
   @exclusivity(unchecked) var events: [ModelEvent] = []
-  /// The requests that handlers kept, to answer later.
+  /// The requests that handlers received, for later answers.
   @exclusivity(unchecked) private var received: [ReceivedCancelRequest<Int>?] = []
   @exclusivity(unchecked) private var promises: [Promise<Int>?] = []
   @exclusivity(unchecked) private var handlers: [CancelHandler] = []
   @exclusivity(unchecked) private var tokens: [CancelToken?] = []
   @exclusivity(unchecked) private var observations: [FutureObservation] = []
-  /// Whether a handler does more than to answer.
+  /// Whether a handler makes a call before it answers.
   @exclusivity(unchecked) private var handlersAct = false
   private let executor = ManualExecutor()
   let clock = ManualClock()
   private let queue: FutureExecutor
 
-  /// Where every future is logged, if there is one.
+  /// The log of every future, if there is one.
   private let log: FutureLog?
 
   init(log: FutureLog? = nil) {
@@ -27,7 +27,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     self.log = log
   }
 
-  /// What a callback does before it returns.
+  /// Performs the call of a callback before it returns.
   func perform(_ act: ModelAct?) {
     switch act {
     case .complete(let promise, let value): promises[promise]?.succeed(value)
@@ -36,7 +36,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     }
   }
 
-  /// Leaves nothing that could still call user code.
+  /// Drops all queued jobs, so that no user code can run later.
   func close() {
     while executor.pendingCount > 0 { executor.dropAll() }
   }
@@ -76,7 +76,9 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     return .nothing
   }
 
-  /// Law 17: a preview says what the receipt then says, unless a handler changes the tree in the middle of the propagation.
+  /// Compares the receipt with a preview of it. They differ only if a handler changes the tree during the propagation.
+  ///
+  /// Law 17 (receipts).
   private func cancel(_ future: Int, _ request: ModelRequest) -> ModelResult {
     let preview = futures[future].previewCancel(request)
     let receipt = futures[future].cancel(request)
@@ -117,7 +119,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     let response: CancelRequestResponse<Int> =
       if case .complete(let completion) = answer { .complete(library(completion)) } else { .continue }
     received.append(nil)
-    // Who dropped the promise cannot install: a handler of another promise stands for that one.
+    // The program has no promise left to install on: a handler of another promise takes its number.
     let owner = promises[promise] ?? Promise<Int>()
     handlers.append(
       owner.onRequestCancel(on: executor(isOnExecutor)) { [unowned self] request in

@@ -1,6 +1,6 @@
 @testable import FutureTree
 
-/// Reasons that stand for the numbers of the model.
+/// Reasons that represent the numbers of the model.
 enum LibraryReason {
   private static let reasons = (0..<256).map { CancellationReason("\($0)") }
   private static let unspecified = "no reason given"
@@ -34,7 +34,7 @@ extension ModelCompletion {
     }
   }
 
-  /// The future that it names.
+  /// The number of the inner future.
   var inner: Int? {
     if case .using(let inner) = self { inner } else { nil }
   }

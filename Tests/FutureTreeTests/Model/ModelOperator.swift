@@ -1,7 +1,7 @@
-/// What makes a future: the operator table of DESIGN.md, as data.
+/// The operator table of DESIGN.md, as data. A case is an operator, or a promise, that makes a future.
 ///
-/// To add an operator, add a case and its line in `rows`; then `Handle.derive` or `LibraryRunner.join` has to call it.
-/// The generator, the model and the shrinker take it from the table.
+/// To add an operator, add a case and its row in `rows`, and a call in `Handle.derive` or `LibraryRunner.join`.
+/// The generator, the model and the shrinker read the table.
 enum ModelOperator: UInt8, CaseIterable {
   case promise
   case map, flatMap
@@ -12,32 +12,32 @@ enum ModelOperator: UInt8, CaseIterable {
   case shielded, timeout
   case all, allSettled, race, any
 
-  /// What an operator does with one way of ending of its upstream.
+  /// The reaction of an operator to one kind of outcome of its upstream.
   enum Reaction {
-    /// Ends the same way.
+    /// Completes with the same outcome.
     case pass
-    /// Runs its body, whose answer counts.
+    /// Runs its body, and completes with the result.
     case body
-    /// Runs its body, and ends the same way.
+    /// Runs its body, and completes with the same outcome.
     case bodyThenPass
-    /// A join: counts the input as there, and ends when all are.
+    /// A join: counts the input, and completes when all inputs have completed.
     case gather
-    /// A join: ends the same way, and lets go of the inputs left.
+    /// A join: completes with the same outcome, and detaches from the remaining inputs.
     case decide
   }
 
-  /// What a body can return.
+  /// The kinds of results of a body.
   enum Answers {
     case none, value, error, future, completion
   }
 
-  /// One line of the table.
+  /// One row of the table.
   struct Row {
     let succeeds, fails, cancelled: Reaction
     let answers: Answers
-    /// Law 11: whether the body does not begin once its future was asked.
+    /// Whether the body does not begin after a request. Law 11 (bodies that have not begun).
     var isSkippedWhenAsked = false
-    /// Law 11: whether the body runs although its branch ended early.
+    /// Whether the body runs after its branch ended early. Law 11 (bodies that have not begun).
     var alwaysRuns = false
 
     init(
@@ -82,7 +82,7 @@ enum ModelOperator: UInt8, CaseIterable {
     }
   }
 
-  /// Whether it treats each request as law 4.
+  /// Whether it treats each request as law 4 (this future only) does.
   var isShield: Bool { self == .shielded }
 
   var isJoin: Bool { row.succeeds == .gather || row.succeeds == .decide }

@@ -1,4 +1,4 @@
-/// One step of a random program. What it makes is numbered in the order of the program.
+/// One step of a random program. Created objects are numbered in the order of the program.
 enum ModelOperation: Hashable {
   case makePromise
   case derive(ModelOperator, from: Int, body: ModelCompletion, isOnExecutor: Bool, act: ModelAct?)
@@ -17,22 +17,22 @@ enum ModelOperation: Hashable {
   case endObservation(Int)
   case runJob(Int)
   case dropJobs
-  /// The time of every timeout comes.
+  /// Lets every timeout expire.
   case advance
 }
 
-/// What an operation returned to the program.
+/// The result of an operation.
 enum ModelResult: Hashable {
   case nothing
   /// Whether a completion was the first.
   case kept(Bool)
   case receipt(ModelReceipt)
-  /// A preview said something else than the receipt: the model never says so.
+  /// The preview differs from the receipt. The model never returns this.
   case wrongPreview
 }
 
 extension ContractModel {
-  /// Performs one operation, and all that comes of it.
+  /// Performs one operation and all its effects.
   mutating func apply(_ operation: ModelOperation) -> ModelResult {
     let result = perform(operation)
     settle()

@@ -1,38 +1,38 @@
-// What a propagation knows while it runs.
+// The state of a running propagation.
 
 extension ContractModel {
-  /// Where a propagation begins.
+  /// A future at which a propagation begins.
   struct Start {
     let node: Int
     let request: ModelRequest?
-    /// Whether a consumer leaves the node.
-    let leaves: Bool
-    /// Whether the node was asked before, and what it waits for is asked now.
+    /// Whether a consumer detaches from the node.
+    let detaches: Bool
+    /// Whether the node was asked before, and its upstream is asked now.
     var isForwarding = false
   }
 
-  /// What reached one future in a propagation, and what it made of it.
+  /// The signals that reached one future in a propagation, and their effect.
   struct Arrival {
     enum Fate {
-      /// It waits for what comes back from upstream.
+      /// It waits for the outcome of its upstream.
       case forwards
-      /// The request stopped there.
+      /// It withheld the request.
       case withheld
-      /// Its branch ended with what it waited for.
+      /// Its branch ended early.
       case endedEarly
       case other
     }
 
     var request: ModelRequest?
     var hasLost = false
-    /// Consumers that are counted and asked all the same.
+    /// Consumers that count and requested nevertheless.
     var askers = 0
     var edges = 0
     var fate = Fate.other
 
   }
 
-  /// A source whose handlers are to be called. It may have ended before.
+  /// A source with handlers to call. It may have completed before.
   struct Call {
     let future: Int
     let request: ModelRequest
@@ -42,13 +42,13 @@ extension ContractModel {
     var arrivals: [Arrival]
     var calls: [Call] = []
     var receipt = ModelReceipt()
-    /// Whether the target had been asked as strongly before, and whether any other had.
+    /// Whether the request is a duplicate at the target, and whether it is one at any other future.
     var isDuplicate = false
     var metDuplicate = false
     var hasCompleted = false
     var withheldBy = 0
     var ended: [Turn] = []
-    /// What futures waited for that have ended early.
-    var left: [Start] = []
+    /// The upstream of futures that ended early.
+    var detached: [Start] = []
   }
 }

@@ -1,8 +1,8 @@
 @testable import FutureTree
 
-/// Where model and library differ.
+/// The first difference between model and library.
 struct ModelDifference: CustomStringConvertible {
-  /// How many operations had been performed, the last included.
+  /// The number of operations performed, the last included.
   let step: Int
   let description: String
 }
@@ -12,14 +12,14 @@ struct ModelRun {
   private var model = ContractModel()
   private let library: LibraryRunner
   private var events = 0
-  /// The futures whose outcomes were compared.
+  /// Whether the outcome of each future was compared.
   private var compared: [Bool] = []
 
   private init(library: LibraryRunner) {
     self.library = library
   }
 
-  /// - Parameter log: where the futures of the library are logged, which must change nothing.
+  /// - Parameter log: A log of the futures of the library. It must not change the result.
   static func difference(
     in program: [ModelOperation], mistake: ContractModel.Mistake? = nil, log: FutureLog? = nil, tally: inout LawTally
   ) -> ModelDifference? {
@@ -39,7 +39,7 @@ struct ModelRun {
     ModelDifference(step: step, description: text)
   }
 
-  /// Ends what is under way: then no future may hang, and nothing refers to the library's runner any more.
+  /// Completes all work in flight. Then no future may be pending, and nothing refers to the runner of the library.
   private mutating func close() -> String? {
     var difference: String?
     for index in model.nodes.indices where model.nodes[index].operation == .promise {
@@ -90,7 +90,7 @@ struct ModelRun {
       return outcome == expected.outcome ? nil : "\(text(outcome)), expected \(text(expected.outcome))"
     }
     let consumers = Int(state.consumers)
-    return consumers == expected.interest ? nil : "\(consumers) want it, expected \(expected.interest)"
+    return consumers == expected.interest ? nil : "\(consumers) consumers, expected \(expected.interest)"
   }
 
   private func text(_ outcome: ModelOutcome?) -> String { outcome.map { "\($0)" } ?? "pending" }

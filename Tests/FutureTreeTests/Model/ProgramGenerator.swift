@@ -17,7 +17,7 @@ struct SplitMix64 {
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 }
 
-/// Writes random programs. The same seed gives the same program.
+/// A generator of random programs. The same seed gives the same program.
 struct ProgramGenerator {
   private static let mostFutures = 8
   private static let operators = ModelOperator.allCases.filter { $0 != .promise && !$0.isJoin }
@@ -30,9 +30,9 @@ struct ProgramGenerator {
   private var random: SplitMix64
   private let profile: Profile
   private var program: [ModelOperation] = []
-  /// What each future may come to depend on, as bits, itself included: no program makes a cycle.
+  /// The futures that each future may depend on, itself included, as bits. No program makes a cycle.
   private var reachable: [UInt64] = []
-  /// What the values are: a future can be completed only with one of its own kind.
+  /// The kinds of the values. A future can be completed only with a future of its own kind.
   private var kinds: [Kind] = []
   private var promises: [Int] = []
   private var handlers: [Int] = []
@@ -54,7 +54,7 @@ struct ProgramGenerator {
     profile = Profile.all[random.below(Profile.all.count)]
   }
 
-  /// How often each kind of step comes, in one of the ways to write programs.
+  /// The weights of the kinds of steps. A program uses one profile.
   private struct Profile {
     var make = 6
     var derive = 22
@@ -88,28 +88,28 @@ struct ProgramGenerator {
 
   private mutating func step() {
     var left = random.below(100)
-    func comes(_ weight: Int) -> Bool {
+    func isChosen(_ weight: Int) -> Bool {
       left -= weight
       return left < 0
     }
-    if comes(profile.make) { return makePromise() }
-    if comes(profile.derive) { return derive() }
-    if comes(profile.join) { return join() }
-    if comes(profile.share) { return program.append(.share(anyFuture())) }
-    if comes(profile.complete) { return complete() }
-    if comes(profile.drop) { return program.append(.drop(promise: anyPromise())) }
-    if comes(profile.install) { return install() }
-    if comes(profile.endHandler) { return endHandler() }
-    if comes(profile.answerLater) { return answerLater() }
-    if comes(profile.cancel) { return program.append(.cancel(anyFuture(), request())) }
-    if comes(profile.takeToken) { return takeToken() }
-    if comes(profile.cancelToken) { return cancelToken() }
-    if comes(profile.dropToken) { return dropToken() }
-    if comes(profile.observe) { return observe() }
-    if comes(profile.endObservation) { return endObservation() }
-    if comes(profile.runJob) { return program.append(.runJob(random.below(3))) }
-    if comes(profile.dropJobs) { return program.append(.dropJobs) }
-    if comes(profile.advance) { return program.append(.advance) }
+    if isChosen(profile.make) { return makePromise() }
+    if isChosen(profile.derive) { return derive() }
+    if isChosen(profile.join) { return join() }
+    if isChosen(profile.share) { return program.append(.share(anyFuture())) }
+    if isChosen(profile.complete) { return complete() }
+    if isChosen(profile.drop) { return program.append(.drop(promise: anyPromise())) }
+    if isChosen(profile.install) { return install() }
+    if isChosen(profile.endHandler) { return endHandler() }
+    if isChosen(profile.answerLater) { return answerLater() }
+    if isChosen(profile.cancel) { return program.append(.cancel(anyFuture(), request())) }
+    if isChosen(profile.takeToken) { return takeToken() }
+    if isChosen(profile.cancelToken) { return cancelToken() }
+    if isChosen(profile.dropToken) { return dropToken() }
+    if isChosen(profile.observe) { return observe() }
+    if isChosen(profile.endObservation) { return endObservation() }
+    if isChosen(profile.runJob) { return program.append(.runJob(random.below(3))) }
+    if isChosen(profile.dropJobs) { return program.append(.dropJobs) }
+    if isChosen(profile.advance) { return program.append(.advance) }
     program.append(.cancel(anyFuture(), request()))
   }
 
@@ -124,7 +124,7 @@ struct ProgramGenerator {
 
   private mutating func isOnExecutor() -> Bool { random.chance(20) }
 
-  /// What user code does before it returns, now and then. A body may cancel its own future.
+  /// Returns a call of user code, in 8 percent of cases. A body may cancel its own future.
   private mutating func act() -> ModelAct? {
     guard random.chance(8) else { return nil }
     if random.chance(30) { return .complete(promise: anyPromise(), value: fresh()) }
@@ -174,7 +174,7 @@ struct ProgramGenerator {
     add(dependingOn: inputs.reduce(0) { $0 | reachable[$1] }, kind)
   }
 
-  /// What a future may be completed with: another only if that makes no cycle.
+  /// Returns a completion for a future. It names another future only if that makes no cycle.
   private mutating func completion(_ answers: ModelOperator.Answers, of future: Int) -> ModelCompletion {
     switch answers {
     case .none: return .success(0)
@@ -196,7 +196,7 @@ struct ProgramGenerator {
 
   private mutating func inner(of future: Int) -> Int? {
     let inner = anyFuture()
-    // A promise that is completed with its own future fails; nothing else may wait for itself.
+    // A promise completed with its own future fails. No other future may wait for itself.
     if inner == future { return promises.contains(future) ? inner : nil }
     guard kinds[inner] == kinds[future], reachable[inner] & (1 << UInt64(future)) == 0 else { return nil }
     for index in reachable.indices where reachable[index] & (1 << UInt64(future)) != 0 {
@@ -205,7 +205,7 @@ struct ProgramGenerator {
     return inner
   }
 
-  // MARK: - The rest
+  // MARK: - Other operations
 
   private mutating func complete() {
     let promise = anyPromise()

@@ -1,9 +1,9 @@
-/// Makes a program that shows a difference as short as deleting makes it.
+/// A shrinker that deletes operations from a program that shows a difference.
 struct Shrinker {
   /// Whether a program shows a difference.
   let isDifferent: ([ModelOperation]) -> Bool
 
-  /// For programs in which library and model differ.
+  /// A shrinker for programs in which library and model differ.
   static var failing: Shrinker {
     Shrinker { program in
       var ignored = LawTally()
@@ -11,7 +11,7 @@ struct Shrinker {
     }
   }
 
-  /// Deletes operations while the difference stays, later ones first, until none can go.
+  /// Deletes operations, later ones first, until each further deletion removes the difference.
   func shrink(_ program: [ModelOperation]) -> [ModelOperation] {
     var shortest = program
     var hasChanged = true
@@ -29,7 +29,7 @@ struct Shrinker {
   }
 }
 
-/// Deletes one operation and all that use what it made, and numbers the rest anew.
+/// A renumbering that deletes one operation with its dependents.
 private struct Renumbering {
   private struct Map {
     var numbers: [Int?] = []
@@ -94,7 +94,7 @@ private struct Renumbering {
     }
   }
 
-  /// A body may name the future that is being made, which has no number yet.
+  /// Returns the new number of a future. A body may name the future under construction, which has no number yet.
   private func future(_ number: Int) -> Int? {
     number == futures.numbers.count ? futures.next : futures.numbers[number]
   }

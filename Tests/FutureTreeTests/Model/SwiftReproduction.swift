@@ -1,6 +1,6 @@
 @testable import FutureTree
 
-/// A program as Swift that a person can paste into a test.
+/// A program as Swift code for a test.
 struct SwiftReproduction: CustomStringConvertible {
   let program: [ModelOperation]
 
