@@ -1,22 +1,22 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// Futures, and what threads do with them at the same time.
+  /// Futures, and the operations of concurrent threads on them.
   struct Scenario: Sendable {
     let name: String
-    /// Outcomes that no sequential order gives, and that are right.
+    /// Correct outcomes that no sequential order gives.
     var extras: [Extra] = []
     let make: @Sendable (Trial) -> Void
 
-    /// Outcomes that are right although no sequential order gives them.
+    /// A rule for correct outcomes that no sequential order gives.
     struct Extra: Sendable {
-      /// The law that says so, and why.
+      /// The law that allows the outcome, and the reason.
       let law: String
       let allows: @Sendable (_ outcome: TrialOutcome, _ sequential: Set<[String]>) -> Bool
     }
   }
 
-  /// What became of everything in one schedule, by name.
+  /// The facts after one schedule, by name.
   struct TrialOutcome: Sendable {
     let names: [String]
     let facts: [String]
@@ -26,17 +26,17 @@
     subscript(name: String) -> String? { names.firstIndex(of: name).map { facts[$0] } }
   }
 
-  /// What exploring a scenario has found.
+  /// The result of the exploration of a scenario.
   struct Findings {
     let scenario: String
     var scheduleCount = 0
-    /// How many turned out on the way to be the same as others.
+    /// The number of schedules that turned out to be the same as others.
     var redundantCount = 0
     var pointCount = 0
     var outcomeCount = 0
-    /// How many outcomes were right although no sequential order gives them.
+    /// The number of correct outcomes that no sequential order gives.
     var extraCount = 0
-    /// The first that was found.
+    /// The first failure.
     var failure: Failure?
 
     struct Failure: CustomStringConvertible {
@@ -54,7 +54,7 @@
     }
   }
 
-  /// Runs the schedules of scenarios, and checks each.
+  /// An object that runs the schedules of scenarios and checks each.
   final class Exploration {
     private var explorer = Explorer()
     /// See `ThreadExplorer.interruptsLocks`.
@@ -62,7 +62,7 @@
 
     /// Runs all schedules of a scenario until one fails.
     ///
-    /// - Parameter points: where threads are interrupted.
+    /// - Parameter points: The points at which threads are interrupted.
     func explore(_ scenario: Scenario, _ points: Explorer.Points) -> Findings {
       var findings = Findings(scenario: scenario.name)
       let sequential = sequentialOutcomes(of: scenario, &findings)
@@ -93,7 +93,7 @@
       return (findings, outcome)
     }
 
-    /// What the scenario comes to if each operation is done before the next begins.
+    /// Returns the outcomes in which each operation is done before the next begins.
     private func sequentialOutcomes(of scenario: Scenario, _ findings: inout Findings) -> Set<[String]> {
       var outcomes: Set<[String]> = []
       explorer.tree = ScheduleTree()
@@ -126,7 +126,7 @@
         scenario: findings.scenario, problems: problems, schedule: explorer.tree.schedule)
     }
 
-    /// Runs the next schedule, and checks what holds after each.
+    /// Runs the next schedule, and checks the rules that hold after each.
     private func run(
       _ scenario: Scenario, _ points: Explorer.Points, _ findings: inout Findings
     ) -> TrialOutcome {
@@ -139,7 +139,7 @@
         findings.pointCount += explorer.pointCount
         guard isComplete else {
           fail(explorer.problems, &findings)
-          explorer = Explorer()  // Its threads stand somewhere for ever.
+          explorer = Explorer()  // Its threads cannot continue.
           return .none
         }
         let outcome = trial!.outcome()
@@ -148,12 +148,12 @@
         trial = nil
         problems += afterwards()
         if explorer.nodeCount != nodeCount {
-          problems.append("law 21: \(explorer.nodeCount - nodeCount) futures are alive when nobody has one")
+          problems.append("law 21: \(explorer.nodeCount - nodeCount) futures are alive without a reference by a user")
         }
         if Call.liveCount != callCount {
-          problems.append("law 21: \(Call.liveCount - callCount) closures are alive when nobody has a future")
+          problems.append("law 21: \(Call.liveCount - callCount) closures are alive without a future of a user")
         }
-        if explorer.tree.hasDiverged { problems.append("the scenario does not do the same again in the same schedule") }
+        if explorer.tree.hasDiverged { problems.append("the scenario differs in a second run of the same schedule") }
         if !problems.isEmpty { fail(problems, &findings) }
         return outcome
       }

@@ -1,19 +1,19 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// Runs threads one at a time, and decides at every scheduling point which of them goes on.
+  /// An explorer that runs threads one at a time, and decides at every scheduling point which of them continues.
   ///
-  /// The threads are fibers on the thread of the system that runs the test, so that a schedule costs microseconds. Each has
+  /// The threads are fibers on the system thread that runs the test, so that a schedule costs microseconds. Each fiber has
   /// its own trampoline and its own mark of a held lock.
   final class Explorer: ThreadExplorer {
-    /// Where threads can be interrupted.
+    /// The points at which threads can be interrupted.
     enum Points: Equatable {
-      /// At every point, at most so often. A thread that ends or waits is not interrupted.
+      /// Every point, with a maximum number of preemptions. A thread that ends or waits is not interrupted.
       case all(preemptions: Int)
-      /// At every point, any number of times. Schedules that differ in the order of steps at different places only are the
-      /// same, if `mergesSame` is set.
+      /// Every point, any number of times. If `mergesSame` is set, schedules that differ only in the order of steps at
+      /// different places are the same.
       case everywhere(mergesSame: Bool)
-      /// Between operations, and before callbacks: these are the sequential orders.
+      /// The points between operations, and before callbacks. These give the sequential orders.
       case betweenOperations
     }
 
@@ -27,7 +27,7 @@
     private var running: Int?
     private var hasEnded: [Bool] = []
     private var waitsFor: [ObjectIdentifier?] = []
-    /// Where each thread will take its next step; nil if that is not known.
+    /// The place of the next step of each thread. `nil` if it is not known.
     private var places: [ObjectIdentifier?] = []
     private var options: [Int] = []
     private var preemptions = 0
@@ -36,12 +36,12 @@
     var interruptsLocks = false
 
     private(set) var nodeCount = 0
-    /// How many points were met, in this schedule.
+    /// The number of points reached in this schedule.
     private(set) var pointCount = 0
-    /// What went wrong in this schedule.
+    /// The problems found in this schedule.
     private(set) var problems: [String] = []
 
-    /// Runs one schedule. Returns false if it did not come to its end; then this explorer cannot be used any more.
+    /// Runs one schedule. Returns `false` if the schedule does not end. Then this explorer cannot be used again.
     func run(_ threads: [[Operation]], points: Points) -> Bool {
       while fibers.count < threads.count { addFiber() }
       self.threads = threads
@@ -80,7 +80,7 @@
       threads[index] = []
     }
 
-    /// Lets a thread go on: the one that runs if it can, or another; or the test, when there is none.
+    /// Continues a thread: the running thread if it can run, or another one. Continues the test if no thread can run.
     private func goOn() {
       let current = running
       let canStay = current.map(canRun) ?? false
@@ -92,7 +92,7 @@
         if !canStay || mayPreempt { options.append(thread) }
       }
       guard let first = options.first else {
-        if hasEnded.contains(false) { problems.append("deadlock: every thread that is left waits") }
+        if hasEnded.contains(false) { problems.append("deadlock: every remaining thread waits") }
         return go(to: nil)
       }
       let hasChoice = others > (canStay ? 0 : 1) || mergesSame
@@ -120,13 +120,14 @@
 
     private func fiber(_ thread: Int?) -> Fiber { thread.map { fibers[$0] } ?? main }
 
-    // MARK: - What the library tells
+    // MARK: - Reports of the library
 
     func reachedPoint(at place: ObjectIdentifier) {
       reached(place, isCallback: false)
     }
 
-    /// A callback is about to run. Also in a sequential order others may act then: no future waits for a callback.
+    /// Reports that a callback is about to run. Other threads may run then in a sequential order too, because no future waits
+    /// for a callback.
     func reachedCallback(at place: ObjectIdentifier) {
       reached(place, isCallback: true)
     }

@@ -3,12 +3,12 @@ import Testing
 @testable import FutureTree
 
 extension ExplorerSuite {
-  @Suite("What it finds")
+  @Suite("Bugs that the explorer finds")
   struct ExplorerFindsTests {
     #if FUTURETREE_EXPLORER && canImport(Glibc)
-      @Test("a future without its lock is read before its value is there")
+      @Test("a future without its lock is read before its value is written")
       func readTooEarly() throws {
-        let scenario = Scenario("one completes and one reads a future that has no lock", extras: []) { trial in
+        let scenario = Scenario("one thread completes and one reads a future without a lock", extras: []) { trial in
           let promise = Promise<Int>()
           let future = trial.watch("future", promise.future)
           future.node.lock.explored.isRemoved = true
@@ -22,9 +22,9 @@ extension ExplorerSuite {
         #expect(Exploration().replay(scenario, failure.schedule).findings.failure?.problems == failure.problems)
       }
 
-      @Test("a future without its lock loses who waits for it")
+      @Test("a future without its lock loses an observer")
       func losesWaiter() throws {
-        let scenario = Scenario("one completes and one observes a future that has no lock", extras: []) { trial in
+        let scenario = Scenario("one thread completes and one observes a future without a lock", extras: []) { trial in
           let promise = Promise<Int>()
           let future = trial.watch("future", promise.future)
           future.node.lock.explored.isRemoved = true
@@ -35,12 +35,12 @@ extension ExplorerSuite {
 
         let failure = try #require(Exploration().explore(scenario, .all(preemptions: 2)).failure)
 
-        #expect(failure.problems.joined().contains("closures are alive when nobody has a future"))
+        #expect(failure.problems.joined().contains("closures are alive without a future of a user"))
       }
 
-      @Test("the same scenarios with the lock have no failure, also if threads are interrupted under it")
+      @Test("a future with its lock has no failure, even if threads are interrupted while they hold it")
       func withLock() {
-        let scenario = Scenario("two complete one future, and one attaches", extras: []) { trial in
+        let scenario = Scenario("two threads complete one future, and one attaches", extras: []) { trial in
           let promise = Promise<Int>()
           let future = trial.watch("future", promise.future)
           trial.thread { trial.note("one", "\(promise.succeed(1))") }
@@ -56,9 +56,9 @@ extension ExplorerSuite {
         #expect(findings.scheduleCount > 100)
       }
 
-      @Test("threads that wait for each other are a deadlock")
+      @Test("threads that wait for each other are reported as a deadlock")
       func deadlock() throws {
-        let scenario = Scenario("two block on each other's promise") { trial in
+        let scenario = Scenario("two threads block on each other's promise") { trial in
           let promises = [Promise<Int>(), Promise<Int>()]
           for (index, promise) in promises.enumerated() {
             trial.thread {
@@ -73,7 +73,7 @@ extension ExplorerSuite {
         #expect(failure.problems.joined().contains("deadlock"))
       }
 
-      @Test("orders of steps at different places are taken once, and lead to the same outcomes as all")
+      @Test("orders of steps at different places run once, and give the same outcomes as all orders")
       func mergesSame() {
         let setting = Stage.Setting(child: .none, handler: .continues)
         for scenario in StageOperation.scenarios(of: 2, in: setting).prefix(20) {
@@ -84,7 +84,7 @@ extension ExplorerSuite {
         }
       }
     #else
-      @Test("what it finds") func finds() {}
+      @Test("the explorer is not compiled in") func finds() {}
     #endif
   }
 }

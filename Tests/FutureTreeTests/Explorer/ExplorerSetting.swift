@@ -1,6 +1,6 @@
 import Foundation
 
-/// What was compiled in, and what the environment asks for.
+/// The compile condition and the environment variables of the explorer.
 enum ExplorerSetting {
   #if FUTURETREE_EXPLORER && canImport(Glibc)
     static let isCompiledIn = true
@@ -9,11 +9,11 @@ enum ExplorerSetting {
   #endif
 
   private static let environment = ProcessInfo.processInfo.environment
-  /// Whether all schedules run, or a part that takes seconds.
+  /// Whether all schedules run. Otherwise a part runs that takes seconds.
   static let runsAll = environment["FUTURETREE_SCHEDULES"] == "all"
   /// `1/2` and `2/2` give two processes one half each of the scenarios.
   private static let share = environment["FUTURETREE_SHARE"]?.split(separator: "/").compactMap { Int($0) } ?? [1, 1]
-  /// What to run again.
+  /// The scenario and the schedule to run again.
   static let scenario = environment["FUTURETREE_SCENARIO"]
   static let schedule = environment["FUTURETREE_SCHEDULE"]?.split(separator: ",").compactMap { Int($0) }
 

@@ -3,18 +3,18 @@ import Testing
 
 @testable import FutureTree
 
-/// Whatever explores: one test at a time, because the stacks of its threads and the counts are shared.
+/// The suites of the explorer, one test at a time: they share the stacks of the threads and the counts.
 @Suite(
   "Explorer", .serialized,
   .enabled(if: ExplorerSetting.isCompiledIn, "compile with -Xswiftc -DFUTURETREE_EXPLORER, on glibc"))
 enum ExplorerSuite {}
 
 extension ExplorerSuite {
-  /// Runs every schedule of what a few threads do to a few futures, and checks the laws after each.
+  /// Runs every schedule of the operations of a few threads on a few futures, and checks the laws after each.
   ///
-  /// An outcome must be one that a sequential order gives, or be allowed by a law that the scenario names. A schedule that
-  /// fails is printed, and `FUTURETREE_SCENARIO` with `FUTURETREE_SCHEDULE` runs it again. `FUTURETREE_SCHEDULES=all` runs
-  /// all schedules; without it, a part that takes seconds.
+  /// An outcome must be one of a sequential order, or be allowed by a law that the scenario names. A schedule that fails is
+  /// printed. `FUTURETREE_SCENARIO` with `FUTURETREE_SCHEDULE` runs it again. `FUTURETREE_SCHEDULES=all` runs all
+  /// schedules, instead of a part that takes seconds.
   @Suite("All schedules of a few threads")
   struct ExplorerTests {
     #if FUTURETREE_EXPLORER && canImport(Glibc)
@@ -28,7 +28,7 @@ extension ExplorerSuite {
         Stage.Setting(child: .flatMap, handler: .none),
       ]
 
-      @Test("two threads, one operation each: all schedules")
+      @Test("all schedules of two threads with one operation each follow the laws")
       func pairs() {
         for setting in Self.settings where ExplorerSetting.runsAll || setting.child == .none {
           explore(StageOperation.scenarios(of: 2, in: setting), .everywhere(mergesSame: true), setting.name)
@@ -36,14 +36,14 @@ extension ExplorerSuite {
         explore(StageOperation.scenarios(of: 2, in: Self.settings[0]), .all(preemptions: 2), "one future")
       }
 
-      @Test("two threads on a shared future, and on one whose handler answers: all schedules")
+      @Test("all schedules of two threads on a shared future, and on a future whose handler answers, follow the laws")
       func morePairs() {
         for setting in Self.otherSettings where ExplorerSetting.runsAll || setting.child == .none {
           explore(StageOperation.scenarios(of: 2, in: setting), .everywhere(mergesSame: true), setting.name)
         }
       }
 
-      @Test("three threads, one operation each: all schedules with two preemptions")
+      @Test("all schedules with two preemptions of three threads with one operation each follow the laws")
       func triples() {
         let bound = ExplorerSetting.runsAll ? 2 : 0
         for setting in Self.settings where [.none, .map, .flatMap].contains(setting.child) {
@@ -52,7 +52,7 @@ extension ExplorerSuite {
         }
       }
 
-      @Test("named scenarios of three threads: all schedules with two preemptions")
+      @Test("all schedules with two preemptions of the named scenarios follow the laws")
       func named() {
         let bound = ExplorerSetting.runsAll ? 2 : 1
         explore(Scenario.named, .all(preemptions: bound), "named")
@@ -61,7 +61,7 @@ extension ExplorerSuite {
         }
       }
 
-      @Test("a schedule is run again", .enabled(if: ExplorerSetting.schedule != nil))
+      @Test("the schedule in the environment is run again", .enabled(if: ExplorerSetting.schedule != nil))
       func replayed() throws {
         let name = try #require(ExplorerSetting.scenario, "FUTURETREE_SCENARIO has no name")
         let schedule = try #require(ExplorerSetting.schedule)
@@ -74,7 +74,7 @@ extension ExplorerSuite {
         if let failure = findings.failure { Issue.record("\(name)\n\(failure)") }
       }
 
-      /// Explores scenarios one after another, and prints how many schedules there were.
+      /// Explores scenarios one after another, and prints the number of schedules.
       private func explore(_ all: [Scenario], _ points: Explorer.Points, _ title: String) {
         let scenarios = ExplorerSetting.shared(all)
         let exploration = Exploration()
@@ -93,7 +93,7 @@ extension ExplorerSuite {
             + "\(extras) outcomes that only a law allows, \(Int(Double(schedules) / seconds)) schedules a second")
       }
     #else
-      @Test("all schedules") func schedules() {}
+      @Test("the explorer is not compiled in") func schedules() {}
     #endif
   }
 }

@@ -1,10 +1,10 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   import Glibc
 
-  /// A stack on which a thread of the explorer runs. Switching costs a microsecond; between threads of the system, ten.
+  /// The stack of a thread of the explorer. A switch takes a microsecond, and ten between system threads.
   ///
-  /// Made with the contexts of glibc, which are called through pointers: Swift imports no function with variable arguments
-  /// and none that returns twice. A context is only made and switched to here, so that none does return twice.
+  /// A fiber uses the contexts of glibc, called through pointers: Swift imports no function with variable arguments and no
+  /// function that returns twice. A context is only made and switched to here, so that none returns twice.
   final class Fiber {
     private typealias Context = UnsafeMutablePointer<ucontext_t>
     private typealias Get = @convention(c) (Context) -> Int32
@@ -24,18 +24,18 @@
     private let context = Context.allocate(capacity: 1)
     private let stack: UnsafeMutableRawPointer?
     private let body: (() -> Void)?
-    /// What begins: a context is given no argument. One thread of the system explores at a time.
+    /// The fiber that begins: a context receives no argument. One system thread explores at a time.
     private nonisolated(unsafe) static var beginning: Fiber?
 
-    /// The stack that runs now.
+    /// Makes a fiber for the running stack.
     init() {
       stack = nil
       body = nil
     }
 
-    /// A stack of its own.
+    /// Makes a fiber with a stack of its own.
     ///
-    /// - Parameter body: must not return.
+    /// - Parameter body: A closure that must not return.
     init(_ body: @escaping () -> Void) {
       self.body = body
       stack = .allocate(byteCount: Fiber.stackSize, alignment: 16)
@@ -56,7 +56,7 @@
       preconditionFailure("the body of a fiber must not return")
     }
 
-    /// Goes on at `other`. Returns when somebody goes on here.
+    /// Continues at `other`. Returns when another fiber switches to this one.
     func `switch`(to other: Fiber) {
       Fiber.beginning = other
       _ = Fiber.swap(context, other.context)

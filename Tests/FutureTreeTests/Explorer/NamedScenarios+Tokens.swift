@@ -1,7 +1,7 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// Sources of tokens that are linked, dropped and cancelled: nothing is lost, and nothing is kept.
+  /// Sources of tokens that are linked, deallocated and cancelled. No registration is lost, and none is retained.
   extension Scenario {
     static let tokens = [
       Scenario("a source is linked while one of its parents is cancelled") { trial in
@@ -11,7 +11,7 @@
         trial.thread { first.cancel(reason: "a") }
         trial.thread { withExtendedLifetime(CancellationTokenSource(linkedTo: [second.token])) {} }
         trial.claim { child.value?.isCancelling == true ? nil : "law 13: the link was lost" }
-        trial.claim { second.state.listedCount == 0 ? nil : "law 21: a parent keeps \(second.state.listedCount)" }
+        trial.claim { second.state.listedCount == 0 ? nil : "law 21: a parent retains \(second.state.listedCount)" }
       },
       Scenario("a source is dropped with one parent while the other is cancelled") { trial in
         let (first, second) = (Owned(CancellationTokenSource()), CancellationTokenSource())
@@ -21,9 +21,9 @@
         trial.thread { first.value = nil }
         trial.thread { second.cancel(reason: "a") }
         trial.thread { child.value = nil }
-        trial.claim { body.count == 0 ? nil : "law 21: a body is kept" }
+        trial.claim { body.count == 0 ? nil : "law 21: a body is retained" }
         trial.claim { trial.calledNever("registered") ? "the body was lost" : nil }
-        trial.claim { second.state.listedCount == 0 ? nil : "law 21: a parent keeps a link" }
+        trial.claim { second.state.listedCount == 0 ? nil : "law 21: a parent retains a link" }
       },
       Scenario("a source and both its parents are dropped") { trial in
         let (first, second) = (Owned(CancellationTokenSource()), Owned(CancellationTokenSource()))
@@ -33,10 +33,10 @@
         trial.thread { first.value = nil }
         trial.thread { second.value = nil }
         trial.thread { child.value = nil }
-        trial.claim { body.count == 0 ? nil : "law 21: a body is kept" }
-        trial.claim { registration.remove() ? "what was let go of was ended" : nil }
+        trial.claim { body.count == 0 ? nil : "law 21: a body is retained" }
+        trial.claim { registration.remove() ? "a registration of a deallocated source was removed" : nil }
       },
-      Scenario("a chain of sources is dropped while its last registration ends") { trial in
+      Scenario("a chain of sources is dropped while its last registration is removed") { trial in
         let root = Owned(CancellationTokenSource())
         let middle = Owned(CancellationTokenSource(linkedTo: [root.value!.token]))
         let body = Counted()
@@ -46,7 +46,7 @@
         trial.thread { root.value = nil }
         trial.thread { middle.value = nil }
         trial.thread { registration.remove() }
-        trial.claim { body.count == 0 ? nil : "law 21: a body is kept" }
+        trial.claim { body.count == 0 ? nil : "law 21: a body is retained" }
         trial.claim { registration.state?.listedCount == 0 ? nil : "law 21: something is listed" }
       },
       Scenario("a diamond of sources is cancelled at its top while its sides are dropped") { trial in
@@ -60,12 +60,12 @@
         trial.thread { sides[0].value = nil }
         trial.thread { sides[1].value = nil }
         trial.claim { trial.calledNever("registered") ? "the body was lost" : nil }
-        trial.claim { body.count == 0 ? nil : "law 21: a body is kept" }
+        trial.claim { body.count == 0 ? nil : "law 21: a body is retained" }
       },
     ]
   }
 
-  /// What a thread of the explorer drops.
+  /// A reference that a thread of the explorer drops.
   private final class Owned<Value>: @unchecked Sendable {  // Because: an explorer runs one thread at a time.
     var value: Value?
 
@@ -74,7 +74,7 @@
     }
   }
 
-  /// How many objects are alive.
+  /// A count of live objects.
   private final class Counted: @unchecked Sendable {  // Because: as `Owned`.
     private(set) var count = 0
 

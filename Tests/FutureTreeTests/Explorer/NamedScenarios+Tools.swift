@@ -6,25 +6,25 @@
   extension Scenario {
     private struct Failed: Error {}
 
-    /// What waits, as its plain steps: it attaches, and leaves with a request (law 14).
+    /// The steps of an awaiting task: it attaches, and withdraws with a request. Law 14 (awaiting).
     static let waiting = [
-      Scenario("two wait, one leaves, and the source answers") { trial in
+      Scenario("two waiters attach, withdraw, and the source answers") { trial in
         let (promise, future) = trial.source("future", answering: .complete(.cancelled))
-        let waits = ["one", "two"].map { WaitSteps(trial.calls("\($0)/told", isFact: false)) }
-        trial.thread({ waits[0].attach(to: future.node) }, { waits[0].leave(future.node) })
-        trial.thread({ waits[1].attach(to: future.node) }, { waits[1].leave(future.node) })
+        let waits = ["one", "two"].map { WaitSteps(trial.calls("\($0)/notified", isFact: false)) }
+        trial.thread({ waits[0].attach(to: future.node) }, { waits[0].detach(future.node) })
+        trial.thread({ waits[1].attach(to: future.node) }, { waits[1].detach(future.node) })
         trial.thread { promise.succeed(1) }
       },
-      Scenario("one waits for a branch and leaves while another wants it") { trial in
+      Scenario("a waiter withdraws from a branch while the branch gains a consumer") { trial in
         let (promise, future) = trial.source("future")
         let branch = trial.watch("branch", future.map { $0 })
-        let wait = WaitSteps(trial.calls("told", isFact: false))
-        trial.thread({ wait.attach(to: branch.node) }, { wait.leave(branch.node) })
+        let wait = WaitSteps(trial.calls("notified", isFact: false))
+        trial.thread({ wait.attach(to: branch.node) }, { wait.detach(branch.node) })
         trial.thread { trial.watch("more", branch.map { $0 }) }
         trial.thread { future.cancel(.doNotForwardIfOthersWaiting, reason: "a") }
         trial.claim { withExtendedLifetime(promise) { nil } }
       },
-      Scenario("a thread blocks until the outcome is there") { trial in
+      Scenario("a thread blocks until the outcome is set") { trial in
         let promise = Promise<Int>()
         let future = trial.watch("future", promise.future)
         let child = trial.watch("child", future.map { $0 + 1 })
@@ -38,7 +38,7 @@
     ]
 
     static let tools = [
-      Scenario("a timeout expires while its source completes and is asked") { trial in
+      Scenario("a timeout expires while its source completes and is cancelled") { trial in
         let clock = ManualClock()
         let (promise, source) = trial.source("source")
         let timed = trial.watch("timed", source.timeout(after: .seconds(1), clock: clock))
@@ -47,7 +47,7 @@
         trial.thread { timed.cancel(reason: "a") }
         trial.claim { clock.timerCount == 0 ? nil : "law 21: a timer is left" }
       },
-      Scenario("a delay ends while it is asked") { trial in
+      Scenario("a delay ends while it is cancelled") { trial in
         let (clock, promise) = (ManualClock(), Promise<Int>())
         let source = trial.watch("source", promise.future)
         let delayed = trial.watch("delayed", source.delayed(by: .seconds(1), clock: clock))
@@ -56,7 +56,7 @@
         trial.thread { delayed.cancel(.forceImmediately, reason: "b") }
         trial.claim { clock.timerCount == 0 ? nil : "law 21: a timer is left" }
       },
-      Scenario("retry is asked between two attempts") { trial in
+      Scenario("retry is cancelled between two attempts") { trial in
         let clock = ManualClock()
         let attempts = [Promise<Int>(), Promise<Int>()]
         let calls = attempts.indices.map { trial.calls("attempt \($0)/body", isFact: false) }
@@ -69,7 +69,7 @@
         trial.thread { clock.advance(by: .seconds(1)) }
         trial.thread { future.cancel(reason: "a") }
       },
-      Scenario("a flight is joined while the first caller leaves") { trial in
+      Scenario("a flight is joined while the first caller cancels") { trial in
         let flights = SingleFlight<Int, Int>()
         let promises = Promises(trial)
         let first = trial.watch("first", flights.load(1) { promises.new() })
@@ -78,7 +78,7 @@
         trial.thread({ promises.completeFirst() }, { trial.watch("third", flights.load(1) { promises.new() }) })
         trial.claim { withExtendedLifetime(flights) { nil } }
       },
-      Scenario("a queue runs one after the other while one leaves") { trial in
+      Scenario("a queue runs its items one after another while one is cancelled") { trial in
         let (queue, promise) = (FutureQueue(), Promise<Int>())
         let running = Together()
         trial.watch("first", queue.add { promise.future })
@@ -86,8 +86,8 @@
         trial.thread { promise.succeed(1) }
         trial.thread { second.cancel(reason: "a") }
         trial.thread { trial.watch("third", queue.add { running.during { .succeeded(3) } }) }
-        trial.claim { queue.waitingCount == 0 ? nil : "\(queue.waitingCount) wait for ever" }
-        trial.claim { running.most <= 1 ? nil : "two bodies ran at once" }
+        trial.claim { queue.waitingCount == 0 ? nil : "\(queue.waitingCount) items never run" }
+        trial.claim { running.most <= 1 ? nil : "two bodies ran concurrently" }
       },
       Scenario("a future is registered with a token while that is cancelled") { trial in
         let source = CancellationTokenSource()
@@ -96,9 +96,9 @@
         trial.thread { source.cancel(reason: "a") }
         trial.thread { future.cancel(when: token) }
         trial.thread { promise.succeed(1) }
-        trial.claim { source.isCancelling ? nil : "law 13: the source forgot that it was cancelled" }
+        trial.claim { source.isCancelling ? nil : "law 13: the source lost its cancellation" }
       },
-      Scenario("a registration ends while a linked source is cancelled") { trial in
+      Scenario("a registration is removed while a linked source is cancelled") { trial in
         let parent = CancellationTokenSource()
         let child = CancellationTokenSource(linkedTo: [parent.token])
         let call = trial.calls("registered", isFact: false)
@@ -111,14 +111,14 @@
     ]
   }
 
-  /// What an awaiting task does to a future, without the task.
+  /// The calls of an awaiting task on a future, without the task.
   private final class WaitSteps: Waiter, @unchecked Sendable {  // Because: an explorer runs one thread at a time.
-    private let told: Call
+    private let notified: Call
 
-    init(_ told: Call) {
-      self.told = told
+    init(_ notified: Call) {
+      self.notified = notified
       super.init { entry, _, _ in
-        unsafeDowncast(entry, to: WaitSteps.self).told()
+        unsafeDowncast(entry, to: WaitSteps.self).notified()
         return false
       }
     }
@@ -127,7 +127,7 @@
       _ = node.attach(self, isConsumer: true)
     }
 
-    func leave(_ node: Node) {
+    func detach(_ node: Node) {
       let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "wait")
       _ = CancellationPropagation.run(
         Signal(node: node, request: request, sender: self, departure: .leaves))
@@ -155,7 +155,7 @@
     }
   }
 
-  /// How many bodies run at once.
+  /// The number of bodies that run concurrently.
   private final class Together: @unchecked Sendable {  // Because: as `WaitSteps`.
     private var now = 0
     private(set) var most = 0
@@ -170,7 +170,7 @@
   }
 
   extension Future {
-    /// `wait(for:)` as a thread of the explorer calls it: there is no time there.
+    /// Calls `wait(for:)` as a thread of the explorer does: its time does not pass.
     fileprivate func blockUntilCompleted() throws -> Outcome<Value>? { try wait(for: .seconds(1)) }
   }
 #endif

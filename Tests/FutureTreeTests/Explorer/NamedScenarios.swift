@@ -1,14 +1,14 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// Scenarios of three threads on trees of futures. Those with clocks and tables are in `NamedScenarios+Tools.swift`,
-  /// those with tokens alone in `NamedScenarios+Tokens.swift`.
+  /// Scenarios of three threads on trees of futures. The scenarios with clocks and tables are in
+  /// `NamedScenarios+Tools.swift`, the scenarios with tokens alone in `NamedScenarios+Tokens.swift`.
   extension Scenario {
     static let named: [Scenario] = trees + joins + waiting + tools + tokens
 
     fileprivate struct Failed: Error {}
 
-    /// The turn of a function that calls itself: the next turn is `inner`.
+    /// Returns a future of a recursion whose next future is `inner`.
     private static func recursion(
       after step: Promise<Int>, _ body: Call, _ inner: Future<Int>
     ) -> Future<Int> {
@@ -19,7 +19,7 @@
     }
 
     private static let trees = [
-      Scenario("a diamond is asked, wanted and completed") { trial in
+      Scenario("a diamond is cancelled, consumed and completed") { trial in
         let (promise, top) = trial.source("top")
         let (left, right) = (top.map { $0 + 1 }, top.map { $0 + 2 })
         trial.watch("left", left)
@@ -28,7 +28,7 @@
         trial.thread { promise.succeed(1) }
         trial.thread({ trial.watch("more", left.map { $0 }) }, { left.cancel(.forceImmediately, reason: "b") })
       },
-      Scenario("a shared future, whose two branches are asked") { trial in
+      Scenario("both branches of a shared future are cancelled") { trial in
         let (promise, source) = trial.source("source", answering: .complete(.cancelled))
         source.shared()
         let branches = ["one", "two"].map { trial.watch($0, source.map { $0 }) }
@@ -36,7 +36,7 @@
         trial.thread { branches[1].cancel(.forceImmediately, reason: "b") }
         trial.thread { promise.succeed(1) }
       },
-      Scenario("a shared future gets a branch while the others leave") { trial in
+      Scenario("a shared future gains a branch while others are cancelled") { trial in
         let (promise, source) = trial.source("source")
         source.shared()
         let branches = ["one", "two"].map { trial.watch($0, source.map { $0 }) }
@@ -84,7 +84,7 @@
         }
         trial.thread({ outer.cancel(reason: "a") }, { inner.succeed(2) })
       },
-      Scenario("a promise is sealed, asked and gets a handler") { trial in
+      Scenario("a promise is sealed, cancelled and gets a handler") { trial in
         let stage = Stage(trial, Stage.Setting(child: .map, handler: .continues))
         trial.thread { stage.complete("parent/link", .completeUsing(stage.inner!.future)) }
         trial.thread({ stage.child?.cancel(reason: "a") }, { stage.parent.cancel(.doNotForwardRequest, reason: "b") })
@@ -97,9 +97,9 @@
         trial.thread { one.complete(.completeUsing(two.future)) }
         trial.thread { two.complete(.completeUsing(one.future)) }
         trial.thread { one.future.cancel(reason: "a") }
-        trial.claim { one.future.isCompleted && two.future.isCompleted ? nil : "a circle hangs" }
+        trial.claim { one.future.isCompleted && two.future.isCompleted ? nil : "a cycle of promises is pending" }
       },
-      Scenario("a shield is asked while its source completes") { trial in
+      Scenario("a shield is cancelled while its source completes") { trial in
         let (promise, source) = trial.source("source")
         let shield = trial.watch("shield", source.shielded())
         let child = trial.watch("child", shield.map { $0 })
@@ -107,9 +107,9 @@
         trial.thread { promise.succeed(1) }
         trial.thread(
           { shield.cancel(.doNotForwardIfOthersWaiting, reason: "b") }, { trial.watch("more", source.map { $0 }) })
-        trial.claim { trial.calledNever("source/handler") ? nil : "law 4: a shield let a request through" }
+        trial.claim { trial.calledNever("source/handler") ? nil : "law 4: a shield forwarded a request" }
       },
-      Scenario("an observer is ended while its future completes") { trial in
+      Scenario("an observer is removed while its future completes") { trial in
         let promise = Promise<Int>()
         let future = trial.watch("future", promise.future)
         let call = trial.calls("observer", isFact: false)
@@ -145,7 +145,7 @@
         }
         trial.thread { promise.succeed(1) }
       },
-      Scenario("a handler is ended while its future is asked") { trial in
+      Scenario("a handler is removed while its future is cancelled") { trial in
         let promise = Promise<Int>()
         let future = trial.watch("future", promise.future)
         let (first, second) = (trial.calls("first", isFact: false), trial.calls("second", isFact: false))
@@ -168,7 +168,7 @@
       joinScenario("allSettled") { Future.allSettled($0).map { $0.count } },
       joinScenario("any") { Future.any($0) },
       joinScenario("race") { Future.race($0) },
-      Scenario("a drain asks everything, and waits until all have settled") { trial in
+      Scenario("a drain cancels all futures, and waits until all have settled") { trial in
         let promises = (0..<3).map { _ in Promise<Int>() }
         for (index, promise) in promises.enumerated() {
           trial.watch("load \(index)", promise.future)
@@ -183,11 +183,11 @@
       },
     ]
 
-    /// A join of which one input succeeds, one fails, and which is asked.
+    /// Returns a scenario of a join with an input that succeeds, an input that fails, and a request.
     private static func joinScenario(
       _ name: String, _ join: @escaping @Sendable ([Future<Int>]) -> Future<Int>
     ) -> Scenario {
-      Scenario("\(name): one input succeeds, one fails, and it is asked") { trial in
+      Scenario("\(name): one input succeeds, one fails, and the join is cancelled") { trial in
         let promises = (0..<2).map { trial.source("input \($0)").promise }
         let future = trial.watch("join", join(promises.map(\.future)))
         trial.thread { promises[0].succeed(1) }
@@ -198,7 +198,7 @@
   }
 
   extension Scenario {
-    /// In a tree each future may see its own order.
+    /// Makes a scenario in which each future of a tree may have its own order.
     init(_ name: String, extras: [Extra] = [.eachFutureForItself], _ make: @escaping @Sendable (Trial) -> Void) {
       self.init(name: name, extras: extras, make: make)
     }

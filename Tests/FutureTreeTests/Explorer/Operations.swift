@@ -1,21 +1,21 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// One call that a thread makes on a stage.
+  /// One call of a thread on a stage.
   struct StageOperation: Sendable {
     let name: String
     var needsChild = false
     var needsTokens = false
-    /// - Parameter label: a name for what it finds out.
+    /// - Parameter label: A name for the facts that the call notes.
     let run: @Sendable (_ stage: Stage, _ label: String) -> Void
 
-    /// The four ways to ask.
+    /// The options of a request, each with a name.
     private static let options: [(name: String, options: CancellationOptions)] = [
       ("all", []), ("if others", .doNotForwardIfOthersWaiting), ("here", .doNotForwardRequest),
       ("force", .forceImmediately),
     ]
 
-    static let all: [StageOperation] = completing + asking + wanting
+    static let all: [StageOperation] = completing + asking + attaching
 
     private static let completing = [
       StageOperation(name: "complete") { $0.complete("parent/\($1)", .success(1)) },
@@ -47,7 +47,7 @@
         },
       ]
 
-    private static let wanting = [
+    private static let attaching = [
       StageOperation(name: "install") { $0.install("parent/\($1)", cancels: false) },
       StageOperation(name: "install answer") { $0.install("parent/\($1)", cancels: true) },
       StageOperation(name: "attach to parent") { $0.attach($1, to: $0.parent) },
@@ -62,12 +62,12 @@
   }
 
   extension StageOperation {
-    /// Those that make sense in a setting.
+    /// Returns the operations that apply to a setting.
     static func all(in setting: Stage.Setting) -> [StageOperation] {
       all.filter { (setting.child != .none || !$0.needsChild) && (setting.hasTokens || !$0.needsTokens) }
     }
 
-    /// The scenarios in which so many threads do one of these operations each.
+    /// Returns the scenarios in which each of the given number of threads runs one of these operations.
     static func scenarios(of threadCount: Int, in setting: Stage.Setting) -> [Scenario] {
       let operations = all(in: setting)
       var groups: [[Int]] = [[]]
@@ -86,7 +86,7 @@
       }
     }
 
-    /// What is asked of the child, or attached, comes to one future after the other.
+    /// Returns the rules for outcomes of requests to the child, and of attached futures: a propagation reaches futures in turn.
     private static func extras(of operations: [StageOperation], in setting: Stage.Setting) -> [Scenario.Extra] {
       var extras: [Scenario.Extra] = []
       let asksChild =
@@ -103,13 +103,13 @@
 
   extension Scenario.Extra {
     static let eachFutureForItself = Scenario.Extra(
-      law: "12: a propagation comes to one future after the other, and 1: each decides for itself what came first"
+      law: "law 12 (diamonds): a propagation reaches futures in turn, and each keeps its first completion"
     ) { outcome, sequential in
       outcome.isSequential(sequential) { name in name.prefix { $0 != "/" } }
     }
 
     static let bodyWasRunning = Scenario.Extra(
-      law: "4 and 5: a body that runs at that moment goes on, and its future is cancelled already"
+      law: "laws 4 (this future only) and 5 (force): a running body continues after its future is cancelled"
     ) { outcome, sequential in
       outcome["child/body"] == "called"
         && outcome.isSequential(sequential) { name in name == "child/body" ? name[...] : name.prefix { $0 != "/" } }
@@ -118,7 +118,7 @@
 
   extension Scenario.Extra {
     static let askedRecoverPasses = Scenario.Extra(
-      law: "11: `recover` that was asked before its body began passes the failure, wherever the request is by then"
+      law: "law 11 (bodies that have not begun): `recover` that was asked passes the failure, wherever the request is"
     ) { outcome, _ in
       outcome["child/body"] == "-" && ["failed", "broken"].contains(outcome["parent"])
         && outcome["child"] == outcome["parent"]
@@ -126,7 +126,7 @@
   }
 
   extension TrialOutcome {
-    /// Whether each group of facts is as in one of the sequential orders.
+    /// Whether each group of facts equals the same group of one of the sequential orders.
     fileprivate func isSequential<Group: Hashable>(
       _ sequential: Set<[String]>, groupedBy group: (String) -> Group
     ) -> Bool {

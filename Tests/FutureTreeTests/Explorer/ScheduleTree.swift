@@ -1,20 +1,20 @@
-/// All schedules of a scenario, as the tree of the choices that are made in them: depth first, one path after another. Pure.
+/// All schedules of a scenario, as a tree of choices, one path after another, depth first. Pure.
 ///
-/// A choice is made wherever more than one thread could go on. Where the places of the next steps are known, paths that
-/// differ only in the order of steps at different places are taken once ("sleep sets"): after the paths that begin with a
-/// step of one thread, no other need begin with steps elsewhere and then that one.
+/// A choice is made wherever more than one thread could continue. Where the places of the next steps are known, paths that
+/// differ only in the order of steps at different places are taken once ("sleep sets"). After all paths that begin with a
+/// step of one thread, no path begins with steps at other places and then that step.
 struct ScheduleTree {
   private typealias Threads = Set8
 
   private struct Choice {
-    /// The thread that goes on.
+    /// The thread that continues.
     var thread: Int
     let options: Threads
-    /// Those that went on here in paths before, and those whose next step leads only to what was seen before.
+    /// The threads that continued here in earlier paths, and the threads whose next step leads only to known paths.
     var done: Threads
     let places: [ObjectIdentifier?]
 
-    /// Those whose next step leads to nothing new after this choice.
+    /// The threads whose next step leads only to known paths after this choice.
     var asleep: Threads {
       done.filter { other in
         guard other < places.count, let place = places[thread], let otherPlace = places[other] else { return false }
@@ -25,11 +25,11 @@ struct ScheduleTree {
 
   private var choices: [Choice] = []
   private var depth = 0
-  /// The threads that go on, where a schedule is replayed.
+  /// The threads of a replayed schedule, in order.
   private let replayed: [Int]?
-  /// This path leads to nothing new.
+  /// Whether this path leads only to known paths.
   private(set) var isRedundant = false
-  /// A path that was taken before did not lead to the same choice: the scenario depends on more than the schedule, so that
+  /// Whether an earlier path did not lead to the same choice again. Then the scenario depends on more than the schedule, and
   /// its schedules cannot be enumerated.
   private(set) var hasDiverged = false
 
@@ -37,15 +37,15 @@ struct ScheduleTree {
     replayed = schedule
   }
 
-  /// The threads that went on, wherever more than one could.
+  /// The threads that continued, wherever more than one could.
   var schedule: [Int] { choices[..<depth].filter { $0.options.count > 1 }.map(\.thread) }
 
-  /// Returns the thread that goes on.
+  /// Returns the thread that continues.
   ///
   /// - Parameters:
-  ///   - options: the first is the one that needs no preemption.
-  ///   - places: where each thread would take its next step; empty if all orders are different. Where they are given, a
-  ///     single option must be as well: the path may turn out to lead to nothing new.
+  ///   - options: The threads that can continue. The first needs no preemption.
+  ///   - places: The place of the next step of each thread. Empty if all orders are different. With places, the tree
+  ///     also needs choices with a single option: the path may turn out to be redundant.
   mutating func choose(from options: [Int], places: [ObjectIdentifier?] = []) -> Int {
     defer { depth += 1 }
     if depth < choices.count {
@@ -56,13 +56,13 @@ struct ScheduleTree {
     var next = options.first { !asleep.contains($0) }
     if let replayed, depth < replayed.count, options.contains(replayed[depth]) { next = replayed[depth] }
     if next == nil { isRedundant = true }
-    // On a redundant path there is nothing to choose.
+    // A redundant path has no choices.
     let done = isRedundant ? Threads(options) : asleep
     choices.append(Choice(thread: next ?? options[0], options: Threads(options), done: done, places: places))
     return choices[depth].thread
   }
 
-  /// Goes to the next path. Returns false when there is none, or when a schedule was replayed.
+  /// Moves to the next path. Returns `false` if there is none, or if a schedule was replayed.
   mutating func advance() -> Bool {
     if depth < choices.count { hasDiverged = true }
     depth = 0
@@ -90,7 +90,7 @@ struct Set8: Equatable {
   mutating func insert(_ number: Int) { bits |= 1 << UInt8(number) }
   var count: Int { bits.nonzeroBitCount }
   func contains(_ number: Int) -> Bool { bits & (1 << UInt8(number)) != 0 }
-  func first(where isWanted: (Int) -> Bool) -> Int? { (0..<8).first { contains($0) && isWanted($0) } }
+  func first(where predicate: (Int) -> Bool) -> Int? { (0..<8).first { contains($0) && predicate($0) } }
 
   func filter(_ isKept: (Int) -> Bool) -> Set8 {
     var kept = Set8()

@@ -4,7 +4,7 @@ import Testing
 struct ScheduleTreeTests {
   private final class Place {}
 
-  /// How many paths there are for threads of so many steps each.
+  /// Returns the number of paths for threads with the given numbers of steps.
   private func pathCount(_ steps: [Int], places: [ObjectIdentifier?] = []) -> Int {
     var tree = ScheduleTree()
     var count = 0
@@ -25,7 +25,7 @@ struct ScheduleTreeTests {
     #expect(pathCount([2, 2, 2]) == 90)
   }
 
-  @Test("the orders of steps at different places are one path, and those at the same place are all")
+  @Test("all orders of steps at different places are one path, and each order at the same place is one")
   func places() {
     let (one, two) = (Place(), Place())
 
@@ -34,7 +34,7 @@ struct ScheduleTreeTests {
     #expect(pathCount([3, 3], places: [nil, ObjectIdentifier(two)]) == 20)
   }
 
-  @Test("a schedule is followed as far as it goes")
+  @Test("a schedule is replayed to its end")
   func replay() {
     var tree = ScheduleTree(replaying: [1, 0])
 
@@ -46,7 +46,7 @@ struct ScheduleTreeTests {
     #expect(!hasNext)
   }
 
-  @Test("a path that does not lead to the same choice again is told")
+  @Test("a path that does not lead to the same choice again is reported")
   func divergence() {
     var tree = ScheduleTree()
     _ = tree.choose(from: [0, 1])

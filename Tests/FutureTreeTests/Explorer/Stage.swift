@@ -3,13 +3,13 @@
 
   /// One future, or a parent and a child, for threads to act on.
   final class Stage: @unchecked Sendable {  // Because: an explorer runs one thread at a time.
-    /// What is there before the threads begin.
+    /// The futures, handlers and tokens that exist before the threads begin.
     struct Setting {
       enum Child: String, CaseIterable {
         case none, map, flatMap, ensure, recover, onComplete, shielded, all
       }
 
-      /// What the handler of the promise answers.
+      /// The answer of the handler of the promise.
       enum Handler: String, CaseIterable {
         case none, continues, cancels
       }
@@ -17,7 +17,7 @@
       var child = Child.none
       var handler = Handler.none
       var isShared = false
-      /// Whether there is a token of each future from the beginning.
+      /// Whether each future has a token from the beginning.
       var hasTokens = false
 
       var name: String {
@@ -51,7 +51,7 @@
     private func makeChild(_ kind: Setting.Child) -> Future<Int>? {
       guard kind != .none else { return nil }
       let inner = inner!.future
-      // A shield passes everything on, and a join has no body.
+      // A shield has no body, and neither has a join.
       let body = kind == .shielded || kind == .all ? nil : trial.calls("child/body")
       switch kind {
       case .none: return nil
@@ -81,7 +81,7 @@
       }
     }
 
-    // MARK: - What threads do
+    // MARK: - Operations of threads
 
     func install(_ name: String, cancels: Bool) {
       let call = trial.calls(name)

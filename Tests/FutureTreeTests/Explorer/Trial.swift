@@ -1,9 +1,9 @@
 #if FUTURETREE_EXPLORER && canImport(Glibc)
   @testable import FutureTree
 
-  /// One run of a scenario: fresh futures, the threads that act on them, and what is looked at when they are done.
+  /// One run of a scenario: new futures, the threads that act on them, and the checks after all threads end.
   final class Trial: @unchecked Sendable {  // Because: an explorer runs one thread at a time.
-    /// What the threads do.
+    /// The operations of each thread.
     private(set) var threads: [[Explorer.Operation]] = []
     private var futures: [Watched] = []
     private var tokens: [TokenHolder] = []
@@ -15,10 +15,10 @@
       let name: String
       let node: Node
       let outcome: () -> String
-      let told: Count
+      let notified: Count
     }
 
-    /// What the threads do in turn, with a name for what they find out.
+    /// Adds a thread that performs the operations in order.
     func thread(_ operations: Explorer.Operation...) {
       threads.append(operations)
     }
@@ -27,18 +27,18 @@
       threads.append(operations)
     }
 
-    /// Looks at a future: how it ends is a fact, its observer is called once, and its count of consumers is the truth.
+    /// Watches a future: its outcome is a fact, its observer must be called once, and its count of consumers must be right.
     @discardableResult
     func watch<Value: Sendable>(_ name: String, _ future: Future<Value>) -> Future<Value> {
-      let told = Count()
-      let call = told.call
+      let notified = Count()
+      let call = notified.call
       futures.append(
-        Watched(name: name, node: future.node, outcome: { Trial.describe(future) }, told: told))
+        Watched(name: name, node: future.node, outcome: { Trial.describe(future) }, notified: notified))
       future.observe { _ in call() }
       return future
     }
 
-    /// A promise whose future is watched, and whose handler is counted.
+    /// Returns a promise with a watched future and a counted handler.
     func source(
       _ name: String, answering response: CancelRequestResponse<Int> = .continue
     ) -> (promise: Promise<Int>, future: Future<Int>) {
@@ -52,28 +52,28 @@
       return (promise, future)
     }
 
-    /// Counts calls of a closure, which is called once at most.
+    /// Counts the calls of a closure that may be called at most once.
     ///
-    /// - Parameter isFact: whether the number of calls must be one that a sequential order gives.
+    /// - Parameter isFact: Whether the call must occur exactly if it occurs in a sequential order.
     func calls(_ name: String, isFact: Bool = true) -> Call {
       let count = Count()
       counts.append((name, count, isFact))
       return count.call
     }
 
-    /// A token that the threads can ask, or drop.
+    /// Returns a token that the threads can cancel or drop.
     func token<Value: Sendable>(of future: Future<Value>) -> TokenHolder {
       let holder = TokenHolder(future.node, future.cancelToken())
       tokens.append(holder)
       return holder
     }
 
-    /// Something that a thread has found out, which must be as in a sequential order.
+    /// Notes a fact that must be as in a sequential order.
     func note(_ name: String, _ fact: String) {
       facts[name] = fact
     }
 
-    /// Something that holds when the threads are done, in any order. Returns what is wrong.
+    /// Adds a check that runs after all threads end. The check returns the problem, or `nil`.
     func claim(_ claim: @escaping () -> String?) {
       claims.append(claim)
     }
@@ -82,9 +82,9 @@
       !counts.contains { $0.name == name && $0.count.value > 0 }
     }
 
-    // MARK: - When the threads are done
+    // MARK: - After all threads end
 
-    /// What must be as in one of the sequential orders, in the order of the names.
+    /// Returns the facts that must be as in one of the sequential orders, sorted by name.
     func outcome() -> TrialOutcome {
       var found = facts
       for future in futures { found[future.name] = future.outcome() }
@@ -100,9 +100,9 @@
       }
       for future in futures {
         let expected = future.node.ending == nil ? 0 : 1
-        if future.told.value != expected {
+        if future.notified.value != expected {
           broken.append(
-            "law 1: an observer of \(future.name), \(future.outcome()), was called \(future.told.value) times")
+            "law 1: an observer of \(future.name), \(future.outcome()), was called \(future.notified.value) times")
         }
         let tokenCount = tokens.count { $0.node === future.node && $0.isConsumer }
         if let problem = future.node.wrongInterest(tokens: tokenCount) { broken.append("\(problem) at \(future.name)") }
@@ -110,12 +110,13 @@
       return broken
     }
 
-    /// Lets go of everything. Returns what tells whether each future has ended once.
+    /// Releases all references. Returns a check that each future has completed once.
     func release() -> () -> [String] {
-      let told = futures.map { ($0.name, $0.told) }
+      let notified = futures.map { ($0.name, $0.notified) }
       (threads, futures, tokens, counts, claims) = ([], [], [], [], [])
       return {
-        told.filter { $0.1.value != 1 }.map { "law 16: an observer of \($0.0) was called \($0.1.value) times in all" }
+        notified.filter { $0.1.value != 1 }
+          .map { "law 16: an observer of \($0.0) was called \($0.1.value) times in all" }
       }
     }
 
@@ -129,17 +130,17 @@
     }
   }
 
-  /// How often something happened. It outlives the trial.
+  /// A counter of calls. It outlives the trial.
   final class Count: @unchecked Sendable {  // Because: an explorer runs one thread at a time.
     fileprivate(set) var value = 0
 
     fileprivate var call: Call { Call(self) }
   }
 
-  /// Captured by the closures that a trial counts, so that those that are still alive at the end can be counted as well.
+  /// An object captured by the closures that a trial counts, so that the live closures can be counted at the end.
   final class Call: @unchecked Sendable {  // Because: as `Count`.
     private let count: Count
-    /// How many there are. One thread of the system explores at a time.
+    /// The number of live objects. One system thread explores at a time.
     private(set) nonisolated(unsafe) static var liveCount = 0
 
     fileprivate init(_ count: Count) {
@@ -149,14 +150,14 @@
 
     deinit { Call.liveCount -= 1 }
 
-    /// A callback is a scheduling point.
+    /// Counts the call. A callback is a scheduling point.
     func callAsFunction() {
       (SchedulingPoint.explorer as? Explorer)?.reachedCallback(at: ObjectIdentifier(count))
       count.value += 1
     }
   }
 
-  /// A token in the hands of the threads.
+  /// A token that threads share.
   final class TokenHolder: @unchecked Sendable {  // Because: as `Count`.
     let node: Node
     private var token: CancelToken?
@@ -181,25 +182,27 @@
   }
 
   extension Node {
-    /// Law 10, when nothing runs: what is counted is what wants this future, and nothing that has ended is in the list.
+    /// Returns a problem if the count of consumers is wrong, or the list has an entry of a completed future.
+    ///
+    /// Law 10 (one consumer, one count). No thread runs during this check.
     fileprivate func wrongInterest(tokens: Int) -> String? {
       lock.withLock {
         guard state.isPending else { return nil }
         let entries = waiters.entries
         let counted = entries.filter(\.isCounted)
-        // Only the entry of a token is counted and waits on behalf of no future, because the explorer has no tasks.
+        // The owner of an entry is a future. Only the entry of a token has none, because the explorer has no tasks.
         let countedTokens = counted.count { $0.owner == nil }
         if Int(state.consumers) != counted.count || countedTokens != tokens {
           return "law 10: \(state.consumers) consumers, \(counted.count) entries, \(countedTokens) of \(tokens) tokens"
         }
-        if state.isAbandoned, state.consumers > 0 { return "law 10: abandoned, and wanted" }
+        if state.isAbandoned, state.consumers > 0 { return "law 10: abandoned, and has consumers" }
         for entry in entries {
           guard let owner = entry.owner else { continue }
-          // Nobody else runs, so that another future may be read under this lock.
+          // No other thread runs, so another future may be read under this lock.
           if !owner.state.isPending { return "law 23: an entry of `\(owner.state.createdBy)`, which has ended" }
           if entry.isCounted == owner.state.isAbandoned {
             return
-              "law 10: `\(owner.state.createdBy)` is \(owner.state.isAbandoned ? "not " : "")wanted, and counted otherwise"
+              "law 10: `\(owner.state.createdBy)` has \(owner.state.isAbandoned ? "no " : "")interest, and is counted otherwise"
           }
         }
         return nil

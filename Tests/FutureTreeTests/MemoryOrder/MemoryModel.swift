@@ -1,13 +1,13 @@
-/// A model of C11 memory order that runs small programs in every way it allows.
+/// A model of C11 memory order that runs small programs in every way that the model allows.
 ///
-/// Each location has its messages in modification order. A thread has a *view*: for each location the oldest message that it may
-/// still read. A message of a releasing write carries the view of its writer, and an acquiring read joins that view into the
-/// reader's. A read-modify-write reads the last message, and passes the view of that message on. An access that is not atomic
-/// is a race unless the thread knows all other accesses that conflict with it.
+/// Each location has its messages in modification order. A thread has a *view*: the oldest message of each location that it
+/// may still read. A message of a releasing write carries the view of its writer. An acquiring read joins that view into
+/// the view of the reader. A read-modify-write reads the last message and passes its view on. An access that is not atomic
+/// is a race unless the view of the thread includes all conflicting accesses.
 ///
-/// Two freedoms of C11 are left out, and neither can occur in the programs of the tests: a thread never writes before an earlier
-/// read of it was done, and a write never comes before another one in modification order that was done earlier. There is no
-/// sequentially consistent order: the library uses none.
+/// The model omits two freedoms of C11 that cannot occur in the programs of the tests. A thread never writes before one of
+/// its earlier reads is done. A write never precedes an earlier write in modification order. The model has no sequentially
+/// consistent order, because the library uses none.
 struct MemoryModel {
   enum Order {
     case relaxed, acquiring, releasing
@@ -17,53 +17,53 @@ struct MemoryModel {
   typealias Register = Int
 
   enum Step {
-    /// Not atomic.
+    /// An access that is not atomic.
     case read(Location, into: Register)
     case write(Location, Int)
     case load(Location, Order, into: Register)
     case store(Location, Int, Order)
-    /// A read-modify-write. The register gets the value before.
+    /// A read-modify-write. The register receives the previous value.
     case exchange(Location, Int, Order, into: Register)
     case add(Location, Int, Order, into: Register)
     case compareExchange(Location, from: Int, to: Int, Order, into: Register)
     case fence(Order)
-    /// To the step that is so many further.
+    /// A jump by the given distance.
     case jump(Int, ifNot: Int, in: Register)
     case go(Int)
     /// A mutex of the platform and its condition.
     case enter
     case leave
-    /// In the mutex: leaves it, sleeps until a wake, and enters again.
+    /// Leaves the mutex, sleeps until a wake, and enters the mutex again. Requires the mutex.
     case sleep
     case wakeAll
   }
 
-  /// How the programs can end.
+  /// The ways in which the programs can end.
   enum End: Hashable {
     case done([[Int]])
     case race(Location)
-    /// No thread can go on, and some are not done.
+    /// No thread can continue, and some have steps left.
     case hang
   }
 
   let programs: [[Step]]
 
-  /// - Parameter programs: the steps of each thread.
+  /// - Parameter programs: The steps of each thread.
   init(_ programs: [[Step]]) {
     self.programs = programs
   }
 
-  /// The ends that no program should have.
+  /// Returns the ends that no program should have.
   func faults() -> Set<End> {
     ends().filter { if case .done = $0 { false } else { true } }
   }
 
-  /// All ways in which the programs can end. The registers of a thread stand in its place of `done`.
+  /// Returns all ways in which the programs can end. `done` has the registers of each thread in order.
   func ends() -> Set<End> {
     var ends: Set<End> = []
     var seen: Set<Machine> = []
     var pending: [Machine] = []
-    /// Adds a state. What threads do for themselves is done at once: no other thread can tell when.
+    /// Adds a state. A thread takes its own steps at once, because no other thread observes their time.
     func add(_ machine: Machine, after numbers: Range<Int>) {
       var machine = machine
       for number in numbers {
@@ -91,7 +91,7 @@ struct MemoryModel {
   }
 }
 
-/// What a thread knows: for each location the oldest message it may read, and then the reads of each thread.
+/// The view of a thread: the oldest readable message of each location, and then the reads of each thread.
 private typealias View = [Int]
 
 extension View {
@@ -111,7 +111,7 @@ private struct Machine: Hashable {
     var next = 0
     var registers = [0, 0, 0, 0]
     var view: View
-    /// What an acquiring fence would add, and what the last releasing fence saw.
+    /// The view that an acquiring fence adds, and the view at the last releasing fence.
     var read: View
     var fenced: View
     var sleep = Sleep.none
@@ -142,7 +142,7 @@ private struct Machine: Hashable {
     return machine
   }
 
-  /// The states in which a step may leave this one; none if the thread must wait.
+  /// Returns the states after a step. The result is empty if the thread must wait.
   func successors(of number: Int, taking step: MemoryModel.Step) -> [Machine] {
     let thread = threads[number]
     switch step {
@@ -253,9 +253,9 @@ private struct Machine: Hashable {
     }
   }
 
-  // MARK: - Steps that no other thread can tell the time of
+  // MARK: - Steps whose time no other thread observes
 
-  /// Jumps, and takes accesses that are not atomic. Returns the location of a race, at which the thread stops.
+  /// Performs jumps and accesses that are not atomic. Returns the location of a race, at which the thread stops.
   mutating func runOwnSteps(of number: Int, in program: [MemoryModel.Step]) -> Int? {
     while threads[number].next < program.count {
       switch program[threads[number].next] {

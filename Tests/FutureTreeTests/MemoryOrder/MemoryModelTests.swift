@@ -1,11 +1,12 @@
 import Testing
 
-/// The textbook programs, with what C11 says of them.
+/// The textbook programs, with the results that C11 defines.
 @Suite("The model of memory order")
 struct MemoryModelTests {
   private typealias Model = MemoryModel
 
-  /// One thread writes a value and then sets a flag; the other reads the value if it sees the flag.
+  /// Returns the ends of message passing: one thread writes a value and sets a flag, and the other reads the value if it
+  /// reads the flag.
   private func messagePassing(_ set: [Model.Step], _ look: [Model.Step]) -> Set<Model.End> {
     Model([[.write(1, 42)] + set, look + [.jump(2, ifNot: 1, in: 0), .read(1, into: 1)]]).ends()
   }
@@ -22,7 +23,7 @@ struct MemoryModelTests {
         == passed)
   }
 
-  @Test("without one of both, the value is a race")
+  @Test("a value passed without a release or without an acquire is a race")
   func relaxed() {
     #expect(messagePassing([.store(0, 1, .relaxed)], [.load(0, .acquiring, into: 0)]).contains(.race(1)))
     #expect(messagePassing([.store(0, 1, .releasing)], [.load(0, .relaxed, into: 0)]).contains(.race(1)))
@@ -51,7 +52,7 @@ struct MemoryModelTests {
     #expect(!ends.contains(.done([[0, 0, 0, 0], [1, 0, 0, 0]])))
   }
 
-  @Test("a read-modify-write of another thread passes on what was released")
+  @Test("a read-modify-write of another thread passes the released view on")
   func releaseSequence() {
     let ends = Model([
       [.write(1, 42), .store(0, 1, .releasing)],
@@ -63,12 +64,12 @@ struct MemoryModelTests {
     #expect(!ends.contains(.race(1)))
   }
 
-  @Test("a write that does not know of a read is a race")
+  @Test("a write without knowledge of a read is a race")
   func readBeforeWrite() {
     #expect(Model([[.read(0, into: 0)], [.write(0, 1)]]).ends().contains(.race(0)))
   }
 
-  @Test("a thread that nobody wakes hangs")
+  @Test("a thread without a wake hangs")
   func hang() {
     let sleeper: [Model.Step] = [.enter, .sleep, .leave]
     let waker: [Model.Step] = [.enter, .wakeAll, .leave]

@@ -1,7 +1,7 @@
 import Testing
 
-/// The lock, and the reads without it that the header of `Node` lists, in the model of memory order. Each program also runs with an
-/// order that is too weak or with a step left out: then the model must find the bug.
+/// The lock, and the reads without it that the header of `Node` lists, in the model of memory order. Each program also runs
+/// with an order that is too weak, or without a step. Then the model must find the bug.
 @Suite("Memory order")
 struct MemoryOrderTests {
   private typealias Model = MemoryModel
@@ -14,20 +14,20 @@ struct MemoryOrderTests {
 
   // MARK: - The lock
 
-  /// What goes wrong when threads each enter some sections that read and write a value.
+  /// Returns the faults of threads that each run sections that read and write a value.
   private func faults(_ lock: ParkingSteps, sections: Int = 1, threads: Int = 2) -> Set<Model.End> {
     let section = lock.section([.read(value, into: 1), .write(value, 1)])
     let program = Array(repeating: section, count: sections).flatMap(\.self)
     return Model(Array(repeating: program, count: threads)).faults()
   }
 
-  @Test("sections exclude each other, and every thread that waits is woken")
+  @Test("sections exclude each other, and every waiting thread is woken")
   func lock() {
     #expect(faults(ParkingSteps(), sections: 2) == [])
     #expect(faults(ParkingSteps(), threads: 3) == [])
   }
 
-  @Test("an exchange that does not release or acquire lets sections race")
+  @Test("an exchange without release or acquire lets sections race")
   func weakLock() {
     #expect(faults(ParkingSteps(leaves: .relaxed)).contains(.race(value)))
     #expect(faults(ParkingSteps(enters: .relaxed)).contains(.race(value)))
@@ -41,10 +41,10 @@ struct MemoryOrderTests {
     #expect(faults(ParkingSteps(wakesInMutex: false)) == [.hang])
   }
 
-  // MARK: - A future that ends
+  // MARK: - Completion of a future
 
-  /// One thread ends a future and then takes its waiters without the lock. The other adds a waiter under the lock, or finds that
-  /// the future has ended and then reads the value without the lock.
+  /// Returns a model in which one thread completes a future and then takes its waiters without the lock. The other thread adds
+  /// a waiter under the lock, or finds the future completed and then reads the value without the lock.
   private func ending(_ lock: ParkingSteps, readsUnderLock: Bool = true) -> Model {
     let ends = lock.section([.write(value, 42), .write(phase, 1)]) + [.read(waiters, into: 1)]
     let attaches: [Model.Step] = [.read(phase, into: 1), .jump(2, ifNot: 0, in: 1), .write(waiters, 1)]
@@ -52,7 +52,7 @@ struct MemoryOrderTests {
     return Model([ends, (readsUnderLock ? lock.section(attaches) : attaches) + reads])
   }
 
-  @Test("either the waiter is in the list of the future that ends, or it reads the value")
+  @Test("a waiter is either in the list of the completing future, or reads the value")
   func end() {
     let ends = ending(ParkingSteps()).ends().map { end -> [Int] in
       if case .done(let registers) = end { [registers[0][1], registers[1][1], registers[1][2]] } else { [] }
@@ -60,7 +60,7 @@ struct MemoryOrderTests {
     #expect(Set(ends) == [[1, 0, 0], [0, 1, 42]])
   }
 
-  @Test("without the lock's release or acquire, or without the lock, the end is a race")
+  @Test("a completion without the release or acquire of the lock, or without the lock, is a race")
   func weakEnd() {
     #expect(ending(ParkingSteps(leaves: .relaxed)).faults().contains(.race(phase)))
     #expect(ending(ParkingSteps(enters: .relaxed)).faults().contains(.race(phase)))
@@ -69,7 +69,8 @@ struct MemoryOrderTests {
 
   // MARK: - A join
 
-  /// Each of two inputs ends with a value and then counts its slot under the lock of the join. The last reads both values.
+  /// Returns a model of two inputs that each write a value and then count their slot under the lock of the join. The last
+  /// input reads both values.
   private func join(_ lock: ParkingSteps) -> Model {
     func slot(_ own: Int, _ other: Int) -> [Model.Step] {
       [.write(own, 42)] + lock.section([.read(own + 2, into: 1), .read(other + 2, into: 1), .write(own + 2, 1)])
@@ -89,7 +90,8 @@ struct MemoryOrderTests {
 
   // MARK: - References
 
-  /// One thread sets a flag of an object and drops its reference; another drops the last one. Who drops the last, reads the flag.
+  /// Returns a model in which one thread sets a flag of an object and drops its reference. Another thread drops a reference
+  /// too. The thread that drops the last reference reads the flag.
   private func release(_ order: Model.Order, fence: Bool) -> Model {
     let drop: [Model.Step] =
       [.add(word, 1, order, into: 0), .jump(fence ? 3 : 2, ifNot: 1, in: 0)]
@@ -97,15 +99,15 @@ struct MemoryOrderTests {
     return Model([[.write(value, 1)] + drop, drop])
   }
 
-  @Test("`isKnownToBeFulfilled`: the last release of a promise sees what earlier ones wrote")
+  @Test("`isKnownToBeFulfilled`: the last release of a promise reads the writes of earlier releases")
   func flagOfPromise() {
     #expect(release(.releasing, fence: true).faults() == [])
     #expect(release(.relaxed, fence: true).faults().contains(.race(value)))
     #expect(release(.releasing, fence: false).faults().contains(.race(value)))
   }
 
-  /// One thread changes a future under its lock and drops its reference. The other finds by a relaxed load that it has the only
-  /// reference left, and reads the future.
+  /// Returns a model in which one thread changes a future under its lock and drops its reference. The other thread finds by a
+  /// relaxed load that it has the only reference left, and reads the future.
   private func uniqueReference(locks: Bool, changesUnderLock: Bool = true) -> Model {
     let (references, lock) = (phase, ParkingSteps())
     let change: [Model.Step] = [.write(value, 1)]
@@ -117,7 +119,7 @@ struct MemoryOrderTests {
     ])
   }
 
-  @Test("after `isKnownUniquelyReferenced`, a relaxed load, only what the lock guarded may be read, under the lock")
+  @Test("`isKnownUniquelyReferenced`, a relaxed load, allows only reads under the lock of state that the lock guards")
   func uniqueReference() {
     #expect(uniqueReference(locks: true).faults() == [])
     #expect(uniqueReference(locks: false).faults() == [.race(value)])

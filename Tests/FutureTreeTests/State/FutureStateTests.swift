@@ -7,13 +7,13 @@ import Testing
     CancelRequest(options: options, reason: CancellationReason(message))
   }
 
-  private func wanted(by consumers: Int, createdBy: FutureTree.Operator = .promise) -> FutureState {
+  private func makeState(consumers: Int, createdBy: FutureTree.Operator = .promise) -> FutureState {
     var state = FutureState(createdBy: createdBy)
     for _ in 0..<consumers { _ = state.consumerCame() }
     return state
   }
 
-  @Test("it ends once")
+  @Test("a state ends once")
   func endsOnce() {
     var state = FutureState(createdBy: .promise)
 
@@ -35,7 +35,7 @@ import Testing
     #expect(ends == [false, true])
   }
 
-  @Test("what is not stronger than what was asked before is a duplicate")
+  @Test("a request that is not stronger than an earlier one is a duplicate")
   func duplicates() {
     let weak = request(.doNotForwardRequest)
     let polite = request(.doNotForwardIfOthersWaiting)
@@ -56,9 +56,9 @@ import Testing
     }
   }
 
-  @Test("of what was withheld, the earliest of the strongest is delivered")
+  @Test("the earliest of the strongest withheld requests is delivered")
   func withheldStrongest() {
-    var state = wanted(by: 1)
+    var state = makeState(consumers: 1)
     state.isShared = true
     for (options, message) in [
       (CancellationOptions.doNotForwardIfOthersWaiting, "first"), ([], "second"), ([], "third"),
@@ -72,9 +72,9 @@ import Testing
     #expect(state.requests.withheld == nil)
   }
 
-  @Test("a request that may not be forwarded does not use up one that is withheld")
+  @Test("a request that may not be forwarded does not use up a withheld request")
   func weakKeepsWithheld() {
-    var state = wanted(by: 1)
+    var state = makeState(consumers: 1)
     _ = state.receive(request(.doNotForwardIfOthersWaiting, "polite")).disposition
 
     _ = state.receive(request(.doNotForwardRequest, "weak")).disposition
@@ -83,19 +83,19 @@ import Testing
     #expect(state.requests.withheld?.reason.message == "polite")
   }
 
-  @Test("a future that lost its last consumer is abandoned until the next one comes")
+  @Test("a future that lost its last consumer is abandoned until it gains another")
   func abandoned() {
-    var state = wanted(by: 2)
+    var state = makeState(consumers: 2)
 
     let lostLast = (1...2).map { _ in state.receive(nil, from: (all: 1, departing: 1)).onward != nil }
-    let wantedAgain = [state.consumerCame(), state.consumerCame()]
+    let gainedAgain = [state.consumerCame(), state.consumerCame()]
 
     #expect(lostLast == [false, true])
-    #expect(wantedAgain == [true, false])
+    #expect(gainedAgain == [true, false])
   }
 
   @Test(
-    "a body that has not begun when its future is asked does not begin, if its operator says so",
+    "a request before a body begins has the effect that its operator defines",
     arguments: [
       (Operator.map, Ending.succeeded, FutureState.Start.cancels), (.flatMap, .succeeded, .cancels),
       (.onSuccess, .succeeded, .cancels), (.work, .succeeded, .cancels), (.recover, .failed, .passes),
@@ -112,7 +112,7 @@ import Testing
     #expect(started == start)
   }
 
-  @Test("a shield ends at once, whatever is asked, and forwards nothing")
+  @Test("a shield ends at once after any request, and forwards nothing")
   func shielded() {
     for options in [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions]
     {
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("a body on its way through an executor is skipped when it is asked, and begins otherwise")
+  @Test("a queued body is skipped after a request, and begins otherwise")
   func queued() {
     var asked = FutureState(createdBy: .map)
     _ = asked.upstreamEnded(.succeeded, hasExecutor: true)

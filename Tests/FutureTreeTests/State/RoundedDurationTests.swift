@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Durations in the texts of errors") struct RoundedDurationTests {
   @Test(
-    "a duration has three digits after the point, or three that count",
+    "a duration has three digits after the point, or three significant digits",
     arguments: [
       (.zero, "0.0"), (.seconds(5), "5.0"), (.milliseconds(700), "0.7"), (.milliseconds(1_250), "1.25"),
       (.seconds(1) / 3, "0.333"), (.seconds(1) / 30, "0.0333"), (.seconds(100) / 3, "33.333"),

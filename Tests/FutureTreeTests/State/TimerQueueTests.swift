@@ -5,7 +5,7 @@ import Testing
 
 @Suite("State: TimerQueue")
 struct TimerQueueTests {
-  @Test("the earliest first, and among equals what was added first")
+  @Test("the earliest entry is first, and equal entries keep the order of insertion")
   func order() {
     let log = Recorder()
     var queue = TimerQueue()
@@ -20,7 +20,7 @@ struct TimerQueueTests {
     #expect(queue.nextDeadline == .seconds(3))
   }
 
-  @Test("any entry can be taken out, once; the others keep their order", arguments: 0..<20)
+  @Test("any entry can be removed once, and the others keep their order", arguments: 0..<20)
   func removal(seed: Int) {
     var random = Random(seed: UInt64(seed))
     var queue = TimerQueue()
@@ -41,7 +41,7 @@ struct TimerQueueTests {
   }
 }
 
-/// SplitMix64: a test that fails can be run again.
+/// SplitMix64, a generator with a seed, so that a failing test can be run again.
 struct Random: RandomNumberGenerator {
   private var state: UInt64
 

@@ -7,7 +7,7 @@ enum Holder: String, CaseIterable, Sendable {
   case onComplete, onCompleteFuture, ensure, mapError, timeout, shielded, all, zip, allSettled, race, any, traverse
   case retry, cancelWhen, observe, handler, delayed, shared, queue, singleFlight, logged
 
-  /// What is returned is kept by the test; the probe is held by the closure only.
+  /// Returns a future that the test retains. Only the closure retains the probe.
   func attach(_ probe: Probe, to promise: Promise<Int>, on executor: FutureExecutor = .immediate) -> Future<Int> {
     let future = promise.future
     switch self {
@@ -66,7 +66,7 @@ private func touching(_ error: any Error, _ probe: Probe) -> any Error {
   return error
 }
 
-/// A use of the probe that hands the value on.
+/// Uses the probe, and returns the value.
 func pass(_ value: Int, _ probe: Probe) -> Int {
   probe.touch()
   return value

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Runs the jobs of tasks when told, so that a test knows when a task waits.
+/// An executor that runs the jobs of tasks on request, so that a test knows when a task waits.
 final class ManualTaskExecutor: TaskExecutor {
   private let jobs = Locked<[UnownedJob]>([])
   private let onEnqueue = Locked<(@Sendable () -> Void)?>(nil)
@@ -11,19 +11,19 @@ final class ManualTaskExecutor: TaskExecutor {
     onEnqueue.withLock { $0 }?()
   }
 
-  /// Whoever resumes a task of this executor runs `body` while it does.
+  /// Sets a closure that runs on the thread that enqueues a job of this executor, while it does so.
   func whenEnqueued(_ body: @escaping @Sendable () -> Void) {
     onEnqueue.withLock { $0 = body }
   }
 
-  /// Runs every task as far as it comes.
+  /// Runs every task until it waits or ends.
   func runAll() {
     while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
       job.runSynchronously(on: asUnownedTaskExecutor())
     }
   }
 
-  /// Starts a task that has reached its first wait, or its end, when this returns.
+  /// Starts a task. When this returns, the task has reached its first wait or its end.
   @discardableResult
   func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     let task = Task(executorPreference: self) { await body() }

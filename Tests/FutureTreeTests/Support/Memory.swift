@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// How many bytes of memory the process has in use. For tests in a process of their own.
+/// Returns the resident memory of the process in bytes. For tests in a process of their own.
 func residentBytes() -> Int {
   #if canImport(Darwin)
     var info = mach_task_basic_info()

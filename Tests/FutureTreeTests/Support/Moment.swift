@@ -2,18 +2,18 @@ import FutureTree
 import TestSupport
 import Testing
 
-/// When a future is settled, seen from whoever attaches something to it.
+/// The moment at which a future is settled, relative to the code that attaches to it.
 enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  /// Before.
+  /// Before the code attaches.
   case already
-  /// Afterwards, by the code that attaches.
+  /// After the code attaches, by the same code.
   case immediately
-  /// Afterwards, on another thread.
+  /// After the code attaches, on another thread.
   case eventually
 
   var testDescription: String { rawValue }
 
-  /// A future, and what has it settled with `outcome` when it returns.
+  /// Returns a future and a closure that settles it with `outcome` before it returns.
   func future(_ outcome: Outcome<Int>) -> (future: Future<Int>, settle: () -> Void) {
     let promise = Promise<Int>()
     let complete: @Sendable () -> Void = { promise.complete(with: outcome) }
@@ -29,7 +29,7 @@ enum Moment: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
-/// How a future ends, at which moment.
+/// An outcome of a future, and the moment at which the future is settled.
 struct Settlement: Sendable, CustomTestStringConvertible {
   let outcome: Outcome<Int>
   let moment: Moment
@@ -42,7 +42,7 @@ struct Settlement: Sendable, CustomTestStringConvertible {
   static let fulfilled = Moment.allCases.map { Settlement(outcome: .success(1), moment: $0) }
   static let failed = Moment.allCases.map { Settlement(outcome: .failure(Oops()), moment: $0) }
   static let cancelled = Moment.allCases.map { Settlement(outcome: .cancelled("gone"), moment: $0) }
-  /// What the rules call rejected.
+  /// The settlements that the rules call rejected.
   static let rejected = failed + cancelled
   static let all = fulfilled + rejected
 }

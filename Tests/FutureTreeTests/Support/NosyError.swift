@@ -1,4 +1,4 @@
-/// An error whose description uses the library, as a user's may.
+/// An error whose description uses the library.
 struct NosyError: Error, CustomStringConvertible {
   private let text: String
   private let look: @Sendable () -> Void

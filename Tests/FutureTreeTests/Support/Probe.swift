@@ -1,6 +1,6 @@
 import FutureTree
 
-/// An object that says when it dies, to show what a future still holds.
+/// An object that reports its deallocation, to find the objects that a future retains.
 final class Probe: Sendable {
   private let onDeinit: @Sendable () -> Void
 
@@ -8,7 +8,7 @@ final class Probe: Sendable {
     self.onDeinit = onDeinit
   }
 
-  /// A use that the optimiser keeps: a closure that calls it holds the probe.
+  /// Uses the probe in a way that the optimizer keeps: a closure that calls it retains the probe.
   func touch() {}
 
   deinit {
@@ -17,7 +17,7 @@ final class Probe: Sendable {
 }
 
 extension Promise {
-  /// Installs a handler that holds a probe, and lets the work go on.
+  /// Installs a handler that retains a probe and answers `.continue`.
   @discardableResult
   func onRequestCancel(on executor: FutureExecutor = .immediate, holding probe: Probe) -> CancelHandler {
     onRequestCancel(on: executor) { _ in
@@ -27,7 +27,7 @@ extension Promise {
   }
 }
 
-/// Counts the probes that are alive.
+/// A counter of live probes.
 final class Census: Sendable {
   private let count = Locked(0)
 

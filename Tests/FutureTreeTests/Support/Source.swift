@@ -1,7 +1,7 @@
 import FutureTree
 import TestSupport
 
-/// A promise whose handler writes `"<name>: <options>"` and gives the same answer each time.
+/// Returns a promise whose handler logs `"<name>: <options>"` and gives the same answer each time.
 func source(
   _ log: Recorder, _ name: String = "source", answering answer: CancelRequestResponse<Int> = .continue
 ) -> Promise<Int> {

@@ -47,7 +47,7 @@ extension CancellationOptions {
   }
 }
 
-/// An operator over one upstream that passes the outcome on, so that suites can speak of "every operator".
+/// An operator over one upstream that passes the outcome on, for suites that test every operator.
 struct Step: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let apply: @Sendable (Future<Int>) -> Future<Int>
@@ -84,7 +84,7 @@ struct Step: Sendable, CustomTestStringConvertible {
 }
 
 extension Sequence {
-  /// The state of each, in order.
+  /// Returns the state of each future, in order.
   func states<Value>() -> [String] where Element == Future<Value> {
     map { $0.state }
   }
