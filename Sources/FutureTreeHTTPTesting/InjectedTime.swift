@@ -34,7 +34,7 @@ extension RandomSource {
   ///
   /// - Precondition: `fraction` is from 0 to 1.
   public static func constant(_ fraction: Double) -> RandomSource {
-    precondition((0...1).contains(fraction), "\(fraction) is no part of a whole: give 0 to 1.")
+    precondition((0...1).contains(fraction), "\(fraction) is not a fraction. Pass a number from 0 to 1.")
     let bits = UInt64(fraction * 0x1.fffffffffffffp52) << 11
     return RandomSource { bits }
   }

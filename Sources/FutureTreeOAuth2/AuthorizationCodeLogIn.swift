@@ -35,7 +35,8 @@ struct AuthorizationCodeLogIn: Sendable {
     let page = grant.endpoint.appending(query: query.map { ($0.0, $0.1) })
     guard let url = URL(string: page.absoluteString) else {
       throw HTTPError(
-        .invalidURL, "The platform cannot read the authorization endpoint \(grant.endpoint) as a URL. Write it plainly."
+        .invalidURL,
+        "The platform cannot parse the authorization endpoint \(grant.endpoint). Percent-encode its unusual characters."
       )
     }
     return url
@@ -48,13 +49,14 @@ struct AuthorizationCodeLogIn: Sendable {
     let fields = try AuthorizationCodeLogIn.fields(of: url)
     guard fields["state"] == state else {
       throw AuthorizationCodeLogIn.failed(
-        "ended with the state of another log-in, or none: somebody may have forged it. Log in again")
+        "failed. The redirect has the state of another log-in, or none. It may be forged. Log in again")
     }
     if let error = fields["error"] {
-      throw AuthorizationCodeLogIn.failed("was refused: \(FieldSyntax.visible(error)). Log in again")
+      throw AuthorizationCodeLogIn.failed("was refused with \(FieldSyntax.visible(error)). Log in again")
     }
     guard let code = fields["code"], !code.isEmpty else {
-      throw AuthorizationCodeLogIn.failed("ended without a code. Compare the redirect URI with what is registered")
+      throw AuthorizationCodeLogIn.failed(
+        "failed. The redirect has no code. Compare the redirect URI with the registered URI")
     }
     return code
   }
@@ -70,7 +72,7 @@ struct AuthorizationCodeLogIn: Sendable {
         return String(decoding: ASCII.percentDecoded(spaced), as: UTF8.self)
       }
       guard fields.updateValue(parts.count > 1 ? parts[1] : "", forKey: parts[0]) == nil else {
-        throw failed("ended with one parameter twice. Log in again")
+        throw failed("failed. The redirect has a duplicate parameter. Log in again")
       }
     }
     return fields

@@ -61,7 +61,7 @@ public final class FileCredentialStore: CredentialStore {
   /// Decodes a credential. The error of the decoder is omitted, because it may contain values.
   private static func credential(in data: Data) throws(HTTPError) -> OAuth2Credential {
     guard let saved = try? JSONDecoder().decode(Saved.self, from: data), saved.version == 1 else {
-      throw PrivateFile.failed("is no credential of this version; delete it, and log in again")
+      throw PrivateFile.failed("does not contain a credential of this version")
     }
     return saved.credential
   }

@@ -202,7 +202,7 @@ final class OAuth2Session: Sendable {
 
   private func leave(_ waiter: Int) {
     let left = shared.withLock { $0.leave(waiter) }
-    left.abandoned?.future.cancel(reason: "nobody waits for the credential any more")
+    left.abandoned?.future.cancel(reason: "no load waits for the credential")
   }
 }
 

@@ -293,8 +293,8 @@ extension OAuth2State {
 
   static let authenticationRequired = HTTPError(
     .authenticationRequired,
-    "There is no credential, and none that could be refreshed. Log in, and give the layer what comes of it.")
+    "There is no credential, and no refresh token. Log in, and pass the new credential to the layer.")
 
   static let resetInProgress = HTTPError(
-    .resetInProgress, "The credential is being deleted by a reset. Give the new one when the reset has ended.")
+    .resetInProgress, "The credential cannot be replaced during a reset. Pass the new credential after the reset.")
 }

@@ -37,7 +37,9 @@ struct OAuth2Work: CredentialWork {
       return .failed(error)
     }
     return presented(page, by: grant)
-      .mapError { AuthorizationCodeLogIn.failed("could not be shown, or was broken off. Log in again", underlying: $0) }
+      .mapError {
+        AuthorizationCodeLogIn.failed("could not be shown, or the user closed it. Log in again", underlying: $0)
+      }
       .flatMap { url in endpoint.exchanged(try logIn.code(from: url), logIn) }
   }
 
@@ -71,7 +73,7 @@ struct OAuth2Work: CredentialWork {
     if let error = error as? HTTPError { return error }
     return HTTPError(
       .credentialStoreFailed,
-      "The store of the credential \(fault): \(type(of: error)). Look at `underlying`; a reset empties the store.",
+      "The credential store \(fault): \(type(of: error)). See `underlying`. A reset empties the store.",
       underlying: error)
   }
 }

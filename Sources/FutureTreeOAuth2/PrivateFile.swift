@@ -33,7 +33,7 @@ struct PrivateFile: Sendable {
     } catch {
       throw PrivateFile.failed("cannot be read")
     }
-    guard data.count <= PrivateFile.maximumSize else { throw PrivateFile.failed("is too large for a credential") }
+    guard data.count <= PrivateFile.maximumSize else { throw PrivateFile.failed("is too large") }
     return data
   }
 
@@ -47,7 +47,9 @@ struct PrivateFile: Sendable {
     guard descriptor >= 0 else { throw PrivateFile.failed("cannot be created", errno) }
     do throws(HTTPError) {
       try PrivateFile.fill(descriptor, with: data)
-      guard rename(temporary, url.path) == 0 else { throw PrivateFile.failed("cannot be put in its place", errno) }
+      guard rename(temporary, url.path) == 0 else {
+        throw PrivateFile.failed("cannot be renamed to its final name", errno)
+      }
     } catch {
       unlink(temporary)
       throw error
@@ -83,7 +85,7 @@ struct PrivateFile: Sendable {
       try FileManager.default.createDirectory(
         at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw PrivateFile.failed("has a directory that cannot be made")
+      throw PrivateFile.failed("has a directory that cannot be created")
     }
     guard try hasSafeDirectory() else { throw PrivateFile.failed("has no directory") }
   }
@@ -99,7 +101,7 @@ struct PrivateFile: Sendable {
     }
     guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
       throw PrivateFile.failed(
-        "has a directory that is a symbolic link, belongs to another user, or may be written by others")
+        "has an unsafe directory: a symbolic link, or one that another user owns or can write to")
     }
     return true
   }
@@ -108,7 +110,7 @@ struct PrivateFile: Sendable {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw PrivateFile.failed("cannot be examined", errno) }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
-      throw PrivateFile.failed("is no plain file, belongs to another user, or may be read by others")
+      throw PrivateFile.failed("is not safe: it is not a regular file, or another user owns it or can read it")
     }
   }
 
@@ -125,6 +127,6 @@ struct PrivateFile: Sendable {
     let reason = code == 0 ? "" : " (\(String(cString: strerror(code))))"
     return HTTPError(
       .credentialStoreFailed,
-      "The file of the credential \(fault)\(reason). Look at its path and permissions, or choose another.")
+      "The file of the credential \(fault)\(reason). Check its path and permissions, or use another file.")
   }
 }

@@ -44,7 +44,7 @@ struct TokenEndpoint: Sendable {
       .mapError { error in
         HTTPError(
           .tokenRequestFailed,
-          "The token endpoint \(configuration.tokenEndpoint) did not answer: \(TokenEndpoint.name(of: error)). Load again.",
+          "The token endpoint \(configuration.tokenEndpoint) did not respond: \(TokenEndpoint.name(of: error)). Load again.",
           underlying: error)
       }
       .map { response in
@@ -80,13 +80,13 @@ struct TokenEndpoint: Sendable {
     if isRefresh, error == "invalid_grant" {
       return HTTPError(
         .authenticationRequired,
-        "The token endpoint \(configuration.tokenEndpoint) does not take the refresh token (\"invalid_grant\"). Log in again."
+        "The token endpoint \(configuration.tokenEndpoint) rejected the refresh token (\"invalid_grant\"). Log in again."
       )
     }
     return HTTPError(
       .tokenRefused,
-      "The token endpoint \(configuration.tokenEndpoint) gave no token: \(FieldSyntax.visible(error)). "
-        + "Compare client, grant and scope with what is registered there.")
+      "The token endpoint \(configuration.tokenEndpoint) refused a token: \(FieldSyntax.visible(error)). "
+        + "Compare the client, the grant and the scope with the registration.")
   }
 
   /// Returns the code or the type of an error, without its message.

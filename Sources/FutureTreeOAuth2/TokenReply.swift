@@ -19,7 +19,7 @@ enum TokenReply {
   /// - Throws: `HTTPError` with the code `invalidTokenResponse`.
   init(_ response: HTTPResponse, sent: Date, replacing old: OAuth2Credential?) throws(HTTPError) {
     guard response.bodySize <= TokenReply.maximumSize else {
-      throw TokenReply.invalid("has \(response.bodySize) bytes, more than the \(TokenReply.maximumSize) that it may")
+      throw TokenReply.invalid("has \(response.bodySize) bytes. The limit is \(TokenReply.maximumSize)")
     }
     let body = try response.body
     guard response.status.isSuccess || (400..<500).contains(response.status.code) else {
@@ -29,7 +29,7 @@ enum TokenReply {
     guard body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) == UInt8(ascii: "{"),
       let fields = try? JSONDecoder().decode(Fields.self, from: body)
     else {
-      throw TokenReply.invalid("has the status \(response.status) and is no JSON object with the fields of a token")
+      throw TokenReply.invalid("has the status \(response.status) and is not a JSON object with the fields of a token")
     }
     if let error = fields.error {
       self = .refused(TokenReply.knownErrors.contains(error) ? error : "another error")
@@ -56,7 +56,7 @@ enum TokenReply {
       throw invalid("has a token_type other than Bearer, or none")
     }
     guard let text = fields.accessToken, let token = try? BearerToken(text) else {
-      throw invalid("has no access_token that can be sent")
+      throw invalid("has no valid access_token")
     }
     if fields.refreshToken?.isEmpty == true { throw invalid("has an empty refresh_token") }
     let life = fields.expiresIn.map { min(max($0.seconds, 0), longestLife) }
@@ -68,7 +68,7 @@ enum TokenReply {
   private static func invalid(_ fault: String) -> HTTPError {
     HTTPError(
       .invalidTokenResponse,
-      "The answer of the token endpoint \(fault). Look at what the server sends (RFC 6749, section 5).")
+      "The response of the token endpoint \(fault). Check the server (RFC 6749, section 5).")
   }
 
   private struct Fields: Decodable {

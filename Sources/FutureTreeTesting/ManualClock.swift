@@ -47,7 +47,8 @@ public final class ManualClock: FutureClock {
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
-    precondition(duration >= .zero, "A clock cannot be moved back by \(duration.rounded).")
+    precondition(
+      duration >= .zero, "A clock cannot move back by \(duration.rounded). Pass zero or a positive duration.")
     let target = now + duration
     while let body = popDue(at: target) { body() }
     time.withLock { $0.now = max($0.now, target) }

@@ -20,7 +20,7 @@ import Testing
       ("tokenRefused", { try await load(.json(#"{"error":"invalid_client"}"#, status: .badRequest)) }),
       ("authenticationRequired", { try await load(.json(#"{"error":"invalid_grant"}"#, status: .badRequest)) }),
       ("invalidTokenResponse", { try await load(.json("[]")) }),
-      ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused: access_denied. Log in again") }),
+      ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused with access_denied. Log in again") }),
       ("credentialStoreFailed", { throw PrivateFile.failed("cannot be opened", ENOENT) }),
     ]
 

@@ -25,7 +25,7 @@ extension Future {
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) throws -> Future
   ) -> Future {
     guard policy.attempts > 0 else {
-      let problem = "the policy allows \(policy.attempts) attempts, so that nothing could begin. Allow 1 or more."
+      let problem = "the policy allows \(policy.attempts) attempts. Allow at least 1 attempt."
       return .failed(InvalidArgument("retry(_:)", problem, fileID: fileID, line: line))
     }
     return attempts { attempt, isOver in

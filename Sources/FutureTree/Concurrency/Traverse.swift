@@ -27,7 +27,7 @@ extension Future {
   ) -> Future<[Value]> {
     let items = Array(items)
     guard limit > 0 else {
-      let problem = "the limit is \(limit), so that nothing could begin. Pass 1 or more."
+      let problem = "the limit is \(limit). Pass at least 1."
       return .failed(InvalidArgument("traverse(_:atMost:)", problem, fileID: fileID, line: line))
     }
     guard !items.isEmpty else { return .succeeded([]) }

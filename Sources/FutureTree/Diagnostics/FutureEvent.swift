@@ -48,7 +48,7 @@ extension FutureEvent.Fact: CustomStringConvertible {
     case .joined: "joined the log"
     case .named: "named"
     case .linked(let input): "waits for \(input)"
-    case .cancelRequested(let request): "asked\(request.text)"
+    case .cancelRequested(let request): "asked to cancel\(request.text)"
     case .withheld(let request, let others): "withheld by \(others)\(request.text)"
     case .succeeded: "succeeded"
     case .failed(let error): "failed: \(error)"

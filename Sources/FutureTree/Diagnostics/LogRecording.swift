@@ -71,7 +71,7 @@ extension FutureLog.Recording: CustomStringConvertible {
       String(repeating: " ", count: widths.time - row.time.count) + row.time + "  "
         + row.future + String(repeating: " ", count: max(widths.future - row.future.count, 0)) + "  " + row.fact
     }
-    let dropped = droppedCount == 1 ? "1 event before was dropped" : "\(droppedCount) events before were dropped"
+    let dropped = droppedCount == 1 ? "1 earlier event was dropped" : "\(droppedCount) earlier events were dropped"
     return ((droppedCount > 0 ? [dropped] : []) + lines).joined(separator: "\n")
   }
 
@@ -88,7 +88,7 @@ extension FutureLog.Recording: CustomStringConvertible {
       lines.append("  participant f\(future) as \(future) \(Drawing.mermaid(name))")
     }
     if droppedCount > 0, let first = names.keys.min() {
-      lines.append("  Note over f\(first): \(droppedCount) before were dropped")
+      lines.append("  Note over f\(first): \(droppedCount) earlier events were dropped")
     }
     var waiting: [Int: [Int]] = [:]
     for event in events {

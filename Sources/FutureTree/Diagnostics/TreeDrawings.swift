@@ -68,7 +68,7 @@ extension TreeSnapshot {
 extension TreeSnapshot.Entry {
   /// The name, the facts, and the line that created the future.
   fileprivate var labelLines: [String] {
-    [name] + facts + (createdAt.map { ["made at \($0)"] } ?? [])
+    [name] + facts + (createdAt.map { ["created at \($0)"] } ?? [])
   }
 }
 

@@ -4,9 +4,9 @@
 /// print(posts.tree())
 /// ```
 /// ```
-/// GET /users/1             pending, 1 wants it
-/// └─ user                  pending, 1 wants it
-///    └─ posts              pending, 1 wants it  ← here
+/// GET /users/1             pending, 1 consumer
+/// └─ user                  pending, 1 consumer
+///    └─ posts              pending, 1 consumer  ← here
 ///       └─ first post      pending
 /// ```
 ///

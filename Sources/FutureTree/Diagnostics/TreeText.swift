@@ -100,7 +100,7 @@ private struct TreeText {
 
   private func text(of entry: TreeSnapshot.Entry) -> String {
     var text = entry.facts.joined(separator: ", ")
-    if showsSourceLocations, let place = entry.createdAt { text += ", made at \(place)" }
+    if showsSourceLocations, let place = entry.createdAt { text += ", created at \(place)" }
     return Drawing.line(text) + (entry.isMarked && tree.entries.count > 1 ? "  ← here" : "")
   }
 
@@ -114,12 +114,12 @@ private struct TreeText {
 }
 
 extension TreeSnapshot.Entry {
-  /// State, consumers and requests, such as `pending`, `2 want it`, `asked: the tab was closed (App/Tab.swift:7)`.
+  /// State, consumers and requests, such as `pending`, `2 consumers`, `asked: the tab was closed (App/Tab.swift:7)`.
   var facts: [String] {
     var parts = ["\(state)"]
-    if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 wants it" : "\(consumers) want it") }
+    if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 consumer" : "\(consumers) consumers") }
     if state.isPending, isShared { parts.append("shared") }
-    if state.isPending, let request { parts.append("asked\(request.text)") }
+    if state.isPending, let request { parts.append("asked to cancel\(request.text)") }
     if let withheldRequest { parts.append("withheld\(withheldRequest.text)") }
     return parts
   }

@@ -248,7 +248,7 @@ extension Source {
   }
 }
 
-/// The error of a future whose promise was dropped before it was completed. See <doc:Cancellation#A-dropped-promise>.
+/// The error of a future whose promise was deallocated before it was completed. See <doc:Cancellation#A-dropped-promise>.
 public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
   /// The type of the promised value.
   public let valueType: String
@@ -264,7 +264,7 @@ public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
   }
 
   public var description: String {
-    "Promise<\(valueType)> made at \(fileID):\(line) was dropped before it was completed. "
-      + "Complete it on every path, or fail it where its work is abandoned."
+    "Promise<\(valueType)> created at \(fileID):\(line) was deallocated before it was completed. "
+      + "Complete the promise on every path."
   }
 }

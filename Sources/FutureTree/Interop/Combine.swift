@@ -74,7 +74,7 @@
     deinit {
       guard !demanded.future.isCompleted else { return }
       observation.remove()
-      delivery.cancel(.doNotForwardRequest, reason: "the subscription was dropped")
+      delivery.cancel(.doNotForwardRequest, reason: "the subscription was deallocated")
     }
 
     func start() {
@@ -161,7 +161,7 @@
     public init() {}
 
     public var description: String {
-      "A publisher finished without sending a value. Give it one with `replaceEmpty(with:)`, or recover from this error."
+      "A publisher finished without a value. Add a value with `replaceEmpty(with:)`, or recover from this error."
     }
   }
 

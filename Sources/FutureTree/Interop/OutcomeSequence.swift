@@ -58,7 +58,7 @@ public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
       case .ended:
         return nil
       case .taskWasCancelled:
-        lease.arrivals.withdraw("the task that iterated was cancelled")
+        lease.arrivals.withdraw("the iterating task was cancelled")
         throw CancellationError()
       }
     }

@@ -18,7 +18,9 @@ extension Future {
   /// - Throws: `InvalidArgument` if the duration is negative. `WaitWouldHang` in two cases, for this future and each future
   ///   that it waits for now: on the serial executor that must run its body, and inside its body.
   /// - Complexity: O(futures) that this future depends on.
-  @available(*, noasync, message: "Blocking a thread of the pool can hang the program: write 'await future.outcome'.")
+  @available(
+    *, noasync, message: "Blocking a thread of the pool can deadlock the program. Write 'await future.outcome'."
+  )
   public func wait(
     for duration: Duration, fileID: String = #fileID, line: UInt = #line
   ) throws -> Outcome<Value>? {
@@ -85,11 +87,11 @@ public struct WaitWouldHang: Error, Hashable, CustomStringConvertible {
   public var description: String {
     switch place {
     case .executor:
-      "The future \"\(future)\" runs its body on the serial executor that called `wait(for:)`, and would never get there. "
-        + "Wait on another thread, or go on with an operator."
+      "`wait(for:)` would deadlock. It was called on the serial executor on which the future \"\(future)\" runs its body. "
+        + "Wait on another thread, or continue with an operator."
     case .body:
-      "`wait(for:)` was called in the body of the future \"\(future)\", on which what it waits for depends. "
-        + "Return the other future from the body instead."
+      "`wait(for:)` would deadlock. It was called in the body of the future \"\(future)\", and the awaited future depends on that future. "
+        + "Return the awaited future from the body instead."
     }
   }
 }

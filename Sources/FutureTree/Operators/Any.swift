@@ -38,10 +38,10 @@ public struct AllFailed: Error, CustomStringConvertible {
 
   public var description: String {
     switch errors.count {
-    case 0: "There was no future that could succeed: the list was empty. Give it one, or do not ask."
-    case 1: "The only future that was not cancelled failed: \(errors[0])"
+    case 0: "`any` failed. The list of futures was empty. Pass at least one future."
+    case 1: "`any` failed. The only future that was not cancelled failed: \(errors[0])"
     default:
-      "All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
+      "`any` failed. All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
     }
   }
 }

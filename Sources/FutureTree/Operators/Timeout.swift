@@ -38,7 +38,7 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
   }
 
   public var description: String {
-    "No outcome within \(duration.rounded). Allow more time, or see `tree()`."
+    "The future timed out after \(duration.rounded). Allow more time, or print its `tree()`."
   }
 }
 
@@ -51,7 +51,7 @@ enum Expiry {
   @usableFromInline
   static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
     if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
-      expire(node, because: "its timeout was negative") { node.endLocked(failing: error) }
+      expire(node, because: "the timeout was negative") { node.endLocked(failing: error) }
     } else if node.ending == nil {
       node.set(
         clock.schedule(after: duration) {

@@ -32,7 +32,7 @@ extension CancellationOptions: Codable {
       guard let option = CancellationOptions.names.first(where: { $0.name == name })?.option else {
         throw DecodingError.dataCorruptedError(
           in: container,
-          debugDescription: "There is no option `\(name)`. The options are "
+          debugDescription: "The option `\(name)` does not exist. The options are "
             + CancellationOptions.names.map(\.name).joined(separator: ", ") + ".")
       }
       options.insert(option)

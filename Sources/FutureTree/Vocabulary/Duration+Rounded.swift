@@ -1,5 +1,5 @@
 extension Duration {
-  /// This duration as text for an error or a reason, such as `0.7 seconds`.
+  /// This duration as text for an error or a reason, such as `0.7 seconds` or `1 second`.
   ///
   /// The value is rounded to milliseconds or, below 0.1 seconds, to three significant digits. `description` converts to
   /// binary and back, which prints 700 milliseconds as `0.7000000000000001 seconds`.
@@ -13,7 +13,8 @@ extension Duration {
     if nanoseconds == 1_000_000_000 { (seconds, nanoseconds) = (seconds + 1, 0) }
     // The leading digit preserves the zeros after the decimal point.
     var digits = String(1_000_000_000 + nanoseconds).dropFirst()
-    while digits.count > 1, digits.last == "0" { digits.removeLast() }
-    return "\(isNegative ? "-" : "")\(seconds).\(digits) seconds"
+    while digits.last == "0" { digits.removeLast() }
+    let number = digits.isEmpty ? "\(seconds)" : "\(seconds).\(digits)"
+    return "\(isNegative ? "-" : "")\(number) \(number == "1" ? "second" : "seconds")"
   }
 }

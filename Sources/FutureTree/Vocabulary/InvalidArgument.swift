@@ -22,7 +22,7 @@ public struct InvalidArgument: Error, Hashable, CustomStringConvertible {
     self.line = line
   }
 
-  public var description: String { "`\(function)` at \(fileID):\(line): \(problem)" }
+  public var description: String { "`\(function)` at \(fileID):\(line) has an invalid argument: \(problem)" }
 }
 
 extension InvalidArgument {
@@ -32,7 +32,7 @@ extension InvalidArgument {
     guard duration < .zero else { return nil }
     return InvalidArgument(
       function,
-      "the duration is \(duration.rounded) and cannot be negative. Pass max(duration, .zero) to mean \"at once\".",
+      "the duration is negative (\(duration.rounded)). Pass zero or a positive duration.",
       fileID: fileID, line: line)
   }
 }

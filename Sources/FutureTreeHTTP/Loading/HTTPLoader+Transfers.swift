@@ -143,8 +143,8 @@ extension HTTPError {
   fileprivate init(notDownloaded response: HTTPResponse) {
     self.init(
       .unacceptableStatus,
-      "\(response.request) was answered with \(response.status) and \(response.bodySize) bytes that are not in a file: the "
-        + "status has no body, or the loader does not support ResponseDelivery. Look at `response`.",
+      "\(response.request) was not downloaded to a file. The response has status \(response.status) and \(response.bodySize) bytes in memory. The "
+        + "status has no body, or the loader does not support ResponseDelivery. See `response`.",
       response: response)
   }
 }

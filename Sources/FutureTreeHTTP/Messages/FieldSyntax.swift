@@ -11,8 +11,8 @@ package enum FieldSyntax {
   /// Control bytes and bytes beyond ASCII are refused. Platforms send bytes beyond ASCII in different encodings.
   static func fault(inValue text: String) -> String? {
     if let index = firstIndex(in: text, where: { !isValueByte($0) }) { return fault(at: index, in: text) }
-    if let first = text.utf8.first, isBlank(first) { return "begins with a blank, which would be cut off" }
-    if let last = text.utf8.last, isBlank(last) { return "ends with a blank, which would be cut off" }
+    if let first = text.utf8.first, isBlank(first) { return "begins with a space, which would be removed" }
+    if let last = text.utf8.last, isBlank(last) { return "ends with a space, which would be removed" }
     return nil
   }
 
@@ -36,7 +36,7 @@ package enum FieldSyntax {
       guard rest.popFirst() == UInt8(ascii: ";") else { return "has something other than ; after its type" }
       rest = rest.drop { isBlank($0) }
       guard dropToken(&rest), rest.popFirst() == UInt8(ascii: "="), dropToken(&rest) || dropQuoted(&rest) else {
-        return "has a parameter that is no name=value"
+        return "has a parameter that is not name=value"
       }
     }
     return nil

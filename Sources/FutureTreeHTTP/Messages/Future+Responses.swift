@@ -23,7 +23,7 @@ extension Future where Value == HTTPResponse {
       guard accepts(response.status) else {
         throw HTTPError(
           .unacceptableStatus,
-          "\(response.request) was answered with the status \(response.status). Look at `response`.",
+          "\(response.request) failed with the status \(response.status). See `response`.",
           response: response)
       }
       return response
@@ -72,7 +72,7 @@ extension HTTPError {
     let fault = DecodingFault(error, in: body, of: response).description
     self.init(
       .undecodableBody,
-      "The body of the answer to \(response.request) is not of the type \(type): \(fault). Compare `response` with it.",
+      "The response to \(response.request) cannot be decoded as \(type): \(fault). Compare the body in `response` with the type.",
       response: response,
       underlying: error)
   }
@@ -86,7 +86,7 @@ private struct DecodingFault: CustomStringConvertible {
     description =
       switch error {
       case _ where body.isEmpty:
-        "it is empty"
+        "the body is empty"
       case DecodingError.keyNotFound(let key, let context):
         "\(CodingPath(keys: context.codingPath + [key])) is missing"
       case DecodingError.valueNotFound(let type, let context):
@@ -94,28 +94,29 @@ private struct DecodingFault: CustomStringConvertible {
       case DecodingError.typeMismatch(let type, let context):
         "\(CodingPath(keys: context.codingPath)) is not of the type \(type)"
       case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
-        JSONSyntax.fault(in: body).map { "byte \($0) is where it stops being JSON. \(Self.kind(of: body, response))" }
-          ?? "a value in it does not fit, and the decoder does not say which"
+        JSONSyntax.fault(in: body).map { "the body is not JSON at byte \($0). \(Self.kind(of: body, response))" }
+          ?? "a value has the wrong type, and the decoder does not name it"
       case DecodingError.dataCorrupted(let context):
-        "\(CodingPath(keys: context.codingPath)) has a value that does not fit"
+        "\(CodingPath(keys: context.codingPath)) has an invalid value"
       default:
-        "its decoding failed (\(Swift.type(of: error)))"
+        "the decoder failed (\(Swift.type(of: error)))"
       }
   }
 
   /// Describes the actual kind of the body, as a sentence.
   private static func kind(of body: Data, _ response: HTTPResponse) -> String {
     let outline = MarkupOutline(of: body, status: response.status)
-    return response.contentTypeText + (outline.map { ", and it begins with `\($0)`" } ?? "")
+    return response.contentTypeText + (outline.map { ", and the body begins with `\($0)`" } ?? "")
   }
 }
 
 extension HTTPResponse {
   /// The content type without its parameters, as a sentence without its period.
   fileprivate var contentTypeText: String {
-    guard let value = headers["Content-Type"] else { return "It has no content type" }
+    guard let value = headers["Content-Type"] else { return "The response has no content type" }
     let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
     let isShown = FieldSyntax.fault(inMediaType: type) == nil && !request.isSensitive(header: "Content-Type")
-    return isShown && type.utf8.count <= 60 ? "Its content type is \(type)" : "Its content type is not shown here"
+    return isShown && type.utf8.count <= 60
+      ? "The content type is \(type)" : "The content type may contain secrets and is not shown"
   }
 }

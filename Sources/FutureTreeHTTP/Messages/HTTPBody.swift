@@ -92,7 +92,7 @@ public struct HTTPBody: Sendable {
   ///   8.3.1).
   public func checkContentType() throws(HTTPError) {
     guard let contentType, let fault = FieldSyntax.fault(inMediaType: contentType) else { return }
-    throw HTTPError(.invalidHeaderValue, "The content type of the body \(fault). Write it like image/png.")
+    throw HTTPError(.invalidHeaderValue, "The content type of the body \(fault). Write a type like image/png.")
   }
 
   var data: Data? {

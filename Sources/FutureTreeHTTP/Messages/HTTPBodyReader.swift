@@ -34,12 +34,13 @@ public struct HTTPBodyReader {
   /// - Throws: `HTTPError` with the code `unreadableBody` or `wrongBodyLength`. After an error the transport must close
   ///   its connection: otherwise the server could accept the partial body as a whole one.
   public func read(upTo maximum: Int) throws(HTTPError) -> Data {
-    precondition(maximum > 0, "A read of \(maximum) bytes cannot tell the end from a pause. Ask for one or more.")
+    precondition(maximum > 0, "A read of \(maximum) bytes is not possible. Read at least one byte.")
     let bytes = try HTTPBodyReader.naming { try next(maximum) }
     guard bytes.count <= maximum else {
       throw HTTPError(
         .unreadableBody,
-        "The source of the body returned \(bytes.count) bytes where at most \(maximum) were asked. Return no more.")
+        "The source of the body returned \(bytes.count) bytes. It was asked for at most \(maximum). Return fewer bytes."
+      )
     }
     return bytes.startIndex == 0 ? bytes : Data(bytes)
   }
@@ -51,7 +52,7 @@ public struct HTTPBodyReader {
     } catch let error as HTTPError {
       throw error
     } catch {
-      throw HTTPError(.unreadableBody, "The body cannot be read. Look at `underlying`.", underlying: error)
+      throw HTTPError(.unreadableBody, "The body cannot be read. See `underlying`.", underlying: error)
     }
   }
 }
@@ -101,7 +102,9 @@ extension HTTPBody {
   /// Refuses a negative length, which a transport would otherwise announce.
   func checkLength() throws(HTTPError) {
     guard let length = contentLength, length < 0 else { return }
-    throw HTTPError(.wrongBodyLength, "The body was announced with \(length) bytes. Give nil if it is not known.")
+    throw HTTPError(
+      .wrongBodyLength,
+      "The length of the body is \(length) bytes. It cannot be negative. Pass `nil` if the length is unknown.")
   }
 }
 
@@ -140,7 +143,7 @@ extension HTTPBodyReader {
       hasSeenEnd = true
       guard try reader.read(upTo: 1).isEmpty else {
         throw HTTPError(
-          .wrongBodyLength, "\(name) has more than the \(length) bytes that were announced. Announce what is sent.")
+          .wrongBodyLength, "\(name) has more than the declared \(length) bytes. Declare the actual length.")
       }
     }
     self.init { maximum in
@@ -152,7 +155,7 @@ extension HTTPBodyReader {
       guard !bytes.isEmpty else {
         throw HTTPError(
           .wrongBodyLength,
-          "\(name) ended after \(length - left) of the \(length) bytes that were announced. Announce what is sent.")
+          "\(name) ended after \(length - left) of the declared \(length) bytes. Declare the actual length.")
       }
       left -= bytes.count
       if left == 0 { try seeEnd() }
@@ -169,13 +172,14 @@ struct OpenFile {
   /// - Throws: `HTTPError` with the code `unreadableBody`.
   init(_ url: URL) throws(HTTPError) {
     guard url.isFileURL else {
-      throw HTTPError(.unreadableBody, "The URL of the body's file is no file URL. Use one, or give the data.")
+      throw HTTPError(
+        .unreadableBody, "The URL of the body's file is not a file URL. Use a file URL, or pass the data.")
     }
     let path = url.resolvingSymlinksInPath().path
     let attributes = try HTTPBodyReader.naming { try FileManager.default.attributesOfItem(atPath: path) }
     guard attributes[.type] as? FileAttributeType == .typeRegular else {
       throw HTTPError(
-        .unreadableBody, "The file of the body is no plain file, so that its size says nothing. Send it as a stream.")
+        .unreadableBody, "The file of the body is not a regular file, so its size is unknown. Send it as a stream.")
     }
     (handle, size) = try HTTPBodyReader.naming {
       let handle = try FileHandle(forReadingFrom: url)

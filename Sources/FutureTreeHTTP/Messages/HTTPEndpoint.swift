@@ -166,16 +166,16 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
         fault
         ?? HTTPError(
           .invalidURL,
-          "The URL at the beginning is followed by something else than one of \(allowed), which would change its last part. Begin "
-            + "the literal behind it with one of these.")
+          "The URL at the beginning of the endpoint is not followed by one of \(allowed), so its last part would change. Begin "
+            + "the text after it with one of these characters.")
     }
 
     private mutating func endSegment(beginning next: Segment?) {
       if let segment, segment.isUnsafe, fault == nil {
         fault = HTTPError(
           .invalidURL,
-          "The path has a segment that is empty, or has . or .. in it, because of an interpolated value, "
-            + "so that it could name another resource. Check the value before the request is made.")
+          "An interpolated value makes a segment of the path empty, or makes it a dot segment. "
+            + "The path could name another resource. Validate the value before you build the request.")
       }
       segment = segment == nil ? nil : next
     }
@@ -190,8 +190,8 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       guard firstValue.map({ $0 >= endOfHost }) ?? true else {
         throw HTTPError(
           .invalidURL,
-          "The scheme, the host or the port of the URL has an interpolated value, which could name another server. Make an "
-            + "HTTPURL of it, and interpolate that at the beginning.")
+          "A value is interpolated in the scheme, the host or the port of the URL. It could name another server. Create an "
+            + "HTTPURL, and interpolate it at the beginning.")
       }
       return .url(try HTTPURL(text))
     }

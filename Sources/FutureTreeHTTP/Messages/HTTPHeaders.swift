@@ -29,7 +29,8 @@ public struct HTTPHeaders: Sendable {
       }
       if let fault = FieldSyntax.fault(inValue: value) {
         throw HTTPError(
-          .invalidHeaderValue, "The value of the header \(name) \(fault). Encode what is not visible ASCII.")
+          .invalidHeaderValue,
+          "The value of the header \(name) \(fault). Encode all characters that are not visible ASCII.")
       }
       self.name = name
       self.value = value

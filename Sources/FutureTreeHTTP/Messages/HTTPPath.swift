@@ -21,18 +21,18 @@ public struct HTTPPath: Sendable, Hashable {
   public init(_ text: String) throws(HTTPError) {
     let reference = try URLReference(text, "The path")
     guard reference.scheme == nil, !reference.path.prefix(while: { $0 != "/" }).contains(":") else {
-      throw URLReference.refused("The path", "begins as a URL does, with a scheme: use HTTPURL, or begin with a slash")
+      throw URLReference.refused("The path", "begins with a scheme, like a URL. Use HTTPURL, or begin with a slash")
     }
     guard reference.authority == nil else {
-      throw URLReference.refused("The path", "begins with //, which would name a host: write one slash")
+      throw URLReference.refused("The path", "begins with //, which would name a host. Write one slash")
     }
     let path = URLReference.withoutDotSegments(reference.path)
     guard !path.hasPrefix("//"), reference.path.hasPrefix("/") || !path.hasPrefix("/") else {
       throw URLReference.refused(
-        "The path", "begins with an empty segment when its dot segments are resolved: write it without them")
+        "The path", "begins with an empty segment after its dot segments are resolved. Write it without dot segments")
     }
     guard reference.path.hasPrefix("/") || !HTTPPath.climbs(reference.path) else {
-      throw URLReference.refused("The path", "leads out of the prefix that it stands below: it has a .. too many")
+      throw URLReference.refused("The path", "leads out of its prefix. Remove a .. segment")
     }
     self.path = path
     query = reference.query.map(String.init)
@@ -46,7 +46,7 @@ public struct HTTPPath: Sendable, Hashable {
     guard segments.count < 2 || segments.first?.isEmpty == false else {
       throw HTTPError(
         .invalidURL,
-        "The first segment of a path is empty, so that it would not stand below the prefix. "
+        "The first segment of the path is empty, so the path would not be below the prefix. "
           + "Remove it.")
     }
     path = try URLText.path(segments)

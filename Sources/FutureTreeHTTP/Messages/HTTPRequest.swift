@@ -130,7 +130,7 @@ public struct HTTPRequest: Sendable {
     case .path(let path):
       throw HTTPError(
         .missingHost,
-        "The request \(method) \(path) has no host. Give it a URL, or put a layer before the transport that fills in a "
+        "The request \(method) \(path) has no host. Use a URL, or add a layer that fills in a "
           + "ServerEnvironment.")
     }
   }
@@ -185,7 +185,7 @@ public struct HTTPRequest: Sendable {
     guard forbidden.contains(name.lowercased()) else { return }
     throw HTTPError(
       .forbiddenHeader,
-      "The header \(FieldSyntax.visible(name)) is the transport's: it frames or routes the message. Leave it out; the transport sets it."
+      "The header \(FieldSyntax.visible(name)) cannot be set. It frames or routes the message, so the transport sets it. Remove it."
     )
   }
 }

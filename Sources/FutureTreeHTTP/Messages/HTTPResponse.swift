@@ -60,7 +60,9 @@ public struct HTTPResponse: Sendable {
       case .data(let data): return data
       case .file(_, let size):
         throw HTTPError(
-          .bodyInFile, "The \(size) bytes of the body are in a file, as \(request) asked. Use `content` to find it.")
+          .bodyInFile,
+          "The \(size) bytes of the body are in a file, because \(request) requested a file. Read the URL of the file from `content`."
+        )
       }
     }
   }

@@ -23,9 +23,9 @@ extension HTTPURL {
   ) throws(HTTPError) {
     let (name, portInHost) = try HTTPURL.split(host[...])
     guard portInHost == nil else {
-      throw HTTPError(.invalidURL, "The host of a URL has a port: give it as the port.")
+      throw HTTPError(.invalidURL, "The host of the URL contains a port. Pass the port as the parameter `port`.")
     }
-    guard port != 0 else { throw HTTPError(.invalidURL, "The port of a URL is 0: use a number from 1 to 65535.") }
+    guard port != 0 else { throw HTTPError(.invalidURL, "The port of the URL is 0. Use a number from 1 to 65535.") }
     self.init(
       scheme: scheme, host: name, explicitPort: port, path: "/" + (try URLText.path(segments)),
       query: URLText.appending(query, to: nil))
@@ -86,7 +86,7 @@ enum URLText {
     if let position = segments.firstIndex(where: { URLReference.isDots($0.utf8) }) {
       throw HTTPError(
         .invalidURL,
-        "The segment at position \(position) of a path is \(segments[position]), which would lead elsewhere. Remove it."
+        "The segment at position \(position) of the path is \(segments[position]), a dot segment. Remove it."
       )
     }
     return segments.map { ASCII.percentEncoded($0, keeping: isSegmentByte) }.joined(separator: "/")

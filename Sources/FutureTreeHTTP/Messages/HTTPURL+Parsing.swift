@@ -4,14 +4,16 @@ extension HTTPURL {
   /// - Throws: `HTTPError` with the code `invalidURL`. Its message names the part and the fault.
   public init(_ text: String) throws(HTTPError) {
     let reference = try URLReference(text)
-    guard let scheme = reference.scheme else { throw HTTPURL.refused("has no scheme: write http:// or https://") }
+    guard let scheme = reference.scheme else {
+      throw HTTPURL.refused("has no scheme. Begin it with http:// or https://")
+    }
     try self.init(scheme: try HTTPURL.scheme(scheme), reference)
   }
 
   /// Creates the URL of a reference with an authority. The scheme of the reference is ignored.
   init(scheme: Scheme, _ reference: URLReference) throws(HTTPError) {
     guard let authority = reference.authority else {
-      throw HTTPURL.refused("has no // and host after its scheme: write it like https://example.com/")
+      throw HTTPURL.refused("has no // and host after its scheme. Write it like https://example.com/")
     }
     let (host, port) = try HTTPURL.split(authority)
     let path = URLReference.withoutDotSegments(reference.path)
@@ -22,7 +24,7 @@ extension HTTPURL {
 
   static func scheme(_ text: Substring) throws(HTTPError) -> Scheme {
     guard let scheme = Scheme(rawValue: text.lowercased()) else {
-      throw refused("has a scheme other than http and https: write one of these")
+      throw refused("has a scheme other than http and https. Use one of these")
     }
     return scheme
   }
@@ -31,15 +33,15 @@ extension HTTPURL {
 
   static func split(_ authority: Substring) throws(HTTPError) -> (host: String, port: UInt16?) {
     guard !authority.contains("@") else {
-      throw refused("has user information before its host: send credentials in a header")
+      throw refused("has user information before its host. Send credentials in a header")
     }
     if authority.hasPrefix("[") {
       guard let end = authority.firstIndex(of: "]") else {
-        throw refused("has a host without its closing bracket: write ] after the address")
+        throw refused("has a host without a closing bracket. Write ] after the address")
       }
       let address = authority[authority.index(after: authority.startIndex)..<end]
       guard isIPv6(address) else {
-        throw refused("has a host in brackets that is no IPv6 address: write one such as [::1]")
+        throw refused("has a host in brackets that is not an IPv6 address. Write an address like [::1]")
       }
       return ("[\(address.lowercased())]", try port(in: authority[authority.index(after: end)...]))
     }
@@ -54,33 +56,35 @@ extension HTTPURL {
     let digits = text.dropFirst()
     guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ ASCII.isDigit($0) }), let port = UInt16(digits),
       port > 0
-    else { throw refused("has a port that is no number from 1 to 65535: write one, or no colon") }
+    else { throw refused("has a port that is not a number from 1 to 65535. Use such a number, or remove the colon") }
     return port
   }
 
   /// Checks that the host is a name or an IPv4 address. A name has labels of 1 to 63 letters, digits and hyphens.
   /// Underscores are allowed, because names in service discovery contain them.
   private static func check(_ host: Substring) throws(HTTPError) {
-    guard !host.isEmpty else { throw refused("has no host: write one after the //") }
-    guard host.utf8.count <= 253 else { throw refused("has a host longer than 253 bytes: no name is so long") }
+    guard !host.isEmpty else { throw refused("has no host. Write a host after the //") }
+    guard host.utf8.count <= 253 else {
+      throw refused("has a host longer than 253 bytes, the limit of DNS. Use a shorter name")
+    }
     var labels = host.split(separator: ".", omittingEmptySubsequences: false)
     if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }  // The root label: "example.com."
     for label in labels {
       guard (1...63).contains(label.utf8.count) else {
-        throw refused("has a host with a label of no or over 63 bytes: look at its dots")
+        throw refused("has a host with a label that is empty or longer than 63 bytes. Check its dots")
       }
       guard label.utf8.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == 0x2D || $0 == 0x5F }) else {
         throw refused(
-          "has a host with a byte that no name has: use letters, digits, hyphens, and Punycode for the rest")
+          "has a host with an invalid character. Use letters, digits, hyphens, and Punycode for other characters")
       }
       guard label.utf8.first != 0x2D, label.utf8.last != 0x2D else {
-        throw refused("has a host with a label that begins or ends with a hyphen: remove that")
+        throw refused("has a host with a label that begins or ends with a hyphen. Remove the hyphen")
       }
     }
     guard let last = labels.last, let first = last.utf8.first, ASCII.isDigit(first) else { return }
     guard labels.count == 4, labels.allSatisfy({ isDecimalByte($0) }), !host.hasSuffix(".") else {
       throw refused(
-        "has a host that ends in a number and is not four decimal bytes, which parsers read differently: write four")
+        "has a host that ends with a number and is not an IPv4 address of four decimal numbers. Write all four numbers")
     }
   }
 

@@ -29,7 +29,8 @@ public struct ServerEnvironment: Sendable {
   ) throws(HTTPError) {
     let prefix = try HTTPPath(pathPrefix)
     guard prefix.query == nil else {
-      throw HTTPError(.invalidURL, "The path prefix of an environment has a query: give its items as the query.")
+      throw HTTPError(
+        .invalidURL, "The path prefix of the environment has a query. Pass the items as the parameter `query`.")
     }
     let root = try HTTPURL(scheme: scheme, host: host, port: port)
     base = root.replacing(path: prefix.isAbsolute ? prefix.path : "/" + prefix.path, query: nil)

@@ -59,14 +59,14 @@ struct URLReference {
 
   private static func check(_ target: Substring, _ noun: String) throws(HTTPError) {
     guard !target.utf8.contains(where: { $0 == 0x5B || $0 == 0x5D }) else {
-      throw refused(noun, "has a bracket in its path or query: percent-encode it")
+      throw refused(noun, "has a bracket in its path or query. Percent-encode it")
     }
     var rest = target.utf8[...]
     while let percent = rest.firstIndex(of: 0x25) {
       let digits = rest[rest.index(after: percent)...].prefix(2)
       guard digits.count == 2, digits.allSatisfy({ ASCII.isHexDigit($0) }) else {
         throw refused(
-          noun, "has a percent sign in its path or query that two hexadecimal digits do not follow: write %25")
+          noun, "has a percent sign in its path or query without two hexadecimal digits after it. Write %25")
       }
       rest = rest[digits.endIndex...]
     }
@@ -77,7 +77,7 @@ struct URLReference {
     for segment in path.split(separator: "/") where segment.utf8.contains(0x25) {
       guard !isDots(ASCII.percentDecoded(segment)) else {
         throw refused(
-          noun, "has a percent-encoded . or .. as a segment of its path, which parsers read differently: remove it")
+          noun, "has a percent-encoded . or .. as a segment of its path, which parsers read differently. Remove it")
       }
     }
   }

@@ -48,11 +48,12 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
   /// Refuses a URL at which no file can be created, before the request is sent.
   static func check(_ destination: URL) throws(HTTPError) {
     guard destination.isFileURL else {
-      throw HTTPError(.unwritableBody, "The body's file cannot be created: its URL is no file URL. Use one.")
+      throw HTTPError(
+        .unwritableBody, "The file of the body cannot be created. Its URL is not a file URL. Use a file URL.")
     }
     guard !isDirectory(destination) else { throw refused("cannot be created", EISDIR) }
     guard isDirectory(destination.deletingLastPathComponent()) else {
-      throw refused("cannot be created: its directory is missing", ENOENT)
+      throw refused("cannot be created in a missing directory", ENOENT)
     }
   }
 
@@ -88,7 +89,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
     guard rename(temporary, destination.path) == 0 else {
       let fault = errno
       discard()
-      throw BodyFile.refused("cannot get its final name", fault)
+      throw BodyFile.refused("cannot be renamed to its final name", fault)
     }
   }
 
@@ -103,7 +104,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
   private static func refused(_ fault: String, _ number: Int32) -> HTTPError {
     HTTPError(
       .unwritableBody,
-      "The body's file \(fault) (\(String(cString: strerror(number)))). Look at the disk, or choose another.")
+      "The file of the body \(fault) (\(String(cString: strerror(number)))). Check its directory and the free space.")
   }
 
   deinit {

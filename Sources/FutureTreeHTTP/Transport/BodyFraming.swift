@@ -20,8 +20,8 @@ enum BodyFraming {
       self = .refused(
         HTTPError(
           .encodedBody,
-          "The body is encoded (\(FieldSyntax.visible(encoding))) though that was not asked for; "
-            + "the platform decodes it and hides whether it was whole. The server is at fault."))
+          "The body is encoded (\(FieldSyntax.visible(encoding))) although the request did not ask for an encoding. "
+            + "The platform decodes it without a check for completeness. Fix the server."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
     } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0[...]).lowercased() }) != ["chunked"] {
@@ -32,7 +32,7 @@ enum BodyFraming {
       self = .decoded
     } else if let length = lengths.first {
       let digits = length.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(length) : nil
-      self = digits.map { .declared($0) } ?? BodyFraming.ambiguous("a Content-Length that is no number of bytes")
+      self = digits.map { .declared($0) } ?? BodyFraming.ambiguous("a Content-Length that is not a number")
     } else {
       self = .undeclared
     }
@@ -56,12 +56,12 @@ enum BodyFraming {
   /// platform may have interpreted it.
   static let fields: Set = ["content-length", "transfer-encoding", "content-encoding"]
 
-  static let hidden = ambiguous("a field that frames its body, with a byte that no field has")
+  static let hidden = ambiguous("a framing field with an invalid byte")
 
   private static func ambiguous(_ fault: String) -> BodyFraming {
     .refused(
       HTTPError(
-        .ambiguousBody, "The answer has \(fault), so that nobody can say where its body ends. The server is at fault."))
+        .ambiguousBody, "The response has \(fault), so the end of its body is unknown. Fix the server."))
   }
 
   static func trimmed(_ text: Substring) -> String {

@@ -98,7 +98,9 @@ extension ResponseReceiver {
     _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
   ) throws(HTTPError) {
     guard !status.isInformational else { return }
-    guard head == nil else { throw fault(.invalidResponse, "The response has a second head. Load again.") }
+    guard head == nil else {
+      throw fault(.invalidResponse, "The transport delivered two heads of one response. Load again.")
+    }
     let hidden = BodyFraming.hiddenNames(in: fields)
     head = (status, headers, hidden.contains("location"))
     guard request.method.inUpperCase != .head, !status.hasNoBody else {
@@ -115,7 +117,7 @@ extension ResponseReceiver {
     case .undeclared: break
     }
     if let length = received.total, length > maximumSize {
-      throw fault(.bodyTooLarge, "The body has \(length) bytes; \(maximumSize) are accepted. \(Self.remedy)")
+      throw fault(.bodyTooLarge, "The body has \(length) bytes. The limit is \(maximumSize). \(Self.remedy)")
     }
     guard isInFile, let destination else {
       // The reserved capacity is limited, because a declared length may be false.
@@ -134,8 +136,8 @@ extension ResponseReceiver {
     guard received.total != 0 else { return }
     throw fault(
       .invalidRedirect,
-      "The answer redirects with \(status) and has no Location that the platform can read, so that the platform "
-        + "drops its body. Fix the Location, or load over another transport.")
+      "The response redirects with \(status), and its Location is missing or not readable for the platform, which "
+        + "drops the body. Fix the Location, or use another transport.")
   }
 
   /// Receives the next bytes of the body.
@@ -145,14 +147,16 @@ extension ResponseReceiver {
   ///   there was no head.
   /// - Complexity: O(n) in the number of bytes.
   public mutating func receive(_ bytes: Data) throws(HTTPError) {
-    guard head != nil else { throw fault(.invalidResponse, "The response has a body before its head. Load again.") }
+    guard head != nil else {
+      throw fault(.invalidResponse, "The transport delivered a body without a head. Load again.")
+    }
     guard bytes.count <= (received.total ?? .max) - received.completed else {
       throw fault(
         .ambiguousBody,
-        "The body has more bytes than the \(received.total ?? 0) that the response declares. The server is at fault.")
+        "The body has more bytes than the \(received.total ?? 0) that the response declares. Fix the server.")
     }
     guard bytes.count <= maximumSize - received.completed else {
-      throw fault(.bodyTooLarge, "The body has more than the \(maximumSize) bytes that are accepted. \(Self.remedy)")
+      throw fault(.bodyTooLarge, "The body is larger than the limit of \(maximumSize) bytes. \(Self.remedy)")
     }
     received.completed += bytes.count
     guard let file else {
@@ -166,10 +170,10 @@ extension ResponseReceiver {
   ///
   /// - Returns: The response with its whole body.
   /// - Throws: `HTTPError` with one of these codes: `truncatedBody` if the body is shorter than its declared length,
-  ///   `invalidResponse` if there was no head, `unwritableBody` if the file cannot get its final name.
+  ///   `invalidResponse` if there was no head, `unwritableBody` if the file cannot be renamed to its final name.
   public consuming func finish() throws(HTTPError) -> HTTPResponse {
     guard let head else {
-      throw fault(.invalidResponse, "The transport reported no response, and no error. Load again.")
+      throw fault(.invalidResponse, "The transport reported neither a response nor an error. Load again.")
     }
     if let length = received.total, length != received.completed {
       throw fault(.truncatedBody, "The body ended after \(received.completed) of \(length) bytes. Load again.")
@@ -190,7 +194,7 @@ extension ResponseReceiver {
 
   private var maximumSize: Int { isInFile ? maximumSizes.file : maximumSizes.memory }
 
-  private static var remedy: String { "Raise the limit, or have the body delivered to a file." }
+  private static var remedy: String { "Raise the limit, or deliver the body to a file." }
 
   private func fault(_ code: HTTPError.Code, _ message: String) -> HTTPError {
     HTTPError(code, message).naming(request)

@@ -9,7 +9,7 @@ import FutureTree
 enum PlatformConfiguration {
   static func copy(_ platform: URLSessionConfiguration) -> URLSessionConfiguration {
     guard let copy = platform.copy() as? URLSessionConfiguration else {
-      preconditionFailure("The copy of a URLSessionConfiguration is none. Pass a configuration of the platform itself.")
+      preconditionFailure("The URLSessionConfiguration cannot be copied. Pass an instance of the platform's own class.")
     }
     return copy
   }
@@ -17,11 +17,12 @@ enum PlatformConfiguration {
   /// Refuses settings that would break the contract of a loader, or would be ignored silently although that is dangerous.
   static func check(_ platform: URLSessionConfiguration) throws(HTTPError) {
     guard platform.identifier == nil else {
-      throw fault("identifier", "A background session cannot confirm a cancellation. Use .default or .ephemeral.")
+      throw fault("identifier", "Background sessions cannot confirm a cancellation. Use .default or .ephemeral.")
     }
     let own = Set([URLSessionConfiguration.default, .ephemeral].flatMap(protocolClasses))
     guard own.isSuperset(of: protocolClasses(of: platform)) else {
-      throw fault("protocolClasses", "A protocol class would answer for the server. Use a layer or another loader.")
+      throw fault(
+        "protocolClasses", "Protocol classes can respond in place of the server. Use a layer or another loader.")
     }
     #if canImport(FoundationNetworking)
       guard platform.connectionProxyDictionary?.isEmpty ?? true else {
@@ -39,7 +40,9 @@ enum PlatformConfiguration {
 
   /// - Returns: The duration. `nil` for no limit.
   static func duration(_ seconds: TimeInterval, of property: String) throws(HTTPError) -> Duration? {
-    guard seconds > 0 else { throw fault(property, "It is no time. Use seconds above 0, or infinity for no limit.") }
+    guard seconds > 0 else {
+      throw fault(property, "The value is not a positive number. Pass seconds, or infinity for no limit.")
+    }
     return seconds < Double(Duration.century.components.seconds) ? .seconds(seconds) : nil
   }
 
@@ -47,14 +50,14 @@ enum PlatformConfiguration {
     var headers = HTTPHeaders()
     for (name, value) in fields {
       guard let name = name as? String, let value = value as? String else {
-        throw fault("httpAdditionalHeaders", "A name or a value is no text. Use String for both.")
+        throw fault("httpAdditionalHeaders", "A name or a value is not a String. Use String for both.")
       }
       try HTTPRequest.checkIsAllowed(name)
       try headers.add(name, value)
       guard !SensitiveHeaders.known.contains(name) else {
         throw fault(
           "httpAdditionalHeaders",
-          "The field \(name) is a secret that would go to every origin. Use BearerAuth, BasicAuth or a layer of your own."
+          "The field \(name) is secret, and would be sent to every origin. Use BearerAuth, BasicAuth or your own layer."
         )
       }
       guard name.lowercased() != "accept-encoding" else {
@@ -65,6 +68,7 @@ enum PlatformConfiguration {
   }
 
   private static func fault(_ property: String, _ reason: String) -> HTTPError {
-    HTTPError(.invalidConfiguration, "The property \(property) of the URLSessionConfiguration is refused. \(reason)")
+    HTTPError(
+      .invalidConfiguration, "The property \(property) of the URLSessionConfiguration is not supported. \(reason)")
   }
 }

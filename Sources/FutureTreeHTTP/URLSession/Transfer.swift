@@ -178,7 +178,8 @@ extension Transfer {
     func trustRefused() {
       let peer = request.url.map { "\($0.host):\($0.port)" } ?? "the server"
       let error = HTTPError(
-        .insecureConnection, "The loader's `serverTrust` refused \(peer). Look at its certificate and the pinned keys.")
+        .insecureConnection,
+        "The closure `serverTrust` of the loader rejected \(peer). Check the certificate and the pinned keys.")
       act { $0.requestFailed(error) }
     }
   #endif
@@ -211,13 +212,13 @@ extension Transfer {
     if !request.method.inUpperCase.isIdempotent {
       return HTTPError(
         .connectionLost,
-        "The connection was closed before it answered, and \(request.method) is not sent twice. Load "
-          + "again if the server bears it.")
+        "The connection was closed before a response arrived. \(request.method) requests are not repeated automatically. Load "
+          + "again if the request may be sent twice.")
     }
     if !request.body.isReplayable {
       return HTTPError(
         .bodyNotReplayable,
-        "The connection was closed before it answered, and the body can be sent only once. "
+        "The connection was closed before a response arrived. The body can be sent only once. "
           + "Use data or a file.")
     }
     return nil

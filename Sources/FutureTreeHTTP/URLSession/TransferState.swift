@@ -90,7 +90,7 @@ extension TransferState {
 
   private mutating func timedOut(_ what: String) -> Action {
     guard !isCancelAsked else { return hasEnded ? .none : end(.cancelled, stopsTransport: true) }
-    let place = !hasHead ? "before the answer began" : "while the body arrived"
+    let place = !hasHead ? "before the response began" : "while the body arrived"
     return fail(.timedOut, "\(what) \(place). Load again, or allow more time.")
   }
 }
@@ -156,7 +156,9 @@ extension TransferState {
       return self.end(.received)
     case .stopped:
       return self.end(
-        .failure(HTTPError(.transportFailed, "The platform stopped a request that nobody cancelled. Load again.")))
+        .failure(
+          HTTPError(.transportFailed, "The platform cancelled the request without a cancellation request. Load again."))
+      )
     case .failed(let error):
       return self.end(.failure(error))
     }

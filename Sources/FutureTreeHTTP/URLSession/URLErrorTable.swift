@@ -22,43 +22,50 @@ enum URLErrorTable {
     switch code {
     case -1003, -1006:
       return HTTPError(
-        .unknownHost, "The host \(url?.host ?? "") has no address. Look at its spelling, and at the network.",
+        .unknownHost, "The host \(url?.host ?? "") has no address. Check its spelling and the network connection.",
         underlying: underlying)
     case -1004, -1009, -1018, -1019, -1020:
       return HTTPError(
-        .cannotConnect, "Nobody answers at \(peer). Is it the right port, and does the server run?",
+        .cannotConnect, "No server accepts connections at \(peer). Check the port, and whether the server is running.",
         underlying: underlying)
     case -1001:
       return HTTPError(
-        .timedOut, "The platform gave up waiting for \(peer). Load again, or allow more time.", underlying: underlying)
+        .timedOut, "The platform timed out while it waited for \(peer). Load again, or allow more time.",
+        underlying: underlying)
     case -1022, -1206...(-1200):
       return HTTPError(
-        .insecureConnection, "\(peer) could not prove who it is. Look at its certificate and at the clock.",
+        .insecureConnection,
+        "\(peer) could not prove its identity. Check its certificate and the clock of this device.",
         underlying: underlying)
     case -1000 where isLinux && url?.host.hasPrefix("[") == true:
       return HTTPError(
         .invalidURL,
-        "URLSession on Linux cannot load from an IPv6 address in a URL, although the URL is valid. Use a host name that "
+        "URLSession on Linux cannot load from an IPv6 address in a URL. The URL is valid. Use a host name that "
           + "resolves to the address.",
         underlying: underlying)
     case -1000:
       return HTTPError(
-        .invalidURL, "The platform does not take the URL. Percent-encode what is unusual in it.", underlying: underlying
+        .invalidURL, "The platform rejects the URL. Percent-encode its unusual characters.", underlying: underlying
       )
     case -1015, -1016:
       return HTTPError(
-        .encodedBody, "The platform could not decode the body. The server is at fault; ask it for `identity`.",
+        .encodedBody,
+        "The platform could not decode the body. The server sent invalid data. Request the encoding `identity`.",
         underlying: underlying)
     case -1102...(-1100):
       return HTTPError(
-        .unreadableBody, "The platform cannot read the body. Look at its file or its source.", underlying: underlying)
+        .unreadableBody, "The platform cannot read the body of the request. Check the file or the stream.",
+        underlying: underlying)
     case -1021:
       return HTTPError(
-        .bodyNotReplayable, "The platform would have to send the body again, which cannot be. Use data or a file.",
+        .bodyNotReplayable,
+        "The platform must send the body again. The body can be sent only once. Use data or a file.",
         underlying: underlying)
     case -1, -1005, -1008, -1011, -1014, -1017, -1002:
       return hasHead
-        ? HTTPError(.truncatedBody, "The connection ended before the body did. Load again.", underlying: underlying)
+        ? HTTPError(
+          .truncatedBody, "The body is incomplete. The connection was closed before its end. Load again.",
+          underlying: underlying)
         : withoutHead(code, underlying, request: request, peer: peer)
     default:
       return unclear(underlying)
@@ -72,19 +79,21 @@ enum URLErrorTable {
     case -1 where isOfUnreadableHead(underlying):
       return HTTPError(
         .invalidResponse,
-        "The platform cannot read the header of the answer from \(peer). One of its lines is malformed, or has a byte that "
-          + "is not UTF-8. Fix the server, or load over another transport.",
+        "The platform cannot read the header of the response from \(peer). A line is malformed, or has a byte that "
+          + "is not UTF-8. Fix the server, or use another transport.",
         underlying: underlying)
     case -1002, -1014, -1017:
       return HTTPError(
-        .invalidResponse, "What \(peer) answered is not HTTP. Is it the right port?", underlying: underlying)
+        .invalidResponse, "The response from \(peer) is not HTTP. Check the port.", underlying: underlying)
     case -1 where request.url?.scheme == .https:
       return HTTPError(
-        .insecureConnection, "No secure connection to \(peer) came about. Does it speak https on this port?",
+        .insecureConnection,
+        "No secure connection to \(peer) could be established. Check whether the server supports https on this port.",
         underlying: underlying)
     default:
       return HTTPError(
-        .connectionLost, "\(peer) closed the connection before it answered. Load again where that is safe.",
+        .connectionLost,
+        "\(peer) closed the connection before it responded. Load again if the request may be sent twice.",
         underlying: underlying)
     }
   }
@@ -114,7 +123,7 @@ enum URLErrorTable {
   private static func unclear(_ error: any Error) -> HTTPError {
     let code = (error as NSError).code
     return HTTPError(
-      .transportFailed, "The platform reported an error with the number \(code). Look at `underlying`.",
+      .transportFailed, "The transport failed with the platform error \(code). See `underlying`.",
       underlying: error)
   }
 }

@@ -30,11 +30,13 @@ extension URLRequest {
     let target = try request.requireURL()
     let text = target.absoluteString
     guard let url = URL(string: text), url.absoluteString == text else {
-      throw HTTPError(.invalidURL, "The platform would change the URL \(target). Percent-encode what is unusual in it.")
+      throw HTTPError(
+        .invalidURL, "The platform would change the URL \(target). Percent-encode its unusual characters.")
     }
     guard request.body.isEmpty || ![.get, .head].contains(request.method.inUpperCase) else {
       throw HTTPError(
-        .forbiddenBody, "A \(request.method) request has no body. Send it with another method, or in the query.")
+        .forbiddenBody,
+        "A \(request.method) request cannot have a body. Use another method, or send the data in the query.")
     }
     try request.body.checkContentType()
     self = template

@@ -72,10 +72,10 @@ public struct LoopbackWaitError: Error, CustomStringConvertible {
   public var description: String {
     let ending =
       switch cause {
-      case .stopped: "the server was stopped before it happened"
-      case .timedOut(let limit): "it did not happen within \(limit.rounded)"
+      case .stopped: "the server stopped before the event"
+      case .timedOut(let limit): "the event did not occur within \(limit.rounded)"
       }
-    let seen = record.connections.isEmpty ? "No connection arrived." : "The server has seen:\n\(record)"
+    let seen = record.connections.isEmpty ? "The server accepted no connection." : "The server received:\n\(record)"
     return "Waiting for a LoopbackServer at \(place): \(ending). \(seen)"
   }
 }

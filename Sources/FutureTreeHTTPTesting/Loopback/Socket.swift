@@ -16,7 +16,7 @@ public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
   public let number: Int32
 
   public var description: String {
-    "LoopbackServer: \(call) failed with errno \(number). Look at the limits of the process and at who may use sockets."
+    "LoopbackServer: \(call) failed with errno \(number). Check the limits of the process and its permission to use sockets."
   }
 }
 

@@ -72,7 +72,7 @@ public final class HeldAnswer: Sendable {
   @discardableResult
   public func answer(_ answer: MockAnswer) -> Bool {
     guard case .make(let make) = answer.action else {
-      preconditionFailure("A held answer was answered with one that is held: complete it, or pass a response.")
+      preconditionFailure("A held answer cannot be completed with another held answer. Pass a response or an error.")
     }
     guard let request else { return false }
     let response = Future.attempt { .succeeded(try make(request)) }

@@ -86,7 +86,7 @@ extension MockAnswer {
   ///
   /// - Precondition: `count` is positive.
   public func times(_ count: Int) -> MockAnswer {
-    precondition(count > 0, "An answer cannot be given \(count) times: leave it out.")
+    precondition(count > 0, "An answer cannot be given \(count) times. Pass at least 1.")
     var answer = self
     answer.count = count
     return answer
@@ -104,7 +104,8 @@ extension MockAnswer {
   ///
   /// - Precondition: `duration` is not negative.
   public func delayed(by duration: Duration, clock: any FutureClock) -> MockAnswer {
-    precondition(duration >= .zero, "An answer cannot be given \(duration.rounded) before the load.")
+    precondition(
+      duration >= .zero, "The delay of an answer is negative (\(duration.rounded)). Pass zero or a positive duration.")
     var answer = self
     answer.delay = Delay(duration: duration, clock: clock)
     return answer

@@ -6,8 +6,10 @@ public struct UnexpectedRequest: Error, Hashable, CustomStringConvertible {
   public let mismatches: [String]
 
   public var description: String {
-    let advice = "Give it one with `on`, `answer`, `fail` or `hold` before the load."
-    guard !mismatches.isEmpty else { return "MockLoader has no answer for \(request), and no stub at all. \(advice)" }
+    let advice = "Add a stub with `on`, `answer`, `fail` or `hold` before the load."
+    guard !mismatches.isEmpty else {
+      return "MockLoader has no answer for \(request), because it has no stubs. \(advice)"
+    }
     return "MockLoader has no answer for \(request). \(advice) Its stubs:\n\(MockErrors.list(mismatches))"
   }
 }
@@ -23,7 +25,7 @@ public struct MockVerificationError: Error, Hashable, CustomStringConvertible {
     var parts: [String] = []
     if !unusedStubs.isEmpty {
       parts.append(
-        "Stubs of a MockLoader that were not used up; load what they are for, or remove them:\n\(MockErrors.list(unusedStubs))"
+        "Stubs of a MockLoader have unused answers. Send the expected requests, or remove the stubs:\n\(MockErrors.list(unusedStubs))"
       )
     }
     parts += unexpectedRequests.map(\.description)

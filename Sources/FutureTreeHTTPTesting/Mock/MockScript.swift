@@ -72,7 +72,7 @@ struct MockScript {
     requests.append(request)
     let error = UnexpectedRequest(
       request: request.description,
-      mismatches: stubs.indices.map { "\(stubs[$0].title): \(mismatches[$0] ?? "its answers are used up")" })
+      mismatches: stubs.indices.map { "\(stubs[$0].title): \(mismatches[$0] ?? "all its answers are used")" })
     unexpectedRequests.append(error)
     return error
   }
@@ -92,7 +92,7 @@ extension MockScript.Stub {
   /// How many of its answers were not given yet.
   var unusedAnswers: Int { max(0, expected - given) }
 
-  var title: String { "\(matcher), made at \(place)" }
+  var title: String { "\(matcher), created at \(place)" }
 
   var usage: String { given == 0 ? "never used" : "\(given) of \(expected) answers given" }
 }

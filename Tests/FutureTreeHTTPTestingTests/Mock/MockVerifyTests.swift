@@ -37,12 +37,12 @@ import Testing
     let file = "FutureTreeHTTPTestingTests/MockVerifyTests.swift"
     #expect(
       "\(error)" == """
-        Stubs of a MockLoader that were not used up; load what they are for, or remove them:
-        - path /users/*, made at \(file):\(line + 1): never used
-        - method POST and path /flaky, made at \(file):\(line + 2): 1 of 3 answers given
-        - any request, made at \(file):\(line + 3): never used
-        - any request, made at \(file):\(line + 4): never used
-        - path /held, made at \(file):\(line + 5): never used
+        Stubs of a MockLoader have unused answers. Send the expected requests, or remove the stubs:
+        - path /users/*, created at \(file):\(line + 1): never used
+        - method POST and path /flaky, created at \(file):\(line + 2): 1 of 3 answers given
+        - any request, created at \(file):\(line + 3): never used
+        - any request, created at \(file):\(line + 4): never used
+        - path /held, created at \(file):\(line + 5): never used
         """)
     withExtendedLifetime(held) {}
   }
@@ -62,9 +62,9 @@ import Testing
     #expect(
       "\(error)" == """
         MockLoader has no answer for GET http://example.com/once?…. \
-        Give it one with `on`, `answer`, `fail` or `hold` before the load. Its stubs:
-        - path /once, made at \(file):\(line + 1): its answers are used up
-        - host other.example.com, made at \(file):\(line + 2): its host is example.com
+        Add a stub with `on`, `answer`, `fail` or `hold` before the load. Its stubs:
+        - path /once, created at \(file):\(line + 1): all its answers are used
+        - host other.example.com, created at \(file):\(line + 2): its host is example.com
         """)
     #expect(error.unusedStubs.isEmpty && error.unexpectedRequests.count == 1)
   }
@@ -83,7 +83,7 @@ import Testing
   func empty() throws {
     let future = try load("/surprise")
 
-    let expected = "MockLoader has no answer for GET http://example.com/surprise, and no stub at all. "
+    let expected = "MockLoader has no answer for GET http://example.com/surprise, because it has no stubs. "
     guard case .failure(let error)? = future.outcomeIfCompleted else {
       Issue.record("it is not a failure")
       return

@@ -52,7 +52,8 @@ import Testing
       return
     }
     #expect(error.mismatches.count == 1)
-    #expect(error.mismatches[0].hasPrefix("\(matcher), made at FutureTreeHTTPTestingTests/RequestMatcherTests.swift:"))
+    #expect(
+      error.mismatches[0].hasPrefix("\(matcher), created at FutureTreeHTTPTestingTests/RequestMatcherTests.swift:"))
     #expect(error.mismatches[0].hasSuffix(": \(reason)"))
   }
 

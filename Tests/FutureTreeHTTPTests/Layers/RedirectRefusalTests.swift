@@ -26,7 +26,7 @@ struct RedirectRefusalTests {
     let error = try #require(load.outcomeIfCompleted?.error)
     #expect(error.code == .invalidRedirect && error.response?.status.code == 302 && mock.requests.count == 1)
     #expect(
-      error.message.hasPrefix("GET http://example.com/a?… was redirected with 302, but the Location of its answer is "))
+      error.message.hasPrefix("GET http://example.com/a?… was redirected with 302, but the field Location is "))
     #expect(!error.message.contains("password") && !error.message.contains("secret"))
   }
 
@@ -42,7 +42,7 @@ struct RedirectRefusalTests {
     #expect(loads.map(\.text) == ["invalidRedirect", "invalidRedirect", "success"])
     #expect(
       loads[0].outcomeIfCompleted?.error?.message.hasSuffix(
-        "its answer has 2 Location fields, which differ. The server is at fault.") == true)
+        "the response has 2 different Location fields. Fix the server.") == true)
   }
 
   @Test("A redirect from https to http is refused, and one from http to https is followed")
@@ -56,8 +56,8 @@ struct RedirectRefusalTests {
     #expect(error.code == .insecureRedirect && error.response?.status.code == 302)
     #expect(
       error.message
-        == "GET https://example.com/a?… was redirected with 302 from https to http://example.com/b?…, where anybody could "
-        + "read and change it. Ask for that URL yourself if that is meant.")
+        == "GET https://example.com/a?… was redirected with 302 from https to http://example.com/b?…, which is not "
+        + "encrypted. Load that URL directly if you accept this.")
     #expect(up.text == "success" && mock.requests.count == 3)
   }
 
@@ -72,8 +72,8 @@ struct RedirectRefusalTests {
     #expect(error.response?.status.code == 301 && error.response?.redirections.count == 3)
     #expect(
       error.message
-        == "GET http://example.com/a?… was redirected with 301 after 3 redirects, which is the limit. Look at "
-        + "`response?.redirections` for a circle, or set another limit.")
+        == "GET http://example.com/a?… was redirected with 301 after 3 redirects, the limit. See "
+        + "`response?.redirections`, or raise the limit.")
   }
 
   @Test(

@@ -90,8 +90,8 @@ struct RedirectTests {
     #expect(error.code == .bodyNotReplayable && error.response?.status.code == status && mock.requests.count == 1)
     #expect(
       error.message
-        == "PUT http://example.com/a?… was redirected with \(status) to http://example.com/b?… with the same body, "
-        + "which can be sent only once. Use a body that can be replayed.")
+        == "PUT http://example.com/a?… was redirected with \(status) to http://example.com/b?… with the same body. "
+        + "The body can be sent only once. Use data or a file.")
   }
 
   @Test("A body that can be sent only once does not matter if the next request has none")

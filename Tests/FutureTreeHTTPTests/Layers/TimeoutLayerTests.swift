@@ -37,11 +37,11 @@ import Testing
     arguments: [
       (
         0, "deadlineExceeded",
-        "GET http://example.com/ was not answered by its deadline, which was 5.0 seconds after it came."
+        "GET http://example.com/ did not complete by its deadline, 5 seconds after the load began."
       ),
-      (1, "timedOut", "GET http://example.com/ was not answered within 5.0 seconds."),
-      (2, "timedOut", "The answer to GET http://example.com/ did not begin within 5.0 seconds."),
-      (3, "timedOut", "Nothing was sent or received for GET http://example.com/ within 5.0 seconds."),
+      (1, "timedOut", "GET http://example.com/ did not complete within 5 seconds."),
+      (2, "timedOut", "The response to GET http://example.com/ did not begin within 5 seconds."),
+      (3, "timedOut", "Nothing was sent or received for GET http://example.com/ within 5 seconds."),
     ])
   func kinds(kind: Int, code: String, message: String) {
     let times = (0..<4).map { $0 == kind ? Duration.seconds(5) : nil }

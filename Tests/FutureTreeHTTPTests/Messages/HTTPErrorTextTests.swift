@@ -65,7 +65,7 @@ import Testing
     ]
 
     #expect(
-      "\(errors[0])" == "unreadableBody: PUT http://example.com/up?…: The body cannot be read. Look at `underlying`.")
+      "\(errors[0])" == "unreadableBody: PUT http://example.com/up?…: The body cannot be read. See `underlying`.")
     #expect("\(errors[1])".hasPrefix("missingHost: The request GET feed has no host."))
   }
 

@@ -35,7 +35,7 @@ import Testing
       #expect(error.code == .unacceptableStatus)
       #expect(error.response?.status.code == code)
       #expect(try error.response?.body == Data("sentinel".utf8))
-      #expect(error.message == "GET http://example.com/?… was answered with the status \(code). Look at `response`.")
+      #expect(error.message == "GET http://example.com/?… failed with the status \(code). See `response`.")
     }
   }
 
@@ -64,10 +64,10 @@ import Testing
     arguments: [
       (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is not of the type Int"),
       (#"{"tags":["sentinel"]}"#, "name is missing"),
-      (#"{"name":null,"tags":[]}"#, "name is null, and must be of the type String"), ("", "it is empty"),
-      (#"{"name":"a","tags":[1e99]}"#, "does not fit"),
+      (#"{"name":null,"tags":[]}"#, "name is null, and must be of the type String"), ("", "the body is empty"),
+      (#"{"name":"a","tags":[1e99]}"#, "a value has the wrong type"),
       (#"["sentinel"]"#, "its top level is no"),
-      (#"{"name":"a" sentinel}"#, "byte 12 is where it stops being JSON"),
+      (#"{"name":"a" sentinel}"#, "the body is not JSON at byte 12."),
     ])
   func undecodable(body: String, fault: String) throws {
     mock.answer(status: .ok, body: body)

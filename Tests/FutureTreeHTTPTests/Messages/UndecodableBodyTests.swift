@@ -28,19 +28,20 @@ import Testing
 
     #expect(
       message == """
-        The body of the answer to GET https://example.com/user is not of the type Dictionary<String, String>: byte 0 is where \
-        it stops being JSON. Its content type is text/html, and it begins with \
-        `<!DOCTYPE html><html><head><title>502 Bad Gateway…`. Compare `response` with it.
+        The response to GET https://example.com/user cannot be decoded as Dictionary<String, String>: the body is not JSON at \
+        byte 0. The content type is text/html, and the body begins with \
+        `<!DOCTYPE html><html><head><title>502 Bad Gateway…`. Compare the body in `response` with the type.
         """)
   }
 
   @Test(
     "The content type is shown without its parameters",
     arguments: [
-      ("Text/HTML;charset=utf-8", "Its content type is text/html"),
+      ("Text/HTML;charset=utf-8", "The content type is text/html"),
       ("text/plain ; a=SECRET", "type is text/plain."),
-      (nil, "It has no content type."), ("no type SECRET", "Its content type is not shown here."),
-      ("text/SECRET\(String(repeating: "a", count: 60))", "Its content type is not shown here."),
+      (nil, "The response has no content type."),
+      ("no type SECRET", "The content type may contain secrets and is not shown."),
+      ("text/SECRET\(String(repeating: "a", count: 60))", "The content type may contain secrets and is not shown."),
     ])
   func contentType(type: String?, text: String) throws {
     let message = try message("sentinel", type?.replacing("SECRET", with: sentinel))
@@ -53,7 +54,7 @@ import Testing
   func sensitive() throws {
     let message = try message("x", "application/x-\(sentinel)", sensitive: "Content-Type")
 
-    #expect(message.contains("Its content type is not shown here.") && !message.contains(sentinel))
+    #expect(message.contains("The content type may contain secrets and is not shown.") && !message.contains(sentinel))
   }
 
   @Test(

@@ -110,7 +110,7 @@ struct OutcomeSequenceTests {
     executor.runAll()
 
     #expect(log.entries == ["source 1: ifOthers", "CancellationError"] || log.entries == ["CancellationError"])
-    #expect(promises[1].cancelRequest?.reason.message == "the task that iterated was cancelled")
+    #expect(promises[1].cancelRequest?.reason.message == "the iterating task was cancelled")
     #expect(promises[2].cancelRequest == nil)
     withExtendedLifetime(promises) { #expect(other.state == "pending") }
   }

@@ -110,7 +110,7 @@ struct WaitingTests {
     executor.runNext(at: 1)
 
     #expect(log.count == 1)
-    #expect(log.entries[0].hasPrefix("The future \"later\" runs its body on the serial executor that called"))
+    #expect(log.entries[0].contains("on which the future \"later\" runs its body."))
     withExtendedLifetime(first) {}
   }
 
@@ -173,7 +173,7 @@ struct WaitingTests {
     promise.succeed(1)
 
     #expect(log.entries.count == 1)
-    #expect(log.entries[0].hasPrefix("`wait(for:)` was called in the body of the future \"map\""))
+    #expect(log.entries[0].contains("in the body of the future \"map\""))
     #expect(box.value?.state == "success(1)")
   }
 

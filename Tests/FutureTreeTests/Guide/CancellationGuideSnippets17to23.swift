@@ -135,19 +135,19 @@ struct CancellationGuideSnippets17to23 {
       }
     }
     let page = Future.race([near.future, far.future])
-    near.succeed("a page")  // let go: `race` was decided without this one
+    near.succeed("a page")  // let go: `race` completed without this future
     page.observe { print($0) }  // success("a page")
 
     let clock = ManualClock()
     let limited = slow.future.timeout(after: .seconds(5), clock: clock)
-    clock.advance(by: .seconds(5))  // let go: timed out after 5.0 seconds
-    limited.onFailure { print($0) }  // No outcome within 5.0 seconds. Allow more time, or see `tree()`.
+    clock.advance(by: .seconds(5))  // let go: timed out after 5 seconds
+    limited.onFailure { print($0) }  // The future timed out after 5 seconds. Allow more time, or print its `tree()`.
     // end
 
     #expect(
       print.lines == [
-        "let go: `race` was decided without this one", "success(\"a page\")", "let go: timed out after 5.0 seconds",
-        "No outcome within 5.0 seconds. Allow more time, or see `tree()`.",
+        "let go: `race` completed without this future", "success(\"a page\")", "let go: timed out after 5 seconds",
+        "The future timed out after 5 seconds. Allow more time, or print its `tree()`.",
       ])
   }
 }

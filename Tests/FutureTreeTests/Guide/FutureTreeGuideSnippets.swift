@@ -33,7 +33,7 @@ struct FutureTreeGuideSnippets {
     #expect(
       print.lines == [
         """
-        user      pending, 2 want it
+        user      pending, 2 consumers
         ├─ posts  pending  ← here
         └─ badge  pending
         """,

@@ -246,7 +246,9 @@ struct AnyTests {
 
     let errors = (any.outcomeIfCompleted?.error as? AllFailed)?.errors.map { "\($0)" }
     #expect(errors == ["first", "second"])
-    #expect("\(any.outcomeIfCompleted!.error!)" == "All 2 futures that were not cancelled failed: first; second")
+    #expect(
+      "\(any.outcomeIfCompleted!.error!)" == "`any` failed. All 2 futures that were not cancelled failed: first; second"
+    )
   }
 
   @Test("any of cancelled inputs is cancelled with the reason of the first")
@@ -260,7 +262,7 @@ struct AnyTests {
   func mixed() {
     let any = Future<Int>.any([.cancelled("gone"), .failed(Oops())])
 
-    #expect("\(any.outcomeIfCompleted!.error!)" == "The only future that was not cancelled failed: oops")
+    #expect("\(any.outcomeIfCompleted!.error!)" == "`any` failed. The only future that was not cancelled failed: oops")
   }
 
   @Test("any of no inputs fails with AllFailed without errors")

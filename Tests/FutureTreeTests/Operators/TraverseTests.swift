@@ -125,7 +125,7 @@ struct TraverseTests {
     let error = traverse(atMost: limit).outcomeIfCompleted?.error as? InvalidArgument
 
     #expect(error?.function == "traverse(_:atMost:)")
-    #expect(error?.problem == "the limit is \(limit), so that nothing could begin. Pass 1 or more.")
+    #expect(error?.problem == "the limit is \(limit). Pass at least 1.")
     #expect(log.entries == [])
   }
 

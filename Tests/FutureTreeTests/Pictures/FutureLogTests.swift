@@ -37,8 +37,8 @@ import Testing
         0.250000 s  2 page  created
         0.250000 s  2 page  waits for 1 load
         0.250000 s  2 page  named
-        1.250000 s  2 page  asked: closed (App/Tab.swift:7)
-        1.250000 s  1 load  asked: closed (App/Tab.swift:7)
+        1.250000 s  2 page  asked to cancel: closed (App/Tab.swift:7)
+        1.250000 s  1 load  asked to cancel: closed (App/Tab.swift:7)
         2.250000 s  1 load  failed: broken
         2.250000 s  2 page  failed: broken
         """)
@@ -62,11 +62,11 @@ import Testing
     let polite = "[doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)"
     #expect(
       facts(1, in: log) == [
-        "joined the log", "withheld by 1 \(polite)", "asked \(polite)", "cancelled: closed (App/Tab.swift:7)",
+        "joined the log", "withheld by 1 \(polite)", "asked to cancel \(polite)", "cancelled: closed (App/Tab.swift:7)",
       ])
     #expect(
       facts(2, in: log) == [
-        "created", "waits for 1", "asked \(polite)", "cancelled: closed (App/Tab.swift:7)",
+        "created", "waits for 1", "asked to cancel \(polite)", "cancelled: closed (App/Tab.swift:7)",
       ])
     withExtendedLifetime((promise, branches)) {}
   }
@@ -149,7 +149,7 @@ import Testing
     let kept = max(limit, 0)
     #expect(log.events.map(\.name) == (0..<9).suffix(kept).map { "\($0)" })
     #expect(log.droppedCount == 10 - kept)
-    #expect(log.text().hasPrefix("\(10 - kept) events before were dropped"))
+    #expect(log.text().hasPrefix("\(10 - kept) earlier events were dropped"))
     withExtendedLifetime(promise) {}
   }
 

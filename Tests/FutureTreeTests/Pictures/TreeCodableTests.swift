@@ -60,7 +60,7 @@ import Testing
        "waiters": [1], "upstream": []}]}
       """#.utf8)
 
-    #expect(refusal(of: options, as: CancellationOptions.self).contains("There is no option `pretty`."))
+    #expect(refusal(of: options, as: CancellationOptions.self).contains("The option `pretty` does not exist."))
     #expect(refusal(of: tree, as: TreeSnapshot.self).contains("Future 0 refers to future 1, but there are 1."))
   }
 

@@ -26,17 +26,17 @@ import Testing
 
     #expect(
       withheld.text(showsSourceLocations: true) == """
-        load    pending, 1 wants it, withheld [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7), \
-        made at App/Load.swift:3  ← here
+        load    pending, 1 consumer, withheld [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7), \
+        created at App/Load.swift:3  ← here
         └─ map  pending
         """)
     #expect(
       load.tree().text() == """
-        load    pending, 1 wants it, asked [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)  ← here
-        └─ map  pending, asked [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)
+        load    pending, 1 consumer, asked to cancel [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)  ← here
+        └─ map  pending, asked to cancel [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)
         """)
     let left = page.tree().text(showsSourceLocations: true)
-    #expect(left == "page  cancelled: closed (App/Tab.swift:7), made at App/Page.swift:6")
+    #expect(left == "page  cancelled: closed (App/Tab.swift:7), created at App/Page.swift:6")
     withExtendedLifetime(promise) {}
   }
 
@@ -51,9 +51,9 @@ import Testing
         digraph tree {
           rankdir=LR
           node [shape=box, style=filled, fontname="sans-serif"]
-          f0 [label="user\\npending\\n1 wants it\\nshared\\nmade at App/Load.swift:3", fillcolor="#ffffff", \
+          f0 [label="user\\npending\\n1 consumer\\nshared\\ncreated at App/Load.swift:3", fillcolor="#ffffff", \
         penwidth=3, peripheries=2]
-          f1 [label="badge\\npending\\nmade at App/Page.swift:6", fillcolor="#ffffff"]
+          f1 [label="badge\\npending\\ncreated at App/Page.swift:6", fillcolor="#ffffff"]
           f0 -> f1
         }
 
@@ -72,9 +72,9 @@ import Testing
     #expect(
       badge.tree().mermaid() == """
         flowchart LR
-          f0["badge<br/>pending<br/>made at App/Page.swift:6"]
-          f1["map<br/>pending<br/>1 wants it"]
-          f2["user<br/>pending<br/>1 wants it<br/>made at App/Load.swift:3"]
+          f0["badge<br/>pending<br/>created at App/Page.swift:6"]
+          f1["map<br/>pending<br/>1 consumer"]
+          f2["user<br/>pending<br/>1 consumer<br/>created at App/Load.swift:3"]
           f1 --> f0
           f2 --> f1
           style f0 fill:#ffffff,color:#000,stroke-width:3px
@@ -130,7 +130,7 @@ import Testing
 
     #expect(lines.count == 27)
     #expect(lines[20].hasPrefix("└─ 20") && lines[20].hasSuffix("(continued below: 1)"))
-    #expect(lines[21].hasPrefix("(1) 20 ") && lines[21].hasSuffix("pending, 1 wants it"))
+    #expect(lines[21].hasPrefix("(1) 20 ") && lines[21].hasSuffix("pending, 1 consumer"))
     #expect(lines[26].hasPrefix("└─ 25 "))
     promise.succeed(1)
   }

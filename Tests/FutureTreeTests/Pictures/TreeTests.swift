@@ -13,8 +13,8 @@ import Testing
 
     #expect(
       tree.description == """
-        load             pending, 1 wants it
-        └─ trunk         pending, 2 want it  ← here
+        load             pending, 1 consumer
+        └─ trunk         pending, 2 consumers  ← here
            ├─ left       pending
            └─ onFailure  pending
         """)
@@ -29,9 +29,9 @@ import Testing
 
     #expect(
       all.tree().description == """
-        promise  pending, 1 wants it
+        promise  pending, 1 consumer
         └─ all   pending  ← here
-        promise  pending, 1 wants it
+        promise  pending, 1 consumer
         └─ all   (see above)
         """)
     for promise in promises { promise.succeed(1) }
@@ -50,8 +50,8 @@ import Testing
     let asked = future.tree().description
     promise.completeCancelled()
 
-    #expect(withheld == "work  pending, 1 wants it, shared, withheld: enough (App/Page.swift:7)")
-    #expect(asked == "work  pending, shared, asked: enough (App/Page.swift:7)")
+    #expect(withheld == "work  pending, 1 consumer, shared, withheld: enough (App/Page.swift:7)")
+    #expect(asked == "work  pending, shared, asked to cancel: enough (App/Page.swift:7)")
     #expect(future.tree().description == "work  cancelled: enough (App/Page.swift:7)")
     #expect(Future<Int>.failed(DroppedJob()).tree().description.hasPrefix("promise  failed: An executor dropped"))
   }
@@ -75,7 +75,7 @@ import Testing
 
     let lines = "\(promises[0].future.tree())".split(separator: "\n")
     #expect(lines.count == 11)
-    #expect(lines.first?.hasPrefix("0 ") == true && lines.first?.hasSuffix("pending, 1 wants it  ← here") == true)
+    #expect(lines.first?.hasPrefix("0 ") == true && lines.first?.hasSuffix("pending, 1 consumer  ← here") == true)
     #expect(lines.last?.hasSuffix("└─ 0  (see above)") == true)
     promises[0].future.cancel(.forceImmediately)  // Breaks the cycle to release its futures.
   }

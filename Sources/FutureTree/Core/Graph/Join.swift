@@ -185,7 +185,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 
   /// The reason in the request to the inputs that are left when a join is decided.
   final var decidedReason: CancellationReason {
-    "`\(state.createdBy.name)` was decided without this one"
+    "`\(state.createdBy.name)` completed without this future"
   }
 
   /// Calls `body` under the lock.

@@ -38,7 +38,7 @@ public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
   public init() {}
 
   public var description: String {
-    "A future was completed with itself, or with one that waits for it, and would wait for ever. "
-      + "Complete it with a value or with another future."
+    "A future was completed with itself, or with a future that depends on it. It would never complete. "
+      + "Complete it with a value or with an independent future."
   }
 }

@@ -32,7 +32,7 @@ extension Node {
 
   @usableFromInline final var endingOnceEnded: Ending {
     guard let ending = state.ending else {
-      preconditionFailure("The outcome of a future was read before the code was notified of its end.")
+      preconditionFailure("The outcome of a future was read before the future had completed.")
     }
     return ending
   }
@@ -89,7 +89,7 @@ extension Node {
     case .failed: end(.failed) { $0.initialize(to: upstream.error, as: (any Error).self) }
     case .cancelled: end(.cancelled) { $0.initialize(to: upstream.cancellationReason, as: CancellationReason.self) }
     case .succeeded where !upstream.ownsValue: end(.succeeded) { $0 = upstream.storage }
-    case .succeeded, nil: preconditionFailure("\(#function): only the typed step can pass this value on")
+    case .succeeded, nil: preconditionFailure("\(#function): only the typed step can forward this value")
     }
   }
 

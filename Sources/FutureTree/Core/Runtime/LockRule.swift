@@ -24,7 +24,7 @@ package enum LockRule {
     }()
 
     package static func enter() {
-      check("A thread that holds a lock takes another (law 19).")
+      check("A thread takes a lock while it holds another lock. Law 19 (no user code under a lock) forbids this.")
       pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 
@@ -34,7 +34,7 @@ package enum LockRule {
 
     /// Called before code of a user is.
     package static func assertNoLockIsHeld() {
-      check("Code of a user would run under a lock (law 19).")
+      check("User code is about to run under a lock. Law 19 (no user code under a lock) forbids this.")
     }
 
     @inline(__always)

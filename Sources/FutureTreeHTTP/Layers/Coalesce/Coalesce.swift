@@ -146,7 +146,7 @@ extension HTTPError {
   fileprivate static func tooLate(_ request: HTTPRequest) -> HTTPError {
     HTTPError(
       .deadlineExceeded,
-      "\(request) was not answered before its deadline, and left the load that it shared. Give it more time.")
+      "\(request) did not complete before its deadline, and detached from the shared load. Allow more time.")
   }
 }
 

@@ -20,12 +20,14 @@ public struct BasicCredentials: Sendable, Hashable {
   public init(userName: String, password: String) throws(HTTPError) {
     guard !userName.unicodeScalars.contains(":") else {
       throw HTTPError(
-        .invalidCredentials, "The user name has a colon, which a server would take for its end. Use another name.")
+        .invalidCredentials,
+        "The user name contains a colon. Basic authentication (RFC 7617) does not allow it. Use another name.")
     }
     for (part, text) in [("user name", userName), ("password", password)] {
       guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
         throw HTTPError(
-          .invalidCredentials, "The \(part) has a control character, which RFC 7617 does not allow. Remove it.")
+          .invalidCredentials,
+          "The \(part) contains a control character. Basic authentication (RFC 7617) does not allow it. Remove it.")
       }
     }
     self.userName = userName

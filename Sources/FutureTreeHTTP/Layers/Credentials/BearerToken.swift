@@ -13,11 +13,11 @@ public struct BearerToken: Sendable, Hashable {
   ///   visible ASCII. The `b64token` of RFC 6750 allows fewer characters, but servers use the others as well.
   public init(_ text: String) throws(HTTPError) {
     guard !text.isEmpty else {
-      throw HTTPError(.invalidCredentials, "The token is empty. Leave it out where there is none.")
+      throw HTTPError(.invalidCredentials, "The token is empty. Pass `nil` if there is no token.")
     }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw HTTPError(
-        .invalidCredentials, "The token has a byte that is no visible ASCII character. Was a line end read with it?")
+        .invalidCredentials, "The token contains a character that is not visible ASCII. Remove line breaks and spaces.")
     }
     self.text = text
   }

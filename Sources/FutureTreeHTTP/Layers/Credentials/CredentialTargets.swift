@@ -61,7 +61,7 @@ package struct CredentialRules: Sendable {
     guard url.scheme == .http, !allowsInsecureConnections, !url.isLoopback else { return }
     throw HTTPError(
       .insecureCredentials,
-      "The credentials for \(url.origin) would be sent over plain http, where others can read them. Use https, or allow "
+      "The credentials for \(url.origin) would be sent over plain http, which is not encrypted. Use https, or allow "
         + "insecure connections.")
   }
 

@@ -67,7 +67,7 @@ extension HTTPError {
   /// Creates the error of loads that wait for credentials which a closure of the app failed to provide.
   package init(credentialsUnavailable error: any Error, _ source: String) {
     self.init(
-      .credentialsUnavailable, "The \(source) failed (\(type(of: error))). Look at `underlying`, and load again.",
+      .credentialsUnavailable, "The \(source) failed (\(type(of: error))). See `underlying`, and load again.",
       underlying: error)
   }
 }

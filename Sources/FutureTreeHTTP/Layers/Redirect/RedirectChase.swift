@@ -55,8 +55,8 @@ struct RedirectChase: Sendable {
   private func exceeded(_ response: HTTPResponse) -> HTTPError {
     HTTPError(
       .tooManyRedirects,
-      "\(RedirectRules.story(of: response)) after \(limit) redirects, which is the limit. Look at "
-        + "`response?.redirections` for a circle, or set another limit.")
+      "\(RedirectRules.story(of: response)) after \(limit) redirects, the limit. See "
+        + "`response?.redirections`, or raise the limit.")
   }
 
   /// Adds the response to an error of the rules.

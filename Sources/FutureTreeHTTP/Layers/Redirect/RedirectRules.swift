@@ -49,7 +49,7 @@ enum RedirectRules {
     guard decided.body.isReplayable else {
       throw HTTPError(
         .bodyNotReplayable,
-        "\(story(of: response)) to \(url) with the same body, which can be sent only once. Use a body that can be replayed."
+        "\(story(of: response)) to \(url) with the same body. The body can be sent only once. Use data or a file."
       )
     }
     guard !url.hasSameOrigin(as: base) else { return decided }
@@ -81,21 +81,21 @@ extension RedirectRules {
   private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
     guard !response.hidesLocation else {
       throw invalid(
-        response, "the Location of its answer has a byte that is not visible ASCII. Percent-encode it in the server.")
+        response, "the field Location has a byte that is not visible ASCII. Fix the server.")
     }
     let locations = response.headers.values(for: "Location")
     guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {
       throw invalid(
-        response, "its answer has \(locations.count) Location fields, which differ. The server is at fault.")
+        response, "the response has \(locations.count) different Location fields. Fix the server.")
     }
     guard !location.isEmpty else {
-      throw invalid(response, "the Location of its answer is empty. The server is at fault.")
+      throw invalid(response, "the field Location is empty. Fix the server.")
     }
     let url: HTTPURL
     do throws(HTTPError) {
       url = try base.resolving(location)
     } catch {
-      throw invalid(response, "the Location of its answer is refused. \(error.message)", error)
+      throw invalid(response, "the field Location is not a valid URL. \(error.message)", error)
     }
     try checkIsSecure(url, from: base, response)
     return url
@@ -107,8 +107,8 @@ extension RedirectRules {
     guard base.scheme == .https, url.scheme == .http else { return }
     throw HTTPError(
       .insecureRedirect,
-      "\(story(of: response)) from https to \(url), where anybody could read and change it. "
-        + "Ask for that URL yourself if that is meant.")
+      "\(story(of: response)) from https to \(url), which is not encrypted. "
+        + "Load that URL directly if you accept this.")
   }
 
   private static func invalid(

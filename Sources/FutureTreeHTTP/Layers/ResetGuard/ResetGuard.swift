@@ -62,7 +62,8 @@ public final class ResetGuard: HTTPLayer {
   /// - Returns: A future with the outcome of `next`, or a failure with the code `resetInProgress`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     guard state.withLock({ $0.gate.loadBegins() }) else {
-      let error = HTTPError(.resetInProgress, "The chain is being reset. Load again when the reset has ended.")
+      let error = HTTPError(
+        .resetInProgress, "The load was refused. The chain is being reset. Load again after the reset.")
       return .failed(error).named(.resetGuard)
     }
     let future = next.load(request)

@@ -219,9 +219,9 @@ extension RetryContext {
     if case .failure(let error) = result { underlying = error }
     return HTTPError(
       .deadlineExceeded,
-      "Attempt \(attempt + 1) of \(request) would begin in \(delay.rounded), and its deadline is in "
-        + "\(deadline.remaining.rounded). What came of attempt \(attempt) is the response or the underlying error; "
-        + "give it more time.", response: response, underlying: underlying)
+      "Attempt \(attempt + 1) of \(request) would begin in \(delay.rounded). The deadline is in "
+        + "\(deadline.remaining.rounded). See `response` or `underlying` for attempt \(attempt). "
+        + "Allow more time.", response: response, underlying: underlying)
   }
 }
 

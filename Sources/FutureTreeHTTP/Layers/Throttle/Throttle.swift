@@ -262,13 +262,14 @@ extension HTTPError {
   fileprivate static func queueFull(_ request: HTTPRequest, _ limit: Int) -> HTTPError {
     HTTPError(
       .queueFull,
-      "\(request) was not sent: \(limit) requests wait in the throttle already. Load it later, or raise `queueLimit`.")
+      "\(request) was not sent. The request queue is full (\(limit) waiting). Raise the `queueLimit` of Throttle, or send fewer requests at once."
+    )
   }
 
   fileprivate static func tooLate(_ request: HTTPRequest) -> HTTPError {
     HTTPError(
       .deadlineExceeded,
-      "\(request) was not sent: the throttle has no place for it before its deadline. Give it more time, or a priority."
+      "\(request) was not sent. Throttle has no free slot before the deadline of the request. Allow more time, or raise its priority."
     )
   }
 }

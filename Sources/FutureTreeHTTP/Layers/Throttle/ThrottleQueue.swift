@@ -113,7 +113,9 @@ extension ThrottleQueue {
         heap.remove(lane)
         continue
       }
-      guard let rank = firstRank(of: lane) else { preconditionFailure("\(#function): a lane lost its first") }
+      guard let rank = firstRank(of: lane) else {
+        preconditionFailure("\(#function): the first entry of a lane is missing")
+      }
       if rank == lane.rank { return rank.ticket }
       lane.rank = rank
       heap.firstHasSunk()

@@ -87,7 +87,9 @@ extension ThrottleState {
     bucket?.refill(at: now)
     if let bucket, !bucket.hasToken { return .waitForToken(bucket.wait) }
     let host = queue.host(of: ticket)
-    guard let item = queue.remove(ticket) else { preconditionFailure("\(#function): the first does not wait") }
+    guard let item = queue.remove(ticket) else {
+      preconditionFailure("\(#function): the first entry is not in the queue")
+    }
     admit(host)
     return .begin(item)
   }

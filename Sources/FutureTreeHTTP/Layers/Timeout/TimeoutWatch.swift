@@ -124,7 +124,7 @@ final class TimeoutWatch: Sendable {
 extension TimeoutState.Kind {
   func error(_ request: HTTPRequest, _ limit: Duration) -> HTTPError {
     switch self {
-    case .deadline: HTTPError(.deadlineExceeded, story(request, limit) + " Give it more time.")
+    case .deadline: HTTPError(.deadlineExceeded, story(request, limit) + " Allow more time.")
     case .attempt, .firstByte, .idle: HTTPError(.timedOut, story(request, limit) + " Load again, or allow more time.")
     }
   }
@@ -133,10 +133,10 @@ extension TimeoutState.Kind {
   func story(_ request: HTTPRequest, _ limit: Duration) -> String {
     switch self {
     case .deadline where limit > .zero:
-      "\(request) was not answered by its deadline, which was \(limit.rounded) after it came."
-    case .deadline: "\(request) was not sent: its deadline had passed."
-    case .attempt: "\(request) was not answered within \(limit.rounded)."
-    case .firstByte: "The answer to \(request) did not begin within \(limit.rounded)."
+      "\(request) did not complete by its deadline, \(limit.rounded) after the load began."
+    case .deadline: "\(request) was not sent. Its deadline has passed."
+    case .attempt: "\(request) did not complete within \(limit.rounded)."
+    case .firstByte: "The response to \(request) did not begin within \(limit.rounded)."
     case .idle: "Nothing was sent or received for \(request) within \(limit.rounded)."
     }
   }

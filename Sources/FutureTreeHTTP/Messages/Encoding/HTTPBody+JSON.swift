@@ -19,12 +19,12 @@ extension HTTPBody {
     } catch EncodingError.invalidValue(let part, let context) {
       throw HTTPError(
         .unencodableBody,
-        "A value of the type \(type(of: part)) cannot be written as JSON, at \(CodingPath(keys: context.codingPath)) of "
-          + "what has the type \(type(of: value)). Change it, or give the encoder a strategy for it.",
+        "A value of the type \(type(of: part)) cannot be encoded as JSON, at \(CodingPath(keys: context.codingPath)) of "
+          + "a value of the type \(type(of: value)). Change it, or set a strategy of the encoder.",
         underlying: EncodingError.invalidValue(part, context))
     } catch {
       throw HTTPError(
-        .unencodableBody, "The encoding of a value of the type \(type(of: value)) failed. Look at `underlying`.",
+        .unencodableBody, "A value of the type \(type(of: value)) could not be encoded. See `underlying`.",
         underlying: error)
     }
   }

@@ -45,7 +45,7 @@ extension HTTPBody {
       guard let fault = FieldSyntax.fault(inMediaType: contentType) else { return }
       throw HTTPError(
         .invalidHeaderValue,
-        "The content type of the part \(FieldSyntax.visible(name)) \(fault). Write it like image/png.")
+        "The content type of the part \(FieldSyntax.visible(name)) \(fault). Write a type like image/png.")
     }
   }
 

@@ -56,7 +56,9 @@ struct MultipartForm {
     let size = try OpenFile(url).size
     let (sum, hasOverflowed) = length.addingReportingOverflow(size)
     guard !hasOverflowed, sum < Int.max / 2 else {
-      throw HTTPError(.unreadableBody, "The files of the form have too many bytes to count. Send fewer.")
+      throw HTTPError(
+        .unreadableBody,
+        "The files of the form are too large. Their total size exceeds the largest integer. Send fewer files.")
     }
     length = sum
     pieces.append(.file(url, size: size, part: FieldSyntax.visible(part.name)))
