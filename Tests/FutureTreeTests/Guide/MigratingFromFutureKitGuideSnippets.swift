@@ -23,7 +23,7 @@ struct MigratingFromFutureKitGuideSnippets {
     }
     promise.onRequestCancel { _ in
       call.stop()
-      return .continue  // The call confirms.
+      return .continue  // The callback completes the promise.
     }
     return promise.future
   }
@@ -54,7 +54,7 @@ struct MigratingFromFutureKitGuideSnippets {
     func forgotten() -> Future<String> {
       let promise = Promise<String>()
       promise.onRequestCancel { _ in .complete(.cancelled) }
-      return promise.future  // Nothing holds the promise after this line.
+      return promise.future  // The promise is dropped after this line.
     }
 
     func untilCancelled() -> Future<String> {
@@ -66,7 +66,7 @@ struct MigratingFromFutureKitGuideSnippets {
     print(forgotten().outcomeIfCompleted?.ending == .failed)  // true
     let held = untilCancelled()
     print(held.isCompleted)  // false
-    held.cancel()  // Ends it, and releases the handler with the promise.
+    held.cancel()  // Completes the future, and releases the handler and the promise.
     // end
 
     #expect(print.lines == ["true", "false"])
@@ -99,10 +99,14 @@ struct MigratingFromFutureKitGuideSnippets {
     let guide = try #require(Guide.all.first { $0.name == "MigratingFromFutureKit" })
     let rows = try guide.page().rows
     let named = Set(rows.flatMap { $0[0].split(separator: "`").map(String.init) })
-    let defects = rows.filter { $0.count == 3 && !GuidePage.testNames(in: $0[2]).isEmpty }
+    // The tables of names have three columns, the table of defects has two.
+    let defects = rows.filter { $0.count == 2 }.map { $0[0] }
+    let tested = try Guide(ofPackage: "docs/future-tests").page().rows
 
     #expect(Self.names.filter { !named.contains($0) } == [])
-    #expect(rows.filter { $0.count != 3 } == [])
+    #expect(rows.filter { $0.count != 2 && $0.count != 3 } == [])
     #expect(defects.count >= 30)
+    #expect(tested.map { $0[0] } == defects)
+    #expect(tested.filter { GuidePage.testNames(in: $0[1]).isEmpty } == [])
   }
 }
