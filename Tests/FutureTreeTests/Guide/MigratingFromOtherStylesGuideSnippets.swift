@@ -39,12 +39,12 @@ struct MigratingFromOtherStylesGuideSnippets {
   func tasks() async throws {
     // guide await
     let page = load("/page")
-    let size = page.map { $0.count }  // Wants the page, too.
+    let size = page.map { $0.count }  // A second consumer of `page`.
     let task = Task { try await page.value }
     task.cancel()
 
     do { _ = try await task.value } catch { print(type(of: error)) }  // CancellationError
-    print(client.stopped)  // []; the size still wants it
+    print(client.stopped)  // []; `size` has interest in the page
     client.answer("/page", "four")
     print(try await size.value)  // 4
     // end
