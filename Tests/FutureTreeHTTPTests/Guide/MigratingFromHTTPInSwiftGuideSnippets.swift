@@ -25,7 +25,7 @@ struct MigratingFromHTTPInSwiftGuideSnippets {
     // guide loading
     let feed = api.load(request)
     let task = api.load(request, on: executor) { outcome in
-      print(outcome.ending)  // cancelled; called once, always
+      print(outcome.ending)  // cancelled; the handler runs exactly once
     }
     feed.cancel()
     task.cancel()
