@@ -142,7 +142,7 @@ struct TestingYourCodeGuideSnippets {
     // guide gate
     let (server, gate) = (try LoopbackServer(), LoopbackGate())
     server.on("/feed", .text("news").held(by: gate))
-    server.on("/flaky", .status(503), .reset, .text("at last"))  // In turn; the last repeats.
+    server.on("/flaky", .status(503), .reset, .text("at last"))  // One answer for each request. The last repeats.
     let loader = URLSessionLoader()
 
     let feed = loader.load(try HTTPRequest(server.url("/feed")))
