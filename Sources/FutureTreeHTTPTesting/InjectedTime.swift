@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 
 extension ManualClock {
-  /// The dates of this clock, which was at zero at `origin`.
+  /// Returns a wall clock that follows this clock: its date is `origin` when this clock is at zero.
   ///
   /// ```swift
   /// let clock = ManualClock()
@@ -16,7 +16,7 @@ extension ManualClock {
 }
 
 extension RandomSource {
-  /// The same numbers in every run (SplitMix64).
+  /// Returns a source that generates the same numbers in every run (SplitMix64).
   public static func seeded(_ seed: UInt64) -> RandomSource {
     let state = Locked(seed)
     return RandomSource {
@@ -30,7 +30,8 @@ extension RandomSource {
     }
   }
 
-  /// Always the same part of a whole, from 0 to 1: with 1, a jitter waits as long as it may.
+  /// Returns a source that always generates the same fraction of its range, from 0 to 1. With 1, a jittered delay has its
+  /// maximum.
   ///
   /// - Precondition: `fraction` is from 0 to 1.
   public static func constant(_ fraction: Double) -> RandomSource {

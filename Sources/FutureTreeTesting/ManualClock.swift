@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A clock that stands still until the test moves it.
+/// A clock whose time moves only when the test advances it.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -9,8 +9,10 @@ import FutureTree
 /// #expect(answer.isCompleted)
 /// ```
 ///
-/// Bodies are called on the thread that advances the clock, one after another, the earliest first. It can be used from any
-/// thread; from inside a body, it goes on from the time of that body.
+/// Timers fire on the thread that advances the clock, one after another, the earliest first. A timer's body can advance the
+/// clock: the time then moves on from the deadline of that timer.
+///
+/// - Note: Callable from any thread.
 public final class ManualClock: FutureClock {
   private struct Time {
     var now = Duration.zero
@@ -19,31 +21,32 @@ public final class ManualClock: FutureClock {
 
   private let time = Locked(Time())
 
-  /// A clock at zero.
+  /// Creates a clock whose time is zero.
   public init() {}
 
   public var now: Duration { time.withLock { $0.now } }
 
-  /// How many timers wait.
+  /// The number of timers that have not fired.
   public var timerCount: Int { time.withLock { $0.timers.count } }
 
-  /// When the next timer is due; nil if none waits.
+  /// The deadline of the next timer, or `nil` if there is no timer.
   public var nextDeadline: Duration? { time.withLock { $0.timers.nextDeadline } }
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
     let entry = time.withLock { $0.timers.insert(at: $0.now + max(duration, .zero), body) }
-    // Weak: the clock alone holds what is to happen, so that it is dropped with the clock.
+    // Weak: only the clock keeps the body, so that the body is released with the clock.
     return FutureTimer { [weak self, weak entry] in
       guard let self, let entry else { return }
       let body = time.withLock { $0.timers.remove(entry) }
-      _ = body  // Freed here, not under the lock.
+      _ = body  // Released here, outside the lock.
     }
   }
 
-  /// Moves the time forward, and calls on the way what is due, each at its own time.
+  /// Moves the time forward and fires the timers that are due, each at its own deadline.
   ///
-  /// When this returns, everything that was due has happened, what it scheduled within the time included; and what came of
-  /// it on executors that run at once. Inside a callback of a future, consumers hear of it when the callback is done.
+  /// When this method returns, every timer that was due has fired. This includes timers that other timers scheduled within
+  /// `duration`. Futures that these timers completed have run their bodies on executors that run at once. If you call this
+  /// method inside a callback of a future, consumers are notified when the callback returns.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
@@ -54,7 +57,9 @@ public final class ManualClock: FutureClock {
     time.withLock { $0.now = max($0.now, target) }
   }
 
-  /// Moves the time to the next timer, and calls what is due then. Returns false if no timer waits.
+  /// Moves the time to the next deadline and fires the timers that are due then.
+  ///
+  /// - Returns: `false` if there is no timer.
   @discardableResult
   public func advanceToNextTimer() -> Bool {
     guard let next = nextDeadline else { return false }

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// An executor that runs its jobs when the test says so.
+/// An executor that runs its jobs only when the test calls it.
 ///
 /// ```swift
 /// let executor = ManualExecutor()
@@ -9,17 +9,21 @@ import FutureTree
 /// executor.runAll()
 /// ```
 ///
-/// Jobs run on the thread that calls `runNext` or `runAll`. It can be used from any thread.
+/// Jobs run on the thread that calls `runNext` or `runAll`.
+///
+/// - Note: Callable from any thread.
 public final class ManualExecutor: Sendable {
   private let jobs = Locked<[FutureExecutor.Job]>([])
-  /// The executors whose jobs the current thread is in.
+  /// The executors whose job runs on the current thread.
   @TaskLocal private static var current: Set<ObjectIdentifier> = []
 
-  /// An executor without jobs.
+  /// Creates an executor without jobs.
   public init() {}
 
-  /// The executor to hand to operators. It does not keep this object alive: when this object goes, jobs that did not run are
-  /// dropped, and their futures fail.
+  /// The executor to pass to operators.
+  ///
+  /// It does not keep this object alive. When this object is deallocated, the jobs that did not run are dropped, and their
+  /// futures fail.
   public var executor: FutureExecutor {
     .serial { [weak self] job in
       self?.jobs.withLock { $0.append(job) }
@@ -28,10 +32,10 @@ public final class ManualExecutor: Sendable {
     }
   }
 
-  /// How many jobs wait.
+  /// The number of jobs that wait to run.
   public var pendingCount: Int { jobs.withLock { $0.count } }
 
-  /// Runs the job that has waited longest, or the one at `index` in the order of arrival.
+  /// Runs the oldest job, or the job at `index` in the order of arrival.
   ///
   /// - Returns: `false` if there is no such job.
   @discardableResult
@@ -44,9 +48,9 @@ public final class ManualExecutor: Sendable {
     return true
   }
 
-  /// Runs jobs, those that they add included, until none waits.
+  /// Runs jobs until none is left, including the jobs that are added meanwhile.
   ///
-  /// - Returns: how many ran.
+  /// - Returns: The number of jobs that ran.
   @discardableResult
   public func runAll() -> Int {
     var count = 0
@@ -54,12 +58,12 @@ public final class ManualExecutor: Sendable {
     return count
   }
 
-  /// Drops every job without running it, as an executor does that is shut down.
+  /// Drops every job without running it, as an executor does when it is shut down.
   public func dropAll() {
     let dropped = jobs.withLock { jobs in
       defer { jobs = [] }
       return jobs
     }
-    _ = dropped  // Freed here, not under the lock.
+    _ = dropped  // Released here, outside the lock.
   }
 }

@@ -1,20 +1,20 @@
-/// The life of one connection of a loopback server, as a value: events go in, actions come out.
+/// The state machine of one connection of a loopback server: events go in, actions come out.
 ///
 /// Pure: takes no lock, calls no closure, reads no clock, knows no socket.
 ///
 /// # Invariants
 /// 1. Requests are answered one after the other, in the order in which they arrived.
-/// 2. At most one of `write`, `startTimer`, `hold` and `choose` is under way; the event that ends it is awaited.
-/// 3. After `end` nothing comes out.
+/// 2. At most one of `write`, `startTimer`, `hold` and `choose` is in flight. The machine waits for the event that ends it.
+/// 3. No action follows `end`.
 struct Conversation {
   enum Event {
-    /// The connection was accepted; what the server does before it answers anything.
+    /// The connection was accepted. The answer is sent before any request is answered.
     case accepted(LoopbackAnswer?)
     case received([UInt8])
     case clientLeft
-    /// What `choose` found; nil: an answer is chosen when the body is complete.
+    /// The result of `choose`. `nil`: an answer is chosen when the body is complete.
     case chosen(LoopbackAnswer?)
-    /// The system has taken all bytes of `write`.
+    /// The system took all bytes of `write`.
     case written
     case timeElapsed
     case gateOpened
@@ -41,11 +41,11 @@ struct Conversation {
     case written
     case timeElapsed
     case gateOpened
-    /// Only the end of the connection ends it.
+    /// Only the end of the connection ends this wait.
     case end
   }
 
-  /// A request that was not answered yet.
+  /// A request that is not answered yet.
   private struct Turn {
     let sequence: Int
     let method: String
@@ -68,13 +68,13 @@ struct Conversation {
   private var turns: ArraySlice<Turn> = []
   private var lastSequence = 0
   private var awaited = Awaited.nothing
-  /// What is left of the answer under way, the next step last.
+  /// The remaining steps of the current answer, the next step last.
   private var work: [Work] = []
   private var isAnswering = false
   private var isReading = true
   private var hasEnded = false
 
-  /// Takes an event, and returns what is to be done about it.
+  /// Handles an event and returns the actions to perform.
   mutating func handle(_ event: Event) -> [Action] {
     guard !hasEnded else { return [] }
     var actions: [Action] = []
@@ -97,14 +97,14 @@ struct Conversation {
     case (.written, .written), (.timeElapsed, .timeElapsed), (.gateOpened, .gateOpened):
       awaited = .nothing
     case (.chosen, _), (.written, _), (.timeElapsed, _), (.gateOpened, _):
-      return []  // Late: what it ended was given up.
+      return []  // Late: its action was abandoned.
     }
     advance(&actions)
     return actions
   }
 }
 
-// MARK: - What comes in
+// MARK: - Input
 
 extension Conversation {
   private mutating func read(_ bytes: [UInt8], _ actions: inout [Action]) {
@@ -138,7 +138,7 @@ extension Conversation {
   private mutating func refuse(
     _ malformed: RequestHead.Malformed, _ bytes: [UInt8], _ actions: inout [Action]
   ) {
-    if turns.last?.isComplete ?? true {  // Between requests: this is one of its own.
+    if turns.last?.isComplete ?? true {  // Between requests: the bytes count as a separate request.
       addTurn(method: malformed.method, target: malformed.target, closesAfter: true)
       var request = LoopbackRequest()
       (request.method, request.target, request.head) = (malformed.method, malformed.target, bytes)
@@ -158,14 +158,14 @@ extension Conversation {
   }
 }
 
-// MARK: - What goes out
+// MARK: - Output
 
 extension Conversation {
   private mutating func begin(_ answer: LoopbackAnswer?) {
     work = (answer?.steps ?? []).reversed().map(Work.step)
   }
 
-  /// Goes on until something has to be awaited.
+  /// Performs work until the machine has to wait for an event.
   private mutating func advance(_ actions: inout [Action]) {
     while !hasEnded, case .nothing = awaited {
       if let next = work.popLast() {
@@ -220,7 +220,7 @@ extension Conversation {
     actions.append(action)
   }
 
-  /// Returns whether the next request may have its turn.
+  /// Returns whether the next request can be answered.
   private mutating func finishAnswer(_ actions: inout [Action]) -> Bool {
     resumeReading(&actions)
     guard let turn = turns.first else { return true }
@@ -228,7 +228,7 @@ extension Conversation {
       end(.closedByServer, &actions)
       return false
     }
-    guard turn.isComplete else { return false }  // Answered early: its body must be over first.
+    guard turn.isComplete else { return false }  // Answered early: the body must arrive first.
     turns.removeFirst()
     isAnswering = false
     return true
@@ -240,7 +240,7 @@ extension Conversation {
     actions.append(.setReading(true))
   }
 
-  /// Returns whether there is something to do.
+  /// Returns whether there is work to perform.
   private mutating func chooseAnswer(_ actions: inout [Action]) -> Bool {
     guard let turn = turns.first else { return false }
     if turn.isMalformed {
@@ -255,7 +255,7 @@ extension Conversation {
     return true
   }
 
-  /// No answer before the body is complete: lets a client that asks for it send the body.
+  /// Sends `100 Continue`, if the client expects it and no answer begins before the body is complete.
   private mutating func invite(_ actions: inout [Action]) {
     guard let turn = turns.first, turn.expectsContinue, !turn.isComplete else { return }
     act(.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)), awaiting: .written, &actions)

@@ -1,7 +1,7 @@
 import Dispatch
 import FutureTree
 
-/// Holds answers back until a test opens it.
+/// A gate that holds back answers of a loopback server until a test opens it.
 ///
 /// ```swift
 /// let gate = LoopbackGate()
@@ -10,7 +10,7 @@ import FutureTree
 /// gate.open()
 /// ```
 ///
-/// Once open it stays open: answers that come to it later pass. One gate can hold answers of many connections and servers.
+/// An open gate stays open: later answers pass without waiting. One gate can hold answers of many connections and servers.
 ///
 /// - Note: Callable from any thread.
 public final class LoopbackGate: Sendable {
@@ -20,7 +20,7 @@ public final class LoopbackGate: Sendable {
     var holders: [Int: @Sendable () -> Void] = [:]
     var watchers: [(count: Int, promise: Promise<Void>)] = []
 
-    /// Takes out those who wait for as many holders as there are; all once the gate is open.
+    /// Removes and returns the promises of `waitForHolders` that are satisfied. When the gate is open, all are.
     mutating func takeWatchers() -> [Promise<Void>] {
       let satisfied = watchers.filter { isOpen || $0.count <= holders.count }
       watchers.removeAll { isOpen || $0.count <= holders.count }
@@ -30,16 +30,18 @@ public final class LoopbackGate: Sendable {
 
   private let state = Locked(State())
 
-  /// A gate that is shut.
+  /// Creates a closed gate.
   public init() {}
 
-  /// Whether the gate was opened.
+  /// Whether the gate has been opened.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// How many answers the gate holds back now.
+  /// The number of answers that the gate holds back now.
   public var holderCount: Int { state.withLock { $0.holders.count } }
 
-  /// Lets every answer go on that waits here, and every one that comes later. Opening it again changes nothing.
+  /// Releases every answer that the gate holds back, and lets every later answer pass.
+  ///
+  /// Calls after the first have no effect.
   public func open() {
     let (holders, watchers) = state.withLock { state in
       state.isOpen = true
@@ -50,7 +52,7 @@ public final class LoopbackGate: Sendable {
     Self.complete(watchers)
   }
 
-  /// Returns a future that completes as soon as the gate holds back this many answers, or is open.
+  /// Returns a future that completes as soon as the gate holds back `count` answers or is open.
   public func waitForHolders(_ count: Int = 1) -> Future<Void> {
     let promise = Promise<Void>()
     let watchers = state.withLock { state in
@@ -61,7 +63,7 @@ public final class LoopbackGate: Sendable {
     return promise.future
   }
 
-  /// Completes on a queue of its own: who comes to the gate is a server, and a consumer may block.
+  /// Completes the promises on a separate queue: the caller is a server's queue, and a consumer may block.
   private static func complete(_ watchers: [Promise<Void>]) {
     guard !watchers.isEmpty else { return }
     DispatchQueue(label: "FutureTreeHTTPTesting.LoopbackGate").async {
@@ -69,9 +71,9 @@ public final class LoopbackGate: Sendable {
     }
   }
 
-  /// Calls `pass` when the gate is open, at once if it is open now.
+  /// Calls `pass` when the gate is open, or at once if it is open now.
   ///
-  /// - Returns: What `leave` takes; nil if the gate was open.
+  /// - Returns: The ID to pass to `leave`, or `nil` if the gate was open.
   func enter(_ pass: @escaping @Sendable () -> Void) -> Int? {
     let (id, watchers) = state.withLock { state -> (Int?, [Promise<Void>]) in
       guard !state.isOpen else { return (nil, []) }
@@ -86,6 +88,6 @@ public final class LoopbackGate: Sendable {
 
   func leave(_ id: Int) {
     let holder = state.withLock { $0.holders.removeValue(forKey: id) }
-    _ = holder  // Released unlocked.
+    _ = holder  // Released outside the lock.
   }
 }

@@ -1,4 +1,4 @@
-/// All that a loopback server has seen at one moment, as a value that does not change.
+/// A snapshot of the requests and connections that a loopback server has received.
 ///
 /// ```swift
 /// let record = try await server.waitUntil { $0.requestCount(to: "/refresh") == 1 && $0.openConnectionCount == 0 }.value
@@ -11,37 +11,37 @@ public struct LoopbackRecord: Sendable, Hashable {
   /// The connections, in the order in which they were accepted.
   public internal(set) var connections: [LoopbackConnection] = []
 
-  /// How many connections are open.
+  /// The number of open connections.
   ///
   /// - Complexity: O(1).
   public internal(set) var openConnectionCount = 0
 }
 
 extension LoopbackRecord {
-  /// The paths whose answers were not finished when their clients closed the connection, by order of connection.
+  /// The paths whose answers were unfinished when their clients closed the connection, in the order of the connections.
   public var abandonedPaths: [String] {
     connections.compactMap { connection in
       if case .closedByClient(let path) = connection.state { path } else { nil }
     }
   }
 
-  /// The requests to a path, or to a target with its query.
+  /// Returns the requests to a path, or to a target with its query.
   public func requests(to path: String) -> [LoopbackRequest] { requests.filter { $0.isTo(path) } }
 
-  /// How many requests to a path, or to a target with its query, have arrived completely.
+  /// Returns the number of complete requests to a path, or to a target with its query.
   public func requestCount(to path: String) -> Int { requests.count { $0.isComplete && $0.isTo(path) } }
 
-  /// Whether a complete request to a path, or to a target with its query, has arrived.
+  /// Returns whether a complete request to a path, or to a target with its query, has arrived.
   public func hasRequest(to path: String) -> Bool { requests.contains { $0.isComplete && $0.isTo(path) } }
 
-  /// The requests that were none.
+  /// The requests that were not valid HTTP/1.1.
   public var malformedRequests: [LoopbackRequest] {
     requests.filter { if case .malformed = $0.progress { true } else { false } }
   }
 }
 
 extension LoopbackRecord: CustomStringConvertible {
-  /// A line for each connection, with its end and its requests. No header and no body is shown.
+  /// One line per connection, with its state and its requests. Headers and bodies are not shown.
   public var description: String {
     connections.map { connection in
       let seen = connection.requestIndices.map { requests[$0].summary }.joined(separator: ", ")
@@ -60,10 +60,10 @@ extension LoopbackRequest {
   }
 }
 
-/// Something that happened, to be written into the record.
+/// A change to apply to the record.
 enum LoopbackChange {
   case connectionOpened
-  /// The number of the connection and of the request in its connection are filled in here.
+  /// `apply` fills in the numbers of the connection and of the request.
   case requestBegan(LoopbackRequest, connection: Int)
   case bodyArrived(ArraySlice<UInt8>, connection: Int)
   case requestEnded(LoopbackRequest.Progress, trailers: [LoopbackRequest.Field], connection: Int)
@@ -102,7 +102,7 @@ extension LoopbackRecord {
     }
   }
 
-  /// The request with this number of this connection.
+  /// Returns the request with this number on this connection.
   func request(_ sequence: Int, of connection: Int) -> LoopbackRequest {
     requests[connections[connection - 1].requestIndices[sequence - 1]]
   }

@@ -1,4 +1,4 @@
-/// A request as a loopback server saw it.
+/// A request as recorded by a loopback server.
 ///
 /// ```swift
 /// let request = try #require(server.requests.first)
@@ -7,55 +7,56 @@
 /// #expect(request.text == #"{"name": "Ada"}"#)
 /// ```
 ///
-/// A request is recorded as soon as its head is complete; its body grows until `progress` is `.complete`. What is not a
-/// request is recorded as well, as `.malformed`.
+/// A request is recorded as soon as its head is complete. Its body grows until `progress` is `.complete`. Bytes that are not a
+/// valid request are recorded as `.malformed`.
 public struct LoopbackRequest: Sendable, Hashable {
-  /// How much of a request has arrived.
+  /// The progress of receiving a request.
   public enum Progress: Sendable, Hashable {
-    /// The head is complete and the body is not.
+    /// The head is complete, the body is not.
     case receivingBody
-    /// All of it.
+    /// The request is complete.
     case complete
-    /// The client sent what is not HTTP/1.1, for this reason. The fields hold what could be understood, `head` the bytes.
+    /// The bytes are not valid HTTP/1.1, for this reason. `head` has the bytes; the other fields have the parts that could be
+    /// parsed.
     case malformed(String)
   }
 
-  /// One header field as it was sent, without the blanks around its value.
+  /// A header field as the client sent it, without blanks around its value.
   public struct Field: Sendable, Hashable {
-    /// As it was written; names are compared without case.
+    /// The name as the client wrote it. Lookups ignore its case.
     public let name: String
-    /// Without the blanks around it.
+    /// The value without the blanks around it.
     public let value: String
   }
 
-  /// The place of this request among all requests, in the order in which their heads arrived. The first has 1.
+  /// The number of this request in the order in which all heads arrived, starting at 1.
   public internal(set) var arrival = 0
 
-  /// The id of the connection that brought the request.
+  /// The ID of the request's connection.
   public internal(set) var connection = 0
 
-  /// The place of this request among those of its connection. The first has 1.
+  /// The number of this request on its connection, starting at 1.
   public internal(set) var sequence = 0
 
-  /// The method, as it stands in the request line.
+  /// The method in the request line.
   public internal(set) var method = ""
 
-  /// The path and the query, as they stand in the request line.
+  /// The path and the query in the request line.
   public internal(set) var target = ""
 
-  /// The header fields in the order in which they were sent.
+  /// The header fields, in the order sent.
   public internal(set) var headers: [Field] = []
 
   /// The request line, the header block and the empty line, byte for byte.
   public internal(set) var head: [UInt8] = []
 
-  /// The body, without its framing if it was chunked.
+  /// The body. The framing of a chunked body is removed.
   public internal(set) var body: [UInt8] = []
 
-  /// The header fields after a chunked body.
+  /// The trailer fields of a chunked body.
   public internal(set) var trailers: [Field] = []
 
-  /// How much of the request has arrived.
+  /// The progress of receiving the request.
   public internal(set) var progress = Progress.receivingBody
 }
 
@@ -63,18 +64,18 @@ extension LoopbackRequest {
   /// The target without its query.
   public var path: String { String(target.prefix { $0 != "?" }) }
 
-  /// The body as text. What is not UTF-8 is replaced.
+  /// The body as text. Bytes that are not UTF-8 are replaced.
   public var text: String { String(decoding: body, as: UTF8.self) }
 
   /// Whether the whole request has arrived.
   public var isComplete: Bool { progress == .complete }
 
-  /// The values of the header fields with this name, whatever its case.
+  /// Returns the values of the header fields with this name, in any case.
   public func values(for name: String) -> [String] {
     let name = name.lowercased()
     return headers.filter { $0.name.lowercased() == name }.map(\.value)
   }
 
-  /// Whether this request is to `path`: the whole target, or the target without its query.
+  /// Returns whether `path` is the target of this request, or the target without its query.
   func isTo(_ path: String) -> Bool { target == path || self.path == path }
 }

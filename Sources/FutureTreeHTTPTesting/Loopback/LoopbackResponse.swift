@@ -1,24 +1,24 @@
-/// A correct response, before it is known what was asked.
+/// A correct response, independent of the request.
 struct LoopbackResponse: Sendable {
   let status: Int
   let headers: [(String, String)]
   let body: [UInt8]
 
-  /// Whether the headers say that the connection ends with this response.
+  /// Whether the headers close the connection after this response.
   var closesConnection: Bool {
     headers.contains { $0.0.lowercased() == "connection" && $0.1.lowercased().hasToken("close") }
   }
 
-  /// The bytes of the response to a request with this method; nil: to no request.
+  /// Returns the bytes of the response to a request with this method. `nil`: there is no request.
   ///
-  /// - Parameter closing: Whether the request asked to close the connection, which the response then confirms.
+  /// - Parameter closing: Whether the request asked to close the connection. The response then confirms it.
   func bytes(method: String?, closing: Bool) -> [UInt8] {
     let isInformational = (100..<200).contains(status)
     let names = Set(headers.map { $0.0.lowercased() })
     var head = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if !isInformational, status != 204, names.isDisjoint(with: ["content-length", "transfer-encoding"]) {
-      // A 304 has no body: a length of 0 would be that of the resource.
+      // A 304 has no body: `Content-Length: 0` would state the length of the resource.
       if status != 304 { head += "Content-Length: \(body.count)\r\n" }
     }
     if closing, !isInformational, !names.contains("connection") { head += "Connection: close\r\n" }
@@ -61,7 +61,7 @@ struct LoopbackResponse: Sendable {
 }
 
 extension String {
-  /// Whether a header value that is a list has this token, both in lower case.
+  /// Returns whether a header value, read as a list, has this token. Both are lower case.
   func hasToken(_ token: String) -> Bool {
     split(separator: ",").contains { $0.drop { $0.isBlank }.trimmingBlanksAtEnd == token }
   }

@@ -1,15 +1,15 @@
-/// When a loopback server begins to answer a request.
+/// The moment at which a loopback server begins to answer a request.
 public enum LoopbackMoment: Sendable, Hashable {
-  /// When its head is there, whatever its body does. A body goes on arriving while the answer runs.
+  /// When the head is complete. The body continues to arrive while the answer runs.
   case headComplete
-  /// When its body is there too.
+  /// When the body is complete, too.
   case requestComplete
 }
 
-/// Chooses answers for requests. Called on the server's queue, under no lock.
+/// Chooses answers for requests. Called on the server's queue, outside every lock.
 typealias LoopbackHandler = @Sendable (LoopbackRequest) -> LoopbackAnswer
 
-/// What a loopback server answers to which request, as a value.
+/// The routes of a loopback server, as a value: requests and their answers.
 struct LoopbackRoutes {
   struct Key: Hashable {
     let method: String?
@@ -17,11 +17,11 @@ struct LoopbackRoutes {
   }
 
   enum Script {
-    /// In turn; the last repeats.
+    /// Answers in turn. The last one repeats.
     case answers([LoopbackAnswer], served: Int)
     case handler(LoopbackHandler)
 
-    /// What is to be done for the next request.
+    /// Returns the choice for the next request.
     mutating func next() -> Choice {
       switch self {
       case .handler(let handler): return .ask(handler)
@@ -34,9 +34,9 @@ struct LoopbackRoutes {
 
   enum Choice {
     case answer(LoopbackAnswer)
-    /// Call this unlocked.
+    /// Call this handler outside the lock.
     case ask(LoopbackHandler)
-    /// Not before the request is complete.
+    /// Choose again when the request is complete.
     case later
   }
 
@@ -49,7 +49,7 @@ struct LoopbackRoutes {
   private var fallback = Script.answers([.status(404)], served: 0)
   private var greeting: Script?
 
-  /// - Returns: What was there before, to be released unlocked.
+  /// - Returns: The replaced script, to be released outside the lock.
   mutating func set(_ script: Script, at moment: LoopbackMoment, for key: Key) -> Script? {
     routes.updateValue(Route(moment: moment, script: script), forKey: key)?.script
   }
@@ -63,7 +63,7 @@ struct LoopbackRoutes {
     greeting = script
   }
 
-  /// Chooses for a request: the target goes before the path, and a method that is named before any method.
+  /// Chooses an answer. A target takes precedence over a path, and a named method over any method.
   mutating func choose(method: String, target: String, path: String, at moment: LoopbackMoment) -> Choice {
     let keys = [target, path].flatMap { [Key(method: method, path: $0), Key(method: nil, path: $0)] }
     guard let key = keys.first(where: { routes[$0] != nil }), let route = routes[key] else {
@@ -73,13 +73,13 @@ struct LoopbackRoutes {
     return routes[key]?.script.next() ?? .later
   }
 
-  /// What is done about a new connection; nil: nothing.
+  /// Returns the answer for a new connection, if any.
   mutating func greet() -> LoopbackAnswer? {
     guard case .answer(let answer)? = greeting?.next() else { return nil }
     return answer
   }
 
-  /// - Returns: What was there, to be released unlocked.
+  /// - Returns: The previous routes, to be released outside the lock.
   mutating func removeAll() -> LoopbackRoutes {
     defer { self = LoopbackRoutes() }
     return self

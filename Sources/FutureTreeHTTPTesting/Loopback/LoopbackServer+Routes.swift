@@ -1,7 +1,7 @@
 import FutureTree
 
 extension LoopbackServer {
-  /// Says what is answered to requests for a path.
+  /// Sets the answers to requests for a path.
   ///
   /// ```swift
   /// server.on("/users/1", .json(#"{"name": "Ada"}"#))
@@ -10,13 +10,13 @@ extension LoopbackServer {
   /// server.on("/upload", beginning: .headComplete, [.stopReading, .stall])    // Takes the head, not the body.
   /// ```
   ///
-  /// What was said before about the same path and method is replaced; answers under way go on.
+  /// The call replaces earlier answers for the same path and method. Answers in flight continue.
   ///
   /// - Parameters:
-  ///   - path: A target with its query, or a path for every query. The first goes before the second.
-  ///   - method: The one method that is meant; nil: every method that has no answers of its own.
-  ///   - moment: When the answer begins. At `.headComplete`, a client that asks for 100 Continue gets none.
-  ///   - answers: Given in turn to the requests in the order of their arrival; the last repeats. None: 404.
+  ///   - path: A target with its query, or a path for every query. A target takes precedence over a path.
+  ///   - method: The method that the answers apply to. `nil`: every method without answers of its own.
+  ///   - moment: The moment at which the answer begins. At `.headComplete` the server sends no `100 Continue`.
+  ///   - answers: The answers, given in the order in which requests arrive. The last one repeats. If empty: 404.
   public func on(
     _ path: String, method: String? = nil, beginning moment: LoopbackMoment = .requestComplete,
     _ answers: LoopbackAnswer...
@@ -24,7 +24,7 @@ extension LoopbackServer {
     on(path, method: method, beginning: moment, inTurn: answers)
   }
 
-  /// Says what is answered to requests for a path, in turn; the last answer repeats.
+  /// Sets the answers to requests for a path. The answers are given in turn, and the last one repeats.
   public func on(
     _ path: String, method: String? = nil, beginning moment: LoopbackMoment = .requestComplete,
     inTurn answers: [LoopbackAnswer]
@@ -32,14 +32,14 @@ extension LoopbackServer {
     set(.answers(answers, served: 0), at: moment, LoopbackRoutes.Key(method: method, path: path))
   }
 
-  /// Asks a handler what is answered to each request for a path.
+  /// Sets a handler that chooses the answer to each request for a path.
   ///
   /// ```swift
   /// server.on("/echo") { request in .respond(body: request.body) }
   /// ```
   ///
-  /// The handler runs on the server's queue, under no lock. It must not block: `.hold` and `.pause` do that for it. The
-  /// server holds it until it is replaced or the server stops, so let it capture the server weakly.
+  /// The handler runs on the server's queue, outside every lock. It must not block: use the steps `.hold` and `.pause`. The
+  /// server holds the handler until it is replaced or the server stops, so capture the server weakly.
   public func on(
     _ path: String, method: String? = nil, beginning moment: LoopbackMoment = .requestComplete,
     answer: @escaping @Sendable (LoopbackRequest) -> LoopbackAnswer
@@ -47,17 +47,17 @@ extension LoopbackServer {
     set(.handler(answer), at: moment, LoopbackRoutes.Key(method: method, path: path))
   }
 
-  /// Says what is answered to requests that nothing else was said about, in turn; the last answer repeats.
+  /// Sets the answers to requests without a route. The answers are given in turn, and the last one repeats.
   public func onOthers(_ answers: LoopbackAnswer...) {
     setFallback(.answers(answers, served: 0))
   }
 
-  /// Asks a handler what is answered to requests that nothing else was said about.
+  /// Sets a handler that chooses the answer to requests without a route.
   public func onOthers(answer: @escaping @Sendable (LoopbackRequest) -> LoopbackAnswer) {
     setFallback(.handler(answer))
   }
 
-  /// Says what is done to new connections before anything is answered, in turn; the last repeats.
+  /// Sets the steps for new connections, before any request is answered. They are used in turn, and the last one repeats.
   ///
   /// ```swift
   /// server.onConnect(.reset, [])     // The first connection is reset, those after it work.
@@ -68,7 +68,7 @@ extension LoopbackServer {
 
   private func set(_ script: LoopbackRoutes.Script, at moment: LoopbackMoment, _ key: LoopbackRoutes.Key) {
     let replaced = engine.routes.withLock { $0.set(script, at: moment, for: key) }
-    _ = replaced  // A handler is released unlocked.
+    _ = replaced  // A handler is released outside the lock.
   }
 
   private func setFallback(_ script: LoopbackRoutes.Script) {

@@ -1,22 +1,22 @@
 import FutureTree
 
 extension LoopbackServer {
-  /// Returns a future of the record as soon as a condition holds.
+  /// Returns a future of the record that completes as soon as a condition holds.
   ///
   /// ```swift
   /// let record = try await server.waitUntil { $0.openConnectionCount == 0 }.value
   /// ```
   ///
-  /// The condition is asked now and after each change, so that nothing is missed that was true for a moment only. It runs on
-  /// the server's queue, under no lock, with a record that does not change; it must not block.
+  /// The server checks the condition at once and after each change, so a state that holds only briefly is not missed. The
+  /// condition runs on the server's queue, outside every lock, with a snapshot. It must not block.
   ///
   /// - Parameters:
-  ///   - limit: After this time the future fails with `LoopbackWaitError`, which tells what the server has seen. It is for
-  ///     tests that are wrong: no test waits for it.
+  ///   - limit: The time after which the future fails with `LoopbackWaitError`, which carries the record. It limits the time of
+  ///     failing tests; a passing test does not wait for it. Defaults to 120 seconds.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  ///   - condition: What is waited for.
-  /// - Complexity: The condition is called once for each change while the future waits.
+  ///   - condition: The condition to wait for.
+  /// - Complexity: One call of the condition for each change while the future waits.
   public func waitUntil(
     within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable (LoopbackRecord) -> Bool
@@ -31,7 +31,7 @@ extension LoopbackServer {
     return promise.future
   }
 
-  /// Returns a future of the record as soon as this many requests to a path, or to a target, have arrived completely.
+  /// Returns a future of the record that completes as soon as `count` requests to a path or target have arrived completely.
   public func waitForRequest(
     to path: String, count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID,
     line: UInt = #line
@@ -39,8 +39,8 @@ extension LoopbackServer {
     waitUntil(within: limit, fileID: fileID, line: line) { $0.requestCount(to: path) >= count }
   }
 
-  /// Returns a future of the record as soon as clients have closed this many connections while the answer to a path, or to
-  /// a target, was not finished.
+  /// Returns a future of the record that completes as soon as clients have closed `count` connections before the answer to a
+  /// path or target was finished.
   public func waitForClose(
     of path: String, count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID,
     line: UInt = #line
@@ -50,7 +50,8 @@ extension LoopbackServer {
     }
   }
 
-  /// Returns a future of the record as soon as no connection is open and all that were expected have come.
+  /// Returns a future of the record that completes as soon as no connection is open and at least `count` connections were
+  /// accepted.
   public func waitUntilAllClosed(
     count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line
   ) -> Future<LoopbackRecord> {

@@ -15,24 +15,26 @@ import FutureTreeHTTP
 /// #expect(record.abandonedPaths == ["/slow"])
 /// ```
 ///
-/// Answers are lists of steps: send, hold, pause, drip, stall, cut, reset. The server keeps connections alive between
-/// requests, answers 404 where it was told nothing, and 400 to what is no request. It records every request and every
-/// connection, and it notices when a client closes a connection while an answer is held, stalled, paused or dripping. A
-/// client that only half-closes counts as one that closes: no HTTP client does that and still wants an answer.
+/// An answer is a list of steps: send, hold, pause, drip, stall, cut or reset the connection. The server keeps connections
+/// alive between requests. It answers 404 to requests without a route, and 400 to malformed requests.
 ///
-/// The server stops when it is dropped, so keep it for as long as the test runs.
+/// The server records every request and every connection. It detects that a client closes a connection while an answer is held,
+/// stalled, paused or dripping. A half-close by the client counts as a close: no HTTP client half-closes and still expects an
+/// answer.
 ///
-/// - Note: Callable from any thread. Handlers and conditions run one at a time on the server's queue, under no lock; while
-///   one runs the server does nothing else. Futures complete on a thread that the server does not need.
-/// - Note: If the environment names a proxy, the first server of a process adds loopback to `no_proxy`, because
-///   `URLSession` on Linux would ask the proxy for 127.0.0.1.
+/// The server stops when it is deallocated, so keep a reference for the whole test.
+///
+/// - Note: Callable from any thread. Handlers and conditions run one at a time on the server's queue, outside every lock. While
+///   one of them runs, the server does nothing else. Futures complete on a thread that the server does not need.
+/// - Note: If the environment names a proxy, the first server of a process adds loopback to `no_proxy`. Otherwise `URLSession`
+///   on Linux would send requests for 127.0.0.1 to the proxy.
 public final class LoopbackServer: Sendable {
-  /// The port that the system chose.
+  /// The port, chosen by the system.
   public let port: Int
 
   let engine: ServerEngine
 
-  /// Starts a server on a port that is free.
+  /// Starts a server on a free port.
   ///
   /// - Throws: `LoopbackServerError` if the system refuses a socket.
   public init() throws(LoopbackServerError) {
@@ -52,10 +54,10 @@ public final class LoopbackServer: Sendable {
     engine.stop()
   }
 
-  /// The URL of a path, which begins with a slash, on this server.
+  /// Returns the URL of a path on this server. The path begins with a slash.
   public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// The environment that sends requests with only a path to this server.
+  /// The environment that sends requests without a host to this server.
   ///
   /// ```swift
   /// let api = ApplyEnvironment(server.environment) --> URLSessionLoader()
@@ -66,35 +68,36 @@ public final class LoopbackServer: Sendable {
     } catch { preconditionFailure("The address of a server on loopback is valid: \(error)") }
   }
 
-  /// Closes every connection, stops listening and gives back all descriptors.
+  /// Closes every connection, stops listening and releases all descriptors.
   ///
-  /// What was recorded can still be read. A future that still waits fails with `LoopbackWaitError`. Connecting to the port
-  /// is refused from now on. Stopping again does nothing.
+  /// The record stays readable. Pending waits fail with `LoopbackWaitError`. New connections to the port are refused. Calls
+  /// after the first have no effect.
   ///
-  /// - Note: Returns when everything is closed; called in a handler or a condition, it returns before.
+  /// - Note: Returns when everything is closed. In a handler or a condition, it returns before that.
   public func stop() {
     engine.stop()
   }
 }
 
-// MARK: - What the server has seen
+// MARK: - The record
 
 extension LoopbackServer {
-  /// All that the server has seen so far. It changes with what clients do, so wait before you compare it.
+  /// A snapshot of the requests and connections so far. Wait for a condition before you compare it: clients change it at any
+  /// time.
   public var record: LoopbackRecord { engine.record.withLock { $0 } }
 
-  /// The requests so far, in the order in which their heads arrived. A request is here before its answer begins.
+  /// The requests so far, in the order in which their heads arrived. A request is listed before its answer begins.
   public var requests: [LoopbackRequest] { record.requests }
 
   /// The connections so far, in the order in which they were accepted.
   public var connections: [LoopbackConnection] { record.connections }
 
-  /// How many requests have arrived so far.
+  /// The number of requests so far.
   public var requestCount: Int { engine.record.withLock { $0.requests.count } }
 
-  /// How many connections have been accepted so far.
+  /// The number of accepted connections so far.
   public var connectionCount: Int { engine.record.withLock { $0.connections.count } }
 
-  /// How many connections are open.
+  /// The number of open connections.
   public var openConnectionCount: Int { engine.record.withLock { $0.openConnectionCount } }
 }

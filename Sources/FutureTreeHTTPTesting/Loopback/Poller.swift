@@ -11,16 +11,16 @@ import FutureTree
   import Android
 #endif
 
-/// Says when sockets can be read or written, by `poll` on a thread of its own.
+/// Reports when sockets can be read or written, with `poll` on its own thread.
 ///
-/// It stands in the place of Dispatch sources: with those, libdispatch on Linux crashed (`_dispatch_event_loop_drain`) once in
-/// some hundred thousand connections that their client reset.
+/// It replaces Dispatch sources: with those, libdispatch on Linux crashes in `_dispatch_event_loop_drain` about once per
+/// several hundred thousand connections that the client resets.
 ///
 /// # Invariants
-/// 1. A watch is reported once, and is off then until it is set again.
-/// 2. A socket may be closed once it was forgotten. What is reported of its number after that concerns a later socket with
-///    the same number, which at worst is told once too often: sockets that never block stand that.
-final class Poller: @unchecked Sendable {  // Because: what changes is in `state`.
+/// 1. A watch reports once and is then removed, until it is set again.
+/// 2. A socket can be closed after `forget`. A later report for its number concerns a new socket with that number, which then
+///    gets one report too many. Sockets that never block tolerate that.
+final class Poller: @unchecked Sendable {  // Because: all mutable state is in `state`.
   struct Readiness: OptionSet, Sendable {
     let rawValue: Int16
     static let readable = Readiness(rawValue: Int16(POLLIN))
@@ -38,14 +38,14 @@ final class Poller: @unchecked Sendable {  // Because: what changes is in `state
   }
 
   private let state = Locked(State())
-  /// A byte written here wakes the thread.
+  /// The pipe that wakes the thread: `poll` returns when a byte is written.
   private let waking: (read: Int32, write: Int32)
 
   init() throws(LoopbackServerError) {
     waking = try Socket.pipe()
   }
 
-  /// Watches until `stop`, on a thread that calls `ended` when it is done.
+  /// Runs the poll loop on a new thread until `stop`, and then calls `ended`.
   func start(ended: @escaping @Sendable () -> Void) {
     Thread.detachNewThread { [self] in
       while poll() {}
@@ -60,18 +60,18 @@ final class Poller: @unchecked Sendable {  // Because: what changes is in `state
     wake()
   }
 
-  /// Reports once when the socket is ready, also when it failed: then it is ready for everything.
+  /// Reports once when the socket is ready. A socket that failed is reported as ready for everything.
   func watch(_ descriptor: Int32, for awaited: Readiness, report: @escaping @Sendable (Readiness) -> Void) {
     let previous = state.withLock { state in
       let watch = state.watches[descriptor]
       state.watches[descriptor] = Watch(awaited: awaited.union(watch?.awaited ?? []), report: report)
       return watch
     }
-    _ = previous  // Freed here, not under the lock.
+    _ = previous  // Released here, outside the lock.
     wake()
   }
 
-  /// Wakes the thread, because a socket that is closed while `poll` has it lives until `poll` returns.
+  /// Removes the watch and wakes the thread: a socket that is closed during `poll` stays open until `poll` returns.
   func forget(_ descriptor: Int32) {
     let forgotten = state.withLock { $0.watches.removeValue(forKey: descriptor) }
     if forgotten != nil { wake() }
@@ -81,7 +81,7 @@ final class Poller: @unchecked Sendable {  // Because: what changes is in `state
     Socket.writeByte(to: waking.write)
   }
 
-  /// Waits once for anything, and reports it. Returns false when the poller was stopped.
+  /// Waits for events once and reports them. Returns `false` when the poller is stopped.
   private func poll() -> Bool {
     let watches = state.withLock { $0.isStopped ? nil : $0.watches }
     guard let watches else { return false }

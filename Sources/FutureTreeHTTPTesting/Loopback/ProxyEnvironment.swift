@@ -8,9 +8,10 @@
   import Android
 #endif
 
-/// Exempts loopback from a proxy that the environment names: `URLSession` on Linux would ask that proxy for 127.0.0.1.
+/// Exempts loopback from a proxy that the environment names. Otherwise `URLSession` on Linux sends requests for 127.0.0.1 to
+/// that proxy.
 enum ProxyEnvironment {
-  /// Done once in a process, and only if a proxy is named.
+  /// Changes the environment once per process, and only if it names a proxy.
   static let exemptLoopback: Void = {
     let proxies = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
     guard proxies.contains(where: { (name: String) in getenv(name) != nil }) else { return }

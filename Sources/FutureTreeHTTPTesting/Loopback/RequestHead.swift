@@ -1,6 +1,6 @@
-/// The head of an HTTP/1.1 request, understood.
+/// The parsed head of an HTTP/1.1 request.
 struct RequestHead: Equatable {
-  /// How the end of the body is known.
+  /// How the end of the body is determined.
   enum Framing: Equatable {
     case length(Int)
     case chunked
@@ -8,7 +8,7 @@ struct RequestHead: Equatable {
 
   struct Malformed: Error, Equatable {
     let reason: String
-    /// What could be understood.
+    /// The parts that could be parsed. Empty if none.
     let method: String
     let target: String
 
@@ -24,15 +24,15 @@ struct RequestHead: Equatable {
   let headers: [LoopbackRequest.Field]
   let bytes: [UInt8]
   let framing: Framing
-  /// Whether the connection ends after the answer.
+  /// Whether the connection closes after the answer.
   let wantsClose: Bool
-  /// Whether the client waits for a 100 before it sends the body.
+  /// Whether the client waits for `100 Continue` before it sends the body.
   let expectsContinue: Bool
 
-  /// Reads a head, which ends with an empty line. Every line ends with CR LF and contains neither.
+  /// Parses a head that ends with an empty line. Every line ends with CR LF and contains neither.
   init(parsing bytes: [UInt8]) throws(Malformed) {
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...].map { $0.dropLast() }
-    lines.removeLast()  // What follows the last line feed.
+    lines.removeLast()  // The empty text after the last line feed.
     lines.removeLast()  // The empty line.
     let words = lines[0].split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     guard words.count == 3 else { throw Malformed("the request line has \(words.count) words, not 3") }
@@ -63,7 +63,7 @@ struct RequestHead: Equatable {
 }
 
 extension RequestHead {
-  /// Reads the lines of a header block, which end with CR LF cut off.
+  /// Parses the lines of a header block, without their CR LF.
   static func fields(_ lines: ArraySlice<ArraySlice<UInt8>>) throws(Malformed) -> [LoopbackRequest.Field] {
     var fields: [LoopbackRequest.Field] = []
     for line in lines {
@@ -101,14 +101,14 @@ extension RequestHead {
 }
 
 extension [LoopbackRequest.Field] {
-  /// The values of the fields with this name, which is in lower case.
+  /// The values of the fields with this name, which is lower case.
   fileprivate func values(for name: String) -> [String] {
     filter { $0.name.lowercased() == name }.map(\.value)
   }
 }
 
 extension ArraySlice<UInt8> {
-  /// Whether this is a token of RFC 9110.
+  /// Whether this is a token (RFC 9110).
   var isToken: Bool {
     !isEmpty
       && allSatisfy { byte in

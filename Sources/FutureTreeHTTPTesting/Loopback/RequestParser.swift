@@ -1,15 +1,15 @@
-/// Reads HTTP/1.1 requests from bytes, as a value. Pure: takes no lock, calls no closure.
+/// A parser of HTTP/1.1 requests, as a value. Pure: takes no lock, calls no closure.
 ///
 /// # Invariants
-/// 1. The same bytes give the same requests, however they are cut. Only the cuts of body events differ.
-/// 2. After `.malformed` nothing more is read: nobody knows where the next request would begin.
-/// 3. No byte is looked at more than a fixed number of times.
+/// 1. The same bytes give the same requests, however they are split. Only the split of body events differs.
+/// 2. After `.malformed` nothing more is read: the start of the next request is unknown.
+/// 3. Each byte is examined a bounded number of times.
 struct RequestParser {
   enum Event: Equatable {
     case head(RequestHead)
     case body(ArraySlice<UInt8>)
     case end(trailers: [LoopbackRequest.Field])
-    /// These bytes are no request; after `head`: what follows is no body.
+    /// These bytes are not a request. After `head`: the following bytes are not a body.
     case malformed(RequestHead.Malformed, bytes: [UInt8])
   }
 
@@ -23,22 +23,22 @@ struct RequestParser {
     case failed
   }
 
-  /// The longest head, and the longest chunk line or trailer.
+  /// The limit of a head, a chunk line and a trailer block, in bytes.
   static let limit = 1 << 20
 
   private var state = State.head
-  /// The lines of a head or of trailers so far, or a part of a line.
+  /// The bytes so far of a head, a trailer block or an incomplete line.
   private var held: [UInt8] = []
 
-  /// Whether a head has begun and is not complete.
+  /// Whether a head has begun and is incomplete.
   var isInsideHead: Bool {
     if case .head = state { !held.isEmpty } else { false }
   }
 
-  /// What has arrived of a head that is not complete.
+  /// The bytes of an incomplete head.
   var partialHead: [UInt8] { isInsideHead ? held : [] }
 
-  /// Takes what arrived, and returns what it was.
+  /// Parses received bytes and returns their events.
   mutating func receive(_ bytes: [UInt8]) -> [Event] {
     var rest = bytes[...]
     var events: [Event] = []
@@ -145,15 +145,15 @@ extension RequestParser {
 // MARK: - Lines
 
 extension RequestParser {
-  /// Moves the bytes up to the end of a line to those held.
+  /// Moves the bytes up to the end of the line from `rest` to `held`.
   ///
-  /// - Returns: Whether the line is complete and right.
+  /// - Returns: Whether the line is complete and valid.
   private mutating func holdLine(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event], of what: String) -> Bool {
     let part = rest.firstIndex(of: 0x0A).map { rest[...$0] } ?? rest
     let begin = held.count
     held.append(contentsOf: part)
     rest = rest.dropFirst(part.count)
-    // A carriage return is right only before a line feed, and a line feed only after one.
+    // A carriage return is valid only before a line feed, and a line feed only after a carriage return.
     for index in begin..<held.count {
       let follows = index > 0 && held[index - 1] == 0x0D
       if follows != (held[index] == 0x0A) {

@@ -1,10 +1,10 @@
 import Dispatch
 
-/// The socket of one connection: does what the `Conversation` says, and tells it what happened.
+/// The socket of one connection. It performs the actions of its `Conversation`, and passes events to it.
 ///
 /// # Invariants
-/// 1. Everything here runs on the server's queue.
-/// 2. The descriptor is touched only before `isClosed`: its number may belong to somebody else after that.
+/// 1. All methods run on the server's queue.
+/// 2. The descriptor is used only while `isClosed` is false. Afterwards its number may belong to another socket.
 final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
   let id: Int
   private let descriptor: Int32
@@ -33,7 +33,7 @@ final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
     handle(.accepted(greeting))
   }
 
-  /// Takes an event. An event that comes while another is handled waits for its turn: no recursion.
+  /// Handles an event. An event that arrives while another one is handled waits in `events`, so there is no recursion.
   func handle(_ event: Conversation.Event) {
     events.append(event)
     guard !isHandling else { return }
@@ -71,7 +71,7 @@ final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
 // MARK: - Reading and writing
 
 extension ServerChannel {
-  /// Asks to be told when the socket is ready. It is told once.
+  /// Watches the socket for one readiness event.
   private func tellMe(when readiness: Poller.Readiness) {
     engine.poller.watch(descriptor, for: readiness) { ready in
       self.engine.queue.async {
@@ -90,7 +90,7 @@ extension ServerChannel {
       case .ended: return handle(.clientLeft)
       }
     }
-    receiveLater()  // The others have waited long enough.
+    receiveLater()  // Other connections use the queue first.
   }
 
   private func receiveLater() {
@@ -122,13 +122,13 @@ extension ServerChannel {
     if reads {
       watch?.cancel()
       watch = nil
-      receiveLater()  // What was reported before reading stopped is not reported again.
+      receiveLater()  // Readiness that was reported before reading stopped is not reported again.
     } else {
       watchWithoutReading()
     }
   }
 
-  /// While nothing is read, a close is behind what was not read: only polling sees it.
+  /// Polls for a close while reading is stopped: a close is queued behind unread bytes, so only polling detects it.
   private func watchWithoutReading() {
     let source = DispatchSource.makeTimerSource(queue: engine.queue)
     source.schedule(deadline: .now(), repeating: .milliseconds(5), leeway: .milliseconds(1))
@@ -190,7 +190,7 @@ extension ServerChannel {
     engine.channelClosed(id)
   }
 
-  /// Starts a timer.
+  /// Activates a timer that retains this channel until it is cancelled.
   private func activate(_ timer: any DispatchSourceTimer, _ body: @escaping @Sendable (ServerChannel) -> Void) {
     timer.setEventHandler { body(self) }
     timer.activate()
@@ -198,7 +198,7 @@ extension ServerChannel {
 }
 
 extension Duration {
-  /// The duration in whole nanoseconds, at most some hundred years.
+  /// The duration in whole nanoseconds, limited to about a hundred years.
   var dispatchInterval: DispatchTimeInterval {
     let (seconds, attoseconds) = components
     let nanoseconds = min(max(0, seconds), 3_000_000_000) * 1_000_000_000 + max(0, attoseconds / 1_000_000_000)

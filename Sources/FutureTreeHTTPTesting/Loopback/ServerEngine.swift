@@ -1,13 +1,13 @@
 import Dispatch
 import FutureTree
 
-/// What runs behind a `LoopbackServer`: one serial queue, the listener, the connections, the record and the waits.
+/// The engine of a `LoopbackServer`: one serial queue, the listener, the connections, the record and the waits.
 ///
 /// # Invariants
-/// 1. `channels`, `waits` and `isStopped` are touched on `queue` only; the record is changed there only.
-/// 2. `record` and `routes` are read from any thread, each under its own lock. Neither is held while the other is taken,
-///    and no closure of a user runs under one.
-/// 3. What a wait completes runs on no queue of ours: a consumer that blocks does not stop the server.
+/// 1. `channels`, `waits` and `isStopped` are used only on `queue`. Only code on `queue` changes the record.
+/// 2. `record` and `routes` are read from any thread, each under its own lock. The two locks are never held together, and no
+///    user closure runs under a lock.
+/// 3. Waits complete on a queue that the engine does not use: a consumer that blocks does not stop the server.
 final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
   let queue = DispatchQueue(label: "FutureTreeHTTPTesting.LoopbackServer")
   let record = Locked(LoopbackRecord())
@@ -16,7 +16,7 @@ final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
   let poller: Poller
   private let listener: Int32
   private let isOnQueue = DispatchSpecificKey<Bool>()
-  /// Entered once for each socket that is open, and for the poller.
+  /// Entered once for each open socket, and once for the poller.
   private let descriptors = DispatchGroup()
   private var channels: [Int: ServerChannel] = [:]
   private var waits: [ServerWait] = []
@@ -35,7 +35,7 @@ final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
     awaitConnections()
   }
 
-  /// Closes everything, and returns when it is closed; on the queue itself, where it cannot wait: before.
+  /// Closes everything and returns when all descriptors are closed. On `queue` it cannot wait, so it returns earlier.
   func stop() {
     if DispatchQueue.getSpecific(key: isOnQueue) == true {
       queue.async { self.shutDown() }
@@ -56,7 +56,7 @@ final class ServerEngine: @unchecked Sendable {  // Because: invariants 1 and 2.
     waits = []
     for wait in unfulfilled { wait.fail(.stopped, record: record.withLock { $0 }) }
     let released = routes.withLock { $0.removeAll() }
-    _ = released  // Its closures are released unlocked.
+    _ = released  // User closures are released outside the lock.
     poller.stop()
   }
 }
@@ -78,9 +78,9 @@ extension ServerEngine {
     }
   }
 
-  /// The listener would be ready again and again, so it rests until something may have been freed.
+  /// Pauses accepting until descriptors may be free again: the listener would report readiness continuously.
   private func acceptLater() {
-    // No timer: the first one of a process takes a descriptor on Linux, and Dispatch traps if there is none.
+    // A timer is not possible: on Linux the first timer of a process needs a descriptor, and Dispatch traps if there is none.
     DispatchQueue(label: "FutureTreeHTTPTesting.LoopbackServer.nap").async {
       Socket.nap()
       self.queue.async { self.acceptConnections() }
@@ -96,13 +96,13 @@ extension ServerEngine {
     channel.start(greeting: routes.withLock { $0.greet() })
   }
 
-  /// The descriptor of a channel was closed.
+  /// Records that the descriptor of a channel is closed.
   func channelClosed(_ id: Int) {
     channels[id] = nil
     descriptors.leave()
   }
 
-  /// Chooses the answer to a request; nil: not at this moment.
+  /// Chooses the answer to a request, or returns `nil` if no answer begins at this moment.
   func answer(_ sequence: Int, of connection: Int, at moment: LoopbackMoment) -> LoopbackAnswer? {
     let request = record.withLock { $0.request(sequence, of: connection) }
     let choice = routes.withLock {
@@ -116,10 +116,10 @@ extension ServerEngine {
   }
 }
 
-// MARK: - The record and who waits for it
+// MARK: - The record and its waits
 
 extension ServerEngine {
-  /// Writes into the record, and completes the waits that it fulfils.
+  /// Applies a change to the record, and completes the waits whose condition now holds.
   func note(_ change: LoopbackChange) {
     let snapshot = record.withLock { record -> LoopbackRecord? in
       record.apply(change)
@@ -139,7 +139,7 @@ extension ServerEngine {
     }
   }
 
-  /// Forgets a wait that nobody wants any more.
+  /// Removes a wait whose future was cancelled.
   func remove(_ wait: ServerWait) {
     queue.async {
       wait.end()

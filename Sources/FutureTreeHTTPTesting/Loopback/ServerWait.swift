@@ -1,11 +1,11 @@
 import Dispatch
 import FutureTree
 
-/// One who waits for something in the record. Used on the server's queue.
-final class ServerWait: @unchecked Sendable {  // Because: `timer` and `promise` are touched on the server's queue only.
+/// A wait for a condition on the record. Used only on the server's queue.
+final class ServerWait: @unchecked Sendable {  // Because: `timer` and `promise` are used only on the server's queue.
   private let condition: @Sendable (LoopbackRecord) -> Bool
   private let place: String
-  /// Nil when the wait is over.
+  /// `nil` once the wait has ended.
   private var promise: Promise<LoopbackRecord>?
   private var timer: (any DispatchSourceTimer)?
 
@@ -42,7 +42,7 @@ final class ServerWait: @unchecked Sendable {  // Because: `timer` and `promise`
     promise = nil
   }
 
-  /// Completes on a queue of its own, which gets a thread even if all others block: the consumers may block too.
+  /// Completes the promise on a separate queue, which gets a thread even if all others block: consumers may block too.
   private func finish(_ complete: @escaping @Sendable (Promise<LoopbackRecord>) -> Void) {
     guard let promise else { return }
     end()
@@ -50,7 +50,7 @@ final class ServerWait: @unchecked Sendable {  // Because: `timer` and `promise`
   }
 }
 
-/// Why a future of `LoopbackServer.waitUntil` failed, with what the server had seen.
+/// The error of a wait such as `LoopbackServer.waitUntil`: its time limit passed, or the server stopped. It carries the record.
 public struct LoopbackWaitError: Error, CustomStringConvertible {
   enum Cause: Sendable {
     case stopped
@@ -59,12 +59,12 @@ public struct LoopbackWaitError: Error, CustomStringConvertible {
 
   let cause: Cause
 
-  /// What the server had seen when the wait ended.
+  /// The record at the end of the wait.
   public let record: LoopbackRecord
 
   let place: String
 
-  /// Whether the time was over; otherwise the server was stopped.
+  /// Whether the time limit passed. If not, the server was stopped.
   public var isTimeout: Bool {
     if case .timedOut = cause { true } else { false }
   }

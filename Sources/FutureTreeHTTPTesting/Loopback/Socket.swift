@@ -8,11 +8,11 @@
   import Android
 #endif
 
-/// The system refused what a loopback server needs.
+/// The error of a system call that a loopback server needs.
 public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
-  /// The call that failed.
+  /// The system call that failed.
   public let call: String
-  /// The number of the error (`errno`).
+  /// The error number (`errno`).
   public let number: Int32
 
   public var description: String {
@@ -20,7 +20,7 @@ public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// The calls of POSIX that a loopback server needs, on sockets that never block.
+/// The POSIX calls that a loopback server needs, on non-blocking sockets.
 enum Socket {
   /// Listens on 127.0.0.1, on a port that the system chooses.
   static func listenOnLoopback() throws(LoopbackServerError) -> (descriptor: Int32, port: UInt16) {
@@ -57,7 +57,7 @@ enum Socket {
   enum Accepted {
     case connection(Int32)
     case noneWaits
-    /// One waits, and the process or the system has nothing left for it.
+    /// A connection is waiting, but the process or the system has no descriptor or memory for it.
     case exhausted
   }
 
@@ -66,7 +66,7 @@ enum Socket {
       let descriptor = accept(listener, nil, nil)
       if descriptor >= 0 {
         neverBlock(descriptor)
-        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))  // Each piece of a drip is a packet.
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))  // A packet for each piece of a drip.
         #if canImport(Darwin)
           setOption(descriptor, SOL_SOCKET, SO_NOSIGPIPE, Int32(1))
         #endif
@@ -98,12 +98,12 @@ enum Socket {
     return errno == EAGAIN || errno == EWOULDBLOCK ? .nothingYet : .ended
   }
 
-  /// Sends what fits.
+  /// Sends as many bytes as the socket's buffer takes.
   ///
-  /// - Returns: How many bytes that were; nil if the connection is gone.
+  /// - Returns: The number of bytes sent, or `nil` if the connection has ended.
   static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int? {
     #if canImport(Darwin)
-      let flags: Int32 = 0  // SO_NOSIGPIPE stands for it.
+      let flags: Int32 = 0  // SO_NOSIGPIPE is set instead.
     #else
       let flags = Int32(MSG_NOSIGNAL)
     #endif
@@ -115,12 +115,12 @@ enum Socket {
     }
   }
 
-  /// Whether the peer has closed or reset the connection, even if bytes before that were not read.
+  /// Whether the peer has closed or reset the connection, even if earlier bytes are still unread.
   static func peerHasLeft(_ descriptor: Int32) -> Bool {
     #if os(Linux) || os(Android)
-      let leaving: Int16 = 0x2000  // POLLRDHUP, which needs _GNU_SOURCE.
+      let leaving: Int16 = 0x2000  // POLLRDHUP; its constant needs _GNU_SOURCE.
     #else
-      let leaving = Int16(POLLHUP)  // Darwin watches for it only if asked.
+      let leaving = Int16(POLLHUP)  // Darwin reports it only if requested.
     #endif
     var entry = pollfd(fd: descriptor, events: leaving, revents: 0)
     guard poll(&entry, 1, 0) > 0 else { return false }
@@ -132,7 +132,7 @@ enum Socket {
     _ = shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// Reads what is there, because closing with bytes unread sends RST in place of FIN.
+  /// Reads and drops pending bytes: closing a socket with unread bytes sends RST instead of FIN.
   static func drain(_ descriptor: Int32) {
     for _ in 0..<64 {
       guard case .bytes = receive(from: descriptor) else { return }
@@ -148,7 +148,7 @@ enum Socket {
     _ = close(descriptor)
   }
 
-  /// Two ends of a pipe that never block.
+  /// Creates a pipe whose two ends never block.
   static func pipe() throws(LoopbackServerError) -> (read: Int32, write: Int32) {
     var ends: (Int32, Int32) = (0, 0)
     let status = withUnsafeMutableBytes(of: &ends) { systemPipe($0.assumingMemoryBound(to: Int32.self).baseAddress) }
@@ -158,7 +158,7 @@ enum Socket {
     return (ends.0, ends.1)
   }
 
-  /// Writes a byte into a pipe; one that is full has bytes enough.
+  /// Writes a byte into a pipe. If the pipe is full, its bytes are enough to wake the reader.
   static func writeByte(to pipe: Int32) {
     var byte: UInt8 = 1
     _ = systemWrite(pipe, &byte, 1)
@@ -190,7 +190,7 @@ enum Socket {
   }
 }
 
-// The calls of the system whose names `Socket` uses for its own.
+// System calls whose names `Socket` uses for its own functions.
 private func systemPipe(_ ends: UnsafeMutablePointer<Int32>?) -> Int32 { ends.map { pipe($0) } ?? -1 }
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {

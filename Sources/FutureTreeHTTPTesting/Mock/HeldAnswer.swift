@@ -8,24 +8,25 @@ import FutureTreeHTTP
 /// let held = mock.hold()
 /// let user = api.user(1)
 /// user.cancel()
-/// #expect(held.cancelRequest != nil)   // Asked, and not ended:
-/// held.complete(.cancelled)            // what comes of it is the test's to say.
+/// #expect(held.cancelRequest != nil)   // The request arrived, and the load continues
+/// held.complete(.cancelled)            // until the test completes it.
 /// ```
 ///
-/// One that is dropped before it was completed fails its load. It can be used from any thread.
+/// If a held answer is deallocated before it is completed, its load fails.
+///
+/// - Note: Callable from any thread.
 public final class HeldAnswer: Sendable {
-  /// What a held answer does when it is asked to cancel. The request is recorded in each case.
+  /// The reaction of a held answer to a cancellation request. The request is recorded in each case.
   public enum WhenCancelled: Sendable, Hashable {
-    /// It goes on, and the test completes it, as a transport confirms.
+    /// Continues until the test completes the load, as a transport does that confirms the cancellation.
     case `continue`
-    /// It completes `.cancelled` at once.
+    /// Completes the load `.cancelled` at once.
     case complete
-    /// It goes on as if nothing was asked, and a `reset` of the mock does not wait for it: for tests of what gives up
-    /// waiting.
+    /// Ignores the request, and a `reset` of the mock does not wait for the load. Use it to test code that stops waiting.
     case ignore
   }
 
-  /// What it does when it is asked to cancel.
+  /// The reaction to a cancellation request.
   public let whenCancelled: WhenCancelled
 
   private let promise = Promise<HTTPResponse>()
@@ -35,40 +36,45 @@ public final class HeldAnswer: Sendable {
     self.whenCancelled = whenCancelled
   }
 
-  /// Succeeds with what was loaded, as soon as it is.
+  /// A future that succeeds with the loaded request as soon as the load begins.
   public var loaded: Future<HTTPRequest> { begun.future }
 
-  /// What was loaded; nil until it was.
+  /// The loaded request, or `nil` if the load has not begun.
   public var request: HTTPRequest? {
     if case .success(let request) = begun.future.outcomeIfCompleted { request } else { nil }
   }
 
-  /// What was asked of it; nil if nothing was.
+  /// The cancellation request that this answer received, or `nil` if there was none.
   public var cancelRequest: CancelRequest? { promise.cancelRequest }
 
-  /// Whether its load has ended.
+  /// Whether the load has completed.
   public var isCompleted: Bool { promise.future.isCompleted }
 
-  /// Completes the answer. Returns false if it was completed before.
+  /// Completes the load.
+  ///
+  /// - Returns: `false` if it was completed before.
   @discardableResult
   public func complete(_ completion: Completion<HTTPResponse>) -> Bool {
     promise.complete(completion)
   }
 
-  /// Completes the answer with a response. Returns false if it was completed before, or if nothing was loaded yet.
+  /// Completes the load with a response.
+  ///
+  /// - Returns: `false` if the load was completed before or has not begun.
   @discardableResult
   public func answer(status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), body: String = "") -> Bool {
     guard let request else { return false }
     return complete(.success(HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))))
   }
 
-  /// Completes the load with an answer of a stub. Returns false if it was completed before, or if nothing was loaded yet.
+  /// Completes the load with an answer of the kind that stubs give.
   ///
   /// ```swift
   /// held.answer(.json("[]"))
   /// ```
   ///
-  /// - Precondition: The answer is not itself held.
+  /// - Precondition: The answer is not itself a held one.
+  /// - Returns: `false` if the load was completed before or has not begun.
   @discardableResult
   public func answer(_ answer: MockAnswer) -> Bool {
     guard case .make(let make) = answer.action else {
@@ -80,8 +86,9 @@ public final class HeldAnswer: Sendable {
     return complete(.completeUsing(Future.after(delay.duration, clock: delay.clock).flatMap { response }))
   }
 
-  /// Tells the `ProgressHandler` of the request how it gets on, as a transport does. Returns false if nothing was loaded yet,
-  /// the answer was completed, or nobody wants to be told.
+  /// Reports progress to the `ProgressHandler` of the request, as a transport does.
+  ///
+  /// The method does nothing and returns `false` if the load has not begun or has completed, or if the request has no handler.
   ///
   /// ```swift
   /// held.report(HTTPProgress(sent: .init(completed: 10, total: 10)))   // The request was sent,
@@ -94,7 +101,7 @@ public final class HeldAnswer: Sendable {
     return true
   }
 
-  /// - Parameter onCancel: is told what was asked, before anything comes of it.
+  /// - Parameter onCancel: Called with each cancellation request, before the request takes effect.
   func begin(
     _ request: HTTPRequest, onCancel: @escaping @Sendable (ReceivedCancelRequest<HTTPResponse>) -> Void
   ) -> Future<HTTPResponse> {

@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What a stub of a `MockLoader` answers.
+/// An answer of a stub of a `MockLoader`.
 ///
 /// ```swift
 /// mock.on("/flaky", .status(.serviceUnavailable).times(2), .json("[]").forever())
@@ -23,7 +23,7 @@ public struct MockAnswer: Sendable {
 
   let action: Action
   private(set) var delay: Delay?
-  /// How often it is given before the next; nil for ever.
+  /// How often the answer is given before the next one. `nil`: for ever.
   private(set) var count: Int? = 1
 
   init(_ action: Action) {
@@ -34,39 +34,40 @@ public struct MockAnswer: Sendable {
 // MARK: - Answers
 
 extension MockAnswer {
-  /// A response.
+  /// Responds with a status, headers and a body.
   public static func respond(
     status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()
   ) -> MockAnswer {
     make { HTTPResponse(to: $0, status: status, headers: headers, body: body) }
   }
 
-  /// A response without a body.
+  /// Responds with a status and no body.
   public static func status(_ status: HTTPStatus) -> MockAnswer {
     respond(status: status)
   }
 
-  /// A response of JSON.
+  /// Responds with a JSON body.
   public static func json(_ json: String, status: HTTPStatus = .ok) -> MockAnswer {
     respond(status: status, headers: .contentType("application/json"), body: Data(json.utf8))
   }
 
-  /// A response of plain text.
+  /// Responds with a plain-text body.
   public static func text(_ text: String, status: HTTPStatus = .ok) -> MockAnswer {
     respond(status: status, headers: .contentType("text/plain; charset=utf-8"), body: Data(text.utf8))
   }
 
-  /// A failure.
+  /// Fails the load with an error.
   public static func fail(_ error: any Error) -> MockAnswer {
     make { _ in throw error }
   }
 
-  /// What `make` returns or throws. It is called outside every lock, on the thread of the load.
+  /// Answers with the response that `make` returns, or fails with the error that it throws. `make` runs outside every lock, on
+  /// the thread of the load.
   public static func make(_ make: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse) -> MockAnswer {
     MockAnswer(.make(make))
   }
 
-  /// Nothing, until the test completes it: each load gets a held answer of its own, which `MockStub.held` lists.
+  /// Holds the load until the test completes it. Each load gets its own held answer, which `MockStub.held` lists.
   ///
   /// ```swift
   /// let stub = mock.on("/users/*", .hold().forever())
@@ -79,10 +80,10 @@ extension MockAnswer {
   }
 }
 
-// MARK: - How often, and when
+// MARK: - Count and delay
 
 extension MockAnswer {
-  /// The same answer so many times, before the next of its stub is given.
+  /// Returns this answer, to be given `count` times before the stub's next answer.
   ///
   /// - Precondition: `count` is positive.
   public func times(_ count: Int) -> MockAnswer {
@@ -92,15 +93,15 @@ extension MockAnswer {
     return answer
   }
 
-  /// The same answer to every further load. It is the last of its stub.
+  /// Returns this answer, to be given to every further load. It must be the last answer of its stub.
   public func forever() -> MockAnswer {
     var answer = self
     answer.count = nil
     return answer
   }
 
-  /// The same answer after a time; a held answer begins then. A request to cancel in that time completes the load
-  /// `.cancelled` at once.
+  /// Returns this answer, given after a delay. A held answer begins after the delay. A cancellation request during the delay
+  /// completes the load `.cancelled` at once.
   ///
   /// - Precondition: `duration` is not negative.
   public func delayed(by duration: Duration, clock: any FutureClock) -> MockAnswer {
@@ -111,13 +112,13 @@ extension MockAnswer {
     return answer
   }
 
-  /// Takes one use away. Returns nil if none is left.
+  /// Returns the answer with one use less, or `nil` if none is left.
   func usedOnce() -> MockAnswer? {
     guard let count else { return self }
     return count > 1 ? times(count - 1) : nil
   }
 
-  /// Whether a load that gets this never ends by itself, whatever is asked of it.
+  /// Whether a load with this answer never completes by itself, even if it receives a cancellation request.
   var ignoresCancel: Bool {
     switch action {
     case .make: false

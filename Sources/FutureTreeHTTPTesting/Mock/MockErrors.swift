@@ -1,8 +1,8 @@
-/// The error of a load for which a mock had no answer.
+/// The error of a load for which a mock has no answer.
 public struct UnexpectedRequest: Error, Hashable, CustomStringConvertible {
-  /// Method and URL of the request, without the query.
+  /// The method and the URL of the request, without the query.
   public let request: String
-  /// The stubs that there were, in the order in which they were made, and why each was not for this request.
+  /// The stubs of the mock, in the order in which they were made, each with the reason why it did not match.
   public let mismatches: [String]
 
   public var description: String {
@@ -14,11 +14,11 @@ public struct UnexpectedRequest: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// The error of a mock that was not used as it was told it would be.
+/// The error of a mock whose stubs were not used up, or that received unexpected requests.
 public struct MockVerificationError: Error, Hashable, CustomStringConvertible {
-  /// The stubs that have answers left that were never given: what they are for, where they were made, how far they came.
+  /// The stubs with answers that were never given. Each text has the matcher, the place of the call and the usage.
   public let unusedStubs: [String]
-  /// The requests that met no stub, in order.
+  /// The requests that matched no stub, in order.
   public let unexpectedRequests: [UnexpectedRequest]
 
   public var description: String {
@@ -34,7 +34,7 @@ public struct MockVerificationError: Error, Hashable, CustomStringConvertible {
 }
 
 private enum MockErrors {
-  /// A line each. A queue of a thousand answers is not printed in full.
+  /// Returns one line for each entry, at most 50 of them.
   static func list(_ lines: [String]) -> String {
     let shown = lines.prefix(50).map { "- \($0)" }
     let rest = lines.count - shown.count

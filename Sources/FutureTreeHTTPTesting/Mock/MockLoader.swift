@@ -2,44 +2,45 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// A loader that answers as the test says, in the place of a transport.
+/// A loader that gives scripted answers, in place of a transport.
 ///
 /// ```swift
 /// let mock = MockLoader()
-/// mock.on("/users/*", .json(#"{"name": "Ada"}"#))                      // One request for a user gets this,
-/// mock.on("/posts", .status(.serviceUnavailable).times(2), .json("[]"))  // posts work at the third time,
-/// let held = mock.hold("/comments")                                     // and comments wait for the test.
+/// mock.on("/users/*", .json(#"{"name": "Ada"}"#))                      // The first request for a user gets this answer.
+/// mock.on("/posts", .status(.serviceUnavailable).times(2), .json("[]"))  // The third request for posts succeeds.
+/// let held = mock.hold("/comments")                                     // Comments wait until the test answers.
 ///
 /// let user = api.user(1), comments = api.comments()
 /// comments.cancel()
 /// #expect(held.cancelRequest != nil)
 /// held.complete(.cancelled)
-/// try mock.verify()   // Fails: nobody asked for posts.
+/// try mock.verify()   // Throws: the answers for posts are unused.
 /// ```
 ///
-/// Each of `on`, `answer`, `fail` and `hold` makes a *stub*. A load takes the next answer of the first stub, in the order in
-/// which they were made, that matches it and has answers left: stubs for any request are a queue. A load that no stub is for
-/// gets the default answer, or fails with `UnexpectedRequest`, which says why each stub was not for it.
+/// Each call of `on`, `answer`, `fail` and `hold` makes a *stub*. A load takes the next answer of the first stub that matches
+/// it and has answers left. Stubs are searched in the order in which they were made, so stubs for any request form a queue. A
+/// load that no stub matches gets the default answer, if there is one. Otherwise it fails with `UnexpectedRequest`, which has
+/// the reason for each stub.
 ///
-/// It can be used from any thread. Closures that it is given run outside every lock.
+/// - Note: Callable from any thread. The closures of the test run outside every lock.
 public final class MockLoader: HTTPLoader {
-  /// A request to cancel that reached the mock, and what it was meant for.
+  /// A cancellation request that reached the mock, with the request that it cancels.
   public struct ReceivedCancel: Sendable {
-    /// What was loaded.
+    /// The loaded request.
     public let request: HTTPRequest
-    /// How far the request to cancel went.
+    /// The options of the cancellation request.
     public let options: CancellationOptions
-    /// Why.
+    /// The reason of the cancellation request.
     public let reason: CancellationReason
   }
 
   let script = Locked(MockScript())
   private let pending = Locked(PendingLoads())
 
-  /// A loader without answers.
+  /// Creates a loader without answers.
   public init() {}
 
-  /// Gives the request the next answer of the first stub that is for it.
+  /// Returns the next answer of the first stub that matches the request.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     var mismatches: [Int: String] = [:]
     var number = -1
@@ -58,8 +59,10 @@ public final class MockLoader: HTTPLoader {
     return .failed(script.withLock { $0.unexpected(request, mismatches: mismatches) })
   }
 
-  /// Cancels the answers that are held or delayed, and waits until they have ended; not for those that ignore it. Stubs and
-  /// what was recorded stay.
+  /// Cancels the held and the delayed answers, and waits until their loads have completed.
+  ///
+  /// It does not wait for answers that ignore cancellation (`HeldAnswer.WhenCancelled.ignore`). Stubs and recorded requests
+  /// stay.
   public func reset() -> Future<Void> {
     let loads = pending.withLock { $0.all }
     for load in loads { load.future.cancel(reason: "the mock was reset") }
@@ -67,22 +70,22 @@ public final class MockLoader: HTTPLoader {
   }
 }
 
-// MARK: - Telling it what to answer
+// MARK: - Making stubs
 
 extension MockLoader {
-  /// Makes a stub: the answers for some requests, given in turn, each as often as it says.
+  /// Makes a stub: answers for matching requests, given in turn.
   ///
   /// ```swift
   /// mock.on("/flaky", .status(.serviceUnavailable).times(2), .json("[]").forever())
   /// ```
   ///
   /// - Parameters:
-  ///   - matcher: which requests are meant; a text is a path.
-  ///   - first: the first answer.
-  ///   - rest: the answers after it. One that is for ever is the last.
-  ///   - fileID: the file of the call, for errors.
-  ///   - line: the line of the call, for errors.
-  /// - Returns: what came of it.
+  ///   - matcher: The requests that the stub answers. A string literal is a path.
+  ///   - first: The first answer.
+  ///   - rest: The following answers. Only the last one can be `forever()`.
+  ///   - fileID: The file of the call, for errors.
+  ///   - line: The line of the call, for errors.
+  /// - Returns: The stub, which records its requests and its held answers.
   @discardableResult
   public func on(
     _ matcher: RequestMatcher, _ first: MockAnswer, _ rest: MockAnswer..., fileID: String = #fileID, line: UInt = #line
@@ -90,9 +93,10 @@ extension MockLoader {
     add(matcher, [first] + rest, fileID: fileID, line: line)
   }
 
-  /// Says what is answered to requests that no stub is for: in turn, the last for ever. What was said before is replaced.
+  /// Sets the default answers, for requests that no stub matches. They are given in turn, and the last one repeats.
   ///
-  /// `verify()` does not expect it to be used, and a request that gets it met a stub.
+  /// The call replaces earlier default answers. `verify()` does not expect them to be used, and accepts the requests that get
+  /// them.
   @discardableResult
   public func onOthers(
     _ first: MockAnswer, _ rest: MockAnswer..., fileID: String = #fileID, line: UInt = #line
@@ -104,7 +108,7 @@ extension MockLoader {
     return MockStub(mock: self, number: number)
   }
 
-  /// Answers one load, of any request.
+  /// Answers one load of any request.
   public func answer(
     status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), body: String = "", fileID: String = #fileID,
     line: UInt = #line
@@ -112,14 +116,14 @@ extension MockLoader {
     add(.any, [.respond(status: status, headers: headers, body: Data(body.utf8))], fileID: fileID, line: line)
   }
 
-  /// Answers one load, of any request, with what `make` returns or throws.
+  /// Answers one load of any request with the response that `make` returns, or with the error that it throws.
   public func answer(
     fileID: String = #fileID, line: UInt = #line, _ make: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse
   ) {
     add(.any, [.make(make)], fileID: fileID, line: line)
   }
 
-  /// Fails one load, of any request.
+  /// Fails one load of any request.
   public func fail(_ error: any Error, fileID: String = #fileID, line: UInt = #line) {
     add(.any, [.fail(error)], fileID: fileID, line: line)
   }
@@ -131,10 +135,11 @@ extension MockLoader {
   /// ```
   ///
   /// - Parameters:
-  ///   - matcher: which requests are meant; any, if nothing is said.
-  ///   - whenCancelled: what it does when it is asked to cancel.
-  ///   - fileID: the file of the call, for errors.
-  ///   - line: the line of the call, for errors.
+  ///   - matcher: The requests that the stub answers. Defaults to any request.
+  ///   - whenCancelled: The reaction to a cancellation request. Defaults to `.continue`.
+  ///   - fileID: The file of the call, for errors.
+  ///   - line: The line of the call, for errors.
+  /// - Returns: The answer to complete.
   public func hold(
     _ matcher: RequestMatcher = .any, whenCancelled: HeldAnswer.WhenCancelled = .continue, fileID: String = #fileID,
     line: UInt = #line
@@ -154,25 +159,25 @@ extension MockLoader {
   }
 }
 
-// MARK: - What it has seen
+// MARK: - Recorded requests
 
 extension MockLoader {
-  /// The requests that were loaded, in order, also those that met no stub.
+  /// The loaded requests, in order, including those that no stub matched.
   public var requests: [HTTPRequest] { script.withLock { $0.requests } }
 
-  /// The requests to cancel that reached held and delayed answers, in order.
+  /// The cancellation requests that reached held and delayed answers, in order.
   public var cancelRequests: [ReceivedCancel] { script.withLock { $0.cancelRequests } }
 
-  /// How many answers were not given yet; one that is for ever counts until it was given once.
+  /// The number of answers that were not given yet. An answer that is `forever()` counts until it was given once.
   public var unusedAnswers: Int { script.withLock { $0.unusedAnswers } }
 
-  /// How many loads are held or delayed now.
+  /// The number of loads that are held or delayed now.
   public var pendingCount: Int { pending.withLock { $0.all.count } }
 
-  /// Checks that every stub was used up, and that every request met a stub or the default answer.
+  /// Checks that every stub was used up, and that every request got an answer from a stub or a default answer.
   ///
-  /// - Throws: an error that lists each stub with answers that were not given, with the file and the line that made it, and
-  ///   each request that met no stub, with the reasons.
+  /// - Throws: `MockVerificationError`. It lists each stub with unused answers, with the file and the line that made it, and
+  ///   each request that no stub matched, with the reasons.
   public func verify() throws(MockVerificationError) {
     if let error = script.withLock({ $0.verificationError }) { throw error }
   }
@@ -187,7 +192,7 @@ extension MockLoader {
     let timer = delay.clock.schedule(after: delay.duration) { [self] in
       guard promise.cancelRequest == nil else { return }
       let begun = begin(answer, request, of: stub)
-      // A request that came meanwhile has ended the load: what it would have waited for gets it.
+      // A cancellation request that arrived meanwhile completed the load: the held answer receives the request now.
       if !promise.complete(.completeUsing(begun)) { begun.cancel(reason: promise.cancelRequest?.reason) }
     }
     promise.onRequestCancel { [weak self] received in
@@ -221,18 +226,18 @@ extension MockLoader {
     script.withLock { $0.cancelRequests.append(entry) }
   }
 
-  /// Remembers a load until it has ended.
+  /// Keeps a load in `pending` until it has completed.
   private func keep(_ future: Future<HTTPResponse>, ignoresCancel: Bool) -> Future<HTTPResponse> {
     let id = pending.withLock { $0.add(future, ignoresCancel: ignoresCancel) }
     future.observe { [weak self] _ in
       let ended = self?.pending.withLock { $0.remove(id) }
-      _ = ended  // Freed here, not under the lock.
+      _ = ended  // Released here, outside the lock.
     }
     return future
   }
 }
 
-/// The loads that have not ended, in the order in which they began.
+/// The loads that have not completed, in the order in which they began.
 private struct PendingLoads {
   typealias Load = (future: Future<HTTPResponse>, ignoresCancel: Bool)
 

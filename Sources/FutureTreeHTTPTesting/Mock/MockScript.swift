@@ -1,18 +1,18 @@
 import FutureTree
 import FutureTreeHTTP
 
-/// What a mock was told and what it has seen, as a value. Pure: takes no lock, calls no closure.
+/// The stubs of a mock and its recorded requests, as a value. Pure: takes no lock, calls no closure.
 ///
 /// # Invariants
-/// 1. `active` has the stubs that have answers left, in the order in which they were made; not the default answer.
-/// 2. What is taken out is returned, so that nothing of a user is freed here.
+/// 1. `active` has the stubs with answers left, in the order in which they were made, without the default answer.
+/// 2. Removed values are returned, so that no user object is released here.
 struct MockScript {
   struct Stub {
     let matcher: RequestMatcher
     let place: String
-    /// Those that are left.
+    /// The answers that are left.
     var answers: [MockAnswer]
-    /// How many answers are to be given; one that is for ever counts as one.
+    /// The number of answers to give. An answer that is `forever()` counts as one.
     let expected: Int
     var given = 0
     var requests: [HTTPRequest] = []
@@ -28,7 +28,7 @@ struct MockScript {
   private(set) var unexpectedRequests: [UnexpectedRequest] = []
   var cancelRequests: [MockLoader.ReceivedCancel] = []
 
-  /// Returns the number of the stub.
+  /// Adds a stub and returns its number.
   mutating func add(_ matcher: RequestMatcher, _ answers: [MockAnswer], fileID: String, line: UInt) -> Int {
     active.append(stubs.count)
     let expected = answers.reduce(0) { $0 + ($1.count ?? 1) }
@@ -36,19 +36,19 @@ struct MockScript {
     return stubs.count - 1
   }
 
-  /// The stub for requests that no other is for. Nobody expects it to be used.
+  /// Sets the stub for requests that no other stub matches. It may stay unused.
   mutating func setFallback(_ answers: [MockAnswer], fileID: String, line: UInt) -> Int {
     fallback = stubs.count
     stubs.append(Stub(matcher: .any, place: "\(fileID):\(line)", answers: answers, expected: 0))
     return stubs.count - 1
   }
 
-  /// The next stub that has answers left.
+  /// Returns the next stub that has answers left.
   func next(after number: Int) -> (number: Int, matcher: RequestMatcher)? {
     active.first { $0 > number }.map { ($0, stubs[$0].matcher) }
   }
 
-  /// Uses one answer of a stub. Returns nil if another load was faster.
+  /// Uses one answer of a stub. Returns `nil` if concurrent loads used the last one.
   mutating func claim(_ number: Int, for request: HTTPRequest) -> MockAnswer? {
     guard let answer = stubs[number].answers.first else { return nil }
     if let rest = answer.usedOnce() {
@@ -67,7 +67,7 @@ struct MockScript {
     stubs[number].held.append(held)
   }
 
-  /// A request that no stub is for: says why.
+  /// Records a request that no stub matches, and returns its error with the reasons.
   mutating func unexpected(_ request: HTTPRequest, mismatches: [Int: String]) -> UnexpectedRequest {
     requests.append(request)
     let error = UnexpectedRequest(
@@ -77,7 +77,7 @@ struct MockScript {
     return error
   }
 
-  /// How many answers were not given yet; one that is for ever counts until it was given once.
+  /// The number of answers that were not given yet. An answer that is `forever()` counts until it was given once.
   var unusedAnswers: Int { stubs.reduce(0) { $0 + $1.unusedAnswers } }
 
   var verificationError: MockVerificationError? {
@@ -89,7 +89,7 @@ struct MockScript {
 }
 
 extension MockScript.Stub {
-  /// How many of its answers were not given yet.
+  /// The number of answers that were not given yet.
   var unusedAnswers: Int { max(0, expected - given) }
 
   var title: String { "\(matcher), created at \(place)" }

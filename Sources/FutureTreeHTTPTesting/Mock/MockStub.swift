@@ -1,6 +1,6 @@
 import FutureTreeHTTP
 
-/// What a `MockLoader` was told to answer to some requests, and what came of it.
+/// A stub of a `MockLoader`: its answers for some requests, and the record of their use.
 ///
 /// ```swift
 /// let users = mock.on("/users/*", .json("{}").forever())
@@ -13,16 +13,16 @@ public struct MockStub: Sendable, CustomStringConvertible {
 
   private var state: MockScript.Stub { mock.script.withLock { $0.stubs[number] } }
 
-  /// The requests that it answered, in order.
+  /// The requests that the stub answered, in order.
   public var requests: [HTTPRequest] { state.requests }
 
-  /// Its held answers whose loads have begun, in order.
+  /// The held answers of the stub whose loads have begun, in order.
   public var held: [HeldAnswer] { state.held }
 
-  /// How many of its answers were not given yet; one that is for ever counts until it was given once.
+  /// The number of answers that were not given yet. An answer that is `forever()` counts until it was given once.
   public var unusedAnswers: Int { state.unusedAnswers }
 
-  /// Which requests it is for, where it was made, and how far it was used.
+  /// The matcher, the place where the stub was made, and how far it was used.
   public var description: String {
     let state = state
     return "\(state.title): \(state.usage)"

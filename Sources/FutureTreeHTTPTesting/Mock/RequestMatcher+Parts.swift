@@ -2,14 +2,14 @@ import Foundation
 import FutureTreeHTTP
 
 extension RequestMatcher {
-  /// Requests with one of these methods.
+  /// Matches requests with one of these methods.
   public static func method(_ methods: HTTPMethod...) -> RequestMatcher {
     RequestMatcher("method \(methods.map(\.name).joined(separator: " or "))") { request in
       methods.contains(request.method) ? nil : "its method is \(request.method)"
     }
   }
 
-  /// Requests to a host. `*` stands for any characters except a dot, `**` for any characters; case does not matter.
+  /// Matches requests to a host. `*` matches any characters except a dot, `**` any characters. Case is ignored.
   public static func host(_ pattern: String) -> RequestMatcher {
     let wildcards = Wildcards(pattern.lowercased(), separator: ".")
     return RequestMatcher("host \(pattern)") { request in
@@ -18,11 +18,11 @@ extension RequestMatcher {
     }
   }
 
-  /// Requests with a path, compared as it was written, percent-encoded. `*` stands for any characters except a slash, `**`
-  /// for any characters.
+  /// Matches requests with a path. The path is compared percent-encoded, as written. `*` matches any characters except a slash,
+  /// `**` any characters.
   ///
   /// ```swift
-  /// mock.on(.path("/users/*/posts"), .json("[]"))   // Also "/users/*/posts" alone: a text is a path.
+  /// mock.on(.path("/users/*/posts"), .json("[]"))   // Short form: "/users/*/posts".
   /// mock.on(.path("/assets/**"), .status(.notFound))
   /// ```
   public static func path(_ pattern: String) -> RequestMatcher {
@@ -32,7 +32,7 @@ extension RequestMatcher {
     }
   }
 
-  /// Requests with a query item of this name, and of this value if one is given. Both are compared percent-decoded.
+  /// Matches requests with a query item of this name, and of this value if one is given. Both are compared percent-decoded.
   public static func query(_ name: String, _ value: String? = nil) -> RequestMatcher {
     RequestMatcher("query item \(name)\(value == nil ? "" : " with a value")") { request in
       let values = request.queryValues(for: name)
@@ -41,7 +41,7 @@ extension RequestMatcher {
     }
   }
 
-  /// Requests with a header field of this name, and of this value if one is given.
+  /// Matches requests with a header field of this name, and of this value if one is given.
   public static func header(_ name: String, _ value: String? = nil) -> RequestMatcher {
     RequestMatcher("header \(name)\(value == nil ? "" : " with a value")") { request in
       let values = request.headers.values(for: name)
@@ -50,25 +50,25 @@ extension RequestMatcher {
     }
   }
 
-  /// Requests whose body is this text in UTF-8.
+  /// Matches requests whose body is this text in UTF-8.
   public static func body(_ text: String) -> RequestMatcher {
     body(Data(text.utf8))
   }
 
-  /// Requests whose body is these bytes.
+  /// Matches requests whose body is these bytes.
   public static func body(_ data: Data) -> RequestMatcher {
     body("\(data.count) bytes") { $0 == data }
   }
 
-  /// Requests whose body passes a test. A body that is not in memory (a file, a stream) does not match.
+  /// Matches requests whose body passes a test. A body that is not in memory (a file, a stream) does not match.
   ///
   /// ```swift
   /// mock.on(.body("a user") { (try? JSONDecoder().decode(User.self, from: $0)) != nil }, .status(.created))
   /// ```
   ///
   /// - Parameters:
-  ///   - description: says what the test wants, for errors.
-  ///   - test: gets the bytes; none if there is no body. It is called outside every lock, on the thread of the load.
+  ///   - description: The purpose of the test, for errors.
+  ///   - test: Receives the bytes, which are empty if there is no body. Called outside every lock, on the thread of the load.
   public static func body(_ description: String, where test: @escaping @Sendable (Data) -> Bool) -> RequestMatcher {
     RequestMatcher("body of \(description)") { request in
       switch request.body.content {
@@ -79,11 +79,11 @@ extension RequestMatcher {
     }
   }
 
-  /// Requests that pass a test.
+  /// Matches requests that pass a test.
   ///
   /// - Parameters:
-  ///   - description: says what the test wants, for errors.
-  ///   - test: is called outside every lock, on the thread of the load.
+  ///   - description: The purpose of the test, for errors.
+  ///   - test: Receives the request. Called outside every lock, on the thread of the load.
   public static func matching(
     _ description: String, _ test: @escaping @Sendable (HTTPRequest) -> Bool
   ) -> RequestMatcher {

@@ -1,21 +1,21 @@
 import FutureTreeHTTP
 
-/// Which requests a stub of a `MockLoader` is for.
+/// A predicate on requests, which selects the requests that a stub of a `MockLoader` answers.
 ///
 /// ```swift
-/// mock.on("/users/*", .json("{}"))                                     // A text is a path.
+/// mock.on("/users/*", .json("{}"))                                     // A string literal is a path.
 /// mock.on(.method(.post) && "/users" && .header("Accept"), .status(.created))
 /// mock.on(.host("*.example.com") && !.query("page", "1"), .status(.notFound))
 /// mock.on(.matching("a long path") { $0.path.count > 100 }, .status(.badRequest))
 /// ```
 ///
-/// Matchers are combined with `&&`, `||` and `!`. A matcher says in words why a request does not match, without query,
-/// header values and body, which may be secrets.
+/// Combine matchers with `&&`, `||` and `!`. A matcher gives the reason why a request does not match. The reason never contains
+/// the query, header values or the body, which may be secrets.
 public struct RequestMatcher: Sendable, CustomStringConvertible {
-  /// What is matched, in words, such as `method GET and path /users/*`.
+  /// The condition in words, such as `method GET and path /users/*`.
   public let description: String
 
-  /// Why the request does not match; nil if it does. It may call code of a user.
+  /// Returns the reason why a request does not match, or `nil` if it matches. May call a closure of the user.
   let mismatch: @Sendable (HTTPRequest) -> String?
 
   init(_ description: String, mismatch: @escaping @Sendable (HTTPRequest) -> String?) {
@@ -23,15 +23,15 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     self.mismatch = mismatch
   }
 
-  /// Whether a request matches.
+  /// Returns whether a request matches.
   public func matches(_ request: HTTPRequest) -> Bool { mismatch(request) == nil }
 
-  /// Every request.
+  /// Matches every request.
   public static let any = RequestMatcher("any request") { _ in nil }
 }
 
 extension RequestMatcher: ExpressibleByStringInterpolation {
-  /// A path, as `path(_:)`.
+  /// Creates a matcher of a path, as `path(_:)` does.
   public init(stringLiteral path: String) {
     self = .path(path)
   }
@@ -40,12 +40,12 @@ extension RequestMatcher: ExpressibleByStringInterpolation {
 // MARK: - Combining
 
 extension RequestMatcher {
-  /// Requests that match both. The right side is not asked if the left does not match.
+  /// Matches requests that match both sides. The right side is not evaluated if the left does not match.
   public static func && (left: RequestMatcher, right: RequestMatcher) -> RequestMatcher {
     RequestMatcher("\(left) and \(right)") { left.mismatch($0) ?? right.mismatch($0) }
   }
 
-  /// Requests that match one, or both. The right side is not asked if the left matches.
+  /// Matches requests that match at least one side. The right side is not evaluated if the left matches.
   public static func || (left: RequestMatcher, right: RequestMatcher) -> RequestMatcher {
     RequestMatcher("(\(left), or \(right))") { request in
       guard let leftMismatch = left.mismatch(request), let rightMismatch = right.mismatch(request) else { return nil }
@@ -53,7 +53,7 @@ extension RequestMatcher {
     }
   }
 
-  /// Requests that do not match.
+  /// Matches requests that do not match `matcher`.
   public static prefix func ! (matcher: RequestMatcher) -> RequestMatcher {
     RequestMatcher("not (\(matcher))") { matcher.mismatch($0) == nil ? "it matches \(matcher)" : nil }
   }

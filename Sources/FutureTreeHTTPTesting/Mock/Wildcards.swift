@@ -1,6 +1,6 @@
-/// A text with wildcards: `*` stands for any characters of one part, `**` for any characters; both also for none.
+/// A pattern with wildcards: `*` matches any characters of one part, `**` any characters. Both also match no characters.
 ///
-/// Matching never goes back, so that no pattern takes long.
+/// Matching never backtracks, so its time is bounded for every pattern.
 struct Wildcards: Sendable {
   private enum Token: Equatable {
     case byte(UInt8)
@@ -11,7 +11,7 @@ struct Wildcards: Sendable {
   private let tokens: [Token]
   private let separator: UInt8
 
-  /// - Parameter separator: what stands between the parts, which `*` does not match.
+  /// - Parameter separator: The separator of parts, which `*` does not match.
   init(_ pattern: String, separator: Character) {
     var tokens: [Token] = []
     for byte in pattern.utf8 {
@@ -45,7 +45,7 @@ struct Wildcards: Sendable {
     }
   }
 
-  /// A wildcard may stand for nothing, so the position behind it is reached with it.
+  /// Adds the positions after wildcards, because a wildcard may match no characters.
   private func skippingEmptyRuns(_ positions: Set<Int>) -> Set<Int> {
     var reached = positions
     for var position in positions {
