@@ -13,8 +13,8 @@ import FutureTree
 
 /// Reports when sockets can be read or written, with `poll` on its own thread.
 ///
-/// It replaces Dispatch sources: with those, libdispatch on Linux crashes in `_dispatch_event_loop_drain` about once per
-/// several hundred thousand connections that the client resets.
+/// It replaces Dispatch sources: with those, libdispatch on Linux crashes in `_dispatch_event_loop_drain` about once
+/// in 100,000 connections that the client resets.
 ///
 /// # Invariants
 /// 1. A watch reports once and is then removed, until it is set again.

@@ -1,10 +1,10 @@
-/// A join that has all values, or ends as the first input that does not succeed.
+/// A join that collects the values of all inputs, or ends as the first input that does not succeed.
 ///
-/// `JoinNode` could do the same, but `all` is the join that is used most, and costs less here: it needs types only to gather the
-/// values, in the step for the action `run`, and takes one lock for each input.
+/// `JoinNode` could do the same, but `all` is the most frequent join and costs less here. It needs types only to collect the
+/// values, in the step for the action `run`, and takes one lock per input.
 @usableFromInline
 final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inputs`.
-  /// The futures whose values are gathered; empty once it has ended.
+  /// The futures whose values are collected. Empty once this future has ended.
   @exclusivity(unchecked) private var inputs: [Node]
 
   @usableFromInline init(of inputs: [Node], step: StoredStep) {
@@ -17,7 +17,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
         $0.inputEnded(of: slot, input)
       }
     }
-    // The two arrays keep their elements alive. Counting one more reference for each call would cost as much as the call.
+    // The two arrays keep their elements alive. Counting a reference for each call would cost as much as the call.
     withExtendedLifetime((slots, unique)) {
       for index in slots.indices {
         let (slot, input) = (Unmanaged.passUnretained(slots[index]), Unmanaged.passUnretained(unique[index]))
@@ -65,7 +65,7 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
       defer { self.inputs = [] }
       return self.inputs
     }
-    _ = inputs  // Freed here, not under the lock.
+    _ = inputs  // Released here, outside the lock.
     releaseSlots()
   }
 }

@@ -1,7 +1,7 @@
 /// The first observer of a source, stored in two words of the source instead of an entry in its list.
 ///
-/// Most promises are observed once, soon after they are made. For such a promise, the heap block and the lock of an `Observer`
-/// would be a quarter of the cost.
+/// Most promises are observed once, soon after they are made. For such a promise, an `Observer` with its heap block and its
+/// lock would be a quarter of the cost.
 ///
 /// # Invariants
 /// 1. `Source.observer` holds the body of the observer. It holds zeros before the body is stored and after it is taken. The lock
@@ -17,8 +17,8 @@
 ///    it waited.
 /// 6. A handle has a weak reference to the source, so it keeps no outcome alive.
 extension Node {
-  /// Makes a closure the first observer. Returns false, and does nothing, unless this future is a pending source whose storage is
-  /// unused and that has no waiter and no monitor.
+  /// Stores a closure as the first observer. Returns false, and does nothing, unless this future is a pending source with
+  /// unused storage, no waiter and no monitor.
   @inlinable @inline(__always)
   final func observeFirst<Value: Sendable>(_ body: @escaping @Sendable (Outcome<Value>) -> Void) -> Bool {
     var words = ValueStorage()
@@ -54,7 +54,7 @@ extension Source {
     }
   }
 
-  /// Removes the observer, unless its body was taken.
+  /// Removes the observer, unless its body was already taken.
   final func removeObserver() {
     _ = step(self, self, .releaseObserver)
   }

@@ -1,10 +1,10 @@
-/// A name that is made once, for any number of futures.
+/// A name that is allocated once and shared by any number of futures.
 ///
-/// `named(_:)` with a string allocates a `Node.Details` for each future. A `FutureName` has that object already, so the futures
-/// of a layer get their name without an allocation. A future that has details of its own, such as an executor, gets a copy.
+/// `named(_:)` with a string allocates a `Node.Details` for each future. A `FutureName` already has that object, so naming the
+/// futures of a layer needs no allocation. A future with its own details, such as an executor, gets a copy.
 package struct FutureName: Sendable {
   let text: String
-  /// Immutable, and without a log: each future of a log has details of its own.
+  /// Immutable and without a log: each future of a log has its own details.
   let details: Node.Details
 
   /// - Parameters:

@@ -1,13 +1,13 @@
-// What a `FutureState` answers.
+// The results of `FutureState`: transitions, dispositions, effects and starts.
 
 extension FutureState {
-  /// The changes that signals made. Retains nothing in the common case.
+  /// The changes that signals made at one future. Retains nothing in the common case.
   struct Transition {
-    /// What became of the request; `nil` if there was none.
+    /// The disposition of the request, or `nil` if there was none.
     var disposition: Disposition?
-    /// The request stopped here, so that its senders no longer count as consumers.
+    /// The request stopped here, so its senders are no longer counted as consumers.
     var uncountsAll = false
-    /// The departure in the signals to the futures that this one waits for; `nil` if they receive no signal.
+    /// The departure in the signals to the futures that this one waits for, or `nil` if they receive no signal.
     var onward: Signal.Departure?
     /// Whether those futures also receive the request.
     var forwards = false
@@ -34,25 +34,25 @@ extension FutureState {
     }
   }
 
-  /// What becomes of a request at one future.
+  /// How one future disposes of a request.
   enum Disposition: Equatable {
     case tooLate(Ending)
     /// The future received a request that was at least as strong before.
     case duplicate
-    /// The same, at a source without a handler: the earlier request is stored there.
+    /// A duplicate at a source without a handler: the earlier request is stored there.
     case storedBefore
     case withheld(others: Int)
     case applied(Effect)
   }
 
-  /// What a future does with a request that is applied to it.
+  /// The effect of a request that is applied to a future.
   enum Effect: Equatable {
     /// The handlers of the source receive the request. The future stays pending.
     case callsHandlers
     /// The futures that it waits for receive the request. The future stays pending.
     case forwards
     /// No other future receives the request now. A future that the body returns receives it when it is linked. A clean-up never
-    /// does (law 8).
+    /// receives it. Law 8 (no request is lost).
     case stores
     /// The future ends `.cancelled` now and detaches from the futures that it waits for. They receive the request, unless it is
     /// not forwarded.
@@ -61,13 +61,13 @@ extension FutureState {
     case skipsBody
   }
 
-  /// What a derived future does once its upstream has ended.
+  /// The reaction of a derived future to the end of its upstream.
   enum Start: Equatable {
-    /// Nothing: the future ended before.
+    /// No reaction: the future ended before.
     case gone
     /// It ends with the outcome of its upstream.
     case passes
-    /// It ends `.cancelled`, because it received a request before its body would have run.
+    /// It ends `.cancelled`, because it received a request before its body began.
     case cancels
     /// The body runs now.
     case runs

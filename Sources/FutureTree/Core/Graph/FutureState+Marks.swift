@@ -1,4 +1,4 @@
-// The marks of a `FutureState`.
+// The rarely set properties of a `FutureState`.
 
 extension FutureState {
   /// Properties that few futures have. Code outside `FutureState` uses the accessors below.
@@ -19,7 +19,8 @@ extension FutureState {
     }
   }
 
-  /// Whether the future is shared (law 6): while other consumers wait, law 3 applies to every request.
+  /// Law 6 (shared futures): while other consumers have interest, every request is treated as under law 3 (stopping where
+  /// others wait).
   var isShared: Bool {
     get { marks[.isShared] }
     set { marks[.isShared] = newValue }
@@ -37,7 +38,7 @@ extension FutureState {
     set { marks[.isHeard] = newValue }
   }
 
-  /// Whether another future is or was linked to this one, to take its outcome.
+  /// Whether another future is or was linked to this one to take its outcome.
   var isInner: Bool {
     get { marks[.isInner] }
     set { marks[.isInner] = newValue }
@@ -54,7 +55,7 @@ extension FutureState {
     return true
   }
 
-  /// Whether an awaiting task used that storage.
+  /// Whether an awaiting task used the storage for the first observer.
   var isAwaited: Bool { marks[.isAwaited] }
 
   /// Marks that storage as used by an awaiting task, and counts the task as a consumer. Returns false if that is not possible.
@@ -64,7 +65,7 @@ extension FutureState {
     return true
   }
 
-  /// Whether a future needs no signal when this one begins to wait for it.
+  /// Whether another future that begins to wait for this one needs no signal from it.
   var forwardsNothing: Bool {
     guard isPending, marks.isDisjoint(with: [.isAbandoned, .isMonitored]), case .none = requests else { return false }
     return true

@@ -4,15 +4,15 @@
 /// # Invariants
 /// 1. `succeeded`, `failed` and `cancelled` are final: no later event changes the phase.
 /// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to
-///    the thread that moves the phase out of `queued`, or to its job if it also runs when its branch ends early.
-/// 3. `consumers` counts exactly the entries and tokens whose `isCounted` is true, and a task that waits without an entry.
+///    the thread that moves the phase out of `queued`. If the body also runs when its branch ends early, it belongs to its job.
+/// 3. `consumers` is the number of entries and tokens whose `isCounted` is true, plus a task that waits without an entry.
 struct FutureState {
   enum Phase: UInt8 {
-    /// For its promise, its upstream, or the inputs of a join.
+    /// The future waits for its promise, its upstream, or the inputs of a join.
     case waiting
-    /// Upstream has ended; an executor has the body and has not begun it.
+    /// Upstream has ended. An executor has the body and has not begun it.
     case queued
-    /// The body runs, or the future it returned is being linked.
+    /// The body runs, or the future that it returned is being linked.
     case running
     /// The outcome will be that of an inner future.
     case linked
@@ -29,20 +29,20 @@ struct FutureState {
     self.createdBy = createdBy
   }
 
-  /// That of a future that has a value from the start.
+  /// The state of a future that has a value from the start.
   static let succeeded: FutureState = {
     var state = FutureState(createdBy: .promise)
     state.phase = .succeeded
     return state
   }()
 
-  /// Whether this future only forwards an outcome to its one consumer: it has received no request, and has no mark.
+  /// Whether this future only forwards an outcome to its one consumer: it has no request, and no mark except `isInner`.
   var canBeBypassed: Bool {
     guard phase == .running, marks == .isInner, consumers == 1, case .none = requests else { return false }
     return true
   }
 
-  /// Law 10: its last consumer has withdrawn, so that this future has no interest in its own upstream.
+  /// Law 10 (one consumer, one count): the last consumer has withdrawn, so this future has no interest in its own upstream.
   var isAbandoned: Bool { marks[.isAbandoned] }
 
   var ending: Ending? {
@@ -56,14 +56,14 @@ struct FutureState {
 
   var isPending: Bool { phase.rawValue < Phase.succeeded.rawValue }
 
-  /// Law 8: it waits for an inner future that cleans up after a cancellation. That future receives no request.
+  /// Whether it waits for an inner future that cleans up, which receives no request. Law 8 (no request is lost).
   var isCleaningUp: Bool { phase == .linked && marks[.innerIsCleanUp] }
 }
 
 // MARK: - Interest
 
 extension FutureState {
-  /// `consumerCame` in the common case that no other code must learn of it. Returns false, and does nothing, in any other.
+  /// Counts a consumer in the common case that no other future must be notified. Otherwise returns false and does nothing.
   @inline(__always)
   mutating func oneMoreConsumer() -> Bool {
     guard marks.isDisjoint(with: [.isAbandoned, .isMonitored]) else { return false }
@@ -71,8 +71,8 @@ extension FutureState {
     return true
   }
 
-  /// Counts a consumer. Returns whether it is the first after all had withdrawn: then the futures that this one waits for must
-  /// learn of it.
+  /// Counts a consumer. Returns whether it is the first one after all had withdrawn. Then the futures that this one waits for
+  /// must be notified.
   mutating func consumerCame() -> Bool {
     consumers += 1
     defer { marks[.isAbandoned] = false }
@@ -87,7 +87,7 @@ extension FutureState {
   ///
   /// - Parameters:
   ///   - request: The strongest request, if there is one.
-  ///   - senders: How many consumers send a signal, and how many of them depart.
+  ///   - senders: The number of consumers that send a signal, and the number of them that depart.
   mutating func receive(_ request: CancelRequest?, from senders: (all: Int, departing: Int) = (0, 0)) -> Transition {
     var transition = Transition()
     if let request { transition.disposition = decide(on: request, from: senders.all, &transition.delivered) }
@@ -172,8 +172,8 @@ extension FutureState {
     transition.delivered = Transition.Delivered(applied: asked.applied, forwarded: asked.forwarded)
   }
 
-  /// A duplicate is delivered to no handler. The interest of its senders is withdrawn nevertheless (law 3), and if they were the
-  /// last consumers, the withheld request is delivered.
+  /// A duplicate is delivered to no handler. The interest of its senders is withdrawn nevertheless, by law 3 (stopping where
+  /// others wait). If they were the last consumers, the withheld request is delivered.
   private mutating func decide(
     on request: CancelRequest, from senders: Int, _ delivered: inout Transition.Delivered?
   ) -> Disposition {
@@ -213,10 +213,10 @@ extension FutureState {
   }
 }
 
-// MARK: - Life
+// MARK: - Life cycle
 
 extension FutureState {
-  /// Upstream ended, or the inner future did.
+  /// Handles the end of the upstream or of the inner future.
   mutating func upstreamEnded(_ ending: Ending, hasExecutor: Bool) -> Start {
     switch phase {
     case .waiting:
@@ -252,21 +252,21 @@ extension FutureState {
     return start
   }
 
-  /// An executor got to the body. Returns false if the future ended before.
+  /// Handles the start of the body's job. Returns false if the future ended before.
   mutating func bodyBegins() -> Bool {
     guard phase == .queued else { return false }
     phase = .running
     return true
   }
 
-  /// The promise is sealed onto another future. Returns false if that was done before.
+  /// Seals the promise onto another future. Returns false if it was sealed or completed before.
   mutating func seal() -> Bool {
     guard phase == .waiting else { return false }
     phase = .running
     return true
   }
 
-  /// The outcome will be that of an inner future. Returns false if the future ended meanwhile.
+  /// Links the future to an inner future, whose outcome it will take. Returns false if the future ended meanwhile.
   mutating func link(isCleanUp: Bool) -> Bool {
     guard isPending else { return false }
     phase = .linked
@@ -274,7 +274,7 @@ extension FutureState {
     return true
   }
 
-  /// The outcome will be that of another inner future. Returns false if this future is not linked, or must stay as it is.
+  /// Unlinks the future from its inner future. Returns false if it is not linked, or must stay linked.
   mutating func unlink() -> Bool {
     guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isMonitored]), case .none = requests else {
       return false
@@ -283,7 +283,7 @@ extension FutureState {
     return true
   }
 
-  /// Ends. Returns false if the future had ended; for a promise, also if it was sealed before.
+  /// Ends the future. Returns false if it had ended, or if a promise completes it after it was sealed.
   @inline(__always)
   mutating func end(_ ending: Ending, byPromise: Bool = false) -> Bool {
     guard byPromise ? phase == .waiting : isPending else { return false }

@@ -1,4 +1,4 @@
-/// A handler that was installed on a source: it is called or taken out, at most once ever (law 9).
+/// A handler that was installed on a source. It is called or removed at most once. Law 9 (handlers run).
 ///
 /// A subclass holds the typed handler. Its step calls or releases the handler.
 @usableFromInline
@@ -9,8 +9,8 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
   typealias Step = @Sendable (_ entry: HandlerEntry, _ source: Source, _ request: CancelRequest?) -> Void
 
   private let lock = Lock()
-  /// `nil` after the handler was called or removed. The thread that takes the reference owns the handler. A handle of the entry
-  /// keeps nothing alive after that.
+  /// `nil` after the handler was called or removed. The thread that takes the reference owns the handler. Afterwards, a handle
+  /// of the entry keeps nothing alive.
   @exclusivity(unchecked) private final var source: Source?
   private final let step: Step
   private final let executor: FutureExecutor
@@ -21,7 +21,7 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
     self.step = step
   }
 
-  /// Calls the handler, unless it was taken out.
+  /// Calls the handler, unless it was called or removed.
   final func call(_ request: CancelRequest) {
     if executor.isImmediate {
       if let source = take() { Trampoline.run { step(self, source, request) } }
@@ -39,14 +39,14 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
     if let source = take() { step(self, source, request) }
   }
 
-  /// Takes the handler out of its source, unless it was called.
+  /// Removes the handler from its source, unless it was called.
   final func remove() {
     guard let source = take() else { return }
     source.uninstall(self)
     step(self, source, nil)
   }
 
-  /// Releases handlers. One may hold the promise of the next future, and so on, so that a loop does it.
+  /// Releases handlers in a loop: a handler may own the promise of another future, whose handlers own further promises.
   @inline(__always)
   static func release(_ entries: inout LinkedList<HandlerEntry>) {
     while let entry = entries.popLast() { Trampoline.call(entry) }

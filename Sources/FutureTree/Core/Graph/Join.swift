@@ -1,11 +1,11 @@
 /// A future that waits for several others at once, or for one after another.
 ///
-/// It has slots, each in the list of the input that it waits for now. A slot retains its join, so that a join lives as long as
-/// one input is pending. The join retains its slots until it has ended, which breaks the cycle.
+/// A join has slots. Each is in the list of the input that it waits for now. A slot retains its join, so the join lives as long
+/// as one input is pending. The join retains its slots until it has ended, which breaks the cycle.
 @usableFromInline
-class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are guarded as `upstream` is.
+class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are guarded like `upstream`.
   @exclusivity(unchecked) private final var slots: [Slot] = []
-  /// How many slots wait for an input, or have one that has ended and is about to decide.
+  /// The number of slots that wait for an input, or whose input has ended and that are about to decide.
   @exclusivity(unchecked) private final var openSlots = 0
 
   /// The entry of a join in the list of one input.
@@ -13,10 +13,9 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   final class Slot: Waiter, @unchecked Sendable {  // Because: the join's lock guards the rest.
     @usableFromInline let join: Join
     @usableFromInline let index: Int
-    /// Set while the slot is in the list of a pending input, and not retained: as `Node.upstream`.
+    /// Set while the slot is in the list of a pending input. Unretained, like `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
-    /// The number of inputs of this slot that have ended. One that ends while `wait` runs on another thread must not be set
-    /// afterwards.
+    /// The number of inputs of this slot that have ended. From it, `wait` detects that an input ended while `wait` ran.
     @exclusivity(unchecked) fileprivate var endedInputs = 0
 
     fileprivate init(join: Join, index: Int, step: @escaping Step) {
@@ -74,10 +73,11 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     for slot in slots { slot.input = nil }
   }
 
-  /// The strongest request that this future has received: after it, work that has not begun does not begin (law 11).
+  /// The strongest request that this future has received. After it, no further work begins. Law 11 (bodies that have not
+  /// begun).
   @usableFromInline final var request: CancelRequest? { lock.withLock { state.requests.asked } }
 
-  /// Makes the slots. Call it once, before other code knows the join.
+  /// Creates the slots. Called once, before other code knows the join.
   @usableFromInline final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
     let slots = [Slot](unsafeUninitializedCapacity: count) { buffer, initialized in
       for index in 0..<count { buffer.initializeElement(at: index, to: Slot(join: self, index: index, step: step)) }
@@ -90,7 +90,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     return slots
   }
 
-  /// A slot, which is in no list, begins to wait for an input.
+  /// Makes a slot that is in no list wait for an input.
   @usableFromInline final func wait(in slot: Slot, for input: Node) {
     let (endedInputs, isWanted) = lock.withLock { (slot.endedInputs, !state.isAbandoned) }
     wait(in: slot, for: input, after: endedInputs, isWanted: isWanted)
@@ -99,7 +99,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   /// Makes a slot wait for an input. The caller knows how many inputs of the slot have ended, and whether this join has interest.
   @inline(__always)
   final func wait(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
-    // First the list of the input, then `slot.input`: code that sees it relies on the entry in the list.
+    // The entry is listed first, then `slot.input` is set: code that sees the input relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
       if input.state.isMonitored { input.reportNow(.hasWaiter(slot)) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
@@ -112,14 +112,15 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     if !isSet { finishWaiting(in: slot, for: input, after: endedInputs, isWanted: isWanted) }
   }
 
-  /// Completes `wait` if more is necessary than to set the input. The slot is already in the list of the input.
+  /// Completes `wait` if it needs more than to set the input. The slot is already in the list of the input.
   @inline(never)
   private final func finishWaiting(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     var report: NodeMonitor.Report?
     let signal: Signal? = lock.withLock {
       report = self.report(.waits(for: input))
       guard state.isPending else {
-        // It ended meanwhile: what a running body returns gets the request, without the force (law 5).
+        // The join ended meanwhile. The future that a running body returned receives the request without the force. Law 5
+        // (force).
         let request =
           state.requests.furthest.map(\.forwarded)
           ?? CancelRequest(options: .doNotForwardIfOthersWaiting, reason: decidedReason)
@@ -133,9 +134,9 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     if !isWanted { notifyOfInterest() }
   }
 
-  /// The input of a slot has ended.
+  /// Records that the input of a slot has ended.
   ///
-  /// - Parameter closes: Whether the slot waits for nothing more, and decides nothing.
+  /// - Parameter closes: Whether the slot waits for no further input and decides nothing.
   /// - Returns: Whether the join is pending, and whether no slot is open.
   final func inputEnded(of slot: Slot, closes: Bool) -> (isPending: Bool, allClosed: Bool) {
     lock.withLock {
@@ -155,8 +156,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     }
   }
 
-  /// A slot whose input has ended waits for nothing more, and decides nothing. Returns whether no slot is open: then every input
-  /// has ended, and none is about to decide on another thread.
+  /// Closes a slot whose input has ended, and which decides nothing. Returns whether no slot is open. Then every input has
+  /// ended, and no other thread is about to decide.
   @usableFromInline final func closeSlot() -> Bool {
     lock.withLock {
       openSlots -= 1
@@ -183,7 +184,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     decide(because: decidedReason) { endLocked(cancelled: reason) }
   }
 
-  /// The reason in the request to the inputs that are left when a join is decided.
+  /// The reason of the request to the remaining inputs when a join is decided.
   final var decidedReason: CancellationReason {
     "`\(state.createdBy.name)` completed without this future"
   }
@@ -193,27 +194,27 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     lock.withLock(body)
   }
 
-  /// Frees the slots of a join that has ended.
+  /// Releases the slots of a join that has ended.
   @usableFromInline final func releaseSlots() {
     let slots = lock.withLock {
       defer { self.slots = [] }
       return self.slots
     }
-    _ = slots  // Freed here, not under the lock.
+    _ = slots  // Released here, outside the lock.
   }
 }
 
-/// A join with the type of its value. Its rule makes the difference between operators.
+/// A join with the type of its value. `rule` has the behavior of its operator.
 ///
 /// The class is specialized at each call of an operator. Code that needs the types is inlined there. All other code is in `Join`.
 @usableFromInline
 final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
-  /// The behavior of one operator. Its closures are called under no lock.
+  /// The behavior of one operator. Its closures are called outside every lock.
   @usableFromInline
   struct Rule: Sendable {
-    /// What the join does when the input of a slot has ended.
+    /// Returns the verdict of the join when the input of a slot has ended.
     @usableFromInline let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
-    /// What the join ends with when no slot waits any more and none has decided; nil if that cannot be.
+    /// Returns the outcome of the join when no slot waits and none has decided. `nil` if that cannot happen.
     @usableFromInline let whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)?
 
     @inlinable init(
@@ -237,7 +238,7 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
       })
   }
 
-  /// Makes the slots, which begin to wait by `wait(in:for:)`.
+  /// Creates the slots. They begin to wait with `wait(in:for:)`.
   @inlinable func makeSlots(_ count: Int) -> [Slot] {
     makeSlots(count) { entry, input, _ in
       let slot = unsafeDowncast(entry, to: Slot.self)
@@ -275,12 +276,12 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
   @inlinable func release() {
     var released: Rule?
     locked { swap(&rule, &released) }
-    _ = released  // Freed here, not under the lock.
+    _ = released  // Released here, outside the lock.
     releaseSlots()
   }
 }
 
-/// What a join does when one of its inputs has ended.
+/// The decision of a join when one of its inputs has ended.
 @usableFromInline
 enum Verdict<Output: Sendable> {
   case waits

@@ -1,6 +1,6 @@
 /// How entries begin to wait for a future.
 extension Node {
-  /// Adds an entry to the list of this future. Returns false, and does nothing, if it has ended.
+  /// Adds an entry to the list of this future. Returns false, and does nothing, if this future has ended.
   func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
     let news: News? = lock.withLock {
       guard state.isPending else { return nil }
@@ -18,14 +18,14 @@ extension Node {
     return true
   }
 
-  /// What is reported after the lock was released.
+  /// The reports that are due after the lock is released.
   private struct News: OptionSet {
     let rawValue: UInt8
     static let isWantedAgain = News(rawValue: 1)
     static let isMonitored = News(rawValue: 2)
   }
 
-  /// Makes a derived future wait for this one; if this one has ended, the derived one takes its turn.
+  /// Makes a derived future wait for this one. If this one has ended, the derived future takes its turn.
   @usableFromInline final func attachDerived(_ derived: Node) {
     derived.storage.reference = Unmanaged.passUnretained(self).toOpaque()
     let isAttached = lock.withLock {
@@ -37,7 +37,7 @@ extension Node {
     if !isAttached { attachDerivedWithNews(derived) }
   }
 
-  /// The same where a change must be reported, or where this future has ended.
+  /// Completes `attachDerived` if a change must be reported or if this future has ended.
   private func attachDerivedWithNews(_ derived: Node) {
     var isWantedAgain = false
     var report: NodeMonitor.Report?
@@ -57,7 +57,7 @@ extension Node {
     }
   }
 
-  /// Takes out an entry that does not count.
+  /// Removes an entry that is not counted as a consumer.
   func detach(_ entry: Waiter) {
     lock.withLock {
       if state.isPending { waiters.remove(entry) }

@@ -10,7 +10,7 @@ extension Node {
     let hasOutcome = await withTaskCancellationHandler {
       await withUnsafeContinuation { entry.wait(for: self, isConsumer: true, $0) }
     } onCancel: {
-      // The runtime may hold a lock of the task here, so nothing is done but to wake the task, which sends the request.
+      // The runtime may hold a lock of the task here. So this only wakes the task, which then sends the request.
       entry.taskWasCancelled(waitingFor: self)
     }
     acquireEnd()
@@ -30,8 +30,8 @@ extension Node {
     acquireEnd()
   }
 
-  /// Resuming a task orders memory already, but by atomics of Swift's runtime, which the thread sanitizer does not see on Linux.
-  /// The lock, which it sees, keeps it from reporting the reads of the outcome as races.
+  /// Acquires the lock once, for the thread sanitizer. Resuming a task already orders memory, but with atomics of the Swift
+  /// runtime, which the sanitizer does not see on Linux. Without the lock it reports the reads of the outcome as races.
   private func acquireEnd() {
     lock.withLock {}
   }
@@ -59,7 +59,7 @@ extension Node {
     }
     acquireEnd()
     guard !hasOutcome else { return true }
-    // From here on, an entry is counted in place of the task, as for a token.
+    // From here on an entry is counted instead of the task, like that of a token.
     let entry = AwaitEntry()
     lock.withLock { entry.isCounted = state.isPending }
     stopWaiting(as: entry, cancellingWith: options)
@@ -101,8 +101,8 @@ extension Source {
   }
 }
 
-/// An awaiting task in the list of a future. Whoever takes its continuation under the lock of the pending future, or tells
-/// the waiters of the future that has ended, resumes the task.
+/// An awaiting task in the list of a future. The task is resumed by the thread that takes the continuation under the lock of
+/// the pending future, or by the thread that notifies the waiters of the ended future.
 private final class AwaitEntry: Waiter, @unchecked Sendable {  // Because: see above.
   @exclusivity(unchecked) private var continuation: UnsafeContinuation<Bool, Never>?
   @exclusivity(unchecked) private var isCancelled = false
@@ -131,7 +131,8 @@ private final class AwaitEntry: Waiter, @unchecked Sendable {  // Because: see a
     }?.resume(returning: false)
   }
 
-  /// Called under the lock. Before the entry is listed, and once the future has ended, the continuation is not ours.
+  /// Called under the lock. Returns `nil` before the entry is listed and once the future has ended: the continuation then
+  /// belongs to another thread.
   private func takeContinuation(of node: Node) -> UnsafeContinuation<Bool, Never>? {
     node.state.isPending && isListed ? continuation.take() : nil
   }

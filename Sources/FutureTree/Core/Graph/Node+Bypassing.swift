@@ -1,14 +1,15 @@
-/// How a future is bypassed that only forwards an outcome: a recursion of `flatMap` holds one link, not one a turn (law 21).
+/// Bypassing a future that only forwards an outcome, so that a recursion of `flatMap` holds one link instead of one per turn.
+/// Law 21 (bounded memory).
 ///
-/// Before, `outer` waits for `node`, whose body has just returned `inner`. Afterwards `outer` waits for `inner`, and `node` is
-/// freed. No other code can observe that: the thread that ends the turn of `node` has the only reference to it, and only
-/// `outer.upstream` leads there.
+/// Before the bypass, `outer` waits for `node`, whose body has just returned `inner`. Afterwards `outer` waits for `inner`, and
+/// `node` is released. No other code can observe the change: the thread that ends the turn of `node` has the only reference to
+/// it, and only `outer.upstream` points to it.
 extension Node {
-  /// Links a future to the one that its body returned, or bypasses it. Called when the turn of `node` is over, so that no frame of
-  /// the turn retains it. Returns the future that has ended by that, if one has.
+  /// Links a future to the inner future that its body returned, or bypasses it. Called after the turn of `node`, when no frame
+  /// of the turn retains it. Returns the future that has ended by that, if any.
   static func linkOrBypass(_ node: inout Node, to inner: Node) -> Node? {
     if let outer = node.onlyWaiter, outer.unlink(fromUnique: &node) {
-      // No other thread can reach `node` any more. One may have added a consumer or a request before it released its reference.
+      // No other thread can reach `node` now. A thread may have added a consumer or a request before it released its reference.
       if node.removeOnlyWaiter(outer) { return outer.link(to: inner, as: .work) ? outer : nil }
       let hasEnded = outer.waitForInner(node, as: .work, isWanted: true)
       precondition(!hasEnded, "`node` is pending")
@@ -17,7 +18,7 @@ extension Node {
     return node.link(to: inner, as: .work) ? node : nil
   }
 
-  /// Whether this future only forwards an outcome, and has nothing that a drawing of the tree shows. Called under the lock.
+  /// Whether this future only forwards an outcome, and has no properties that a tree snapshot shows. Called under the lock.
   var canBeBypassed: Bool {
     state.canBeBypassed && details.map { $0.name == nil && $0.place == nil } ?? true
   }

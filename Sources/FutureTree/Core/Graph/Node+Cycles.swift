@@ -1,6 +1,6 @@
 extension Node {
-  /// Whether this future waits for another, with at most seven in between. Every link is checked, so that the search is bounded:
-  /// it follows at most 64 inputs of joins besides the first of each, and none of a join with more than 16.
+  /// Returns whether this future waits for another, with at most seven futures in between. Every link runs this search, so it
+  /// is bounded: besides the first input of each join, it follows at most 64 inputs, and none of a join with more than 16.
   func waits(for other: Node) -> Bool {
     var inputsLeft = 64
     return waits(for: other, within: 8, &inputsLeft)
@@ -29,10 +29,11 @@ extension Node {
   }
 }
 
-/// The error of a future that was completed with itself, or with one that waits for it, by its promise or by a body.
+/// The error of a future whose promise or body completed it with itself, or with a future that waits for it.
 ///
-/// It would wait for its own outcome for ever. Cycles of up to nine futures are detected. Longer ones, and those through a
-/// join of more than 16 futures, are not: `tree()` shows them, and they keep what their bodies captured.
+/// Such a future would wait for its own outcome for ever. Cycles of up to nine futures are detected. Longer cycles, and cycles
+/// through a join of more than 16 futures, are not detected. `tree()` shows them, and they keep the captures of their bodies
+/// alive.
 public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
   /// For tests of what handles it.
   public init() {}

@@ -1,10 +1,10 @@
-/// Law 23: a future that ends before all its inputs have ended detaches from the others.
+/// Law 23 (deciding detaches): a future that ends before all its inputs detaches from the remaining ones.
 extension Node {
   /// Ends, and then detaches from the futures that this one still waits for.
   ///
   /// - Parameters:
-  ///   - reason: The reason of the request to the futures that are left.
-  ///   - end: ends this future, under its lock. Returns false if it had ended.
+  ///   - reason: The reason of the request to the remaining futures.
+  ///   - end: Ends this future, under its lock. Returns false if it had ended.
   final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
     let left = lock.withLock { () -> LeftInputs? in
       guard state.isPending else { return nil }
@@ -19,8 +19,8 @@ extension Node {
 
 /// The futures that a future still waits for when it is decided, and the entries that wait.
 ///
-/// A join may have thousands of inputs, and most of them have ended by then. So only references to pending inputs are counted.
-/// `slots` keeps slots alive. Any other entry is the decided future, which the caller keeps alive.
+/// A join may have thousands of inputs, most of which have already ended. So only references to pending inputs are counted.
+/// `slots` keeps the slots alive. Any other entry is the decided future itself, which the caller keeps alive.
 final class LeftInputs {
   private var inputs: [(node: Unmanaged<Node>, entry: Unmanaged<Waiter>)] = []
   private let slots: [Join.Slot]
@@ -45,7 +45,7 @@ final class LeftInputs {
     var request: CancelRequest?
     var signals: [Signal] = []
     for input in inputs {
-      // A future that has ended meanwhile would receive the request too late.
+      // A request to a future that has ended would be too late.
       guard input.node._withUnsafeGuaranteedRef({ $0.ending == nil }) else { continue }
       if request == nil { request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason()) }
       signals.append(

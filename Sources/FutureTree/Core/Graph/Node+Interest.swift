@@ -1,4 +1,5 @@
-/// How many consumers want the value of a future, and how the futures that it waits for learn of that (law 10).
+/// The number of consumers of a future, and how the futures that it waits for are notified of changes. Law 10 (one consumer,
+/// one count).
 extension Node {
   /// The number of consumers now.
   var consumers: Int { lock.withLock { Int(state.consumers) } }
@@ -13,10 +14,10 @@ extension Node {
     }
   }
 
-  /// Updates the interest in what this future waits for, and so on up to the sources.
+  /// Updates the interest of this future in its inputs, and so on up to the sources.
   ///
-  /// Threads that change the interest of one future may update its upstream in another order. Each checks again afterwards, so
-  /// that the last update is right.
+  /// Threads that change the interest of one future may update its upstream in a different order. Each thread checks again
+  /// afterwards, so the last update is right.
   func notifyOfInterest() {
     if lock.withLock({ state.isAbandoned || !state.createdBy.isJoin && upstream == nil }) { return }
     var pending = [self]

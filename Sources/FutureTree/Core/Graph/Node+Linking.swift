@@ -1,21 +1,22 @@
 /// How a future begins to take its outcome from an inner future.
 extension Node {
-  /// What an inner future receives of the request that is stored here when it is linked (law 8).
+  /// The relation of a future to an inner future. It decides whether the inner future receives the stored request when it is
+  /// linked. Law 8 (no request is lost).
   @usableFromInline
   enum InnerRole {
     /// It receives the request.
     case work
-    /// It answers a request. It receives only a stronger one.
+    /// It is the answer to a request. It receives only a stronger one.
     case answer(to: CancelRequest)
-    /// It cleans up after a cancellation, and receives none.
+    /// It cleans up after a cancellation. It receives no request.
     case cleanUp
 
     var isCleanUp: Bool { if case .cleanUp = self { true } else { false } }
   }
 
-  /// Makes this future take its outcome from `inner`. Returns whether it has ended by that.
+  /// Links this future to `inner`, whose outcome it takes. Returns whether this future has ended by that.
   ///
-  /// - Precondition: the caller has moved the phase to `running`.
+  /// - Precondition: The caller has moved the phase to `running`.
   @usableFromInline final func link(to inner: Node, as role: InnerRole) -> Bool {
     guard inner !== self else { return fail(CompletedWithItself()) }
     let (isPending, isWanted, canBeBypassed) = lock.withLock {
@@ -27,18 +28,19 @@ extension Node {
       return false
     }
     if canBeBypassed, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
-    // First the list of `inner`, then `upstream`: code that sees `upstream` relies on the entry in the list.
+    // The entry is listed first, then `upstream` is set: code that sees `upstream` relies on the entry in the list.
     guard inner.attach(self, isConsumer: isWanted) else { return take(.upstreamEnded, of: inner) }
     return waitForInner(inner, as: role, isWanted: isWanted)
   }
 
-  /// The second part of linking: this future is in the list of `inner`. Returns whether it has ended.
+  /// Performs the second part of linking, when this future is in the list of `inner`. Returns whether this future has ended.
   func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
     var signal: Signal?
     var report: NodeMonitor.Report?
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
-        // It ended meanwhile, early: what a running body returns gets the request, without the force (law 5).
+        // This future ended early meanwhile. The future that a running body returned receives the request without the force.
+        // Law 5 (force).
         signal = Signal(
           node: inner, request: requestForInner(as: role), sender: self, departure: .leaves)
         return false
@@ -49,7 +51,7 @@ extension Node {
       return true
     }
     report?()
-    // Each of two threads that close a cycle has set its `upstream` before it looks, so one of them sees it.
+    // Two threads that close a cycle both set their `upstream` before they search, so at least one of them finds the cycle.
     if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
       CancellationPropagation.run(Signal(node: inner, sender: self, departure: .leaves))
       return true
@@ -80,14 +82,14 @@ extension Node {
 }
 
 extension Node {
-  /// Ends with the outcome of the inner future that a body returned, or links this future to it. Makes no `Completion`.
+  /// Ends with the outcome of the inner future that a body returned, or links this future to it. Creates no `Completion`.
   @inlinable @inline(__always)
   final func resolve<Value: Sendable>(with inner: Node, as type: Value.Type) -> Bool {
     if _isPOD(type), ValueStorage.isInline(type) { return resolve(withBitsOf: inner) }
     return inner.hasSucceeded ? succeed(inner.value(as: type)) : link(to: inner, as: .work)
   }
 
-  /// Does the same for a value that is plain bits.
+  /// Performs `resolve(with:as:)` for a value that is plain bits.
   @usableFromInline final func resolve(withBitsOf inner: Node) -> Bool {
     guard inner.lock.withLock({ inner.state.phase == .succeeded }) else { return link(to: inner, as: .work) }
     return lock.withLock { end(.succeeded) { $0 = inner.storage } }

@@ -1,27 +1,28 @@
-/// How a future ends, and what came of it.
+/// How a future ends, and its outcome.
 extension Node {
-  /// Whether it has a value.
+  /// Whether this future has a value.
   @usableFromInline final var hasSucceeded: Bool { lock.withLock { state.phase == .succeeded } }
 
-  /// How it ended, or nil while it is pending.
+  /// How this future ended, or `nil` while it is pending.
   @usableFromInline final var ending: Ending? { lock.withLock { state.ending } }
 
-  /// - Precondition: it succeeded, and `type` is its type.
+  /// - Precondition: The future succeeded, and `type` is the type of its value.
   @inlinable final func value<Value>(as type: Value.Type) -> Value { load(as: type) }
 
-  /// - Precondition: it failed.
+  /// - Precondition: The future failed.
   @usableFromInline final var error: any Error { load(as: (any Error).self) }
 
-  /// - Precondition: it was cancelled.
+  /// - Precondition: The future was cancelled.
   @usableFromInline final var cancellationReason: CancellationReason { load(as: CancellationReason.self) }
 
-  /// The compiler does not know that the bits are a reference which this future holds: without the extended lifetime it may
-  /// free the future, and what it refers to with it, between reading the bits and retaining the copy.
+  /// Copies the stored outcome. The compiler does not know that the bits are a reference that this future owns. Without the
+  /// extended lifetime, it may release the future, and the referenced object with it, between reading the bits and retaining
+  /// the copy.
   @inlinable @inline(__always) final func load<Stored>(as type: Stored.Type) -> Stored {
     withExtendedLifetime(self) { storage.load(as: type) }
   }
 
-  /// - Precondition: it has ended, and `type` is its type.
+  /// - Precondition: The future has ended, and `type` is the type of its value.
   @inlinable final func outcome<Value: Sendable>(as type: Value.Type) -> Outcome<Value> {
     switch endingOnceEnded {
     case .succeeded: .success(value(as: type))
@@ -37,13 +38,13 @@ extension Node {
     return ending
   }
 
-  /// Ends with a value. Returns false if it ended before.
+  /// Ends with a value. Returns false if the future had ended.
   @inlinable final func succeed<Value: Sendable>(_ value: Value, byPromise: Bool = false) -> Bool {
     if let bits = ValueStorage(bitsOf: value) { return succeed(with: bits, byPromise: byPromise) }
     return succeed(byPromise: byPromise) { $0.initialize(to: value, as: Value.self) }
   }
 
-  /// The part of it that needs no type. `store` runs under the lock and writes the value.
+  /// Performs the untyped part of `succeed`. `store` runs under the lock and writes the value.
   @usableFromInline final func succeed(byPromise: Bool, store: (inout ValueStorage) -> Void) -> Bool {
     lock.withLock {
       guard end(.succeeded, byPromise: byPromise, store: store) else { return false }
@@ -52,7 +53,7 @@ extension Node {
     }
   }
 
-  /// The same for a value that is plain bits.
+  /// Performs `succeed` for a value that is plain bits.
   @usableFromInline final func succeed(with bits: ValueStorage, byPromise: Bool) -> Bool {
     lock.withLock { end(.succeeded, byPromise: byPromise) { $0 = bits } }
   }
@@ -62,13 +63,14 @@ extension Node {
     lock.withLock { end(.failed, storing: error, as: (any Error).self, byPromise: byPromise) }
   }
 
-  /// Ends with what a body threw: errors that mean a cancellation end it `.cancelled` (law 15).
+  /// Ends with the error that a body threw. Errors that mean a cancellation end the future `.cancelled`. Law 15 (a task as a
+  /// source).
   @usableFromInline final func fail(throwing error: any Error) -> Bool {
     if let cancelled = error as? FutureCancelled { return cancel(cancelled.reason) }
     return error is CancellationError ? cancel(.unspecified) : fail(error)
   }
 
-  /// Ends `.cancelled`. Without a reason it takes that of the strongest request.
+  /// Ends `.cancelled`. An empty reason is replaced by the reason of the strongest request.
   @usableFromInline final func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
     lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
   }
@@ -78,12 +80,12 @@ extension Node {
     upstream.endingOnceEnded == .succeeded ? succeed(upstream.value(as: type)) : pass(upstream)
   }
 
-  /// Ends as `upstream` did, which did not succeed.
+  /// Ends as `upstream` did, which has not succeeded.
   @usableFromInline final func pass(_ upstream: Node) -> Bool {
     lock.withLock { endLocked(as: upstream) }
   }
 
-  /// Ends as `upstream` did, whose value, if any, is plain bits. Called under the lock.
+  /// Ends as `upstream` did. Its value, if any, is plain bits. Called under the lock.
   func endLocked(as upstream: Node) -> Bool {
     switch upstream.state.ending {
     case .failed: end(.failed) { $0.initialize(to: upstream.error, as: (any Error).self) }
@@ -124,7 +126,8 @@ extension Node {
     end(.cancelled, storing: actualReason(reason), as: CancellationReason.self)
   }
 
-  /// The type is named because the compiler would open an `any Error` and store what is in it.
+  /// Ends with a stored value of the given type. The type is a parameter because the compiler would open an `any Error` and
+  /// store its content.
   private func end<Stored>(
     _ ending: Ending, storing stored: Stored, as type: Stored.Type, byPromise: Bool = false
   ) -> Bool {
@@ -155,8 +158,8 @@ extension Node {
     reason.isUnspecified ? state.requests.asked?.reason ?? reason : reason
   }
 
-  /// Lets the monitor report the end, where there is one. Returns whether there are waiters to notify. Only the thread that ended
-  /// this future calls it.
+  /// Reports the end to the monitor, if there is one. Returns whether there are waiters to notify. Called only by the thread
+  /// that ended this future.
   @inline(__always)
   func finishEnd() -> Bool {
     if state.isMonitored { finishReportOfEnd() }
@@ -169,8 +172,8 @@ extension Node {
     _ = step(self, self, .callObserver)
   }
 
-  /// Takes the next waiter of a future that has ended, with the list's reference to it. Only the trampoline that tells them
-  /// calls it.
+  /// Takes the next waiter of a future that has ended, with the reference that the list owned. Called only by the trampoline
+  /// that notifies the waiters.
   @inline(__always)
   func takeWaiter() -> Unmanaged<Waiter>? {
     lock.pointWithout()

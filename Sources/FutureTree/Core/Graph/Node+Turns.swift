@@ -1,14 +1,14 @@
-/// How a derived future takes its turn. `FutureState` decides what happens, and the step does what needs the types.
+/// The turns of a derived future. `FutureState` decides the transition, and the step does the typed work.
 extension Node {
-  /// Why an entry takes a turn outside the loop that notifies waiters. An entry that is no future only gets `upstreamEnded`.
+  /// The cause of a turn outside the loop that notifies waiters. An entry that is not a future only gets `upstreamEnded`.
   enum Turn {
-    /// The future that it waits for has ended.
+    /// The future that the entry waits for has ended.
     case upstreamEnded
     /// An executor has begun the job of its body.
     case bodyBegins
     /// An executor has dropped that job.
     case bodyDropped
-    /// It ended early, and still has its body.
+    /// The future ended early and still has its body.
     case endedEarly
   }
 
@@ -72,7 +72,8 @@ extension Node {
     let start = lock.withLock {
       guard state.isPending else { return FutureState.Start.gone }
       let start = state.upstreamEnded(ending, hasExecutor: hasExecutor)
-      // While the body is queued, its job holds upstream: `recover` may still pass on the failure (law 11).
+      // While the body is queued, its job retains upstream: `recover` may still pass the failure on. Law 11 (bodies that have
+      // not begun).
       if start != .gone { self.upstream = start == .queues ? Unmanaged.passUnretained(upstream) : nil }
       return start
     }
@@ -91,7 +92,7 @@ extension Node {
     case .passes:
       let hasPassed = ending == .succeeded ? step(self, upstream, .passValue) : pass(upstream)
       if !hasPassed {
-        endBody()  // It ended early meanwhile.
+        endBody()  // The future ended early meanwhile.
       } else if ending != .succeeded {
         _ = step(self, upstream, .releaseBody)
       }
@@ -110,15 +111,16 @@ extension Node {
     return false
   }
 
-  /// Invariant 2 of `FutureState`: of a future that ended before, the body is here only if it was still to run.
+  /// Fails with `DroppedJob`. By invariant 2 of `FutureState`, a future that had ended still has its body only if the body must
+  /// run.
   private func dropBody() -> Bool {
     let hasEnded = fail(DroppedJob())
     if hasEnded || state.createdBy.runsBodyWhenEndedEarly { _ = step(self, self, .releaseBody) }
     return hasEnded
   }
 
-  /// Releases the body of a future that has ended early. If the operator runs the body also then, the body runs when the current
-  /// callback of this thread has returned.
+  /// Releases the body of a future that has ended early. If the operator also runs the body in that case, it runs when the
+  /// current callback of this thread has returned.
   final func endBodySoon() {
     if state.createdBy.runsBodyWhenEndedEarly {
       Trampoline.turn(of: self, upstream: self, .endedEarly)
@@ -127,7 +129,7 @@ extension Node {
     }
   }
 
-  /// This future has ended early, and has its body.
+  /// Runs or releases the body of this future, which has ended early.
   private func endBody() {
     if !state.createdBy.runsBodyWhenEndedEarly {
       _ = step(self, self, .releaseBody)
@@ -144,7 +146,7 @@ extension Node {
   /// The executor of the body. Async bodies read it here, so their closures need not capture it.
   @usableFromInline final var executor: FutureExecutor { lock.withLock { details?.executor } ?? .immediate }
 
-  /// The step of a future whose value has the type `Output`, but for `run`.
+  /// Performs the step of a future whose value has the type `Output`, except for the action `run`.
   @inlinable @inline(__always) final func perform<Output: Sendable>(
     _ action: Action, with upstream: Node, as type: Output.Type, releaseBody: () -> Void = {}
   ) -> Bool {
@@ -164,9 +166,9 @@ extension Node {
   }
 }
 
-/// A body on its way through an executor. If it is dropped there, its future fails instead of hanging.
+/// A body that an executor has queued. If the executor drops it, its future fails instead of hanging.
 private final class QueuedBody: @unchecked Sendable {  // Because: `node` belongs to the thread that runs the job.
-  /// Nil once the body has begun.
+  /// `nil` once the body has begun.
   private var node: Node?
   private let upstream: Node
 
@@ -184,7 +186,7 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `node` belong
   private func run() {
     // No variable retains the node, so that it can be bypassed after its turn (`Node.linkOrBypass`).
     guard let entry = node.take().map({ Unmanaged.passRetained($0 as Waiter) }) else { return }
-    // Now, also inside a callback: a body must run inside the job that its executor gave it.
+    // The turn is taken now, also inside a callback: a body must run inside the job that its executor gave it.
     Trampoline.turnNow(of: entry, upstream: upstream, .bodyBegins)
   }
 

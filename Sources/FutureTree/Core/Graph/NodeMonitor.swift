@@ -1,4 +1,4 @@
-/// Observes one future. It is all that the core knows of logs.
+/// Observes one future. The core knows logs only through this class.
 class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future guards what changes in a subclass.
   enum Event {
     case named(String)
@@ -17,22 +17,22 @@ class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future gua
 
   /// Receives an event under the lock of the future, so that the order of the calls is the order of the events.
   ///
-  /// - Returns: What the caller calls when it has released the lock.
+  /// - Returns: A closure that the caller calls when it has released the lock.
   func observe(_ event: Event, of node: Node) -> Report? { nil }
 
-  /// Called under no lock after the event `ends`, by the thread that notifies the waiters.
+  /// Called outside every lock after the event `ends`, by the thread that notifies the waiters.
   func finishEnd(of node: Node) {}
 }
 
 extension Node {
-  /// Reports an event to the monitor, if there is one. Called under the lock. The caller calls the result when it has released
-  /// it.
+  /// Reports an event to the monitor, if there is one. Called under the lock. The caller calls the returned closure when it has
+  /// released the lock.
   @inline(__always)
   final func report(_ event: @autoclosure () -> NodeMonitor.Event) -> NodeMonitor.Report? {
     state.isMonitored ? details?.monitor?.observe(event(), of: self) : nil
   }
 
-  /// The same, not under the lock.
+  /// Reports an event outside the lock.
   @inline(never)
   final func reportNow(_ event: NodeMonitor.Event) {
     lock.withLock { report(event) }?()

@@ -2,7 +2,7 @@
 @usableFromInline
 final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `handlers` and `observer`.
   @exclusivity(unchecked) private var handlers = LinkedList<HandlerEntry>()
-  /// The body of the first observer: see `FirstObserver.swift`.
+  /// The body of the first observer: see `FirstObserver`.
   @exclusivity(unchecked) final var observer = ValueStorage()
 
   @usableFromInline override init(createdBy: Operator, executor: FutureExecutor, step: StoredStep) {
@@ -13,13 +13,13 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     if observer.words.0 != 0 { removeObserver() }
   }
 
-  /// Records where its promise was made. Called before other code knows this future, and so without the lock: the caller may
-  /// hold another lock.
+  /// Records the source line that created the promise. Called before other code knows this future, so it takes no lock: the
+  /// caller may hold another one.
   @usableFromInline func record(_ place: CodeLocation) {
     details = Details(place: place)
   }
 
-  /// Installs a handler, or calls it at once if a request waits for one (law 8).
+  /// Installs a handler. If a request is stored, the handler receives it at once. Law 8 (no request is lost).
   ///
   /// - Complexity: O(1).
   @usableFromInline func install(_ entry: HandlerEntry) {
@@ -36,7 +36,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     if let request { entry.call(request) }
   }
 
-  /// How many handlers a request would call now. Called under the lock.
+  /// The number of handlers that a request would call now. Called under the lock.
   var handlerCount: Int { handlers.entries.count }
 
   /// - Complexity: O(1).
@@ -44,9 +44,9 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     lock.withLock { handlers.remove(entry) }
   }
 
-  /// Calls the handlers, the last installed first. Returns how many it called.
+  /// Calls the handlers, the last installed first. Returns the number of handlers that it called.
   ///
-  /// Takes all handlers before the first call. A request that one of them sends finds no handler of this source.
+  /// All handlers are taken before the first call. A request that a handler sends finds no handler at this source.
   func callHandlers(_ request: CancelRequest) -> Int {
     var entries = takeCalledHandlers()
     var count = 0
@@ -65,7 +65,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     }
   }
 
-  /// Takes the handlers to release them, but not those that a propagation is about to call. Called under the lock.
+  /// Takes the handlers to release them, except those that a propagation is about to call. Called under the lock.
   func takeUnaskedHandlers() -> LinkedList<HandlerEntry> {
     state.requests.asked == nil ? takeHandlers() : LinkedList()
   }
@@ -75,9 +75,11 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     return handlers
   }
 
-  /// Completes its promise with a value, and notifies the waiters. Returns false if the promise was completed before.
+  /// Completes the promise of this source with a value, and notifies the waiters. Returns false if the promise was completed
+  /// before.
   ///
-  /// Is never inlined. With its branches, the compiler could not free a promise on the stack without a call of the runtime.
+  /// Never inlined. With the branches of this method, the compiler could not free a promise on the stack without a call of the
+  /// runtime.
   @inlinable @inline(never) func fulfill<Value: Sendable>(value: Value) -> Bool {
     if let bits = ValueStorage(bitsOf: value) { return fulfill(bits: bits) }
     guard succeed(value, byPromise: true) else { return false }
@@ -85,7 +87,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     return true
   }
 
-  /// Completes its promise with a value that is plain bits, and notifies the waiters.
+  /// Completes the promise of this source with a value that is plain bits, and notifies the waiters.
   @usableFromInline func fulfill(bits: ValueStorage) -> Bool {
     var released = LinkedList<HandlerEntry>()
     let isFulfilled = lock.withLock {

@@ -1,8 +1,8 @@
 /// The step of an entry, in one word.
 ///
-/// A closure has two words: a function, and a reference to its captures. A specialized step captures nothing, so its second word
-/// is null. Swift would still retain that word in each call, and release it with each entry. Without it, a link takes about 50
-/// instructions less, and a source has room for an observer (`FirstObserver`).
+/// A closure has two words: a function, and a reference to its captures. A specialized step captures nothing, so its second
+/// word is null, but Swift would still retain it in each call and release it with each entry. Without that word, a link takes
+/// about 50 instructions less, and a source has room for an observer (`FirstObserver`).
 ///
 /// # Invariants
 /// 1. `word` is the function of a step without captures, or an owned reference to a box that has the step (`isBoxed`).

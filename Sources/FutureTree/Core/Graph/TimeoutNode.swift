@@ -1,11 +1,11 @@
 /// A future with the outcome of its upstream, which a timer may end first.
 ///
-/// The node holds its timer. An observer that cancels the timer would need two more heap blocks. The node marks itself as observed
-/// instead, so that its step cancels the timer where a first observer is called: when the node has ended, and its waiters can be
-/// notified (law 19, because `cancel` is code of a clock).
+/// The node holds its timer. An observer that cancels the timer would need two more heap blocks. Instead, the node marks itself
+/// as observed, so its step cancels the timer at the point where a first observer is called. At that point the node has ended
+/// and its waiters can be notified. Law 19 (no user code under a lock): `cancel` is code of a clock.
 @usableFromInline
 final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards `timer`.
-  /// `nil` before it is set and after it was taken. The thread that takes it cancels it, after this future has ended.
+  /// `nil` before it is set and after it is taken. The thread that takes it cancels it, after this future has ended.
   @exclusivity(unchecked) private var timer: FutureTimer?
 
   @usableFromInline init(step: StoredStep) {

@@ -1,4 +1,4 @@
-/// The results of a propagation, from which it makes a receipt.
+/// The counts of a propagation, from which its receipt is made.
 struct CancelSummary {
   /// The number of futures to which the request was applied.
   var reached = 0

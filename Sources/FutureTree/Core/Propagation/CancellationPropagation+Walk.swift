@@ -1,8 +1,8 @@
-/// The first phase of a propagation: signals go upstream, and every future that they reach learns of the request.
+/// The first phase of a propagation: signals go upstream, and every future that they reach receives the request.
 ///
 /// A future decides once, unless other threads change the graph. It decides after all futures that wait for it and that the
-/// propagation can reach. Only then are its *other* consumers known. A future with one waiter decides at once. Where paths may
-/// meet, `TopologicalOrder` selects the next future, unless all remaining signals are to one future.
+/// propagation can reach, because only then are its *other* consumers known. A future with one waiter decides at once. Where
+/// paths may meet, `TopologicalOrder` selects the next future, unless all remaining signals are to one future.
 extension CancellationPropagation {
   mutating func walk() {
     var last: (unretained: CancelRequest.Unretained?, request: CancelRequest?)
@@ -122,7 +122,7 @@ extension CancellationPropagation {
       predecessor: forwarded == nil ? nil : position)
   }
 
-  /// Records that the request of a signal was withheld, so its sender no longer waits.
+  /// Records that the request of a signal was withheld, so that its sender no longer waits.
   private mutating func stop(_ signal: QueuedSignal) {
     if signal.request != nil, signal.owner != nil, signal.departure != .leaves { stops.append(signal) }
   }

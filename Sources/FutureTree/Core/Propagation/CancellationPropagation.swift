@@ -1,9 +1,14 @@
-/// One request to cancel on its way through the graph, or an interest that is withdrawn.
+/// The propagation of one cancellation request, or of withdrawn interest, through the graph.
 ///
-/// A propagation has three phases (law 12). Signals go upstream until every future that they reach knows of the request; then
-/// handlers run, those furthest upstream first; then the waiters of the futures that have ended are notified. It visits each
-/// future once, unless other threads change the graph meanwhile, and after all that wait for it. It calls no user code in the
-/// first phase; but interest that another thread withdraws meanwhile runs a propagation of its own. Chains are walked by loops.
+/// A propagation has three phases. Law 12 (diamonds).
+///
+/// 1. Signals go upstream until every future that they reach has received the request.
+/// 2. Handlers run, those furthest upstream first.
+/// 3. The waiters of the futures that have ended are notified.
+///
+/// Each future is visited once, and after all futures that wait for it, unless other threads change the graph meanwhile. The
+/// first phase calls no user code. Interest that another thread withdraws meanwhile runs its own propagation. Chains are walked
+/// by loops.
 ///
 /// `StraightWalk` performs all phases while each future sends the signal to one other future. This type is the general form.
 struct CancellationPropagation: ~Copyable {
@@ -12,24 +17,24 @@ struct CancellationPropagation: ~Copyable {
   struct Reached {
     let node: Unmanaged<Node>
     fileprivate let unretainedRequest: CancelRequest.Unretained?
-    /// A future that forwarded the request to it. If several did, `otherPredecessors` has the others.
+    /// A future that forwarded the request to this one. If there are several, `otherPredecessors` has the others.
     let predecessor: Int32?
 
     var request: CancelRequest? { unretainedRequest.map(\.request) }
   }
 
   var reached: [Reached] = []
-  /// By the position of the future that the request was forwarded to.
+  /// The additional predecessors, by the position of the future that received the request.
   var otherPredecessors: [Int: [Int]] = [:]
   /// The positions of the sources that were reached.
   var sources: [Int] = []
-  /// The signals whose request was withheld: their senders wait no more.
+  /// The signals whose request was withheld. Their senders no longer wait.
   var stops: [QueuedSignal] = []
-  /// The futures that the propagation has ended. The greater the rank, the further upstream.
+  /// The futures that the propagation has ended. A greater rank is further upstream.
   var ended: [(step: StraightWalk.Step, rank: Int)] = []
-  /// What futures that have ended early waited for.
+  /// The links of futures that have ended early, to be removed.
   private var left: [Node.Link] = []
-  /// In a preview, the states of futures as they would be: it changes these in place of the futures.
+  /// In a preview, the predicted states of futures. A preview changes these instead of the futures.
   var preview: [ObjectIdentifier: FutureState]?
   var summary = CancelSummary()
   let queue: SignalQueue
@@ -63,7 +68,7 @@ struct CancellationPropagation: ~Copyable {
     record(fork.reaction, to: queue.received(fork.signal, predecessor: predecessor), fork.signal.request)
   }
 
-  /// Runs a propagation that begins with one signal, and reports what became of it.
+  /// Runs a propagation that begins with one signal, and returns its receipt.
   ///
   /// - Complexity: O(futures + edges) that the request reaches.
   @discardableResult
@@ -89,17 +94,17 @@ struct CancellationPropagation: ~Copyable {
     }
   }
 
-  /// Removes entries that no longer wait from the lists that they are in.
+  /// Removes entries that no longer wait from their lists.
   ///
-  /// Another thread may have renewed their interest meanwhile. So this withdraws the interest again, and may deliver a withheld
-  /// request.
+  /// Another thread may have renewed their interest meanwhile. So this method withdraws the interest again, which may deliver a
+  /// withheld request.
   static func leave(_ left: [Node.Link]) {
     run(left.map { Signal(node: $0.node, sender: $0.entry, departure: .leaves) })
   }
 
-  /// Reports what a propagation would come to, and changes nothing.
+  /// Returns the receipt that a propagation would have, and changes nothing.
   ///
-  /// - Complexity: As a propagation.
+  /// - Complexity: The same as `run`.
   static func preview(_ signal: Signal) -> CancelReceipt {
     var walk = StraightWalk(isPreview: true)
     guard let fork = walk.walk(from: signal) else { return walk.summary.receipt }
@@ -129,7 +134,8 @@ struct CancellationPropagation: ~Copyable {
 // MARK: - Branches that end early
 
 extension CancellationPropagation {
-  /// Law 3: where the request was withheld, the futures that only the requester consumes end, down to the requester.
+  /// Ends the futures from the withholding future down to the requester, which only the requester consumes. Law 3 (stopping
+  /// where others wait).
   private mutating func prune() {
     for stop in stops {
       guard let sender = stop.sender?.takeUnretainedValue(), let reason = stop.request?.reason else { continue }
@@ -144,7 +150,7 @@ extension CancellationPropagation {
     }
   }
 
-  /// The futures through which the request came to one that has ended early end as well.
+  /// Ends the futures that forwarded the request to a future that has ended early.
   private mutating func endConsumers(of position: Int) {
     var pending = [position]
     while let position = pending.popLast() {
@@ -156,7 +162,7 @@ extension CancellationPropagation {
           pending.append(predecessor)
         }
       }
-      // The sender of the first signal, where that is a future that has just linked this one.
+      // The sender of the first signal, if it is a future that has just linked this one.
       guard let origin, origin.node === node, let request = origin.request, let owner = origin.sender?.owner else {
         continue
       }
@@ -194,7 +200,7 @@ extension CancellationPropagation {
     }
   }
 
-  /// Notifies the waiters of the futures that have ended: as for handlers, those furthest upstream first.
+  /// Notifies the waiters of the futures that have ended, those furthest upstream first.
   private mutating func notify() {
     if ended.count > 1 { ended.sort { $0.rank > $1.rank } }
     for ended in ended { ended.step.notify() }

@@ -1,4 +1,4 @@
-/// What a propagation does to one future, under that future's lock.
+/// The effects of a propagation on one future, under that future's lock.
 extension Node {
   /// The reaction of a future to signals.
   struct Reaction {
@@ -147,7 +147,8 @@ extension Node {
     }
   }
 
-  /// What `receive` would return if the future were in the state that the preview has of it, which it changes instead.
+  /// Returns what `receive` would return for the predicted state of this future, and changes that state instead of the future's
+  /// own.
   func preview(
     _ signals: Signals, _ request: CancelRequest?, reachedAs position: Int,
     in states: inout [ObjectIdentifier: FutureState],
@@ -189,7 +190,7 @@ extension Node {
   @inline(__always)
   var asSource: Source? { state.createdBy.isSource ? unsafeDowncast(self, to: Source.self) : nil }
 
-  /// Invariant 2 of `FutureState`: whether no thread and no job has the body yet. Called under the lock.
+  /// Whether no thread and no job has the body yet: see invariant 2 of `FutureState`. Called under the lock.
   var ownsBody: Bool {
     switch state.phase {
     case .waiting: true
@@ -201,7 +202,7 @@ extension Node {
   /// Ends `.cancelled` now, if it still waits for `input`.
   ///
   /// - Parameter left: Receives the other futures that it waited for.
-  /// - Returns: Whether the caller owns the body; nil if this future did not wait for `input`.
+  /// - Returns: Whether the caller owns the body, or `nil` if this future did not wait for `input`.
   func endEarly(waitingFor input: Node, reason: CancellationReason, leaving left: inout [Link]) -> Bool? {
     lock.withLock {
       guard state.isPending else { return nil }

@@ -1,23 +1,24 @@
-/// A request to cancel, or the end of an interest, that one future receives from one of its consumers, or from no consumer.
+/// A cancellation request or the withdrawal of interest that one future receives, from one of its consumers or from no
+/// consumer.
 struct Signal {
-  /// What becomes of the sender's interest.
+  /// The change of the sender's interest.
   enum Departure {
     /// The sender waits for the outcome and remains a consumer.
     case stays
-    /// It still waits, but is no longer a consumer (law 10).
+    /// The sender still waits, but is no longer a consumer. Law 10 (one consumer, one count).
     case losesInterest
-    /// It no longer waits, and is removed from the list if it is there.
+    /// The sender no longer waits, and is removed from the list if it is in it.
     case leaves
   }
 
-  /// The future that receives it.
+  /// The future that receives the signal.
   let node: Node
   var request: CancelRequest?
-  /// The consumer that sends it: an entry in the list of `node`, or a token.
+  /// The consumer that sends the signal: an entry in the list of `node`, or a token.
   var sender: Waiter?
   var departure = Departure.stays
 
-  /// Returns how many consumers send a signal, and how many of them depart. Called under the lock of the future that receives it.
+  /// Returns the number of consumers that send a signal and the number of them that depart. Called under the receiver's lock.
   @inline(__always)
   static func count(_ sender: Unmanaged<Waiter>?, _ departure: Departure) -> (all: Int, departing: Int) {
     guard let sender, sender._withUnsafeGuaranteedRef({ $0.isCounted }) else { return (0, 0) }
@@ -35,7 +36,7 @@ struct Signals {
     all = [first]
   }
 
-  /// Creates the signals of one future. Returns nil if they are to several futures.
+  /// Creates the signals of one future. Returns nil if the signals are to several futures.
   init?(ifToOneFuture signals: [QueuedSignal]) {
     guard let first = signals.first, signals.allSatisfy({ $0.node.toOpaque() == first.node.toOpaque() }) else {
       return nil
@@ -48,7 +49,7 @@ struct Signals {
     all.append(signal)
   }
 
-  /// The strongest request among them.
+  /// The strongest request of these signals.
   var request: CancelRequest? {
     var strongest: CancelRequest?
     var last: CancelRequest.Unretained?
@@ -61,7 +62,8 @@ struct Signals {
     return strongest
   }
 
-  /// How many of their senders are counted as consumers now, and how many of these depart. Called under the lock of `node`.
+  /// The number of senders that are counted as consumers now, and the number of them that depart. Called under the lock of
+  /// `node`.
   var countedSenders: (all: Int, departing: Int) {
     var counted = (all: 0, departing: 0)
     for signal in all {

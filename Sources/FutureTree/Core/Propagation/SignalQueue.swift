@@ -5,7 +5,7 @@ struct QueuedSignal {
   let sender: Unmanaged<Waiter>?
   fileprivate let retainsSender: Bool
   let departure: Signal.Departure
-  /// The position of the future that forwards the request in `CancellationPropagation.reached`; `nil` where the propagation
+  /// The position in `CancellationPropagation.reached` of the future that forwards the request, or `nil` where the propagation
   /// starts.
   let predecessor: Int?
 
@@ -18,19 +18,19 @@ struct QueuedSignal {
 /// The signals of a propagation, first in, first out, and the objects that the propagation refers to.
 ///
 /// Counting references at each step would cost more than the step. So the structures of a propagation are plain bits with
-/// uncounted references.
+/// unretained references.
 ///
 /// # Invariants
 /// 1. An object to which a `QueuedSignal` or a `CancellationPropagation.Reached` refers is retained here, by a signal, in
 ///    `retained` or in `retainedSlots`, until the queue is freed. The propagation retains the queue to its end.
 /// 2. A queue belongs to one thread. That thread frees objects only while it holds no lock.
 final class SignalQueue {
-  /// Includes the signals that were taken: they retain their futures, and some of them their senders.
+  /// Includes the signals that were taken, because they retain their futures and some of their senders.
   @exclusivity(unchecked) private var signals: [QueuedSignal] = []
   @exclusivity(unchecked) private var taken = 0
   @exclusivity(unchecked) private var retained: [AnyObject] = []
   @exclusivity(unchecked) private var retainedSlots: [[Join.Slot]] = []
-  /// The reports of monitors. They are called after the first phase, because the clock of a log is user code.
+  /// The reports of monitors. They run after the first phase, because the clock of a log is user code.
   @exclusivity(unchecked) var reports: [NodeMonitor.Report] = []
 
   deinit {
@@ -70,7 +70,7 @@ final class SignalQueue {
         predecessor: predecessor))
   }
 
-  /// Returns a signal that was received before this queue was made, and retains the objects that it refers to.
+  /// Returns a signal that was received before this queue existed, and retains the objects that it refers to.
   func received(_ signal: Signal, predecessor: Int?) -> QueuedSignal {
     if let request = signal.request { retained.append(request.object) }
     if let sender = signal.sender { retained.append(sender) }
@@ -98,7 +98,7 @@ final class SignalQueue {
 
   /// Takes the remaining signals. If the last signal taken was `refused`, it is the first of them.
   ///
-  /// They are copied. A slice would share the memory of the queue, and the next signal would then copy all of it.
+  /// The signals are copied. A slice would share the memory of the queue, and the next append would copy all of it.
   func takeAll(refused: Bool) -> [QueuedSignal] {
     let start = refused ? taken - 1 : taken
     taken = signals.count

@@ -1,4 +1,4 @@
-/// The phases after the walk: branches that end early, handlers, notifications.
+/// The phases after the walk: ending branches early, calling handlers, and notifying waiters.
 extension StraightWalk {
   /// Completes the propagation after a walk without a fork.
   mutating func finish(_ origin: borrowing Signal) -> CancelReceipt {
@@ -10,10 +10,10 @@ extension StraightWalk {
     return summary.receipt
   }
 
-  /// Ends the futures through which the request reached the future that withheld it, down to the sender of the first signal (law
-  /// 3).
+  /// Ends the futures on the path from the future that withheld the request down to the sender of the first signal. Law 3
+  /// (stopping where others wait).
   ///
-  /// - Returns: That sender, if it is a future that has ended.
+  /// - Returns: The sender, if it is a future that has ended.
   private mutating func prune(_ origin: borrowing Signal) -> Step? {
     guard let stop, let request = origin.request else { return nil }
     var left: [Node.Link] = []
@@ -37,8 +37,8 @@ extension StraightWalk {
     return owner
   }
 
-  /// Ends the futures on the path. Returns the future that the sender of the first signal waits for, or nil if a future on the
-  /// path no longer waited.
+  /// Ends the futures on the path. Returns the future that the sender of the first signal waits for, or `nil` if a future on
+  /// the path no longer waited.
   private mutating func endPath(
     waitingFor stop: Node, _ reason: CancellationReason, leaving left: inout [Node.Link]
   ) -> Node? {
@@ -95,7 +95,7 @@ extension StraightWalk.Step {
     }
   }
 
-  /// Whether the request was applied here.
+  /// Whether the request was applied at this step.
   var isReached: Bool {
     switch kind {
     case .reached, .ended, .endedWithBody: true

@@ -1,12 +1,12 @@
 /// A propagation along one path: each future sends the signal to one other future, up to a source. Most propagations are such a
 /// walk.
 ///
-/// It has the same three phases as `CancellationPropagation`, but has no futures to order. It stores the path, and needs no array
-/// for one or two futures. At a join, at a future with a monitor, or at a withheld request that is delivered,
+/// It has the same three phases as `CancellationPropagation`, but no futures to order. It stores the path, which needs no array
+/// for one or two futures. At a join, at a future with a monitor, or when a withheld request is delivered,
 /// `CancellationPropagation` continues.
 ///
-/// Senders are not retained here, because counting references at each step would cost more than the step. The sender of a signal
-/// is the previous future on the path, which the path retains, or the sender of the first signal, which the caller retains.
+/// Senders are not retained, because counting references at each step would cost more than the step. The sender of a signal is
+/// the previous future on the path, which the path retains, or the sender of the first signal, which the caller retains.
 struct StraightWalk: ~Copyable {
   /// A future on the path.
   struct Step {
@@ -43,7 +43,8 @@ struct StraightWalk: ~Copyable {
   /// The path, from the target upstream.
   var path = TinyArray<Step>()
   var summary = CancelSummary()
-  /// The request that the futures beyond the target receive, if it is not the original: the request without the force (law 5).
+  /// The request for the futures beyond the target, if it differs from the original: the request without the force. Law 5
+  /// (force).
   var unforced: CancelRequest?
   /// The future that withheld the request.
   var stop: Node?
@@ -65,7 +66,7 @@ struct StraightWalk: ~Copyable {
     return ask(origin.node, request, sender, origin.departure)
   }
 
-  /// Walks while the futures forward the request.
+  /// Walks while futures forward the request.
   private mutating func ask(
     _ first: Node, _ request: CancelRequest, _ firstSender: Unmanaged<Waiter>?, _ firstDeparture: Signal.Departure
   ) -> Fork? {

@@ -1,19 +1,19 @@
-/// What a propagation can reach, and in which order: each future after all that wait for it.
+/// The futures that a propagation can reach, ordered so that each comes after all futures that wait for it.
 ///
-/// Other threads may change the graph between the survey and the visits. Then a future is visited with the signals that it has by
-/// then, and again with later ones.
+/// Other threads may change the graph between the survey and the visits. Then a future is visited with the signals that it has
+/// received so far, and again with later ones.
 struct TopologicalOrder {
   private struct Vertex {
-    /// How many edges lead here on which a signal may still come.
+    /// The number of incoming edges on which a signal may still arrive.
     var edges = 0
-    /// Where the propagation may go on from here, as positions; nil while it is expected to stop here.
+    /// The positions of the futures where the propagation may continue from here, or `nil` while it is expected to stop here.
     var upstream: [Int]?
     var signals: Signals?
     var isQueued = false
     var isVisited = false
   }
 
-  /// The futures in the order in which the survey found them, and where each is.
+  /// The vertices in the order in which the survey found them, and the position of each future.
   private var vertices: [Vertex] = []
   private var positions: [ObjectIdentifier: Int] = [:]
   private var ready: [Int] = []
@@ -25,7 +25,7 @@ struct TopologicalOrder {
     edgesAreDone(to: first)
   }
 
-  /// The next future to visit, with all its signals.
+  /// Returns the next vertex to visit, with all its signals.
   mutating func next() -> (vertex: Int, signals: Signals)? {
     while nextReady < ready.count || queueLate() {
       let vertex = ready[nextReady]
@@ -37,7 +37,7 @@ struct TopologicalOrder {
     return nil
   }
 
-  /// A future was visited, and sends these signals.
+  /// Records that a vertex was visited, and adds the signals that it sent.
   mutating func visited(_ vertex: Int, sending queue: SignalQueue) {
     while let signal = queue.popFirst() { add(signal) }
     edgesAreDone(to: vertices[vertex].upstream.take() ?? [])
@@ -45,11 +45,11 @@ struct TopologicalOrder {
 
   // MARK: - The survey
 
-  /// Counts the edges on which a signal may come.
+  /// Counts the edges on which a signal may arrive.
   ///
-  /// A propagation goes on from a future if all consumers of that take part in it. It goes on from others, but for shared ones,
-  /// if its request does not stop where others wait. All signals of a propagation have one request. Only a withheld request that
-  /// it delivers on its way may go further.
+  /// A propagation continues at a future if all consumers of the future take part in it. At a future with other consumers it
+  /// continues only if its request does not stop where others wait and the future is not shared. All signals of a propagation
+  /// have one request. Only a withheld request that it delivers on its way may go further.
   private mutating func survey(from starts: [QueuedSignal]) {
     var passesOthers = starts.contains { $0.request?.options.reach == .everything }
     var edges = starts.map { $0.node.takeUnretainedValue() }
@@ -76,7 +76,8 @@ struct TopologicalOrder {
     }
   }
 
-  /// Returns what a future waits for, and what was withheld there; nil if the propagation is expected to stop there.
+  /// Returns the futures that a future waits for and the request withheld there, or `nil` if the propagation is expected to
+  /// stop there.
   private mutating func expand(
     _ node: Node, _ vertex: Int, passesOthers: Bool
   ) -> (inputs: [Node], withheld: CancelRequest?)? {
@@ -96,7 +97,7 @@ struct TopologicalOrder {
 
   // MARK: - Signals
 
-  /// Returns the position of the future that receives the signal.
+  /// Adds a signal to its receiver's vertex. Returns the position of the vertex.
   @discardableResult
   private mutating func add(_ signal: QueuedSignal) -> Int {
     let vertex = find(signal.node.takeUnretainedValue())
@@ -109,7 +110,7 @@ struct TopologicalOrder {
     return vertex
   }
 
-  /// Nothing more comes on one edge to each of these futures, nor from those that have received nothing at all.
+  /// Removes one expected edge to each of these vertices. If a vertex then expects no signal and has none, its edges follow.
   private mutating func edgesAreDone(to futures: [Int]) {
     var pending = futures
     var index = 0
@@ -123,7 +124,7 @@ struct TopologicalOrder {
     }
   }
 
-  /// A future has received a signal, but not all that the survey expected: the graph has changed, or has a cycle.
+  /// Queues a vertex that has received some but not all of the expected signals: the graph has changed, or has a cycle.
   private mutating func queueLate() -> Bool {
     guard let late = vertices.firstIndex(where: { $0.signals != nil }) else { return false }
     ready.append(late)

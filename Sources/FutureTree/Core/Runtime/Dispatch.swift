@@ -1,14 +1,14 @@
 import Dispatch
 
-// What the library takes from Dispatch: executors and the clock of the machine.
+// The parts of the library that need Dispatch: executors and the system clock.
 
-/// The main actor as a place for bodies. Its one value is `.main`.
+/// The main actor as an executor of bodies. Its one value is `.main`.
 ///
 /// ```swift
 /// feed.map(on: .main) { feed in view.show(feed) }  // The body is isolated to the main actor.
 /// ```
 ///
-/// A body runs at once where the main queue is current already, and is dispatched to it otherwise. It is a type of its own
+/// A body runs at once if the main queue is current, and is dispatched to the main queue otherwise. This is a separate type
 /// because overloads that differ only in the isolation of a closure do not compile.
 public struct MainExecutor: Sendable {
   private init() {}
@@ -18,45 +18,45 @@ public struct MainExecutor: Sendable {
 }
 
 extension MainExecutor {
-  /// The main queue as an executor that does not hop when it is there already.
+  /// The main queue as an executor that runs jobs at once if the main queue is current.
   static let executor = FutureExecutor.serial(
     { job in
-      // The queue is asked, not the thread: under `dispatchMain()` the main queue is not on the main thread.
+      // Checks the queue, not the thread: under `dispatchMain()` the main queue is not on the main thread.
       if isCurrent() { job() } else { DispatchQueue.main.async(execute: job) }
     }, isCurrent: isCurrent)
 
   private static let isCurrent: @Sendable () -> Bool = QueueMark.isCurrent(.main)
 
-  /// Runs a body on the main actor later, in the order of the calls.
+  /// Dispatches a body to the main actor. Bodies run in the order of the calls.
   package func enqueue(_ body: @escaping @MainActor @Sendable () -> Void) {
     DispatchQueue.main.async { MainExecutor.assume(body) }
   }
 
-  /// Runs a body of the main actor on the main queue.
+  /// Runs a main-actor body. The caller is on the main queue.
   static func assume<Result: Sendable>(_ body: @MainActor () throws -> Result) rethrows -> Result {
     try MainActor.assumeIsolated(body)
   }
 }
 
 extension FutureExecutor {
-  /// The concurrent queue of the system with this quality of service.
+  /// Returns an executor for the concurrent system queue with this quality of service.
   public static func global(qos: DispatchQoS.QoSClass = .default) -> FutureExecutor {
     queue(DispatchQueue.global(qos: qos), isConcurrent: true)
   }
 
-  /// A dispatch queue.
+  /// Returns an executor that runs jobs on a dispatch queue.
   ///
   /// - Parameters:
-  ///   - queue: where jobs run.
-  ///   - isConcurrent: whether the queue runs several jobs at once. A queue does not tell, and `wait(for:)` must know: on a
-  ///     serial queue it throws instead of waiting for what cannot run before it returns.
+  ///   - queue: The queue of the jobs.
+  ///   - isConcurrent: Whether the queue runs several jobs at once. A queue does not expose this, and `wait(for:)` needs it. On
+  ///     a serial queue, `wait(for:)` throws if it would block work that can only run after it returns. Defaults to `false`.
   public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
     if isConcurrent { return custom { job in queue.async(execute: job) } }
     return serial({ job in queue.async(execute: job) }, isCurrent: QueueMark.isCurrent(queue))
   }
 }
 
-/// Tells whether code runs on a queue, by a mark that the queue carries.
+/// Detects whether code runs on a queue, by a mark stored in the queue.
 private enum QueueMark {
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
@@ -67,7 +67,7 @@ private enum QueueMark {
   }
 }
 
-/// What a thread blocks on.
+/// A gate on which a thread blocks until it is opened.
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
   #if FUTURETREE_EXPLORER
@@ -82,10 +82,10 @@ final class Gate: Sendable {
     semaphore.signal()
   }
 
-  /// Returns false if the gate was not opened within the time.
+  /// Blocks until the gate is opened. Returns false if the time passed first.
   func wait(for duration: Duration) -> Bool {
     #if FUTURETREE_EXPLORER
-      // There is no time under an explorer: either none passes, or enough.
+      // An explorer has no time: either no time passes, or enough.
       if let explorer = SchedulingPoint.explorer {
         while !isOpen.value {
           if duration == .zero { return false }
@@ -101,14 +101,14 @@ final class Gate: Sendable {
 
 // MARK: - Time
 
-/// The clock of the machine: monotonic, and standing still while the machine sleeps.
+/// The system clock: monotonic, and stopped while the machine sleeps.
 ///
-/// Bodies are called on the concurrent pool of Dispatch, so that a slow one holds up no other. One timer of Dispatch serves
-/// all that are waiting, and one that is cancelled is released at once.
+/// Bodies run on the concurrent pool of Dispatch, so a slow body does not delay others. One Dispatch timer serves all scheduled
+/// bodies. A cancelled body is released at once.
 ///
-/// - Complexity: O(log n) to schedule and to cancel, for n that are waiting.
+/// - Complexity: O(log n) to schedule and to cancel, where n is the number of scheduled bodies.
 public struct SystemClock: FutureClock {
-  /// The clock of the machine: each value is the same clock. `.system` is shorter.
+  /// Creates a system clock. All values are the same clock. `.system` is shorter.
   public init() {}
 
   public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
@@ -129,17 +129,17 @@ extension DispatchTime {
 }
 
 extension FutureClock where Self == SystemClock {
-  /// The clock of the machine.
+  /// The system clock.
   public static var system: SystemClock { SystemClock() }
 }
 
-/// Everything that waits for the clock of the machine.
+/// The bodies scheduled on the system clock.
 private final class SystemTimers: @unchecked Sendable {  // Because: `timers` and `armed` are guarded by `lock`.
   static let shared = SystemTimers()
 
   private let lock = Lock()
   private var timers = TimerQueue()
-  /// When `source` will fire.
+  /// The deadline to which `source` is set.
   private var armed: Duration?
   private let source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "FutureTree.SystemClock"))
 
@@ -157,7 +157,7 @@ private final class SystemTimers: @unchecked Sendable {  // Because: `timers` an
 
   func remove(_ entry: TimerQueue.Entry) {
     let body = lock.withLock { timers.remove(entry) }
-    _ = body  // Freed here, not under the lock.
+    _ = body  // Released here, outside the lock.
   }
 
   private func fire() {
@@ -172,7 +172,7 @@ private final class SystemTimers: @unchecked Sendable {  // Because: `timers` an
     for body in due { DispatchQueue.global().async(execute: body) }
   }
 
-  /// Called under the lock, so that of two threads the one with the earlier time is not overruled.
+  /// Sets `source` to the next deadline. Called under the lock, so that a later deadline does not replace an earlier one.
   private func arm() {
     guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
     armed = next

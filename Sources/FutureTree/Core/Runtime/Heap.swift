@@ -1,15 +1,15 @@
-/// What stands in a `Heap`, and knows where.
+/// An element of a `Heap`, which knows its position.
 package protocol HeapElement: AnyObject {
-  /// Where it stands; nil if it is in no heap. Only the heap sets it.
+  /// The position in the heap, or `nil` if the element is in no heap. Set only by the heap.
   var position: Int? { get set }
 
-  /// The order, which the owner of the heap guards.
+  /// Returns whether this element comes first. The owner of the heap guards the values that decide the order.
   func isBefore(_ other: Self) -> Bool
 }
 
-/// Elements, the first in their order first. Pure.
+/// A priority queue. Pure: takes no lock, calls no closure of a user.
 ///
-/// A binary heap whose elements know their positions, so that one can be moved, or taken out from the middle.
+/// A binary heap whose elements know their positions, so that any element can be moved or removed.
 package struct Heap<Element: HeapElement> {
   private var elements: [Element] = []
 
@@ -18,13 +18,13 @@ package struct Heap<Element: HeapElement> {
   package var first: Element? { elements.first }
   package var count: Int { elements.count }
 
-  /// - Complexity: O(log n), as all that follow.
+  /// - Complexity: O(log n), like the following methods.
   package mutating func insert(_ element: Element) {
     elements.append(element)
     rise(from: elements.count - 1)
   }
 
-  /// Takes an element out, if it is here.
+  /// Removes an element, if it is in the heap.
   package mutating func remove(_ element: Element) {
     guard let position = element.position else { return }
     element.position = nil
@@ -35,17 +35,17 @@ package struct Heap<Element: HeapElement> {
     sink(from: position)
   }
 
-  /// The element comes earlier in the order than before; nothing happens if it is not here.
+  /// Restores the order after an element moved forward. Does nothing if the element is not in the heap.
   package mutating func hasRisen(_ element: Element) {
     if let position = element.position { rise(from: position) }
   }
 
-  /// The first element comes later in the order than before.
+  /// Restores the order after the first element moved back.
   package mutating func firstHasSunk() {
     sink(from: 0)
   }
 
-  /// Takes out the elements for which `isRemoved` is true.
+  /// Removes the elements for which `isRemoved` returns true.
   ///
   /// - Complexity: O(n).
   package mutating func removeAll(where isRemoved: (Element) -> Bool) {

@@ -2,19 +2,19 @@
 @usableFromInline
 class ListEntry: @unchecked Sendable {  // Because: the owner of the list guards both.
   @exclusivity(unchecked) fileprivate final var next: Unmanaged<ListEntry>?
-  /// The entry before; in the first entry of a list, the last one; nil outside a list.
+  /// The previous entry. For the first entry of a list, the last one. `nil` outside a list.
   @exclusivity(unchecked) fileprivate final var previous: Unmanaged<ListEntry>?
 
   @usableFromInline init() {}
 
-  /// Whether the entry is in a list. Guarded like the list.
+  /// Whether the entry is in a list. Guarded like the list itself.
   final var isListed: Bool { previous != nil }
 
-  /// Performs the work for which a trampoline calls this entry.
+  /// Performs the work of this entry when a trampoline calls it.
   func runDeferred() {}
 }
 
-/// Objects in the order in which they came. The list retains each once. Appending and removing are O(1).
+/// A list of objects in the order in which they were added. It retains each entry once. Appending and removing are O(1).
 struct LinkedList<Element: ListEntry> {
   private var first: Unmanaged<ListEntry>?
 
@@ -32,16 +32,16 @@ struct LinkedList<Element: ListEntry> {
     first._withUnsafeGuaranteedRef { $0.previous = new }
   }
 
-  /// Takes the entry out, if it is here. The caller has a reference of its own, so nothing is freed.
+  /// Removes the entry, if it is in this list. The caller has its own reference, so nothing is deallocated.
   ///
-  /// - Precondition: the entry is in this list or in none.
+  /// - Precondition: The entry is in this list or in none.
   mutating func remove(_ entry: Element) {
     if detach(entry) { Unmanaged.passUnretained(entry).release() }
   }
 
   /// Removes the entry if it is in this list, without releasing the reference to it. Returns whether it was in the list.
   private mutating func detach(_ entry: Element) -> Bool {
-    // The entries of an empty list may belong to another thread, which took them out with the whole list.
+    // If the list is empty, the entry may belong to another thread, which took the whole list.
     guard let first, let previous = entry.previous else { return false }
     let next = entry.next
     if first.toOpaque() == Unmanaged.passUnretained(entry as ListEntry).toOpaque() {
@@ -56,14 +56,14 @@ struct LinkedList<Element: ListEntry> {
     return true
   }
 
-  /// Takes out the first entry, with the reference that the list had.
+  /// Removes the first entry and returns it with the reference that the list owned.
   mutating func popFirst() -> Element? {
     let last = first?._withUnsafeGuaranteedRef { $0.previous }
     first?._withUnsafeGuaranteedRef { $0.next }?._withUnsafeGuaranteedRef { $0.previous = last }
     return takeFirst()?.takeRetainedValue()
   }
 
-  /// Removes the last entry, and returns it with the list's reference to it.
+  /// Removes the last entry and returns it with the reference that the list owned.
   mutating func popLast() -> Element? {
     guard let last = first?._withUnsafeGuaranteedRef({ $0.previous }) else { return nil }
     let entry = Unmanaged<Element>.fromOpaque(last.toOpaque())
@@ -71,8 +71,8 @@ struct LinkedList<Element: ListEntry> {
     return entry.takeRetainedValue()
   }
 
-  /// Takes out the first entry, with the reference that the list had, and does not repair the list behind it: a caller that does
-  /// not repair it, as `popFirst` does, takes entries by this only from now on.
+  /// Removes the first entry and returns it with the reference that the list owned, without repairing the links of the list.
+  /// From then on, the caller removes entries only with this method, unless it repairs the list, as `popFirst` does.
   @inline(__always)
   mutating func takeFirst() -> Unmanaged<Element>? {
     guard let entry = first else { return nil }
@@ -87,13 +87,13 @@ struct LinkedList<Element: ListEntry> {
 
   var hasSeveral: Bool { first.map { $0._withUnsafeGuaranteedRef { $0.next != nil } } ?? false }
 
-  /// The entry, if there is no other.
+  /// The only entry, or `nil` if there are none or several.
   var only: Element? {
     guard let entry = first?.takeUnretainedValue(), entry.next == nil else { return nil }
     return unsafeDowncast(entry, to: Element.self)
   }
 
-  /// The entries, retained.
+  /// The entries, in order, retained.
   var entries: [Element] {
     var entries: [Element] = []
     var cursor = first

@@ -1,10 +1,10 @@
-/// The one lock type of the library: small, not recursive, held for a few instructions.
+/// The only lock type of the library: small, not recursive, and held for a few instructions.
 ///
-/// No code of a user runs while it is held, and no thread holds two (law 19). Debug builds assert both: see `LockRule`. The
-/// other modules of the package and the tests use it as well.
+/// No user code runs while a lock is held, and no thread holds two locks. Law 19 (no user code under a lock). Debug builds
+/// assert both: see `LockRule`. The other modules of the package and the tests use this type as well.
 ///
-/// What locks is the lock of the platform on Apple's platforms (`PlatformLock`), and `ParkingLock` elsewhere. With
-/// `-D FUTURETREE_PLATFORM_LOCK` it is `PlatformLock` everywhere, for measurements. `docs/decisions/the-lock.md` has the reasons.
+/// The implementation is `PlatformLock` on Apple's platforms, and `ParkingLock` elsewhere. With `-D FUTURETREE_PLATFORM_LOCK`
+/// it is `PlatformLock` everywhere, for measurements. `docs/decisions/the-lock.md` has the reasons.
 @usableFromInline package struct Lock: ~Copyable, Sendable {
   #if FUTURETREE_EXPLORER
     package let explored = ExploredLock()
@@ -36,13 +36,13 @@
     return result
   }
 
-  /// Runs `body` under the lock. This method is not generic. Other modules cannot inline `withLock`, and their specialized code
+  /// Runs `body` under the lock. This method is not generic: other modules cannot inline `withLock`, and their specialized code
   /// would receive a generic result through metadata.
   @usableFromInline func runLocked(_ body: () throws -> Void) rethrows {
     try withLock(body)
   }
 
-  /// Between two steps of a locked section, for the explorer of the tests: only it can interrupt one.
+  /// A scheduling point between two steps of a locked section, where the explorer of the tests can interrupt it.
   @inline(__always)
   func pointInside() {
     #if FUTURETREE_EXPLORER
@@ -50,7 +50,7 @@
     #endif
   }
 
-  /// Before a step without the lock on what the lock guarded before, for the explorer of the tests.
+  /// A scheduling point before a step without the lock on data that the lock guarded before, for the explorer of the tests.
   @inline(__always)
   func pointWithout() {
     #if FUTURETREE_EXPLORER

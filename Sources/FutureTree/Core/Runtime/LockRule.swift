@@ -8,14 +8,14 @@
   import Android
 #endif
 
-/// Law 19, asserted: a thread that holds a lock takes no other, and calls no code of a user.
+/// Asserts law 19 (no user code under a lock): a thread that holds a lock takes no second lock and calls no user code.
 ///
-/// Costs nothing in a release build, unless that is compiled with `-D FUTURETREE_LOCK_RULE`.
+/// Costs nothing in a release build, unless it is compiled with `-D FUTURETREE_LOCK_RULE`.
 package enum LockRule {
   #if DEBUG || FUTURETREE_LOCK_RULE
     package static let isAsserted = true
 
-    /// For each thread, whether it holds a lock.
+    /// The per-thread mark that the thread holds a lock.
     private static let key: pthread_key_t = {
       var key = pthread_key_t()
       let status = pthread_key_create(&key, nil)
@@ -32,7 +32,7 @@ package enum LockRule {
       pthread_setspecific(key, nil)
     }
 
-    /// Called before code of a user is.
+    /// Called before user code is called.
     package static func assertNoLockIsHeld() {
       check("User code is about to run under a lock. Law 19 (no user code under a lock) forbids this.")
     }
@@ -63,7 +63,7 @@ package enum LockRule {
 
 #if FUTURETREE_EXPLORER
   extension LockRule {
-    /// Exchanges the mark of a thread that holds a lock, where there is one.
+    /// Replaces the mark of this thread and returns the previous one, if marks exist.
     static func exchange(with mark: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
       #if DEBUG || FUTURETREE_LOCK_RULE
         exchangeMark(with: mark)

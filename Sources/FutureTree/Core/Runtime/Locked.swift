@@ -1,4 +1,4 @@
-/// A value that is only reached under a lock.
+/// A value that is accessed only under a lock.
 @usableFromInline package final class Locked<State>: @unchecked Sendable {  // Because: `state` is guarded by `lock`.
   @usableFromInline let lock = Lock()
   @exclusivity(unchecked) @usableFromInline var state: State
@@ -8,7 +8,7 @@
   }
 
   @inlinable package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-    // Declared outside the locked section, so that the result outlives it.
+    // Declared outside the locked section, so that the result outlives the section.
     var result: Result?
     try lock.runLocked { result = try body(&state) }
     return result!
@@ -18,7 +18,7 @@
     package var explored: ExploredLock { lock.explored }
   #endif
 
-  /// A copy of it. What is replaced is freed after the lock has been released.
+  /// A copy of the value. A replaced value is released after the lock.
   @inlinable package var value: State {
     get { withLock { $0 } }
     set {

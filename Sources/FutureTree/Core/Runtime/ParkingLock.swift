@@ -8,13 +8,15 @@
   #endif
   import Synchronization
 
-  /// A lock of one byte. A thread that finds it held spins, then yields its processor, and then blocks until the holder unlocks.
+  /// A lock of one byte. A thread that finds it held spins, then yields its processor, and then blocks until the holder
+  /// unlocks.
   ///
   /// # Invariants
   /// 1. `state` is 0 while the lock is free, 1 while it is held, and 2 while it is held and threads may be blocked.
-  /// 2. A thread blocks only while `state` is 2, which it reads under the mutex of its parking place. Whoever changes a 2 to 0
-  ///    then enters that mutex and wakes the place. So it either changes `state` before the read, or wakes the thread.
-  /// 3. `unlock` does not touch the lock after the exchange: another thread may free it.
+  /// 2. A thread blocks only while `state` is 2, which it reads under the mutex of its parking place. A thread that changes 2
+  ///    to 0 then enters that mutex and wakes the place. So it either changes `state` before the read, or wakes the blocked
+  ///    thread.
+  /// 3. `unlock` does not access the lock after the exchange, because another thread may free the lock.
   ///
   /// # Memory order
   /// The exchange in `unlock` releases; the exchange that takes the lock acquires. So a locked section sees all that earlier
@@ -66,9 +68,10 @@
     }
   }
 
-  /// Where threads block that wait for a lock. Locks share 64 places, so waking one may wake threads of another lock, which look
-  /// at their `state` again. Standard Swift cannot call a futex: `syscall` has a variable number of arguments.
-  private struct ParkingPlace: @unchecked Sendable {  // Because: POSIX makes both for several threads.
+  /// A place where threads block that wait for a lock. Locks share 64 places, so waking a place may wake threads of another
+  /// lock, which check their `state` again. Futexes are not available: `syscall` is variadic, and standard Swift cannot call
+  /// it.
+  private struct ParkingPlace: @unchecked Sendable {  // Because: POSIX makes both thread-safe.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 

@@ -1,8 +1,8 @@
 #if canImport(Darwin) || FUTURETREE_PLATFORM_LOCK
   import Synchronization
 
-  /// `Mutex` of the standard library. On Apple's platforms it is an `os_unfair_lock`: it lends the holder the priority of a thread
-  /// that waits, and the thread sanitizer knows it.
+  /// `Mutex` of the standard library. On Apple's platforms it is an `os_unfair_lock`: the holder inherits the priority of a
+  /// waiting thread, and the thread sanitizer knows it.
   struct PlatformLock: ~Copyable, Sendable {
     private let mutex = Mutex(())
 
@@ -11,7 +11,8 @@
       try mutex.withLock { _ in try Guarded(result: body()) }.result
     }
 
-    /// Lets a result leave the mutex: what is returned was guarded by the fields' own rules, not by the mutex's type.
+    /// Wraps a result so that it can leave the mutex. The rules of the guarded fields protect the result, not the type of the
+    /// mutex.
     private struct Guarded<Result>: @unchecked Sendable {
       let result: Result
     }

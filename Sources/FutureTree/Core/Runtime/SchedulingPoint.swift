@@ -1,9 +1,9 @@
-// Where the tests' explorer may let another thread go on.
+// The points at which the explorer of the tests may switch to another thread.
 //
-// Tests with real threads meet the schedules that a machine happens to run. With `-D FUTURETREE_EXPLORER` every lock
-// operation, every entry that is taken from the list of a future that has ended, and every place where a thread would block
-// asks an explorer first, so that a test can run all schedules, one after another, on one thread. Without the condition
-// nothing of this is compiled. See `Tests/FutureTreeTests/Explorer`.
+// Tests with real threads cover only the schedules that the machine happens to run. With `-D FUTURETREE_EXPLORER`, an explorer
+// runs all schedules, one after another, on one thread. It is called before every lock operation, before every entry is taken
+// from the list of an ended future, and wherever a thread would block. Without the condition, none of this is compiled. See
+// `Tests/FutureTreeTests/Explorer`.
 
 #if FUTURETREE_EXPLORER
   #if canImport(Darwin)
@@ -16,20 +16,21 @@
     import Android
   #endif
 
-  /// Decides which of its threads goes on. It runs all of them on one thread of the system, one at a time.
+  /// Decides which of its threads continues. It runs all of them on one system thread, one at a time.
   package protocol ThreadExplorer: AnyObject {
-    /// Whether a thread can be interrupted while it holds a lock. It changes nothing that others see, unless a lock is
+    /// Whether a thread can be interrupted while it holds a lock. Other threads observe the interruption only if a lock is
     /// missing.
     var interruptsLocks: Bool { get }
-    /// The thread that runs is about to do what others may see: at `place`, and up to its next point at no other.
+    /// The current thread is about to perform an effect that others may observe: at `place`, and nowhere else until its next
+    /// point.
     func reachedPoint(at place: ObjectIdentifier)
-    /// The thread that runs cannot go on before `place` was left.
+    /// The current thread cannot continue before `place` is left.
     func wait(for place: ObjectIdentifier)
-    /// Those that wait for `place` can try again.
+    /// The threads that wait for `place` can try again.
     func left(_ place: ObjectIdentifier)
-    /// A future was made (1) or freed (-1).
+    /// A future was created (1) or deallocated (-1).
     func countNodes(_ change: Int)
-    /// The thread that runs broke a rule.
+    /// The current thread broke a rule.
     func broke(_ rule: String)
   }
 
@@ -49,13 +50,13 @@
       }
     }
 
-    /// What explores on this thread of the system, if anything does.
+    /// The explorer of this system thread, if any.
     package static var explorer: (any ThreadExplorer)? {
       guard let pointer = pthread_getspecific(key) else { return nil }
       return Unmanaged<Box>.fromOpaque(pointer).takeUnretainedValue().explorer
     }
 
-    /// Runs `body` with an explorer for this thread of the system.
+    /// Runs `body` with an explorer for this system thread.
     package static func with<Result>(_ explorer: any ThreadExplorer, _ body: () throws -> Result) rethrows -> Result {
       let box = Box(explorer)
       let previous = pthread_getspecific(key)
@@ -71,25 +72,25 @@
     package static func countNodes(_ change: Int) { explorer?.countNodes(change) }
   }
 
-  /// What the library keeps for each thread. The explorer exchanges it when another of its threads goes on.
+  /// The per-thread state of the library. The explorer exchanges it when it switches threads.
   package struct ThreadState {
     private let trampoline: UnsafeMutableRawPointer?
     private let lockRule: UnsafeMutableRawPointer?
 
-    /// That of a new thread.
+    /// The state of a new thread.
     package static var new: ThreadState { ThreadState(trampoline: nil, lockRule: nil) }
 
-    /// Puts a state in the place of the current one, and returns that.
+    /// Replaces the current state and returns it.
     package static func exchange(with state: ThreadState) -> ThreadState {
       ThreadState(
         trampoline: Trampoline.exchange(with: state.trampoline), lockRule: LockRule.exchange(with: state.lockRule))
     }
   }
 
-  /// A lock as the threads of an explorer see it.
+  /// A lock as the threads of an explorer use it.
   package final class ExploredLock: @unchecked Sendable {  // Because: an explorer runs one thread at a time.
     private var isHeld = false
-    /// Set by a test that shows what happens without this lock.
+    /// Set by a test that shows the effect of a missing lock.
     package var isRemoved = false
 
     func withLock<Result>(_ explorer: any ThreadExplorer, _ body: () throws -> Result) rethrows -> Result {

@@ -1,9 +1,10 @@
-/// What is to happen when: the earliest first, and among equals what was added first. Pure: reads no clock.
+/// Scheduled bodies, the earliest deadline first. Bodies with equal deadlines keep the order in which they were added. Pure:
+/// reads no clock.
 package struct TimerQueue {
   package typealias Body = @Sendable () -> Void
 
-  /// A body and its time. The queue's owner guards it.
-  package final class Entry: HeapElement, @unchecked Sendable {  // Because: what varies is guarded as the queue is.
+  /// A body and its deadline. Guarded like the queue.
+  package final class Entry: HeapElement, @unchecked Sendable {  // Because: its variables are guarded like the queue.
     package var position: Int?
     fileprivate let deadline: Duration
     fileprivate let order: Int
@@ -27,7 +28,7 @@ package struct TimerQueue {
 
   package var count: Int { heap.count }
 
-  /// When the next body is due.
+  /// The deadline of the next body, or `nil` if there is none.
   package var nextDeadline: Duration? { heap.first?.deadline }
 
   /// - Complexity: O(log n).
@@ -38,7 +39,7 @@ package struct TimerQueue {
     return entry
   }
 
-  /// Takes an entry out, if it is still here, and returns its body, to be freed outside the owner's lock.
+  /// Removes an entry, if it is still in the queue. Returns its body, to be released outside the owner's lock.
   ///
   /// - Complexity: O(log n).
   package mutating func remove(_ entry: Entry) -> Body? {
@@ -46,7 +47,7 @@ package struct TimerQueue {
     return entry.body.take()
   }
 
-  /// Takes out the first body that is due at `now`, with its time.
+  /// Removes the first body that is due at `now`, and returns it with its deadline.
   package mutating func popDue(at now: Duration) -> (deadline: Duration, body: Body)? {
     guard let first = heap.first, first.deadline <= now, let body = remove(first) else { return nil }
     return (first.deadline, body)

@@ -1,4 +1,4 @@
-/// Elements that are most often one or none: only a second costs an allocation.
+/// An array for zero or one elements in most cases: only the second element needs an allocation.
 struct TinyArray<Element>: Sequence {
   private(set) var first: Element?
   private(set) var others: [Element] = []
@@ -17,7 +17,7 @@ struct TinyArray<Element>: Sequence {
   var isEmpty: Bool { first == nil }
   var count: Int { first == nil ? 0 : 1 + others.count }
 
-  /// - Precondition: there is an element at the position.
+  /// - Precondition: There is an element at the position.
   subscript(position: Int) -> Element {
     get { position == 0 ? first! : others[position - 1] }
     set { if position == 0 { first = newValue } else { others[position - 1] = newValue } }

@@ -11,7 +11,8 @@ import Synchronization
 #endif
 
 extension Trampoline {
-  /// One trampoline a thread, made when the thread first needs it and freed when the thread ends.
+  /// The key of the trampolines. Each thread has one trampoline, created when it is first needed and freed when the thread
+  /// ends.
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key) { pointer in
@@ -45,7 +46,7 @@ extension Trampoline {
   }
 
   #if FUTURETREE_EXPLORER
-    /// Puts the trampoline of another thread in the place of this one's, and returns that.
+    /// Replaces the trampoline of this thread and returns the previous one.
     static func exchange(with other: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
       defer { pthread_setspecific(key, other) }
       return pthread_getspecific(key)

@@ -1,18 +1,19 @@
-/// The work that a thread still has to do, in the order in which it was added: waiters to notify, turns, and objects to call.
+/// The pending work of one thread, in the order in which it was added: waiters to notify, turns, and objects to call.
 ///
 /// Code that ends a future on a thread whose trampoline is active only adds to the queue. So one loop notifies a chain of any
-/// length (law 20), and a completion inside a callback returns before its consumers are notified (law 19).
+/// length, by law 20 (any depth). A completion inside a callback returns before its consumers are notified, by law 19 (no user
+/// code under a lock).
 final class Trampoline {
   @exclusivity(unchecked) private var queue = WorkQueue()
-  /// Whether a loop on this thread takes from the queue.
+  /// Whether a loop on this thread takes work from the queue.
   @exclusivity(unchecked) private var isActive = false
-  /// The future whose waiters are being notified. The loop that does it retains it.
+  /// The future whose waiters are being notified. The notifying loop retains it.
   @exclusivity(unchecked) private var notifying: Unmanaged<Node>?
   @exclusivity(unchecked) private var turns = TurnStack()
 
   // MARK: - Adding
 
-  /// Notifies the waiters of a future that has ended: now, or when the callback that this thread is in has returned.
+  /// Notifies the waiters of a future that has ended: now, or when the current callback of this thread has returned.
   @inline(__always)
   static func notify(_ node: Node) {
     guard node.finishEnd() else { return }
@@ -31,24 +32,24 @@ final class Trampoline {
     }
   }
 
-  /// Lets an entry take its turn: now, or when the callback that this thread is in has returned.
+  /// Lets an entry take its turn: now, or when the current callback of this thread has returned.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Node.Turn) {
     add(.turn(.passRetained(entry), upstream: .passRetained(upstream), turn))
   }
 
-  /// Lets an entry take its turn at once, also inside a callback, and releases it. Completions of that turn are notified as
-  /// always.
+  /// Lets an entry take its turn at once, also inside a callback, and releases the entry. Futures that the turn completes are
+  /// notified as usual.
   static func turnNow(of entry: Unmanaged<Waiter>, upstream: Node, _ turn: Node.Turn) {
     let trampoline = ofThread.takeUnretainedValue()
     run { trampoline.nested { trampoline.take(turn, of: entry, upstream: upstream) } }
   }
 
-  /// Calls an object: now, or when the callback that this thread is in has returned.
+  /// Calls an object: now, or when the current callback of this thread has returned.
   static func call(_ entry: ListEntry) {
     add(.call(.passRetained(entry)))
   }
 
-  /// Runs code of a user, and then notifies the waiters of what it completed.
+  /// Runs user code, and then notifies the waiters of the futures that it completed.
   static func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     LockRule.assertNoLockIsHeld()
     let trampoline = ofThread.takeUnretainedValue()
@@ -122,7 +123,7 @@ final class Trampoline {
     notifying = outer
   }
 
-  /// A future has ended in a turn: its waiters are notified when that is done.
+  /// Records that a future has ended in a turn. Its waiters are notified after that turn.
   private func hasEnded(_ node: Node) {
     if node.finishEnd() { queue.append(.passRetained(node)) }
   }
@@ -142,8 +143,8 @@ final class Trampoline {
 
   // MARK: - Linking after a turn
 
-  /// Links a future to the one that its body returned when its turn is over: then no frame of the turn holds it.
-  /// Returns false if this is not its turn, or if a link is deferred already.
+  /// Defers linking a future to the inner future that its body returned until its turn is over and no frame of the turn retains
+  /// it. Returns false if this is not the turn of that future, or if a link is already deferred.
   static func linkAfterTurn(of node: Node, to inner: Node) -> Bool {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.turns.link == nil, trampoline.turns.isCurrent(node) else { return false }
@@ -159,7 +160,7 @@ final class Trampoline {
 
   // MARK: - Blocking
 
-  /// Runs what this thread has to do before it blocks inside a callback (law 19).
+  /// Runs the pending work of this thread before it blocks inside a callback. Law 19 (no user code under a lock).
   static func runPending() {
     let trampoline = ofThread.takeUnretainedValue()
     guard trampoline.isActive else { return }
@@ -169,21 +170,21 @@ final class Trampoline {
     }
   }
 
-  /// Takes turns inside the turn of the current entry.
+  /// Runs a closure that takes turns inside the turn of the current entry.
   private func nested(_ body: () -> Void) {
     let entry = turns.beginNested()
     body()
     turns.endNested(in: entry)
   }
 
-  /// Whether this thread is in the body of a future, so that the future cannot complete while the thread blocks.
+  /// Returns whether this thread runs the body of a future. Such a future cannot complete while the thread blocks.
   static func isInBody(of node: Node) -> Bool {
     ofThread.takeUnretainedValue().turns.contains(node)
   }
 }
 
 extension FutureExecutor {
-  /// Runs a closure here, and then notifies the waiters of what it completed.
+  /// Runs a closure on this thread, and then notifies the waiters of the futures that it completed.
   @usableFromInline func run(_ body: @escaping Job) {
     LockRule.assertNoLockIsHeld()
     guard let target else { return Trampoline.run(body) }

@@ -1,27 +1,28 @@
-/// Room for one value of a type that only the code that wrote it knows.
+/// Inline storage for one value. Only the code that wrote the value knows its type.
 ///
-/// A generic stored property (`Value?`) makes the runtime look up metadata whenever a future is released, at 400
-/// instructions a future. Two raw words that the typed step of the future writes, reads and destroys cost nothing.
+/// With a generic stored property (`Value?`), the runtime looks up metadata whenever a future is released, which costs 400
+/// instructions per future. Two raw words that the typed step writes, reads and destroys avoid that.
 ///
 /// # Invariants
-/// 1. `initialize` runs once at most; `load` and `destroy` only after it, and with the same type. Before it, `reference` may be
-///    used.
-/// 2. A value that is not plain bits does not move: the storage is a property of a class, written and destroyed in place. A load
-///    copies the value out of its bits, which it borrows.
-/// 3. `Node.deinit` destroys it, once. Plain bits (`init(bitsOf:)`) may be moved and are not destroyed.
+/// 1. `initialize` runs at most once. `load` and `destroy` run only after it, and with the same type. Before it, `reference`
+///    may be used.
+/// 2. A value that is not plain bits does not move: the storage is a property of a class, written and destroyed in place. A
+///    load copies the value out of its bits, which it borrows.
+/// 3. `Node.deinit` destroys the value, once. Plain bits (`init(bitsOf:)`) may be moved and are not destroyed.
 @usableFromInline
 struct ValueStorage {
   @usableFromInline var words: (UInt, UInt) = (0, 0)
 
   @inlinable init() {}
 
-  /// A value that is plain bits and fits; nil for any other. It may be moved, and needs no `destroy`.
+  /// Stores a value that is plain bits and fits. Returns nil for any other value. The storage may be moved, and needs no
+  /// `destroy`.
   @inlinable init?<Value>(bitsOf value: Value) {
     guard _isPOD(Value.self), ValueStorage.isInline(Value.self) else { return nil }
     initialize(to: value, as: Value.self)
   }
 
-  /// A reference that is not counted, in place of a value: there before `initialize`, and gone by it.
+  /// An unretained reference, stored before `initialize` and overwritten by it.
   var reference: UnsafeMutableRawPointer? {
     get { UnsafeMutableRawPointer(bitPattern: words.0) }
     set { words.0 = UInt(bitPattern: newValue) }
@@ -56,7 +57,7 @@ struct ValueStorage {
 
   /// Moves the value out.
   ///
-  /// - Precondition: it is inline.
+  /// - Precondition: The value is inline.
   @inlinable func take<Value>(as type: Value.Type) -> Value {
     var words = words
     return _withUnprotectedUnsafeMutableBytes(of: &words) { bytes in

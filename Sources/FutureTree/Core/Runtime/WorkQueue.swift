@@ -1,17 +1,17 @@
-/// What a trampoline has to do, first in, first out.
+/// The pending work of a trampoline, first in, first out.
 ///
-/// Work is plain bits: copying and freeing an enum with counted references costs more than notifying a future. The queue owns one
-/// reference to each object that its work refers to. The caller of `popFirst` or `takeChained` takes over that reference.
+/// Work is plain bits: copying and releasing an enum with counted references costs more than notifying a future. The queue owns
+/// one reference to each object that its work refers to. The caller of `popFirst` or `takeChained` takes over that reference.
 struct WorkQueue {
   enum Work {
-    /// A future has ended: its waiters take their turns.
+    /// A future has ended, and its waiters take their turns.
     case notify(Unmanaged<Node>)
-    /// One entry takes its turn, and is released.
+    /// One entry takes its turn and is released.
     case turn(Unmanaged<Waiter>, upstream: Unmanaged<Node>, Node.Turn)
     case call(Unmanaged<ListEntry>)
   }
 
-  /// What comes first, where that is a future: a chain never needs the array.
+  /// The next work, if it is a future that has ended. A chain never needs the array.
   private var chained: Unmanaged<Node>?
   private var others: [Work] = []
   private var taken = 0
@@ -22,7 +22,7 @@ struct WorkQueue {
     others.append(work)
   }
 
-  /// Adds a future that has ended, and takes over the caller's reference to it.
+  /// Adds a future that has ended. The queue takes over the caller's reference.
   @inline(__always)
   mutating func append(_ node: Unmanaged<Node>) {
     if isEmpty { chained = node } else { append(.notify(node)) }
@@ -33,7 +33,7 @@ struct WorkQueue {
     chained.take()
   }
 
-  /// What comes next, if no future is chained.
+  /// Removes and returns the next work if no future is chained.
   mutating func popFirst() -> Work? {
     guard taken < others.count else { return nil }
     let work = others[taken]
@@ -45,7 +45,7 @@ struct WorkQueue {
     return work
   }
 
-  /// Releases the memory of a queue that is empty, unless it is little.
+  /// Releases the memory of an empty queue, unless it is small.
   mutating func trim() {
     guard taken > 0 else { return }
     others.removeAll(keepingCapacity: others.capacity <= 1_000)
@@ -53,12 +53,12 @@ struct WorkQueue {
   }
 }
 
-/// The turns that a thread is in: more than one where a callback blocks, or an executor runs a job at once.
+/// The current turns of a thread. There are several if a callback blocks or an executor runs a job at once.
 struct TurnStack {
-  /// The entry whose turn it is. Like `outer`, retained by the loop that lets it take its turn.
+  /// The entry whose turn it is. Like `outer`, it is retained by the loop that runs its turn.
   var current: Unmanaged<Waiter>?
   private var outer: [Unmanaged<Waiter>] = []
-  /// A future that is linked to the one that its body returned when the current turn is over.
+  /// A future and the inner future that its body returned. They are linked when the current turn is over.
   var link: (node: Node, inner: Node)?
 
   func isCurrent(_ node: Node) -> Bool {
