@@ -17,19 +17,19 @@ struct Report: Decodable, Sendable {
   let pages: Int
 }
 
-/// A client of a JSON API: each call is a load through the chain, and returns a future of what was decoded.
+/// A client of a JSON API. Each call is a load through the chain, and returns a future of the decoded value.
 ///
-/// Take it as a template. What a client of your own changes is the calls, the environment, and the numbers of the chain.
+/// Use it as a template: replace the calls, the environment and the numbers of the chain.
 struct APIClient: Sendable {
   private let loader: any HTTPLoader
 
   /// - Parameters:
-  ///   - server: where the API is.
-  ///   - logIn: where tokens come from, and how the page of a log-in is shown.
-  ///   - store: keeps the credential while the program does not run; for an app that is the keychain.
-  ///   - log: gets the lines of the log. They have no secrets in them.
-  ///   - clock: what measures back-offs and timeouts. A test gives one that it moves by hand.
-  ///   - jitter: which part of a back-off is waited for.
+  ///   - server: The environment of the API.
+  ///   - logIn: The token endpoint, and the closure that presents the login page.
+  ///   - store: Keeps the credential between runs of the program. In an app it is the keychain.
+  ///   - log: Receives the lines of the log, which contain no secrets.
+  ///   - clock: Measures delays and timeouts. A test passes a manual clock.
+  ///   - jitter: The random source of the delays.
   init(
     _ server: ServerEnvironment, logIn: OAuth2Configuration, store: any CredentialStore,
     log: @escaping @Sendable (String) -> Void = { print($0) }, clock: any FutureClock = .system,
@@ -42,17 +42,17 @@ struct APIClient: Sendable {
         --> Timeout(attempt: .seconds(10), clock: clock) --> Redirect() --> URLSessionLoader(clock: clock))
   }
 
-  /// Ends what is under way, and forgets the credential. The next call logs in again.
+  /// Cancels the loads in flight and deletes the credential. The next call logs in again.
   func logOut() -> Future<Void> { loader.reset() }
 }
 
 // MARK: - The calls
 
 extension APIClient {
-  /// The user who is logged in. The server redirects to it.
+  /// Returns the current user. The server answers with a redirect.
   func me() -> Future<User> { loader.get("me", as: User.self) }
 
-  /// - Parameter priority: how soon it goes on if it has to wait for its turn.
+  /// - Parameter priority: The priority of the request in the queue of `Throttle`.
   func user(_ id: Int, priority: RequestPriority = .normal) -> Future<User> {
     loader.get("users/\(id)", as: User.self) { request in request[option: RequestPriority.self] = priority }
   }
@@ -61,14 +61,14 @@ extension APIClient {
     loader.get("users/\(user)/notes", query: [("containing", text)], as: [Note].self)
   }
 
-  /// It is sent once: `POST` is not repeated without a field `Idempotency-Key`.
+  /// Adds a note. The request is sent once: `Retry` repeats no `POST` without the field `Idempotency-Key`.
   func add(_ note: Note, to user: Int) -> Future<Note> {
     loader.post("users/\(user)/notes", json: note, as: Note.self)
   }
 
   func report(of month: String) -> Future<Report> { loader.get("reports/\(month)", as: Report.self) }
 
-  /// The bytes of a picture. The server redirects to another, which must not get the token.
+  /// Returns the bytes of a picture. The server redirects to another origin, which must not receive the token.
   func picture(of user: Int) -> Future<Data> {
     loader.get("users/\(user)/picture").map { try $0.body }
   }

@@ -3,14 +3,14 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Synchronization
 
-/// An API on loopback that misbehaves on purpose, with the authorization server that its tokens come from.
+/// An API on loopback that misbehaves on purpose, and the authorization server that issues its tokens.
 final class Server: Sendable {
   static let redirectURI = "com.example.notes:/signed-in"
-  /// How all that it gives out begins.
+  /// The prefixes of all secrets that the server issues.
   static let secrets = ["access-", "refresh-", "code-"]
 
   private let api: LoopbackServer
-  /// Another port, and so another origin.
+  /// A server on another port, and therefore another origin.
   private let pictures: LoopbackServer
   private let tokens = Mutex(Tokens())
   private let gates = Mutex<[String: LoopbackGate]>([:])
@@ -45,7 +45,7 @@ final class Server: Sendable {
 
   func url(_ path: String) -> String { api.url(path) }
 
-  /// Answers requests that have the token of the moment in turn; the last answer repeats. All others are answered with 401.
+  /// Answers requests that have a valid token in turn. The last answer repeats. Answers other requests with 401.
   private func serve(_ path: String, method: String = "GET", _ answers: LoopbackAnswer...) {
     let served = Mutex(0)
     api.on(path, method: method) { [weak self] request in
@@ -62,23 +62,23 @@ final class Server: Sendable {
   }
 }
 
-// MARK: - What the example says
+// MARK: - Control by the example
 
 extension Server {
-  /// Holds back the answers to these paths until `answer`.
+  /// Holds the answers to these paths until `answer` is called.
   func hold(_ paths: String...) {
     gates.withLock { gates in
       for path in paths { gates[path] = LoopbackGate() }
     }
   }
 
-  /// Lets the answers to these paths go, in this order.
+  /// Releases the answers to these paths, in this order.
   func answer(_ paths: String...) {
     let gates = gates.withLock { gates in paths.compactMap { gates.removeValue(forKey: $0) } }
     for gate in gates { gate.open() }
   }
 
-  /// From now on the token that clients have is not taken.
+  /// Revokes the current token.
   func revokeToken() { tokens.withLock { $0.access = nil } }
 
   private func held(_ path: String, _ answer: LoopbackAnswer) -> LoopbackAnswer {
@@ -86,37 +86,37 @@ extension Server {
   }
 }
 
-// MARK: - What it has seen
+// MARK: - Observations
 
 extension Server {
-  /// Ends when this many requests have come to each of these paths.
+  /// Waits until `count` requests to each of these paths have arrived.
   func waitForRequests(to paths: String..., count: Int = 1) async throws {
     for path in paths { _ = try await api.waitForRequest(to: path, count: count).value }
   }
 
-  /// Ends when the client has closed the connections on which it waited for these paths.
+  /// Waits until the client has closed the connections of the requests to these paths.
   func waitForClose(of paths: String...) async throws {
     for path in paths { _ = try await api.waitForClose(of: path).value }
   }
 
   func requestCount(to paths: String...) -> Int { paths.reduce(0) { $0 + api.record.requestCount(to: $1) } }
 
-  /// How often a page was shown, and what tokens were asked for with.
+  /// The number of login pages shown, and the grants for which tokens were issued.
   var logIns: String { tokens.withLock { "\($0.pages) page\($0.pages == 1 ? "" : "s"), tokens for \($0.grants)" } }
 
-  /// How many requests came with the token that was given out at this place in the order, counted from 1.
+  /// Returns the number of requests with the token of this number. Tokens are numbered from 1 in the order of issue.
   func requestCount(withToken number: Int) -> Int {
     api.requests.count { $0.values(for: "Authorization") == ["Bearer access-\(number)"] }
   }
 
-  /// Whether a request for a picture had a token.
+  /// Whether a request for a picture carried a token.
   var pictureHadToken: Bool { pictures.requests.contains { !$0.values(for: "Authorization").isEmpty } }
 }
 
 // MARK: - Tokens
 
 extension Server {
-  /// The page on which somebody logs in: here it leads to the redirect URI at once, with a code (RFC 6749, section 4.1.2).
+  /// Answers with the login page. Here it redirects at once to the redirect URI, with a code (RFC 6749, section 4.1.2).
   private func page(_ request: LoopbackRequest) -> LoopbackAnswer {
     let fields = Tokens.fields(of: request.target.drop { $0 != "?" }.dropFirst())
     guard let code = tokens.withLock({ $0.code(for: fields) }) else { return .status(400) }
@@ -129,7 +129,7 @@ extension Server {
     return held("/token", answer.map { .json($0) } ?? .json(#"{"error": "invalid_grant"}"#, status: 400))
   }
 
-  /// The credentials that were given out. One client has one at a time.
+  /// The issued credentials. One client has one at a time.
   private struct Tokens {
     var access: String?
     private(set) var pages = 0
@@ -138,14 +138,14 @@ extension Server {
     private var count = 0
     private var asked: [String] = []
 
-    /// What tokens were asked for with, in order.
+    /// The grants of the token requests, in order.
     var grants: String { asked.isEmpty ? "nothing" : asked.joined(separator: ", ") }
 
     func accept(_ request: LoopbackRequest) -> Bool {
       access.map { request.values(for: "Authorization") == ["Bearer \($0)"] } ?? false
     }
 
-    /// The code for a page that was asked for with PKCE.
+    /// Returns the code for a login page that was requested with PKCE.
     mutating func code(for fields: [String: String]) -> String? {
       guard fields["response_type"] == "code", fields["redirect_uri"] == Server.redirectURI,
         fields["code_challenge_method"] == "S256", fields["code_challenge"]?.count == 43
@@ -155,8 +155,8 @@ extension Server {
       return code
     }
 
-    /// A token for a code or for a refresh token, each of which is taken once. A real server also compares the hash of the
-    /// verifier with the challenge that came with the page.
+    /// Returns a token for an authorization code or a refresh token. Each is accepted once. A real server also compares the
+    /// hash of the verifier with the challenge of the login page.
     mutating func granted(_ fields: [String: String]) -> String? {
       switch fields["grant_type"] {
       case "authorization_code":
@@ -173,7 +173,7 @@ extension Server {
         """
     }
 
-    /// The fields of a form or a query.
+    /// Parses the fields of a form or a query.
     static func fields(of text: Substring) -> [String: String] {
       var parts = URLComponents()
       parts.percentEncodedQuery = String(text)

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeTesting
 import Synchronization
 
-/// Stands in for a browser, and for the person before it: the page leads to the redirect URI, and the app gets that.
+/// Replaces a browser and its user: it follows the page to the redirect URI and passes the URI to the app.
 struct Browser: Sendable {
   let loader: any HTTPLoader
 
@@ -16,7 +16,7 @@ struct Browser: Sendable {
   }
 }
 
-/// Time that passes when the example says so, and tells when something begins to wait.
+/// A clock that the example advances, and that reports when a timer is set.
 final class Time: FutureClock {
   private let clock = ManualClock()
   private let awaited = Mutex<[(duration: Duration, promise: Promise<Void>)]>([])
@@ -34,7 +34,7 @@ final class Time: FutureClock {
     return timer
   }
 
-  /// Returns a future that completes when the next timer of this length is set.
+  /// Returns a future that completes when the next timer with this duration is set.
   func timer(of duration: Duration) -> Future<Void> {
     let promise = Promise<Void>()
     awaited.withLock { $0.append((duration, promise)) }
@@ -44,18 +44,18 @@ final class Time: FutureClock {
   func pass(_ duration: Duration) { clock.advance(by: duration) }
 }
 
-/// The lines of the log. Loads that are under way at once write in any order, so they are shown by their numbers.
+/// The lines of the log. Concurrent loads write in any order, so the lines are shown by the numbers of the loads.
 final class Journal: Sendable {
   private let lines = Mutex<(all: [String], shown: Int)>(([], 0))
 
   func write(_ line: String) { lines.withLock { $0.all.append(line) } }
 
-  /// How many lines there are with one of these texts in them.
+  /// Returns the number of lines that contain one of these texts.
   func count(of texts: [String]) -> Int {
     lines.withLock { $0.all }.count { line in texts.contains { line.contains($0) } }
   }
 
-  /// Shows what was written since the last time, without the numbers of lines of code, which change with each edit.
+  /// Prints the lines since the last call, without source line numbers, which change with each edit.
   func show() {
     let lines = lines.withLock { lines in
       defer { lines.shown = lines.all.count }
@@ -73,12 +73,12 @@ func title(_ text: String) {
   say("\n\(text)\n\(String(repeating: "-", count: text.count))")
 }
 
-/// Writes a line at once, also where nobody sees it before a buffer is full.
+/// Writes a line at once, without a buffer.
 func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
-/// Says what came of loads, in this order.
+/// Prints the outcomes of loads, in this order.
 func report<Value: Sendable>(_ loads: [(name: String, future: Future<Value>)], _ text: (Value) -> String) async {
   for load in loads {
     switch await load.future.outcome {

@@ -52,7 +52,7 @@ import FutureTreeOAuth2
   }
 }
 
-// MARK: - Log-in and places
+// MARK: - Login and slots
 
 extension Tour {
   private func logIn() async throws {
@@ -94,7 +94,7 @@ extension Tour {
   }
 }
 
-// MARK: - What fails for now
+// MARK: - Transient failures
 
 extension Tour {
   private func unavailable() async throws {
@@ -156,7 +156,7 @@ extension Tour {
   }
 }
 
-// MARK: - Cancelling, and logging out
+// MARK: - Cancellation and logout
 
 extension Tour {
   private func cancelled() async throws {
@@ -188,7 +188,7 @@ extension Tour {
     try await server.waitForRequests(to: "/users/11", "/users/12")
     time.pass(.seconds(5))
     say("under way: user 11 and user 12; july waits for a place, and august for its next attempt")
-    // Who waits for a place leaves at once, so that this comes while the others are still on their way out.
+    // A queued request is cancelled at once. So this load begins while the loads in flight are still ending.
     let stubborn = reports[0].1.onComplete { _ in client.user(3) }
 
     _ = try await client.logOut().value

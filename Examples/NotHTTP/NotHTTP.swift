@@ -24,7 +24,7 @@ import FutureTree
       print("usage: NotHTTP [--wait | --stubborn]")
       exit(64)
     }
-    signal(SIGPIPE, SIG_IGN)  // A process may be ended before it has read its input.
+    signal(SIGPIPE, SIG_IGN)  // A process may exit before it reads its input.
     let work = try Work(mode)
     let controlC = ControlC { press in
       guard press == 1 else {
@@ -41,7 +41,7 @@ import FutureTree
     _ = await work.everything.outcome
     script.cancel()
     _ = await script.outcome
-    await work.end()  // Also after force nothing is left behind: no process and no thread.
+    await work.end()  // No process and no thread is left behind, also after force.
 
     title("What became of each")
     report("backup", work.backup.output)
@@ -51,7 +51,7 @@ import FutureTree
     if controlC.wasPressed { exit(ControlC.exitCode) }
   }
 
-  /// What happens if nobody presses control-C.
+  /// Runs the steps of the example when nobody presses control-C.
   private static func play(_ work: Work, _ mode: Mode) async throws {
     try await work.waitUntilBusy()
     title("Two processes, four frames for two threads, and a rest after the words")
@@ -77,7 +77,7 @@ import FutureTree
   }
 }
 
-/// What the example does, by its argument.
+/// The mode of the example, chosen by its argument.
 enum Mode: String {
   case brief
   case wait = "--wait"
@@ -97,7 +97,7 @@ func title(_ text: String) {
   say("\n\(text)\n\(String(repeating: "-", count: text.count))")
 }
 
-/// Writes a line at once, also where nobody sees it before a buffer is full.
+/// Writes a line at once, without a buffer.
 func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }

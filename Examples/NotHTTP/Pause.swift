@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A timer as a promise. Nothing has to be waited for when it is cancelled, so the handler completes it.
+/// Returns a timer as a future. A cancelled timer has no work to wait for, so the handler completes the promise.
 func pause(for duration: Duration) -> Future<Void> {
   let promise = Promise<Void>()
   let timer = SystemClock().schedule(after: duration) { promise.succeed() }

@@ -1,7 +1,7 @@
 #if !(os(macOS) || os(Linux))
   import Foundation
 
-  /// Replaces Foundation's class on platforms that start no processes: the example compiles there, and `run()` fails.
+  /// Replaces Foundation's class on platforms without processes. The example compiles there, and `run()` fails.
   final class Process: @unchecked Sendable {  // Because: no property is set after `run()`.
     enum TerminationReason { case exit, uncaughtSignal }
 

@@ -1,10 +1,10 @@
 import Foundation
 import FutureTree
 
-/// A command of the shell as a future of what it wrote, once it has exited.
+/// A shell command, with a future of its output.
 ///
-/// A request to cancel terminates it (SIGTERM) and is answered with `.continue`: it is the exit that confirms, and then the
-/// future ends `.cancelled`. A process may ignore that signal; `endByForce()` (SIGKILL) is for those.
+/// The future completes when the process has exited. A cancellation request sends SIGTERM and is answered with `.continue`: the
+/// future ends `.cancelled` when the process exits. If a process ignores SIGTERM, `endByForce()` sends SIGKILL.
 struct Subprocess: Sendable {
   let output: Future<String>
   /// Completes when the process has written its first line.
@@ -13,7 +13,7 @@ struct Subprocess: Sendable {
   private let process: Process
   private let input: FileHandle
 
-  /// Runs a command. One that starts others must wait for them: the output ends when all have closed it.
+  /// Runs a command. A command that starts other processes must wait for them: the output ends when all of them have closed it.
   init(_ command: String) throws {
     let (process, input, pipe) = (Process(), Pipe(), Pipe())
     let (promise, begun) = (Promise<String>(), Promise<Void>())
@@ -40,7 +40,7 @@ struct Subprocess: Sendable {
       (promise.future, begun.future, process, input.fileHandleForWriting)
   }
 
-  /// Gives the process all of its input; one that has ended gets none.
+  /// Writes all input of the process. A process that has exited gets no input.
   func send(_ text: String) {
     try? input.write(contentsOf: Data(text.utf8))
     try? input.close()
@@ -62,8 +62,8 @@ struct Subprocess: Sendable {
   }
 }
 
-/// The error of a process that ended otherwise than by a success, or a request to cancel.
+/// The error of a process that neither succeeded nor received a cancellation request.
 struct ProcessFailed: Error {
-  /// The exit code, or the number of the signal that ended it.
+  /// The exit code, or the number of the signal that ended the process.
   let status: Int32
 }

@@ -1,12 +1,12 @@
 import FutureTree
 
-/// All work of the example: two processes, four jobs on two threads, and a timer.
+/// The work of the example: two processes, four jobs on two threads, and a timer.
 final class Work: Sendable {
   let backup: Subprocess
   let words: Subprocess
   let frames: [Future<String>]
   let rest: Future<String>
-  /// The root: it has ended when all of them have.
+  /// The root of the tree. It ends when all other futures have ended.
   let everything: Future<[Outcome<String>]>
 
   private let pool = WorkerPool(threads: 2)
@@ -20,7 +20,7 @@ final class Work: Sendable {
     frames = (1...4).map { [pool, light] number in
       pool.run { stop in
         busy[number - 1].succeed()
-        // A thread may block: it waits for the light, unless it is told to stop.
+        // A job may block its thread: it waits for the light, unless its token is cancelled.
         let lit = light.future.shielded()
         lit.cancel(when: stop)
         try lit.wait(for: .seconds(3_600))?.get()
@@ -35,7 +35,7 @@ final class Work: Sendable {
     self.busy = busy
   }
 
-  /// Ends when the backup has begun and both threads are taken.
+  /// Waits until the backup has begun and both threads are busy.
   func waitUntilBusy() async throws {
     try await backup.begun.value
     for promise in busy.prefix(2) { try await promise.future.value }
@@ -43,14 +43,14 @@ final class Work: Sendable {
 
   func lightUp() { light.succeed() }
 
-  /// Waits for each by itself: by force the root ends before what it depends on.
+  /// Waits for each future separately, because force ends the root before the futures that it depends on.
   func end() async {
     for future in [backup.output, words.output, rest] + frames { _ = await future.outcome }
     pool.close()
   }
 }
 
-/// Counts pixels row by row, and looks between two rows whether anybody wants them.
+/// Counts pixels row by row, and checks between rows whether the job received a cancellation request.
 private func render(_ number: Int, until stop: CancellationToken) throws -> Int {
   var count = 0
   for row in 0..<200 {

@@ -1,10 +1,10 @@
 import Foundation
 import FutureTree
 
-/// A few threads, and a queue of jobs before them.
+/// A fixed number of threads with a queue of jobs.
 ///
-/// A request to cancel takes a job out of the queue, where it completes `.cancelled` at once and never begins. A job that
-/// runs cannot be interrupted: it hears of the request through its token, and completes when it has come to an end.
+/// A cancellation request removes a queued job from the queue. The job completes `.cancelled` at once and never begins. A
+/// running job cannot be interrupted: its token reports the request, and its future completes when the job returns.
 final class WorkerPool: @unchecked Sendable {  // Because: `condition` guards `jobs`, `lastID` and `isClosed`.
   private struct Job {
     let id: Int
@@ -20,13 +20,13 @@ final class WorkerPool: @unchecked Sendable {  // Because: `condition` guards `j
     for _ in 0..<threads { Thread.detachNewThread { [self] in work() } }
   }
 
-  /// Lets the threads end when the queue is empty.
+  /// Ends the threads when the queue is empty.
   func close() {
     condition.withLock { isClosed = true }
     condition.broadcast()
   }
 
-  /// Runs `body` on one of the threads when it is its turn.
+  /// Runs `body` on one of the threads when earlier jobs have begun.
   func run<Value>(_ body: @escaping @Sendable (CancellationToken) throws -> Value) -> Future<Value> {
     let (promise, stop) = (Promise<Value>(), CancellationTokenSource())
     let id = enqueue {
@@ -55,12 +55,12 @@ final class WorkerPool: @unchecked Sendable {  // Because: `condition` guards `j
     }
   }
 
-  /// Takes a job out of the queue. Returns false if it has begun.
+  /// Removes a job from the queue. Returns false if it has begun.
   private func leave(_ id: Int) -> Bool {
     let job = condition.withLock {
       jobs.firstIndex { $0.id == id }.map { jobs.remove(at: $0) }
     }
-    return job != nil  // It is freed here, not under the lock.
+    return job != nil  // Released here, outside the lock.
   }
 
   private func work() {

@@ -16,7 +16,7 @@ struct Comment: Decodable, Sendable {
   let text: String
 }
 
-/// A small client of a JSON API: each call is a load, decoded.
+/// A small client of a JSON API. Each call returns a future of the decoded response.
 struct Blog: Sendable {
   private let url: String
   private let loader: any HTTPLoader

@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTPTesting
 
-/// A blog on loopback that answers when the example says so.
+/// A blog server on loopback whose answers the example releases.
 final class BlogServer: Sendable {
   private let server: LoopbackServer
   private let posts = LoopbackGate()
@@ -34,6 +34,6 @@ final class BlogServer: Sendable {
     _ = await server.waitForClose(of: path).outcome
   }
 
-  /// The paths whose connection the client closed before they were answered, by the server's own record.
+  /// The paths for which the client closed the connection before the answer, as recorded by the server.
   var closedByClient: String { server.record.abandonedPaths.joined(separator: ", ") }
 }

@@ -4,7 +4,7 @@ func title(_ text: String) {
   print("\n\(text)\n\(String(repeating: "-", count: text.count))")
 }
 
-/// Prints a line about a future that has completed: its name and its state, by the picture of it, and what it brought.
+/// Prints a line about a completed future: its name and state, from its tree snapshot, and its outcome.
 func report<Value: Sendable>(_ future: Future<Value>, _ outcome: Outcome<Value>) {
   guard let entry = future.tree().entries.first else { return }
   let name = entry.name + String(repeating: " ", count: max(0, 20 - entry.name.count))

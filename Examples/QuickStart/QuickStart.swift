@@ -47,7 +47,7 @@ import FutureTreeHTTP
     report(both, await both.outcome)
   }
 
-  /// A promise for any callback: complete it when that comes, and say what to do when nobody wants it any more.
+  /// Wraps a callback in a promise: the callback completes the promise, and a handler reacts to a cancellation request.
   static func timer(after interval: DispatchTimeInterval) -> Future<Void> {
     let promise = Promise<Void>()
     promise.onRequestCancel { _ in .complete(.cancelled) }

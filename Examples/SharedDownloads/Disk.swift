@@ -1,21 +1,21 @@
 import FutureTree
 import Synchronization
 
-/// A disk, played by a timer. What it has begun to write it writes to the end, whoever asks: half a file helps nobody.
+/// A simulated disk. A write that has begun is never interrupted, because half a file is useless.
 final class Disk: Sendable {
-  /// How many writes have begun.
+  /// The number of writes that have begun.
   let begun = Milestones()
 
   private let isStuck: Bool
-  /// A promise that is dropped would complete its future.
+  /// Kept here, because a deallocated promise would complete its future.
   private let stuck = Mutex<[Promise<Int>]>([])
 
-  /// - Parameter isStuck: whether no write comes to an end.
+  /// - Parameter isStuck: Whether no write completes.
   init(isStuck: Bool) {
     self.isStuck = isStuck
   }
 
-  /// Returns a future of how many bytes were written.
+  /// Returns a future of the number of bytes written.
   func write(_ bytes: Int) -> Future<Int> {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }

@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTPTesting
 
-/// A file that is sent in four pieces, each when the example says so.
+/// A file that is sent in four pieces, which the example releases.
 struct ServedFile: Sendable {
   static let pieceCount = 4
   static let all = [
@@ -17,7 +17,7 @@ struct ServedFile: Sendable {
   var pieceSize: Int { size / Self.pieceCount }
 }
 
-/// A server on loopback that holds a gate before each piece.
+/// A server on loopback with a gate before each piece of a file.
 final class FileServer: Sendable {
   private let server: LoopbackServer
   private let gates: [String: [LoopbackGate]]
@@ -29,7 +29,7 @@ final class FileServer: Sendable {
     for file in files { server.on(file.path, .steps(steps(for: file))) }
   }
 
-  /// A piece drips, so that a terminal shows how its bar grows.
+  /// Returns the steps of a file. A piece is sent slowly, so that a terminal shows its bar grow.
   private func steps(for file: ServedFile) -> [LoopbackStep] {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: \(file.size)\r\n\r\n"
     let piece = [UInt8](repeating: 0x2E, count: file.pieceSize)
@@ -41,23 +41,23 @@ final class FileServer: Sendable {
 
   func url(of file: ServedFile) -> String { server.url(file.path) }
 
-  /// Lets a piece go, counted from 1.
+  /// Releases a piece of a file. Pieces are numbered from 1.
   func send(piece: Int, of file: ServedFile) {
     gates[file.name]?[piece - 1].open()
   }
 
-  /// The paths that were asked for once all of these have been, as the server saw them.
+  /// Waits until all these files have been requested, and returns the requested paths, as recorded by the server.
   func waitForRequests(for files: [ServedFile]) async throws -> [String] {
     for file in files { _ = try await server.waitForRequest(to: file.path).value }
     return server.requests.map(\.path).sorted()
   }
 
-  /// Ends when the client has closed the connection on which this file was being sent.
+  /// Waits until the client has closed the connection of this file.
   func waitForClose(of file: ServedFile) async throws {
     _ = try await server.waitForClose(of: file.path).value
   }
 
-  /// The files of which the last piece was never sent, once the client has closed their connections.
+  /// Returns the files whose last piece was not sent, once the client has closed their connections.
   func closedEarly() async throws -> [ServedFile] {
     let files = ServedFile.all.filter { file in
       gates[file.name]?.last?.isOpen == false && server.record.hasRequest(to: file.path)

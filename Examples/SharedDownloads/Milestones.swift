@@ -1,7 +1,7 @@
 import FutureTree
 import Synchronization
 
-/// A number that grows, and futures that complete when it has come so far.
+/// A counter that only grows, with futures that complete when it reaches a number.
 final class Milestones: Sendable {
   private struct State {
     var count = 0
@@ -18,7 +18,7 @@ final class Milestones: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// Says how far it has come. Less than before changes nothing.
+  /// Raises the counter to `count`. A lower count has no effect.
   func advance(to count: Int) {
     change { $0.count = max($0.count, count) }
   }

@@ -2,20 +2,20 @@ import FutureTree
 import FutureTreeHTTP
 import Synchronization
 
-/// Somebody who waits for a file.
+/// A person who waits for a file.
 struct Waiter: Sendable {
   let name: String
   let file: ServedFile
-  /// The bytes that were written for this one.
+  /// A future of the number of bytes written for this person.
   let copy: Future<Int>
 }
 
-/// Twelve people who want three files: who wants a file that is already on its way joins those who wait for it.
+/// Twelve people who request three files. A request for a file that is already loading joins the load in flight.
 final class Office: Sendable {
   let waiters: [Waiter]
   let disk: Disk
   let screen: Screen
-  /// How many bytes of each file have come, by name.
+  /// The number of bytes received of each file, by name.
   let arrived: [String: Milestones]
 
   init(server: FileServer, loader: any HTTPLoader, disk: Disk, screen: Screen) throws {
@@ -48,19 +48,19 @@ final class Office: Sendable {
     return request
   }
 
-  /// Who waits for a file and has not left.
+  /// Returns the people who wait for a file and have not left.
   func waiters(for file: ServedFile) -> [Waiter] {
     waiters.filter { $0.file.name == file.name && !$0.copy.isCompleted }
   }
 
-  /// One waiter leaves. The download goes on while others wait for it.
+  /// Cancels the load of one person. The download continues while other people wait for it.
   func leave(_ waiter: Waiter) {
     let receipt = waiter.copy.cancel(reason: "went home")
     screen.change(waiter.file.name) { $0.waiting -= 1 }
     screen.line("\(waiter.name) leaves \(waiter.file.name): \(receipt)")
   }
 
-  /// Lets a piece of each of these files go, and ends when it is there.
+  /// Releases a piece of each of these files, and waits until it has arrived.
   func receive(piece: Int, of files: [ServedFile], from server: FileServer) async throws {
     for file in files { server.send(piece: piece, of: file) }
     for file in files { try await arrived[file.name]?.reached(piece * file.pieceSize).value }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Lines of text, and below them one bar a file where there is a terminal. Elsewhere bars are lines, written when asked.
+/// The output: lines of text, and below them one bar per file in a terminal. Without a terminal, `report` writes bars as lines.
 final class Screen: Sendable {
   struct Bar: Sendable {
     let name: String
@@ -9,7 +9,7 @@ final class Screen: Sendable {
     var waiting: Int
     var note = ""
 
-    /// Such as `atlas.pdf     50 %  5 wait`.
+    /// The text of the bar, such as `atlas.pdf     50 %  5 wait`.
     var text: String {
       let padding = String(repeating: " ", count: 12 - name.count + (percent < 10 ? 2 : percent < 100 ? 1 : 0))
       return "\(name)\(padding)\(percent) %  \(note.isEmpty ? "\(waiting) wait\(waiting == 1 ? "s" : "")" : note)"
@@ -29,7 +29,7 @@ final class Screen: Sendable {
   private let isTerminal = isatty(FileHandle.standardOutput.fileDescriptor) == 1
   private let state = Mutex(State())
 
-  /// Writes a line, above the bars.
+  /// Writes a line above the bars.
   func line(_ text: String = "") {
     draw { _ in text + "\n" }
   }
@@ -45,7 +45,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// Changes the bar of a file, and draws it anew where there is a terminal.
+  /// Changes the bar of a file and, in a terminal, redraws it.
   func change(_ name: String, _ change: @Sendable (inout Bar) -> Void) {
     draw { state in
       guard let index = state.bars.firstIndex(where: { $0.name == name }) else { return "" }
@@ -54,13 +54,13 @@ final class Screen: Sendable {
     }
   }
 
-  /// Writes the bars that have no note as lines, where they are not on the screen anyway.
+  /// Writes the bars without a note as lines, if there is no terminal.
   func report() {
     guard !isTerminal else { return }
     draw { state in state.bars.filter(\.note.isEmpty).map { $0.text + "\n" }.joined() }
   }
 
-  /// Leaves the bars where they are: what comes next is written below them.
+  /// Leaves the bars in place: later lines are written below them.
   func leaveBars() {
     draw {
       $0.bars = []
@@ -69,7 +69,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// Takes the bars away, writes, and draws the bars again, in one write.
+  /// Erases the bars, writes, and redraws the bars, in one write.
   private func draw(_ change: @Sendable (inout State) -> String) {
     state.withLock { state in
       let removal = state.drawn > 0 ? "\u{1B}[\(state.drawn)A\u{1B}[J" : ""

@@ -51,7 +51,7 @@ import FutureTreeHTTP
     if controlC.wasPressed { exit(ControlC.exitCode) }
   }
 
-  /// What happens if nobody presses control-C.
+  /// Runs the steps of the example when nobody presses control-C.
   private static func play(_ server: FileServer, _ office: Office, _ stall: Stall) async throws {
     let (atlas, harbour, notes) = (ServedFile.all[0], ServedFile.all[1], ServedFile.all[2])
     let screen = office.screen
@@ -107,7 +107,7 @@ import FutureTreeHTTP
   }
 }
 
-/// What stands still, so that there is time to press control-C.
+/// The part that stalls, so that there is time to press control-C.
 enum Stall: String {
   case nothing, server, disk
 

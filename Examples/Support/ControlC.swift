@@ -10,13 +10,13 @@ import Synchronization
   import Musl
 #endif
 
-/// Control-C as an event. While this lives it does not end the process.
-package final class ControlC: @unchecked Sendable {  // Because: `signals` is not touched after `init`.
+/// Control-C as an event. While this object lives, control-C does not end the process.
+package final class ControlC: @unchecked Sendable {  // Because: `signals` is not used after `init`.
   private let signals: any DispatchSourceSignal
   private let watching = Promise<Void>()
   private let presses = Atomic(0)
 
-  /// Calls `onPress` with 1 for the first control-C, with 2 for the second, and so on, one call at a time.
+  /// Calls `onPress` with 1 for the first control-C, 2 for the second, and so on. The calls are serial.
   package init(_ onPress: @escaping @Sendable (Int) -> Void) {
     signal(SIGINT, SIG_IGN)
     signals = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "ControlC"))
@@ -27,11 +27,11 @@ package final class ControlC: @unchecked Sendable {  // Because: `signals` is no
     signals.activate()
   }
 
-  /// Completes when no control-C can be missed any more.
+  /// Completes when every later control-C will be reported.
   package var isWatching: Future<Void> { watching.future }
 
   package var wasPressed: Bool { presses.load(ordering: .relaxed) > 0 }
 
-  /// What a shell expects of a process that control-C ended: 128 and the number of the signal.
+  /// The exit code that a shell expects after control-C: 128 plus the number of the signal.
   package static let exitCode: Int32 = 130
 }

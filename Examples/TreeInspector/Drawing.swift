@@ -1,4 +1,4 @@
-/// A picture of a tree as SVG. States are told by colour, by sign and by word.
+/// A drawing of a tree as SVG. Each state has a color, a sign and a word.
 struct Drawing {
   private static let margin = 20
 
@@ -6,12 +6,12 @@ struct Drawing {
   private let layout: Layout
   private let title: String
 
-  /// - Parameter layout: of the last picture of a story, so that every future keeps its place in all of them.
+  /// - Parameter layout: The layout of the last picture of a story, so that every future has the same position in all pictures.
   init(_ picture: Picture, _ layout: Layout, title: String) {
     (self.picture, self.layout, self.title) = (picture, layout, title)
   }
 
-  /// Where the futures of a story stand: there is room for the longest line that each has in any of its pictures.
+  /// Returns the layout of a story. Each future has room for its longest text in any of the pictures.
   static func layout(of history: [Picture]) -> Layout {
     let (futures, edges) = (history.last?.futures ?? [], history.last?.edges ?? [])
     return Layout(numbers: futures.map(\.number), edges: edges.map { ($0.from, $0.to) }) { number in
@@ -19,7 +19,7 @@ struct Drawing {
     }
   }
 
-  /// The name is bold, and there is a sign before the state.
+  /// Returns the width of the text: the name is bold, and a sign precedes the state.
   private static func textWidth(of number: Int, in picture: Picture) -> Int {
     max(
       Layout.tenths(of: picture[number]?.name ?? "") * 14 / 10,
@@ -31,7 +31,7 @@ struct Drawing {
     text.count > 40 ? text.prefix(39) + "…" : text
   }
 
-  /// An `svg` element. One that stands in a page takes its style from there.
+  /// Returns an `svg` element. If it is part of a page, the page has its style.
   func svg(isAlone: Bool) -> String {
     let (width, height) = (layout.width + 2 * Self.margin, layout.height + 2 * Self.margin)
     let namespace = isAlone ? " xmlns=\"http://www.w3.org/2000/svg\"" : ""
@@ -42,7 +42,7 @@ struct Drawing {
     if isAlone { lines += ["<title>\(escaped(title))</title>", "<style>", Self.style, "</style>"] }
     lines.append(#"<rect class="paper" x="0.5" y="0.5" width="\#(width - 1)" height="\#(height - 1)" rx="12"/>"#)
     lines.append("<g transform=\"translate(\(Self.margin) \(Self.margin))\">")
-    // What is wanted is drawn last: it lies above the rest.
+    // Edges with interest are drawn last, so that they lie above the others.
     for edge in picture.edges.filter({ $0.state != .wanted }) + picture.edges.filter({ $0.state == .wanted }) {
       lines += self.lines(of: edge)
     }
@@ -54,12 +54,12 @@ struct Drawing {
 // MARK: - Parts
 
 extension Drawing {
-  /// A curve with an arrow in the direction in which the value goes; where none comes any more, it is cut through.
+  /// Returns a curve with an arrow in the direction of the value. A curve without a value to come is crossed out.
   private func lines(of edge: Picture.Edge) -> [String] {
     guard let from = layout.boxes[edge.from], let to = layout.boxes[edge.to] else { return [] }
     let isForward = from.x < to.x
     let direction = isForward ? 1 : -1
-    // What comes back arrives below what goes on from there.
+    // An edge that leads back ends below the edge that leads on.
     let isBelow = !isForward && picture.edges.contains { $0.from == edge.to }
     let (x1, y1) = (isForward ? from.x + from.width : from.x, from.y + from.height / 2)
     let (x2, y2) = (isForward ? to.x : to.x + to.width, to.y + to.height * (isBelow ? 3 : 2) / 4)
@@ -96,7 +96,7 @@ extension Drawing {
     return lines + ["</g>"]
   }
 
-  /// A sign for each state, drawn: a font may have none.
+  /// Returns a drawn sign for each state, because a font may lack the character.
   static func sign(of state: Picture.Drawn.State) -> String {
     switch state {
     case .pending: #"<circle class="ring" r="6"/><path class="mark" d="M0 -3.5V0.5L2.5 2"/>"#

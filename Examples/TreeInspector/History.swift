@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A tree at one moment, by what a log has told until then.
+/// The state of a tree at one moment, derived from the events of a log up to that moment.
 struct Picture {
   struct Drawn {
     enum State: String, CaseIterable {
@@ -9,24 +9,24 @@ struct Picture {
 
     var name: String
     var state = State.pending
-    /// The error of a failure, or the reason of a cancellation.
+    /// The error of the failure, or the reason of the cancellation.
     var ending: String?
     var asked: String?
-    /// What stopped here, and why.
+    /// The number of other consumers and the reason of a request that was withheld here.
     var withheld: (others: Int, reason: String)?
     var caption: String?
 
-    /// Whether a request reached the future, and its outcome came from the future that it waited for, with another reason.
+    /// Whether a request reached the future, but its outcome came from its upstream, with another reason.
     var endedForAnotherReason: Bool { state == .cancelled && asked != nil && asked != ending }
   }
 
-  /// One future wants, or wanted, the value of another.
+  /// An edge between a future and a future that has, or had, interest in its value.
   struct Edge {
     enum State: String {
       case wanted
-      /// The value came.
+      /// The value was delivered.
       case delivered
-      /// It ended without: the waiter left, or the other was cancelled or failed.
+      /// No value was delivered: the waiter detached, or the other future failed or was cancelled.
       case cut
     }
 
@@ -35,16 +35,16 @@ struct Picture {
     var state = State.wanted
   }
 
-  /// By number, in the order in which they were made.
+  /// The futures with their numbers, in the order in which they were created.
   private(set) var futures: [(number: Int, future: Drawn)] = []
-  /// In the order in which they were linked.
+  /// The edges in the order in which they were linked.
   private(set) var edges: [Edge] = []
   /// Captions of futures that are not in the log yet.
   private var captions: [String: String] = [:]
 }
 
 extension Picture {
-  /// What the tree looked like after each moment.
+  /// Returns the state of the tree after each moment.
   static func history(of moments: [Moment]) -> [Picture] {
     var picture = Picture()
     return moments.map { moment in
@@ -92,7 +92,7 @@ extension Picture {
     }
   }
 
-  /// Where a future stands; a new one is put at the end.
+  /// Returns the index of a future. A new future is appended.
   private mutating func index(of number: Int) -> Int {
     if let index = futures.firstIndex(where: { $0.number == number }) { return index }
     futures.append((number, Drawn(name: "")))
@@ -103,17 +103,17 @@ extension Picture {
 extension Picture {
   subscript(number: Int) -> Drawn? { futures.first { $0.number == number }?.future }
 
-  /// Those who want the value of a future now.
+  /// Returns the names of the futures that have interest in a future now.
   func wanting(_ number: Int) -> [String] {
     edges.filter { $0.from == number && $0.state == .wanted }.compactMap { self[$0.to]?.name }
   }
 
-  /// Those whose value a future wants now.
+  /// Returns the names of the futures in which a future has interest now.
   func wanted(by number: Int) -> [String] {
     edges.filter { $0.to == number && $0.state == .wanted }.compactMap { self[$0.from]?.name }
   }
 
-  /// The state in words: `pending, 2 consumers`.
+  /// Returns the state in words: `pending, 2 want it`.
   func stateText(of number: Int) -> String {
     guard let future = self[number] else { return "" }
     let count = wanting(number).count
@@ -121,7 +121,7 @@ extension Picture {
     return "pending, \(count) want\(count == 1 ? "s" : "") it"
   }
 
-  /// What fits below the state of a future.
+  /// Returns the short text below the state of a future.
   func brief(of number: Int) -> String {
     guard let future = self[number] else { return "" }
     if let (others, _) = future.withheld { return "withheld: \(others) other\(others == 1 ? " wants" : "s want") it" }
@@ -130,7 +130,7 @@ extension Picture {
     return future.ending ?? ""
   }
 
-  /// The same with what was withheld, and with how the future ended if it ended for the reason of another request.
+  /// Returns the short text with the withheld request, and with the outcome's reason if it belongs to another request.
   func detail(of number: Int) -> String {
     guard let future = self[number] else { return "" }
     var parts = [brief(of: number)]

@@ -1,7 +1,8 @@
-/// Where each future of a tree is drawn. Whole numbers only, so that a picture has the same bytes wherever it is made.
+/// The positions of the futures of a tree. All numbers are integers, so that a picture has the same bytes on every machine.
 ///
-/// What waits for a future stands to its right, one row a leaf; who has several below sits in the middle of them. A future
-/// that a body returned stands to the right of the one that waits for it as well, which keeps every branch in one row.
+/// A future stands to the left of the futures that wait for it. Each leaf has its own row, and a future with several children
+/// is centered between them. A future that a body returned stands to the right of the future that waits for it, so that every
+/// branch fits into one row.
 struct Layout {
   struct Box {
     let x: Int
@@ -17,9 +18,9 @@ struct Layout {
   private(set) var height = 0
 
   /// - Parameters:
-  ///   - numbers: the futures in the order in which they were made.
-  ///   - edges: who waits (`to`) for whom (`from`), in the order in which they were linked.
-  ///   - textWidth: how much room the text of a future needs.
+  ///   - numbers: The futures in the order in which they were created.
+  ///   - edges: The links from a future (`from`) to the future that waits for it (`to`), in the order in which they were made.
+  ///   - textWidth: Returns the width of the text of a future.
   init(numbers: [Int], edges: [(from: Int, to: Int)], textWidth: (Int) -> Int) {
     let parents = Self.parents(numbers, edges)
     var columns: [Int: Int] = [:]
@@ -47,7 +48,8 @@ struct Layout {
     height = boxes.values.map { $0.y + $0.height }.max() ?? 0
   }
 
-  /// What each future hangs from: the first that it waited for, or, if it never waited, the one that it was returned to.
+  /// Returns the parent of each future: the first future that it waited for or, if it never waited, the future that it was
+  /// returned to.
   private static func parents(_ numbers: [Int], _ edges: [(from: Int, to: Int)]) -> [Int: Int] {
     var parents: [Int: Int] = [:]
     for edge in edges where parents[edge.to] == nil && !ancestor(edge.to, of: edge.from, parents) {
@@ -62,7 +64,7 @@ struct Layout {
     return parents
   }
 
-  /// Whether a future is `number` or hangs from it.
+  /// Returns whether a future is `number` or its descendant.
   private static func ancestor(_ number: Int, of descendant: Int, _ parents: [Int: Int]) -> Bool {
     var current: Int? = descendant
     while let next = current {
@@ -78,7 +80,7 @@ struct Layout {
     return depth
   }
 
-  /// About how wide a text is, in tenths of the size of its font. Fonts differ: it is as much as a wide one needs.
+  /// Returns the approximate width of a text, in tenths of the font size. Fonts differ: the width is enough for a wide font.
   static func tenths(of text: String) -> Int {
     text.reduce(3) { sum, character in
       switch character {

@@ -1,6 +1,6 @@
-/// Text as it stands in HTML and SVG, in an element as well as in an attribute.
+/// Escapes text for HTML and SVG, for elements and attributes.
 ///
-/// What neither can hold, such as control characters, is replaced.
+/// Characters that neither format allows, such as control characters, are replaced.
 func escaped(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars {

@@ -1,8 +1,8 @@
 import FutureTree
 
-/// A story as one HTML file, which takes nothing from outside.
+/// A story as one HTML file without external resources.
 ///
-/// Without a script it is a list of what happened. The script hides that and shows one step at a time.
+/// Without JavaScript, the page is a list of the events. The script hides the list and shows one step at a time.
 struct Page {
   private let title: String
   private let moments: [Moment]
@@ -87,7 +87,7 @@ extension Page {
     return "<ul class=\"events\">\n\(items.joined(separator: "\n"))\n</ul>"
   }
 
-  /// A line of the story, with the names that the futures have at its end.
+  /// Returns a line of the story, with the final names of the futures.
   private func text(of line: Moment.Line) -> String? {
     switch line {
     case .note(let text): return text
@@ -118,7 +118,7 @@ extension Page {
 
   private static let columns = ["future", "state", "wanted by", "wants", "asked, withheld, ended"]
 
-  /// A narrow page shows the name of the column in front of the text, and leaves out empty cells.
+  /// Returns a cell. A narrow page shows the name of the column before the text, and hides empty cells.
   private func cell(_ column: String, _ text: String) -> String {
     text.isEmpty ? "<td class=\"empty\">–</td>" : "<td data-column=\"\(column)\">\(escaped(text))</td>"
   }
@@ -132,7 +132,7 @@ extension Page {
     }
   }
 
-  /// Such as `0.200 s`.
+  /// Formats a time in seconds, such as `0.200 s`.
   private static func seconds(_ time: Duration) -> String {
     let milliseconds = time.components.seconds * 1_000 + time.components.attoseconds / 1_000_000_000_000_000
     let fraction = String(milliseconds % 1_000)

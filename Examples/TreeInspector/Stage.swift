@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeTesting
 import Synchronization
 
-/// Where a story is played: it has a clock that stands still between two moments, and a log of what the futures do.
+/// The setting of a story: a clock that moves only between moments, and a log of the events of the futures.
 final class Stage: Sendable {
   private struct State {
     var lines: [Moment.Line] = []
@@ -19,7 +19,7 @@ final class Stage: Sendable {
     log = FutureLog(clock: clock)
   }
 
-  /// Plays a part of the story at a time of its own.
+  /// Runs a part of the story at its own time.
   func moment(_ title: String, _ text: String, after pause: Duration = .zero, _ body: () -> Void) {
     clock.advance(by: pause)
     body()
@@ -30,7 +30,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// A promise with a name and a handler, which tells the story that it was called. The stage keeps it.
+  /// Returns a promise with a name and a handler, whose call is added to the story. The stage retains the promise.
   func source(
     _ name: String, caption: String? = nil, answers: String,
     _ handler: @escaping @Sendable () -> CancelRequestResponse<String>
@@ -46,12 +46,12 @@ final class Stage: Sendable {
     return promise
   }
 
-  /// Adds a line that no log has.
+  /// Adds a line that is in no log.
   func say(_ text: String) {
     add(.note(text))
   }
 
-  /// Writes something below the name of a future.
+  /// Adds a caption below the name of a future.
   func caption(_ future: String, _ text: String) {
     add(.caption(future: future, text))
   }
@@ -61,9 +61,9 @@ final class Stage: Sendable {
     state.withLock { $0.lines.append(line) }
   }
 
-  /// Takes over what the log has got meanwhile, so that events and other lines stand in the order of what happened.
+  /// Moves new events of the log into the story, so that events and other lines have the order in which they happened.
   ///
-  /// That nobody holds a future any more is left out: when that happens is the compiler's choice.
+  /// Events about the release of a future are left out, because the compiler chooses their time.
   private func takeEvents() {
     let events = log.events
     state.withLock { state in
@@ -72,7 +72,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// What happened, moment by moment.
+  /// The moments of the story.
   var moments: [Moment] { state.withLock { $0.moments } }
 }
 

@@ -1,8 +1,8 @@
 import FutureTree
 
-/// The stories that the example tells.
+/// The stories of the example.
 extension Stage {
-  /// One trunk, three branches, and the middle one is cancelled: for the picture.
+  /// A tree with three branches, of which the middle one is cancelled. For the drawing.
   static func blog() -> Stage {
     let stage = Stage()
     let user = stage.source("user", answers: ".continue") { .continue }
@@ -25,7 +25,7 @@ extension Stage {
     return stage
   }
 
-  /// A reader of mail that signs in once for three branches: for the page.
+  /// A mail reader that signs in once for three branches. For the page.
   static func mail() -> Stage {
     let stage = Stage()
     let signIn = stage.source("sign in (shared)", answers: ".continue") { .continue }

@@ -1,8 +1,7 @@
 // The style of drawings. Colors are literals, because programs other than browsers ignore CSS variables and would draw black.
 
 extension Drawing {
-  /// The colors for light surroundings, and those for dark surroundings on top where the program that draws knows the
-  /// difference.
+  /// The style sheet with the light colors. A program that detects a dark appearance uses the dark colors instead.
   static let style = """
     .tree { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 13px; }
     .tree .future rect { stroke-width: 1.5; }
@@ -26,7 +25,7 @@ extension Drawing {
 /// The colors of a drawing.
 private struct Palette {
   let paper, rim, text, dim: String
-  /// Of the states: lines and signs, and the ground of a box.
+  /// The colors of the states: lines and signs, and the fill of a box.
   let pending, succeeded, failed, cancelled: (line: String, ground: String)
 
   static let light = Palette(

@@ -39,14 +39,14 @@ import FutureTree
   private static func picture() -> String {
     let history = Picture.history(of: Stage.blog().moments)
     guard let last = history.last else { return "" }
-    // Only the last picture is shown, so only that needs room.
+    // Only the last picture is shown, so the layout needs no room for earlier texts.
     let title =
       "User and posts are there. The comments on the second of three posts were cancelled, and their connection "
       + "was closed; the others are pending."
     return Drawing(last, Drawing.layout(of: [last]), title: title).svg(isAlone: true)
   }
 
-  /// Prints the path, or ends the program with what is wrong with it.
+  /// Writes the file and prints its path, or ends the program with the error.
   private static func write(_ text: String, to path: String) {
     do {
       try Data(text.utf8).write(to: URL(fileURLWithPath: path))
