@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 
-// What needs other packages: FutureTree itself has no dependencies. The README says more.
+// The benchmarks that need other packages. FutureTree itself has no dependencies. See README.md.
 //
 //   swift run -c release --package-path Benchmarks Benchmarks
 //   swift test --package-path Benchmarks
@@ -30,11 +30,11 @@ let package = Package(
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    // What is pure: statistics, tables, thresholds.
+    // The pure parts: statistics, tables, thresholds.
     .target(name: "Measuring"),
     .testTarget(
       name: "MeasuringTests", dependencies: ["Measuring", .product(name: "Baselines", package: "Works")]),
-    // The bridge to Combine, compiled against OpenCombine: its one file is a link to FutureTree's own.
+    // The bridge to Combine, compiled against OpenCombine. Its one file is a link to a file of FutureTree.
     .target(
       name: "OpenCombineBridge", dependencies: ["FutureTree", "OpenCombine"],
       swiftSettings: [.define("FUTURETREE_OPENCOMBINE")]),

@@ -1,5 +1,5 @@
-// What the chains are made of: the client of an imagined API, as an app has one. `Benchmarks/compile-time` puts it before the
-// chains that it writes.
+// The API client that the chains use, modeled on that of an app. `Benchmarks/compile-time` puts this file before the chains
+// that it generates.
 
 import FutureTree
 import FutureTreeHTTP
@@ -38,7 +38,7 @@ nonisolated struct API: Sendable {
 
 nonisolated func report(_ text: String) {}
 
-// The first chain of a file pays for looking up the library, the operators and the literals.
+// The first chain of a file also pays for the lookup of the library, the operators and the literals.
 nonisolated func warmUp(_ api: API, _ screen: Screen) -> Future<String> {
   api.user(1).map { $0.id * 2 + 1 }.flatMap { api.user($0) }.onSuccess { user in api.posts(of: user) }
     .onSuccess { posts in Future.zip(api.user(posts.count + 1), api.user(2)) }.map { a, b in a.name + b.name }

@@ -1,19 +1,20 @@
-// Type-checks realistic chains of operators and prints the milliseconds that each takes; fails if one is slow.
+// Type-checks realistic chains of operators and prints the milliseconds of each. Fails if a chain is too slow.
 //
 //   Benchmarks/compile-time
 //
-// Each chain is a cycle of links, repeated once, twice and four times. It is checked as a client in Swift 6 mode sees it, with
-// the main actor as the default isolation, and with `NonisolatedNonsendingByDefault`; each time is the best of three, and of
-// nine where a limit is exceeded: another process may take the processor for a while. The code of the README, of the guides and
-// of the examples is checked as it stands.
+// Each chain is a cycle of links, repeated once, twice and four times. It is checked as client code in Swift 6 mode, with the
+// main actor as the default isolation and `NonisolatedNonsendingByDefault`. Each time is the best of three runs, or of nine if
+// a limit is exceeded, because another process may use the processor. The code of the README, the guides and the examples is
+// checked unchanged.
 //
-// A chain of up to 28 links may take 150 ms, a longer one a second, and doubling a chain may take four times as long at most.
+// Limits: 150 ms for a chain of up to 28 links, one second for a longer chain. Doubling a chain may take at most four times as
+// long.
 
 import Foundation
 
 // MARK: - The chains
 
-/// A cycle of links: it begins and ends with a future of a `User`.
+/// A cycle of links, which begins and ends with a future of a `User`.
 struct Chain {
   let name: String
   let cycle: [String]
@@ -23,7 +24,7 @@ struct Chain {
     self.cycle = cycle
   }
 
-  /// About ten links, twice and four times as many.
+  /// The numbers of links: about ten, twice as many, and four times as many.
   var sizes: [Int] {
     let smallest = cycle.count * max(1, 10 / cycle.count)
     return [smallest, 2 * smallest, 4 * smallest]
@@ -127,7 +128,7 @@ let clients = [
 
 struct Failed: Error, CustomStringConvertible { let description: String }
 
-/// Runs a command, and returns what it prints.
+/// Runs a command and returns its output.
 func output(of command: [String]) throws -> String {
   let (process, pipe) = (Process(), Pipe())
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -145,7 +146,7 @@ func output(of command: [String]) throws -> String {
   return text
 }
 
-/// The milliseconds of each expression that took one or more, by file and line.
+/// Returns the milliseconds of each expression that took at least one, by file and line.
 func expressions(_ files: [String], _ flags: [String]) throws -> [(file: String, line: Int, milliseconds: Int)] {
   let text = try output(
     of: ["swiftc", "-typecheck", "-swift-version", "6", "-Xfrontend", "-warn-long-expression-type-checking=1"] + flags
@@ -158,13 +159,13 @@ func expressions(_ files: [String], _ flags: [String]) throws -> [(file: String,
   }
 }
 
-/// The chains that exceed a limit: the sizes of a chain stand one behind the other, the smallest first.
+/// Returns the chains that exceed a limit. The sizes of a chain follow each other, the smallest first.
 func tooSlow(_ places: [(chain: Int, size: Int)], _ times: [Int]) -> [String] {
   places.indices.flatMap { index -> [String] in
     let (name, size, time) = (chains[places[index].chain].name, places[index].size, times[index])
     if time > (size <= 28 ? 150 : 1000) { return ["\(name), \(size) links: \(time) ms"] }
     guard index > 0, places[index - 1].chain == places[index].chain else { return [] }
-    // Less than ten milliseconds are counted as ten: they are rounded, and noisy.
+    // Times under ten milliseconds are counted as ten, because they are rounded and noisy.
     let half = times[index - 1]
     return time > 4 * max(half, 10) ? ["\(name), \(size) links: doubling it took \(half) ms to \(time) ms"] : []
   }
@@ -182,7 +183,7 @@ func measure() throws {
   let folder = try output(of: ["swift", "build", "--show-bin-path"]).trimmingCharacters(in: .whitespacesAndNewlines)
   let modules = ["-I", folder + "/Modules"]
 
-  // All chains in one file: reading the library takes longer than any of them.
+  // All chains are in one file, because loading the library takes longer than any of them.
   var code = try String(contentsOfFile: "Benchmarks/CompileTime/Fixtures.swift", encoding: .utf8)
   var places: [(chain: Int, size: Int, lines: Range<Int>)] = []
   for (number, chain) in chains.enumerated() {
@@ -203,7 +204,7 @@ func measure() throws {
     for round in 1...9 where round <= 3 || !slow.isEmpty {
       let all = try expressions([source], modules + client.flags)
       for (index, place) in places.enumerated() {
-        // A closure of several statements is reported by itself, and belongs to its chain.
+        // A closure of several statements is reported separately. Its time is part of its chain.
         let sum = all.filter { place.lines.contains($0.line) }.reduce(0) { $0 + $1.milliseconds }
         times[index] = min(times[index], sum)
       }
@@ -219,7 +220,7 @@ func measure() throws {
     print("| \(chains[place.chain].name) | \(place.size) | \(best.map { "\($0[index])" }.joined(separator: " | ")) |")
   }
 
-  // A compiler that words its warnings differently must not pass for a fast one.
+  // Fails if the compiler changed the words of its warnings. Otherwise nothing would be measured.
   if best.allSatisfy({ $0.allSatisfy { $0 == 0 } }) { faults.append("no expression was measured") }
 
   let package = try String(contentsOfFile: ".build/debug.yaml", encoding: .utf8)

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 
-// Our side of the comparison, and what counts its heap blocks and instructions: it needs no other package, so that the
-// guard runs where none can be fetched.
+// The works of FutureTree, and the program that counts their heap blocks and instructions. This package has no dependency on
+// other packages, so that the guard runs without a network.
 //
 //   Benchmarks/guard
 
@@ -27,7 +27,7 @@ let package = Package(
       ]),
     .target(name: "Baselines"),
     .executableTarget(name: "CountWorks", dependencies: ["Works", "Baselines", "HeapCounter"]),
-    // The locks that could be under the library's, against each other. The library's own is a link to its file.
+    // Candidates for the lock of the library. The file of the library's own lock is a link.
     .target(name: "Futex"),
     .executableTarget(name: "LockBenchmark", dependencies: ["Futex", "FutureTree"]),
   ],

@@ -4,7 +4,7 @@ import HeapCounter
 import Measuring
 import Works
 
-/// Its main is synchronous, because valgrind does not survive another.
+/// The benchmark command. Its `main` is synchronous, because valgrind fails on an asynchronous one.
 @main
 struct BenchmarksCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -97,7 +97,7 @@ struct Operations: ParsableCommand {
   }
 }
 
-/// The works that a profiler can be pointed at.
+/// The works by name, for a profiler.
 enum NamedWork {
   static func named(_ name: String) throws -> Work {
     let all =

@@ -1,13 +1,13 @@
 import Measuring
 import Works
 
-/// How rows are measured.
+/// The measurement of a row.
 struct Measurement {
   let rounds: Int
   /// The nanoseconds that each side of a round should take.
   let roundTime: Double
 
-  /// Measures ours and theirs by turns, so that a machine whose clock drifts slows down both.
+  /// Measures both sides in turn, so that a change of the processor's speed affects both.
   func result(of row: Row) -> RowResult {
     guard row.reading.isTimed else {
       return result(of: row, rounds: [(row.ours.run(1), row.theirs.run(1))])
@@ -24,7 +24,7 @@ struct Measurement {
     RowResult(work: row.name, peer: row.peer, reading: row.reading, unit: row.ours.unit, rounds: rounds)
   }
 
-  /// How often the work fits into a round with its preparations, which also warms it up.
+  /// Returns how many repetitions fit into a round, with preparations. Also warms up the work.
   private func repetitions(of work: Work) -> Int {
     var repetitions = 1
     while true {

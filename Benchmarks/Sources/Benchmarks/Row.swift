@@ -1,7 +1,7 @@
 import Measuring
 import Works
 
-/// One line of the table: a work of ours, and the same work of a peer.
+/// A row of the table: a work of FutureTree, and the same work of a peer.
 struct Row: Sendable {
   let name: String
   let peer: String
@@ -21,13 +21,13 @@ struct Row: Sendable {
   static let all =
     promises + chains + operators + children + joins + awaiting + cancelling + tokens + threads + memory + loading
 
-  /// Whether the work or the peer contains the words; no words match all.
+  /// Returns whether the work or the peer contains the words. An empty text matches every row.
   func matches(_ words: String) -> Bool {
     words.isEmpty || "\(name) \(peer)".lowercased().contains(words.lowercased())
   }
 }
 
-/// The names of peers, as they stand in the table.
+/// The names of the peers in the table.
 enum PeerName {
   static let nio = "`EventLoopFuture`"
   static let openCombine = "OpenCombine `Future`"

@@ -2,15 +2,15 @@ import ArgumentParser
 import Foundation
 import FutureTreeHTTPTesting
 
-/// A server in a process of its own, so that its processor time is not that of the client. It ends with this process.
-final class ServerProcess: @unchecked Sendable {  // Because: nothing in it changes once it is made.
-  /// Started when it is first needed.
+/// A server in its own process, so that its processor time is not counted for the client. It ends with this process.
+final class ServerProcess: @unchecked Sendable {  // Because: immutable after `init`.
+  /// The server, started when it is first needed.
   static let shared = ServerProcess()
 
-  /// Its origin.
+  /// The origin of the server's URLs.
   private let origin: String
   private let process = Process()
-  /// What the server waits on: it reads the end of it when this process has ended.
+  /// The input of the server, which ends when this process has ended.
   private let input = Pipe()
 
   private init() {
@@ -25,7 +25,7 @@ final class ServerProcess: @unchecked Sendable {  // Because: nothing in it chan
     origin = line.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Returns a URL of the server: `/` has five bytes, `/large` has 100,000.
+  /// Returns a URL of the server. The response of `/` has five bytes, that of `/large` 100,000.
   func url(_ path: String) -> String { origin + path }
 }
 

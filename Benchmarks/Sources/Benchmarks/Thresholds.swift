@@ -4,7 +4,7 @@ extension Row {
   /// The minimum and the goal of the row, for `--check`. A missed time is only printed. A missed count is a failure.
   var threshold: Threshold? { Row.thresholds["\(name) / \(peer)"] }
 
-  /// Thresholds of rows that do not exist: somebody renamed one.
+  /// The names of thresholds without a row, for example after a row was renamed.
   static var thresholdsWithoutRow: [String] {
     let names = Set(all.map { "\($0.name) / \($0.peer)" })
     return thresholds.keys.filter { !names.contains($0) }.sorted()

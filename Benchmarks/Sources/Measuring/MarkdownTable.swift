@@ -1,4 +1,4 @@
-/// A table in Markdown, whose columns are also straight where it is read as text.
+/// A Markdown table whose columns are aligned in the source text.
 public struct MarkdownTable: Equatable, Sendable {
   public let head: [String]
   public private(set) var rows: [[String]]

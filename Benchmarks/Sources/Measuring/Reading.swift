@@ -1,13 +1,13 @@
-/// How ours and theirs become one ratio.
+/// How the figures of both sides form one ratio.
 public enum Reading: String, Equatable, Sendable, Codable {
-  /// Their time over ours: more is better.
+  /// Their time divided by ours. More is better.
   case timesAsFast
-  /// Our time over theirs: less is better.
+  /// Our time divided by theirs. Less is better.
   case timesTheCost
-  /// What two threads get done in the time of one. Ours is the time of two threads over that of one, theirs the same of a
-  /// spin loop, which gains 2 where two processors are free: more is better.
+  /// The work that two threads complete in the time of one. Our figure is the time of two threads divided by the time of one.
+  /// Theirs is the same ratio of a spin loop, which gains 2 if two processors are free. More is better.
   case throughput
-  /// Our number over theirs, counted and not timed: less is better.
+  /// Our count divided by theirs. Less is better.
   case timesAsMany
 
   public func ratio(ours: Double, theirs: Double) -> Double {
@@ -18,7 +18,7 @@ public enum Reading: String, Equatable, Sendable, Codable {
     }
   }
 
-  /// What stands behind the ratio.
+  /// The words after the ratio.
   public var words: String {
     switch self {
     case .timesAsFast: "times as fast"
@@ -28,7 +28,7 @@ public enum Reading: String, Equatable, Sendable, Codable {
     }
   }
 
-  /// Whether repetitions differ, so that there is a spread.
+  /// Whether repetitions differ, so that the ratio has a spread.
   public var isTimed: Bool { self != .timesAsMany }
 
   public var isBetterHigher: Bool { self == .timesAsFast || self == .throughput }

@@ -1,16 +1,16 @@
-/// What came of one row.
+/// The result of one row.
 public struct RowResult: Equatable, Sendable, Codable {
   public let work: String
   public let peer: String
   public let reading: Reading
-  /// Of what ours and theirs are, such as "link".
+  /// The unit of both figures, such as "link".
   public let unit: String
   public let ratio: Spread
-  /// The median of our nanoseconds per unit; of what is counted, the number.
+  /// The median of our nanoseconds per unit, or the count.
   public let ours: Double
   public let theirs: Double
 
-  /// - Parameter rounds: ours and theirs, measured one after the other.
+  /// - Parameter rounds: The figures of both sides in each round.
   public init(
     work: String, peer: String, reading: Reading, unit: String, rounds: [(ours: Double, theirs: Double)]
   ) {
@@ -25,7 +25,7 @@ public struct RowResult: Equatable, Sendable, Codable {
 }
 
 extension RowResult {
-  /// The head of the table in which `cells` is a row.
+  /// The head of the table for `cells`.
   public static let head = ["work", "against", "ratio", "quartiles", "ours", "theirs", "per"]
 
   public var cells: [String] {
@@ -46,10 +46,10 @@ extension RowResult {
 }
 
 extension Double {
-  /// A ratio as it stands in the table.
+  /// The text of a ratio in the table.
   public var ratioText: String { fixed(self < 10 ? 2 : 1) }
 
-  /// With so many digits after the point. Without Foundation: this is all that is needed of it.
+  /// Formats the number with this many decimal digits, without Foundation.
   public func fixed(_ digits: Int) -> String {
     guard isFinite else { return "\(self)" }
     let scale = (0..<digits).reduce(1) { scale, _ in scale * 10 }

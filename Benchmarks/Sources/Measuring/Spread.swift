@@ -1,10 +1,10 @@
-/// The middle of some numbers, and how far they spread.
+/// The median and the quartiles of some numbers.
 public struct Spread: Equatable, Sendable, Codable {
   public let lowerQuartile: Double
   public let median: Double
   public let upperQuartile: Double
 
-  /// - Precondition: there is a number.
+  /// - Precondition: `numbers` is not empty.
   public init(of numbers: [Double]) {
     let sorted = numbers.sorted()
     lowerQuartile = Spread.quantile(0.25, of: sorted)
@@ -12,7 +12,7 @@ public struct Spread: Equatable, Sendable, Codable {
     upperQuartile = Spread.quantile(0.75, of: sorted)
   }
 
-  /// Between two numbers, in proportion to how near they are.
+  /// Interpolates between the two nearest numbers.
   private static func quantile(_ part: Double, of sorted: [Double]) -> Double {
     let position = part * Double(sorted.count - 1)
     let below = Int(position)

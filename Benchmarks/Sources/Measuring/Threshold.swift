@@ -1,8 +1,8 @@
-/// What a row must reach, and what it should.
+/// The minimum and the goal of a row.
 public struct Threshold: Equatable, Sendable {
   public let atLeast: Double
   public let goal: Double
-  /// Whether they are of our own number, and not of the ratio.
+  /// Whether the threshold applies to our figure instead of the ratio.
   public let isOfOurs: Bool
 
   public init(atLeast: Double, goal: Double, isOfOurs: Bool = false) {
@@ -11,7 +11,7 @@ public struct Threshold: Equatable, Sendable {
     self.isOfOurs = isOfOurs
   }
 
-  /// How far a row came.
+  /// The result of comparing a row with its threshold.
   public enum Verdict: String, Equatable, Sendable {
     case missed = "MISSED"
     case atLeast = "at least"
@@ -19,7 +19,7 @@ public struct Threshold: Equatable, Sendable {
   }
 
   public func verdict(on result: RowResult) -> Verdict {
-    // As it is printed: a ratio that reads 2.00 has reached 2.
+    // Compares the printed number: a ratio printed as 2.00 has reached 2.
     let number = ((isOfOurs ? result.ours : result.ratio.median) * 100).rounded() / 100
     func isReached(_ threshold: Double) -> Bool {
       result.reading.isBetterHigher ? number >= threshold : number <= threshold

@@ -2,10 +2,10 @@ import NIOCore
 import NIOEmbedded
 import Works
 
-/// What `OurWorks` has, written with `EventLoopFuture` on an `EmbeddedEventLoop`, which runs callbacks where the promise
-/// is completed, as `.immediate` does.
+/// The counterparts of `OurWorks`, written with `EventLoopFuture` on an `EmbeddedEventLoop`. It runs callbacks where the
+/// promise is completed, as `.immediate` does.
 enum NIOWorks {
-  /// One loop for all, that closures need not capture: a context to allocate would be to their disadvantage.
+  /// One loop for all works. Closures need not capture it, so NIO pays for no extra context.
   private static let loop = EmbeddedEventLoop()
 
   /// The works whose instructions are compared, by the names that `run` takes.
@@ -92,7 +92,7 @@ enum NIOWorks {
     for (number, promise) in promises.enumerated() { promise.succeed(number) }
   }
 
-  /// A chain that nobody has completed, for its memory. The tail holds it; its promise is completed when it is let go.
+  /// A pending chain, for its memory. The result retains the tail, and completes the promise when it is called.
   static func pendingChain(of length: Int, capturing: Bool) -> () -> Void {
     let promise = loop.makePromise(of: Int.self)
     var tail = promise.futureResult

@@ -1,8 +1,8 @@
 import OpenCombine
 import Works
 
-/// What of `OurWorks` Combine has, written with OpenCombine. A chain whose length is not known when it is compiled needs
-/// its types erased at each link.
+/// The works of `OurWorks` that Combine can express, written with OpenCombine. If the length of a chain is not known at compile
+/// time, its types must be erased at each link.
 enum OpenCombineWorks {
   static let promise = Work("promise", operations: 1000) {
     for number in 0..<1000 {
@@ -26,7 +26,7 @@ enum OpenCombineWorks {
     }
   }
 
-  /// The inner publisher is a `Just`, which costs less than a `Future`.
+  /// A chain of `flatMap`. The inner publisher is a `Just`, which costs less than a `Future`.
   static func flatMap(of length: Int) -> Work {
     Work("link", operations: 1000) {
       for _ in 0..<(1000 / length) {
@@ -40,7 +40,7 @@ enum OpenCombineWorks {
     }
   }
 
-  /// A publisher without a subscriber does nothing, so each child has one.
+  /// Children of one publisher. Each child has a subscriber, because a publisher without one does nothing.
   static let children = Work("child", operations: 1000) {
     let (future, fulfil) = pending()
     let subscriptions = (0..<1000).map { _ in

@@ -2,12 +2,12 @@ import FutureTree
 import Works
 
 extension Row {
-  /// A chain: 1,000 `map` of a pending future are made, then a task that completes it, and the tail is awaited; against
-  /// 1,000 tasks, each of which awaits the one before and adds 1, and a task that lets the first of them go on. Both sides
-  /// run on the pool, then both on one actor.
+  /// Chain: makes 1,000 `map` of a pending future and a task that completes it, and awaits the tail. The peer is 1,000 tasks,
+  /// each of which awaits the previous task and adds 1, and a task that starts the first of them. Both sides run on the pool,
+  /// and then both on one actor.
   ///
-  /// One wait: a promise is made and its future awaited, and completed when the task is suspended; against a continuation
-  /// in a cancellation handler, resumed when the task is suspended. Both sides run on one thread.
+  /// One wait: makes a promise, awaits its future, and completes the promise when the task is suspended. The peer is a
+  /// continuation in a cancellation handler, resumed when the task is suspended. Both sides run on one thread.
   static let awaiting = [
     Row("chain of 1,000 awaited", against: "1,000 `Task` on the pool", ours: chainOnPool, theirs: tasksOnPool),
     Row("chain of 1,000 awaited", against: "1,000 `Task` on one actor", ours: chainOnActor, theirs: tasksOnActor),
@@ -56,7 +56,7 @@ extension Row {
     }
   }
 
-  /// One actor for all tasks.
+  /// The actor of all tasks.
   @globalActor private actor Stage {
     static let shared = Stage()
   }

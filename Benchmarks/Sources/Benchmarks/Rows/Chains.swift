@@ -1,10 +1,10 @@
 import Works
 
 extension Row {
-  /// A promise and links are made, each on the future of the one before; the tail is observed, the promise completed, and
-  /// all of it let go. The bodies add 1 or, where they capture, a number that changes from link to link. A `flatMap` body
-  /// returns a future that has succeeded (OpenCombine: a `Just`). OpenCombine calls itself from link to link, and a chain of
-  /// 1,000 overflows a stack of 8 MiB: its chains are shorter.
+  /// Makes a promise and a chain of links, observes the tail, completes the promise, and releases all of it. The bodies add 1
+  /// or, if they capture, a number that differs from link to link. A `flatMap` body returns a future that has succeeded
+  /// (OpenCombine: a `Just`). The chains of OpenCombine are shorter: it recurses from link to link, and 1,000 links overflow a
+  /// stack of 8 MiB.
   static let chains = [
     Row("chain of 10 `map`", against: PeerName.nio, ours: OurWorks.chain(of: 10), theirs: NIOWorks.chain(of: 10)),
     Row(

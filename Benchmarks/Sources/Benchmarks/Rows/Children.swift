@@ -1,7 +1,7 @@
 import Works
 
 extension Row {
-  /// A promise and 1,000 `map` of its one future are made, the promise completed, and all of it let go. Each body takes the
+  /// Makes a promise and 1,000 `map` of its future, completes the promise, and releases all of it. Each body consumes the
   /// value.
   static let children = [
     Row(

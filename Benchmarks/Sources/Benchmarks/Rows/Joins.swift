@@ -2,10 +2,10 @@ import FutureTree
 import Works
 
 extension Row {
-  /// 1,000 promises are made, their futures joined, the join observed, the promises completed in order.
+  /// Makes 1,000 promises, joins their futures, observes the join, and completes the promises in order.
   ///
-  /// A consumer that joins and leaves is a `map` of a pending future, asked to cancel with `doNotForwardIfOthersWaiting`
-  /// while n other `map` of that future wait; it is compared with the same where 10 wait.
+  /// Another row adds and removes a consumer: a `map` of a pending future, cancelled with `doNotForwardIfOthersWaiting` while n
+  /// other `map` of that future wait. The peer is the same work with 10 others.
   static let joins =
     [
       Row(
@@ -30,8 +30,8 @@ extension Row {
     }
   }
 
-  /// A pending future with so many consumers. It is made when it is needed.
-  private final class Crowd: @unchecked Sendable {  // Because: works are run by one thread, one after the other.
+  /// A pending future with `count` consumers, made when it is first needed.
+  private final class Crowd: @unchecked Sendable {  // Because: works run on one thread, one after the other.
     private let promise = Promise<Int>()
     private let count: Int
 

@@ -9,13 +9,13 @@ import Works
 #endif
 
 extension Row {
-  /// One load through ten layers, which a `MockLoader` answers at once, against one request of a `URLSession`, which a server
-  /// in a process of its own answers over loopback: both in processor time of this process.
+  /// One load through ten layers, which a `MockLoader` answers at once. The peer is one request of a `URLSession` to a loopback
+  /// server in another process. Both are measured in processor time of this process.
   ///
-  /// 300 requests at the same time, over six connections: a `URLSessionLoader` against bare data tasks of a session with the
-  /// same configuration, in time. The responses have five bytes or 100,000.
+  /// 300 concurrent requests over six connections: a `URLSessionLoader` against plain data tasks of a session with the same
+  /// configuration, in elapsed time. The responses have five bytes or 100,000.
   ///
-  /// A session with a delegate that only counts shows what the platform spends on a delegate's reports.
+  /// A session with a delegate that only counts shows the platform's cost of delegate calls.
   static let loading = [
     Row(
       "a load through ten layers", against: "a bare `dataTask`, processor time", .timesTheCost, ours: tenLayers,
@@ -42,7 +42,7 @@ extension Row {
 
   private static let dataTasks = loads { Chains.dataTasks($0, "/") }
 
-  /// 300 loads at the same time.
+  /// 300 concurrent loads.
   private static func loads(_ load: @escaping @Sendable (_ count: Int) -> Void) -> Work {
     Work("request", operations: 300) { repetitions in
       timed {
@@ -51,7 +51,7 @@ extension Row {
     }
   }
 
-  /// The nanoseconds of processor time that all threads of this process take meanwhile.
+  /// Returns the nanoseconds of processor time that all threads of this process use during `body`.
   private static func processorTime(_ body: () -> Void) -> Double {
     let start = processorTimeNow()
     body()
@@ -65,7 +65,7 @@ extension Row {
   }
 }
 
-/// What is loaded, and with what.
+/// The requests and the chains.
 private enum Chains {
   static func request(_ url: String) -> HTTPRequest {
     do { return try HTTPRequest(url) } catch { preconditionFailure("\(error)") }
@@ -137,7 +137,7 @@ private enum Chains {
   }
 }
 
-/// Counts bytes, and does nothing else.
+/// A delegate that only counts bytes.
 private final class CountingDelegate: NSObject, URLSessionDataDelegate {
   let group = DispatchGroup()
 

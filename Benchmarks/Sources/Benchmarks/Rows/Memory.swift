@@ -3,8 +3,8 @@ import HeapCounter
 import Works
 
 extension Row {
-  /// What a link of a pending chain of `map` has on the heap: the difference between chains of 3,000 and 1,000 links, with
-  /// what malloc adds to a block. Nothing where the platform cannot tell.
+  /// The heap memory of one link of a pending chain of `map`, including the overhead of malloc: the difference between chains
+  /// of 3,000 and 1,000 links. Empty on platforms without a heap counter.
   static let memory = heapCounterExists() ? memoryRows : []
 
   private static let memoryRows = [
@@ -34,7 +34,7 @@ extension Row {
     }
   }
 
-  /// - Parameter make: makes a chain, and returns what completes it.
+  /// - Parameter make: Makes a chain, and returns a closure that completes it.
   private static func counted(
     _ unit: String, _ number: @escaping @Sendable (HeapCount) -> Int64,
     _ make: @escaping @Sendable (_ length: Int) -> () -> Void
@@ -48,7 +48,7 @@ extension Row {
         complete()
         return count
       }
-      // The least of some: a block that malloc has left over may be a little larger than was asked.
+      // Takes the least of several runs: malloc may reuse a block that is slightly larger than requested.
       return (0..<5).map { _ in Double(count(3000) - count(1000)) / 2000 }.min() ?? 0
     }
   }

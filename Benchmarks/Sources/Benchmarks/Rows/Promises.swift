@@ -1,9 +1,9 @@
 import Works
 
 extension Row {
-  /// A promise is made, its future observed by a closure that takes the value, the promise completed and let go. Where it
-  /// escapes, the promise (theirs: its future, they have no object for the promise) goes through code that the optimiser
-  /// does not see.
+  /// Makes a promise, observes its future with a closure that consumes the value, completes the promise and releases it. In the
+  /// escaping rows, the promise passes through code that the optimizer does not see. The peer passes its future, because it has
+  /// no promise object.
   static let promises = [
     Row("promise, observe, complete", against: PeerName.nio, ours: OurWorks.promise, theirs: NIOWorks.promise),
     Row(

@@ -2,9 +2,9 @@ import FutureTree
 import Works
 
 extension Row {
-  /// A source is made, one handler registered with its token, the source cancelled; against a task that is made, suspended
-  /// in a cancellation handler, cancelled, and ends. Once the task runs on the pool, as tasks do, once on the thread that
-  /// makes it, so that none has to be woken.
+  /// Makes a source, registers one handler with its token, and cancels the source. The peer makes a task that suspends in a
+  /// cancellation handler, cancels it, and waits for its end. The task runs on the pool, as usual, or on the thread that makes
+  /// it, so that no thread must be woken.
   static let tokens = [
     Row(
       "token source made, handler registered, cancelled", against: "a `Task` on the pool", ours: OurWorks.token,

@@ -1,13 +1,13 @@
-/// What became of figures since their baseline was kept.
+/// The changes of figures since their baseline.
 public struct Comparison: Sendable {
-  /// One figure, then and now.
+  /// A figure before and now.
   public struct Change: Equatable, Sendable {
     public let work: String
     public let measure: String
     public let before: Double
     public let now: Double
 
-    /// How much it grew, as a part of what it was; what was nothing grows beyond all measure.
+    /// The growth as a fraction of the previous figure. Infinite if the previous figure is 0.
     public var growth: Double {
       if before == now { return 0 }
       return before == 0 ? .infinity : now / before - 1
@@ -15,11 +15,11 @@ public struct Comparison: Sendable {
   }
 
   public let changes: [Change]
-  /// What has a baseline and was not measured.
+  /// The figures of the baseline that were not measured.
   public let unmeasured: [Figures.Figure]
-  /// What was measured and has no baseline.
+  /// The measured figures without a baseline.
   public let unknown: [Figures.Figure]
-  /// How much a figure may grow.
+  /// The permitted growth of a figure, as a fraction.
   public let tolerance: Double
 
   public init(of measured: Figures, with baseline: Figures, tolerance: Double = 0.05) {
@@ -33,15 +33,15 @@ public struct Comparison: Sendable {
     unknown = measured.all.filter { baseline.value(of: $0.work, $0.measure) == nil }
   }
 
-  /// What grew by more than it may.
+  /// The changes that exceed the permitted growth.
   public var grown: [Change] { changes.filter { $0.now > $0.before * (1 + tolerance) } }
 
-  /// What fell by more than that: the baseline should know.
+  /// The decreases that exceed the same fraction, so that the baseline should be renewed.
   public var fallen: [Change] { changes.filter { $0.now < $0.before * (1 - tolerance) } }
 
   public var isPassed: Bool { grown.isEmpty && unknown.isEmpty }
 
-  /// What a person should read, line by line.
+  /// A report with one line for each change.
   public var report: String {
     var lines = changes.map { "\($0.work): \($0.now.short) \($0.measure), \($0.growth.percentage)" }
     lines += unmeasured.map { "\($0.work): not measured, it had \($0.value.short) \($0.measure)" }
@@ -57,7 +57,7 @@ public struct Comparison: Sendable {
 }
 
 extension Double {
-  /// With two digits after the point below 100, without any above; whole numbers as such.
+  /// The number with two decimal digits below 100 and none above. Whole numbers have no decimal digits.
   var short: String {
     guard isFinite else { return "\(self)" }
     if self == rounded() || abs(self) >= 100 { return "\(Int(rounded()))" }

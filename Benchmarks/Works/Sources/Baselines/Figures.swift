@@ -1,10 +1,10 @@
-/// Figures of works: what one operation costs, by work and measure.
+/// The costs of one operation of each work, by work and measure.
 ///
-/// In a file each is a line of three words, such as `chain instructions 645.2`; lines that begin with `#` are skipped.
+/// In a file, each figure is a line of three words, such as `chain instructions 645.2`. Lines that begin with `#` are skipped.
 public struct Figures: Equatable, Sendable {
   public struct Figure: Equatable, Sendable {
     public let work: String
-    /// What was counted, such as "blocks".
+    /// The counted unit, such as "blocks".
     public let measure: String
     public let value: Double
 
@@ -21,7 +21,7 @@ public struct Figures: Equatable, Sendable {
     self.all = all
   }
 
-  /// Reads the lines of a file.
+  /// Parses the lines of a file.
   public init(reading text: String) throws {
     all = try text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") }.map { line in
       let words = line.split(separator: " ")
@@ -35,7 +35,7 @@ public struct Figures: Equatable, Sendable {
   }
 }
 
-/// A line of a file of figures that has no figure.
+/// The error of a line that is not a figure.
 public struct UnreadableLine: Error, Equatable, CustomStringConvertible {
   public let line: String
 

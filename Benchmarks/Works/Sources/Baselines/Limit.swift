@@ -3,11 +3,11 @@ public struct Limit: Equatable, Sendable {
   public let work: String
   /// The counted unit, such as "instructions".
   public let measure: String
-  /// The work to whose figure the limits are relative; nil if the limits are counts.
+  /// The work to whose figure the limits are relative. `nil`: the limits are counts.
   public let reference: String?
   public let atLeast: Double
   public let goal: Double
-  /// The value that is checked in place of `atLeast`, for a work that has not reached `atLeast` yet.
+  /// The value that is checked instead of `atLeast`, for a work that has not reached `atLeast` yet.
   public let held: Double?
 
   public init(
@@ -32,7 +32,7 @@ public struct Limit: Equatable, Sendable {
     case goal
   }
 
-  /// Returns the count, or its ratio to the count of the reference; nil if one of them was not measured.
+  /// Returns the count, or its ratio to the count of the reference. Returns `nil` if one of them was not measured.
   public func figure(in figures: Figures) -> Double? {
     guard let count = figures.value(of: work, measure) else { return nil }
     guard let reference else { return count }

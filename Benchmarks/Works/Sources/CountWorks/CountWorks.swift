@@ -47,7 +47,7 @@ enum CountWorks {
     return found.work
   }
 
-  /// The heap blocks of one operation: the difference of two runs, so that what happens only once cancels out.
+  /// Returns the heap blocks of one operation: the difference of two runs, so that one-time allocations cancel out.
   private static func blocks(of work: Work) -> Double {
     func count(_ repetitions: Int) -> Int64 {
       heapCounterStart()

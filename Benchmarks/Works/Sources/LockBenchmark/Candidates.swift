@@ -10,7 +10,7 @@ import Synchronization
   import Musl
 #endif
 
-/// A lock that is measured. Each candidate is a class, so that every lock has an address of its own on the heap.
+/// A lock to measure. Each candidate is a class, so that every lock has its own address on the heap.
 protocol Candidate: AnyObject, Sendable {
   static var name: String { get }
   init()
@@ -29,7 +29,7 @@ final class PlatformMutex: Candidate {
 }
 
 /// The lock of POSIX.
-final class PthreadMutex: Candidate, @unchecked Sendable {  // Because: a mutex is made for several threads.
+final class PthreadMutex: Candidate, @unchecked Sendable {  // Because: POSIX makes a mutex thread-safe.
   static let name = "`pthread_mutex_t`"
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
@@ -51,7 +51,7 @@ final class PthreadMutex: Candidate, @unchecked Sendable {  // Because: a mutex 
 }
 
 #if !canImport(Darwin)
-  /// A lock of one byte, left by a plain store: who waits polls, with pauses of up to a millisecond.
+  /// A lock of one byte that is released by a plain store. A waiting thread polls, with pauses of up to a millisecond.
   final class Polling: Candidate {
     static let name = "`PollingLock`"
     private let inner = PollingLock()

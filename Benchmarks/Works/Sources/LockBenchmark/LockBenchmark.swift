@@ -1,11 +1,11 @@
-/// Measures the locks that could be under the library's one lock type. `docs/decisions/the-lock.md` has the figures.
+/// Measures candidates for the lock of the library. `docs/decisions/the-lock.md` has the figures.
 ///
 ///     swift run -c release --package-path Benchmarks/Works LockBenchmark [ROUNDS]
 ///     swift run -c release --package-path Benchmarks/Works LockBenchmark future
 ///
-/// In each round every lock has its turn in every row, so that what else the machine does meets all of them alike. A cell is
-/// the median of the rounds; in parentheses stand the quartiles. With `future`, it prints one round of several threads at one
-/// future, on the lock that the library was built with: `-Xswiftc -DFUTURETREE_PLATFORM_LOCK` builds it with another.
+/// In each round every lock is measured in every row, so that other load of the machine affects all locks equally. A cell has
+/// the median of the rounds, and the quartiles in parentheses. With `future`, it prints one round of several threads at one
+/// future, with the lock that the library was built with. `-Xswiftc -DFUTURETREE_PLATFORM_LOCK` selects the other lock.
 @main
 enum LockBenchmark {
   static func main() {

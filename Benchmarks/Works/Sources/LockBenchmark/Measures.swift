@@ -8,7 +8,7 @@ import Synchronization
   import Musl
 #endif
 
-/// What is measured of one lock. Each function makes a lock of its own and returns the figure of one round.
+/// The measures of one lock. Each function makes its own lock and returns the figure of one round.
 enum Measures {
   /// Nanoseconds of an uncontended lock and unlock.
   static func uncontended<Lock: Candidate>(_: Lock.Type) -> Double {
@@ -18,7 +18,8 @@ enum Measures {
     return time { for _ in 0..<count { data.enter(lock) } } / Double(count)
   }
 
-  /// Sections a microsecond of all threads together. Outside the lock each does about twice the work of a section.
+  /// Returns the sections per microsecond of all threads together. Outside the lock, each thread does about twice the work of a
+  /// section.
   static func throughput<Lock: Candidate>(of threads: Int) -> (Lock.Type) -> Double {
     { _ in
       let lock = Lock()
@@ -39,7 +40,7 @@ enum Measures {
     }
   }
 
-  /// The microseconds of a lock and unlock that no more than the given share exceeds, with eight threads.
+  /// Returns the microseconds of a lock and unlock that only the given share exceeds, with eight threads.
   static func wait<Lock: Candidate>(exceededBy share: Double) -> (Lock.Type) -> Double {
     { _ in waitOfEight(Lock.self, exceededBy: share) }
   }
@@ -63,8 +64,8 @@ enum Measures {
     return quantile(times, 1 - share) / 1000
   }
 
-  /// Microseconds from the moment at which a holder that was off its processor for five milliseconds unlocks, until the thread
-  /// that waits has the lock.
+  /// Returns the microseconds from an unlock, by a holder that was off its processor for five milliseconds, until the waiting
+  /// thread has the lock.
   static func handOver<Lock: Candidate>(_: Lock.Type) -> Double {
     let lock = Lock()
     let left = Moment()
@@ -86,12 +87,11 @@ enum Measures {
     return (entered[0] - Double(left.at)) / 1000
   }
 
-  /// The longest wait, in microseconds, of two threads that always have something to do, when a thread of the lowest priority
-  /// uses the same lock.
+  /// Returns the longest wait, in microseconds, of two busy threads while a thread of the lowest priority uses the same lock.
   ///
   /// - Parameters:
-  ///   - inside: the nanoseconds of its sections.
-  ///   - outside: those between them.
+  ///   - inside: The nanoseconds of a section of the low-priority thread.
+  ///   - outside: The nanoseconds between its sections.
   static func lowPriorityHolder<Lock: Candidate>(inside: UInt64, outside: UInt64) -> (Lock.Type) -> Double {
     { _ in longestWait(Lock.self, inside: inside, outside: outside) }
   }
@@ -120,9 +120,9 @@ enum Measures {
   }
 }
 
-// MARK: - What the measures are made of
+// MARK: - Helpers of the measures
 
-/// About 20 instructions' worth of fields.
+/// Fields whose update takes about 20 instructions.
 private final class Guarded: @unchecked Sendable {  // Because: the lock that is measured guards them.
   private var fields = (0, 0, 0, 0)
 
@@ -163,9 +163,9 @@ private func spin(until end: UInt64) {
   while now() < end {}
 }
 
-/// Runs a body on so many threads of the system at once, and returns all that they measured.
+/// Runs a body on several system threads at once, and returns the figures of all.
 func run(_ threads: Int, _ body: @escaping @Sendable (_ number: Int) -> [Double]) -> [Double] {
-  final class Results: @unchecked Sendable {  // Because: each thread writes a place of its own.
+  final class Results: @unchecked Sendable {  // Because: each thread writes its own element.
     let places: UnsafeMutableBufferPointer<[Double]>
     init(_ count: Int) {
       places = .allocate(capacity: count)

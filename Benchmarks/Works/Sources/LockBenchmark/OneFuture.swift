@@ -1,6 +1,6 @@
 import FutureTree
 
-/// Several threads that observe one pending future and remove their observation, which are three locked sections each time.
+/// Several threads that observe one pending future and remove the observation. Each time takes three locked sections.
 enum OneFuture {
   static func printRound() {
     for threads in [1, 2, 8] {

@@ -1,5 +1,5 @@
-// The lock that the library had before, for comparison. Nobody is woken, so that a plain store leaves it: a thread that finds it
-// held looks again, gives its processor away, and then sleeps for a time that grows to a millisecond.
+// A polling lock, for comparison. No thread is woken, so a plain store releases it. A thread that finds it held checks it
+// again, then yields its processor, and then sleeps for a time that grows to a millisecond.
 
 #if !canImport(Darwin)
   #if canImport(Glibc)
@@ -35,7 +35,7 @@
         || !isHeld.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
     }
 
-    /// Lets other threads go on: at first any that are ready, then all of them for up to a millisecond.
+    /// Lets other threads run: at first any thread that is ready, then all threads, for up to a millisecond.
     private static func rest(_ round: Int) {
       guard round > 16 else {
         sched_yield()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where a task waits until it is cancelled or somebody opens: what a promise with a handler is for a future.
+/// A gate at which a task waits until it is cancelled or the gate opens. The peer of a promise with a handler.
 public final class Gate: Sendable {
   private enum State {
     case closed

@@ -49,7 +49,7 @@ extension OurWorks {
     }
   }
 
-  /// Diamonds that stand on each other are made and cancelled: two paths part and join in each.
+  /// Makes and cancels a stack of diamonds. In each, two paths part and join.
   private static func diamonds(_ size: Int) -> Work {
     work("diamond", size) {
       let promise = Promise<Int>()

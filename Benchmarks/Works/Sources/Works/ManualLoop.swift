@@ -1,14 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Runs tasks on the thread that asks it to, so that no thread has to be woken.
+/// An executor that runs tasks on the calling thread, so that no thread must be woken.
 public final class ManualLoop: TaskExecutor, @unchecked Sendable {  // Because: all of it runs on one thread.
   private var jobs: [UnownedJob] = []
   private var next = 0
 
   public init() {}
 
-  /// Runs what `begin` starts until nothing is left to run and `whenIdle`, which may resume a task, has nothing to do.
+  /// Runs the tasks that `begin` starts, until none is ready and `whenIdle`, which may resume a task, returns false.
   public static func run(_ begin: (ManualLoop) -> Void, whenIdle: () -> Bool) {
     let loop = ManualLoop()
     begin(loop)
@@ -34,8 +34,8 @@ public final class ManualLoop: TaskExecutor, @unchecked Sendable {  // Because: 
   }
 }
 
-/// Runs a task on the pool, and blocks this thread until it is done: the main function is synchronous, because valgrind
-/// does not survive another.
+/// Runs a task on the pool and blocks this thread until it ends. `main` is synchronous, because valgrind fails on an
+/// asynchronous one.
 public func waited(_ body: @escaping @Sendable () async -> Double) -> Double {
   let result = Answer()
   let done = DispatchSemaphore(value: 0)

@@ -1,12 +1,12 @@
 import BlackHole
 
-/// Something that can be measured.
+/// A measurable work.
 public struct Work: Sendable {
-  /// What is counted, such as "link".
+  /// The counted unit, such as "link".
   public let unit: String
-  /// How many of them one repetition has.
+  /// The number of units in one repetition.
   public let operations: Int
-  /// Does it so many times, and returns the nanoseconds of what counts: preparations do not.
+  /// Runs the repetitions and returns the measured nanoseconds, without preparations.
   public let run: @Sendable (_ repetitions: Int) -> Double
 
   public init(_ unit: String, operations: Int, run: @escaping @Sendable (_ repetitions: Int) -> Double) {
@@ -15,7 +15,7 @@ public struct Work: Sendable {
     self.run = run
   }
 
-  /// A work whose every repetition counts as a whole.
+  /// Creates a work whose repetitions are measured as a whole.
   public init(_ unit: String, operations: Int, repeating body: @escaping @Sendable () -> Void) {
     self.init(unit, operations: operations) { repetitions in
       timed {
@@ -24,7 +24,7 @@ public struct Work: Sendable {
     }
   }
 
-  /// A work whose repetitions are prepared before they count.
+  /// Creates a work whose repetitions are prepared before they are measured.
   public init<Prepared>(
     _ unit: String, operations: Int, preparing prepare: @escaping @Sendable () -> Prepared,
     repeating body: @escaping @Sendable (Prepared) -> Void
@@ -40,9 +40,9 @@ public struct Work: Sendable {
   }
 }
 
-/// The nanoseconds that a body takes.
+/// Returns the nanoseconds that a body takes.
 ///
-/// Everything that counts runs inside: callgrind is told to collect in this function, by its name.
+/// All measured code runs inside this function: callgrind collects in it, by its name.
 @inline(never)
 public func timed(_ body: () -> Void) -> Double {
   let start = ContinuousClock.now
@@ -56,12 +56,12 @@ extension Duration {
   }
 }
 
-/// Takes a result, so that the optimiser must leave the work that led to it.
+/// Consumes a result, so that the optimizer must keep the work that produced it.
 @inlinable public func consume(_ value: Int) {
   blackHoleConsume(Int64(value))
 }
 
-/// Hands an object to code that the optimiser does not see, and back: it cannot stay on the stack.
+/// Passes an object through code that the optimizer does not see, so that the object cannot stay on the stack.
 @inlinable public func passed<Object: AnyObject>(_ object: Object) -> Object {
   let pointer = Unmanaged.passRetained(object).toOpaque()
   return Unmanaged<Object>.fromOpaque(blackHolePass(pointer)).takeRetainedValue()
