@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 
-// Type-checks the code for Apple platforms on Linux. The README says how, and what is left out.
+// Type-checks the code for Apple platforms on Linux. See README.md for the method and its limits.
 //
 //   swift build --package-path Tests/ApplePlatforms
 

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 
-// Random bytes against the parsers and writers of messages, guided by libFuzzer, which is part of the toolchain. It is built
-// with the flags that `run` gives.
+// Fuzz tests of the parsers and writers of messages, with libFuzzer, which is part of the toolchain. `run` has the compiler
+// flags.
 //
 //   Tests/Fuzz/run
 

@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import TestSupport
 
-/// A request to no host in particular.
+/// Returns a request to an arbitrary host.
 package func anyRequest(_ path: String = "/") -> HTTPRequest {
   try! HTTPRequest("http://example.com\(path)")  // The tests give valid paths.
 }
@@ -15,7 +15,7 @@ package struct Oops: Error, Hashable, CustomStringConvertible {
   package init(name: String = "oops") { self.name = name }
 }
 
-/// The end of a chain whose resets the test completes, and that writes what comes to it.
+/// A loader whose resets the test completes, and that logs its calls.
 package final class HeldResets: HTTPLoader {
   package let log: Recorder
   package let name: String
@@ -46,7 +46,7 @@ package final class HeldResets: HTTPLoader {
   }
 }
 
-/// A layer that writes when it is reset, before and after what comes behind it, and fails if it is told to.
+/// A layer that logs its resets, before and after the reset of the next loader, and optionally fails.
 package struct Wiping: HTTPLayer {
   private let log: Recorder
   private let name: String
@@ -78,12 +78,12 @@ extension Outcome {
 }
 
 extension Future {
-  /// `pending`, or how it ended.
+  /// `pending`, or the outcome.
   package var text: String { outcomeIfCompleted?.text ?? "pending" }
 }
 
 extension Future<HTTPResponse> {
-  /// The status, or how it ended.
+  /// The status, or the outcome.
   package var status: String {
     if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
   }

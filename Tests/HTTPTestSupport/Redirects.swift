@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 
 extension MockAnswer {
-  /// An answer that sends the request elsewhere, with one `Location` for each text.
+  /// Returns a redirect with one `Location` field for each text.
   package static func redirect(_ status: Int = 302, to locations: String...) -> MockAnswer {
     var headers = HTTPHeaders()
     for location in locations { try! headers.add("Location", location) }  // The tests give valid values.
@@ -13,7 +13,7 @@ extension MockAnswer {
 }
 
 extension HeldAnswer {
-  /// Completes it with an answer that sends the request elsewhere.
+  /// Completes the load with a redirect.
   @discardableResult
   package func redirect(_ status: Int = 302, to location: String) -> Bool {
     let headers = try! HTTPHeaders([("Location", location)])  // The tests give valid values.
@@ -22,18 +22,18 @@ extension HeldAnswer {
 }
 
 extension MockLoader {
-  /// The next requests are sent elsewhere, one after the other, and then there is an answer.
+  /// Redirects the next requests, one after the other, and then answers.
   package func redirect(_ status: Int = 302, to locations: String...) {
     for location in locations { on(.any, .redirect(status, to: location)) }
     answer(body: "there")
   }
 
-  /// Method and URL of each request.
+  /// The method and the URL of each request.
   package var sent: [String] { requests.map { "\($0.method) \($0.url?.absoluteString ?? $0.path)" } }
 }
 
 extension HTTPRequest {
-  /// A request with some header fields and a body.
+  /// Returns a request with header fields and a body.
   package static func sending(
     _ method: HTTPMethod, _ url: String, headers: [(String, String)] = [], body: HTTPBody = .empty
   ) throws -> HTTPRequest {
@@ -53,7 +53,7 @@ extension Outcome<HTTPResponse> {
     if case .success(let response) = self { response } else { nil }
   }
 
-  /// Why it was cancelled.
+  /// The message of the cancellation reason.
   package var reason: String? {
     if case .cancelled(let reason) = self { reason.message } else { nil }
   }

@@ -1,2 +1,3 @@
-/// The secret of every test that has one. `.ci/run` looks for it in what the tests printed, and must not find it there (H11).
+/// The secret in all tests that need one. `.ci/run` fails if the output of the tests contains it. H11 (nothing printable shows
+/// a secret).
 package let sentinel = "FUTURETREEsentinelSECRET"

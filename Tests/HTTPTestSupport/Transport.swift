@@ -3,13 +3,13 @@ import FutureTree
 import FutureTreeHTTP
 
 extension Outcome<HTTPResponse> {
-  /// The code of the error; nil if it is another outcome.
+  /// The code of the error, or `nil` for any other outcome.
   package var code: HTTPError.Code? {
     if case .failure(let error as HTTPError) = self { error.code } else { nil }
   }
 }
 
-/// A folder of its own for one test, which disappears with it.
+/// A folder for one test, deleted with this object.
 package final class Folder: Sendable {
   package let url: URL
 
@@ -29,7 +29,7 @@ package final class Folder: Sendable {
     (try? Data(contentsOf: file(name))).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Everything that is in it, hidden files included.
+  /// The names of all files in the folder, including hidden files.
   package var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
 
   deinit {

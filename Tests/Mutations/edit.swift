@@ -1,4 +1,5 @@
-// Finds the places that mutations change, by function and anchor. `Tests/Mutations/run` describes the format, and calls this.
+// Finds the code that mutations change, by declaration and anchor. `Tests/Mutations/run` describes the format and calls this
+// script.
 //
 //   swift Tests/Mutations/edit.swift check             # fails if a mutation no longer applies
 //   swift Tests/Mutations/edit.swift apply NAME ROOT   # changes the core below ROOT, and prints the paths of the changed files
@@ -21,7 +22,7 @@ extension String {
 
 // MARK: - Declarations
 
-/// A function, property or type, with the types around it, and its lines from the first to the closing brace.
+/// A function, property or type, with its enclosing types, and its lines up to the closing brace.
 struct Declaration {
   let path: [String]
   let isType: Bool
@@ -45,7 +46,7 @@ struct Source {
     for (number, line) in lines.enumerated() where !line.trimmed.isEmpty {
       let indentation = line.indentation
       while let last = open.last, indentation <= last.indentation {
-        // A signature of several lines goes on in the column of its declaration, and ends there.
+        // A signature of several lines continues and ends in the column of its declaration.
         if indentation == last.indentation, line.contains(#/^ *([){}\]]|->|where\b)/#) { break }
         open.removeLast()
         declarations.append(last)
@@ -68,14 +69,14 @@ struct Source {
     return (match.2.split(separator: ".").map(String.init), !["func", "var", "let"].contains(kind))
   }
 
-  /// The innermost declaration around some lines.
+  /// Returns the innermost declaration that contains these lines.
   func declaration(around lines: Range<Int>) -> Declaration? {
     declarations.filter { $0.lines.lowerBound <= lines.lowerBound && lines.upperBound <= $0.lines.upperBound }
       .min { $0.lines.count < $1.lines.count }
   }
 }
 
-/// Text in a file: from a column of the first line to a column of the last.
+/// A range of text in a file, from a column of the first line to a column of the last line.
 struct Place {
   let file: Int
   let lines: ClosedRange<Int>
@@ -92,7 +93,7 @@ struct Tree {
       .map { Source(path: "\(core)/\($0)", text: try read("\(root)/\(core)/\($0)")) }
   }
 
-  /// The declarations with that name: overloads, and those of types with the same name, count as one.
+  /// Returns the declarations with that name. Overloads and declarations in types with the same name count as one.
   func declarations(named name: String) -> [(file: Int, declaration: Declaration)] {
     let path = name.split(separator: ".").map(String.init)
     return files.indices.flatMap { file in
@@ -100,8 +101,7 @@ struct Tree {
     }
   }
 
-  /// Where an anchor stands. Its first line may begin within a line and its last may end within one. Indentation does not
-  /// count.
+  /// Returns the places of an anchor. It may begin within its first line and end within its last line. Indentation is ignored.
   func places(of anchor: [String], in file: Int, _ range: Range<Int>) -> [Place] {
     let lines = files[file].lines
     var places: [Place] = []
@@ -134,7 +134,7 @@ struct Tree {
 
 // MARK: - Mutations
 
-/// Within a declaration, an anchor and what stands there instead.
+/// An anchor within a declaration, and its replacement.
 struct Edit {
   var function: String
   var anchor: [String] = []
@@ -194,7 +194,7 @@ struct Mutation {
     try text.write(toFile: "\(mutations)/\(name).mutation", atomically: true, encoding: .utf8)
   }
 
-  /// The one place of an edit, or an error that says where the anchor stands otherwise.
+  /// Returns the only place of an edit, or throws an error that lists the other places.
   func place(of edit: Edit, in tree: Tree) throws -> Place {
     let places = tree.places(of: edit.anchor, within: edit.function)
     if places.count == 1 { return places[0] }
@@ -228,7 +228,7 @@ struct Mutation {
     throw Fault(text: elsewhere.isEmpty ? text + "  no declaration" : text)
   }
 
-  /// The files that the mutation changes, as they are then. All anchors are looked up in the tree without the mutation.
+  /// Returns the changed files of the mutation. All anchors are found in the tree without the mutation.
   func applied(to tree: Tree) throws -> [Int: [String]] {
     guard !edits.isEmpty else { throw Fault(text: "\(name): it changes nothing") }
     var changed: [Int: [String]] = [:]
@@ -255,17 +255,17 @@ struct Mutation {
 
 // MARK: - From a change in the working tree
 
-/// Writes a change of a file as edits with anchors that are as short as may be.
+/// Converts a change of a file into edits with the shortest possible anchors.
 struct Renewal {
   let tree: Tree
   let file: Int
 
   /// - Parameters:
-  ///   - old: the lines that the change takes out, which may be none.
-  ///   - new: the lines that it puts in there.
+  ///   - old: The removed lines. May be empty.
+  ///   - new: The inserted lines.
   func edit(replacing old: Range<Int>, with new: [String]) throws -> Edit {
     let lines = tree.files[file].lines
-    // Between two lines there is nothing to quote: one of them is part of the change.
+    // An insertion between two lines has no text to quote, so one of the lines becomes part of the change.
     let around = old.isEmpty ? max(old.lowerBound - 1, 0)..<min(old.lowerBound + 1, lines.count) : old
     guard let declaration = tree.files[file].declaration(around: around) else {
       throw Fault(text: "\(tree.describe(file, old.lowerBound)) is in no declaration")
@@ -300,8 +300,8 @@ struct Renewal {
     throw Fault(text: "\(tree.describe(file, old.lowerBound)): no anchor in \(function) is unique")
   }
 
-  /// Leaves out of a line, in whole words, what is the same before and after at its ends. What is left is unique, and can be
-  /// read: it has two words at least, and its brackets are closed.
+  /// Removes from both ends of a line, in whole words, the text that is equal before and after. The rest stays unique and
+  /// readable: at least two words, with balanced brackets.
   private func shorter(_ edit: Edit) -> Edit {
     guard edit.anchor.count == 1, let first = edit.replacement.first, let last = edit.replacement.last else {
       return edit
@@ -357,7 +357,7 @@ func git(_ arguments: [String]) throws -> String {
   return String(decoding: output, as: UTF8.self)
 }
 
-/// The change is what is not staged: what else is being worked on can be, and stays.
+/// Reads the unstaged change. Stage other work first, so that it is not part of the mutation.
 func renew(_ name: String) throws {
   var mutation = try Mutation(named: name)
   mutation.edits = []

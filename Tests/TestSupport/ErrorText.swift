@@ -1,19 +1,19 @@
 import Foundation
 
-/// What an error prints, for the tests that hold that it says what happened and what to do.
+/// The printed texts of errors, for the tests that check that a text says what happened and what to do.
 package enum ErrorText {
-  /// Prints the text of an error, and returns what it lacks; nil if nothing. Alerts and logs must show the same text.
+  /// Prints the text of an error, and returns its fault, or `nil` if there is none. Alerts and logs must show the same text.
   package static func fault(of error: any Error, after front: String = "") -> String? {
     let text = "\(error)"
     guard error.localizedDescription == text else { return "localizedDescription is \(error.localizedDescription)" }
     return fault(in: text, after: front)
   }
 
-  /// Prints the text, and returns what it lacks; nil if nothing.
+  /// Prints the text, and returns its fault, or `nil` if there is none.
   ///
-  /// Whether it is any good must be read. What can be told without that: after what happened comes something more.
+  /// A person must judge the quality of the text. This function only checks that text follows after the cause.
   ///
-  /// - Parameter front: what the text begins with, and what counts for neither.
+  /// - Parameter front: A beginning of the text that is not checked.
   package static func fault(in text: String, after front: String = "") -> String? {
     print(text)
     guard text.hasPrefix(front) else { return "does not begin with \(front): \(text)" }

@@ -4,11 +4,11 @@
   import Glibc
 #endif
 
-/// A thread with a stack of its own size, joined by hand.
+/// A thread with a chosen stack size, which the test joins.
 package struct JoinedThread {
   private let handle: pthread_t
 
-  /// - Parameter stackSize: in bytes.
+  /// - Parameter stackSize: The size in bytes.
   package init(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How much the long tests do: those of stress, depth and memory.
+/// The size of the long tests of stress, depth and memory.
 ///
-/// `swift test` runs a small version of each, so that it takes a minute. `FUTURETREE_TESTS=whole` runs them whole.
+/// `swift test` runs a small version of each, in about a minute. `FUTURETREE_TESTS=whole` runs the full versions.
 package enum LongTest {
   package static let isWhole = ProcessInfo.processInfo.environment["FUTURETREE_TESTS"] == "whole"
 

@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Threads for tests in which real time runs.
+/// Threads for tests that depend on real time.
 ///
-/// On the pool of Swift a test goes on when all that came before have had their turn, and some take seconds. With that in
-/// between, a time limit of the platform that nobody meant to reach passes, or an idle connection is closed.
+/// On Swift's pool, a test continues only after all jobs queued before it, which may take seconds. Meanwhile a time limit of
+/// the platform may pass by accident, or an idle connection may be closed.
 ///
-/// Exit tests need them as well: Swift Testing polls with a whole processor until the test has reaped its process.
+/// Exit tests need these threads as well: Swift Testing polls with a whole processor until the test has reaped its process.
 package final class OwnThreads: TaskExecutor {
   package static let shared = OwnThreads()
 

@@ -13,7 +13,7 @@ package final class Recorder: Sendable {
     lines.withLock { $0.append(line) }
   }
 
-  /// Writes the line and returns the value, for bodies of one expression.
+  /// Logs the line and returns the value, for bodies of one expression.
   package func callAsFunction<Value>(_ line: String, passing value: Value) -> Value {
     self(line)
     return value

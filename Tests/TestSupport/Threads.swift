@@ -7,7 +7,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// Runs `body` on a thread with so many bytes of stack, and waits for it.
+/// Runs `body` on a thread with the given stack size in bytes, and waits for it.
 package func onThread(stackSize: Int, _ body: @escaping @Sendable () -> Void) {
   JoinedThread(stackSize: stackSize, body).join()
 }
@@ -17,12 +17,12 @@ package func onSmallStack(_ body: @escaping @Sendable () -> Void) {
   onThread(stackSize: 512 * 1024, body)
 }
 
-/// Runs `body` on another thread and waits for it: hangs if it needs a lock that the caller holds.
+/// Runs `body` on another thread and waits for it. Hangs if `body` needs a lock that the caller holds.
 package func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
   onThread(stackSize: 1024 * 1024, body)
 }
 
-/// Runs the bodies on threads of their own, which begin together, and waits for all.
+/// Runs each body on its own thread. All begin together. Waits for all of them.
 package func together(_ bodies: [@Sendable () -> Void]) {
   let ready = Counter()
   let threads = bodies.map { body in
@@ -34,7 +34,7 @@ package func together(_ bodies: [@Sendable () -> Void]) {
   for thread in threads { thread.join() }
 }
 
-/// Runs two bodies at the same moment, the second on the thread of the caller, and waits for both.
+/// Runs two bodies at the same time, the second one on the calling thread, and waits for both.
 package func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) {
   let ready = Counter()
   let thread = JoinedThread(stackSize: 1024 * 1024) {
@@ -49,14 +49,14 @@ package func atOnce(_ first: @escaping @Sendable () -> Void, _ second: () -> Voi
 private final class Counter: Sendable {
   private let count = Atomic(0)
 
-  /// Waits until so many threads are here.
+  /// Waits until `number` threads have arrived.
   func meet(_ number: Int) {
     count.add(1, ordering: .acquiringAndReleasing)
     spin { count.load(ordering: .acquiring) >= number }
   }
 }
 
-/// Lets the contenders of a round loose at the same moment, round after round, and checks what came of it.
+/// Starts the contenders of each round at the same time, and checks the result of each round.
 package func race<Round: Sendable>(
   rounds: Int, _ prepare: () -> Round, _ makeContenders: () -> [@Sendable (Round) -> Void],
   check: (Round, Int) -> Void
@@ -93,7 +93,7 @@ private final class Arena<Round: Sendable>: Sendable {
   }
 }
 
-/// Polls without a clock; yields so that two cores suffice for three threads.
+/// Polls without a clock. Yields, so that two cores are enough for three threads.
 package func spin(until done: () -> Bool) {
   var polls = 0
   while !done() {

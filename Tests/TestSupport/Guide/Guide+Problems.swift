@@ -1,11 +1,11 @@
 extension Guide {
-  /// What is wrong with the page and the snippets that are in the files.
+  /// Returns the faults of the page and the snippets in the files.
   package func problems() throws -> [String] {
     problems(page: try page(), snippets: try snippets())
   }
 
-  /// What is wrong with the guide: code that is in no snippet and the other way round, claims that no test expects, laws
-  /// without a drawing or code. Nothing, if it is in order.
+  /// Returns the faults of the guide: code without a snippet, snippets without code, claims that no test expects, and laws
+  /// without a drawing or code. Empty if there are none.
   package func problems(page: GuidePage, snippets: [GuideSnippet]) -> [String] {
     let code = page.blocks.filter { $0.language == "swift" }
     let codeTexts = Set(code.map(\.text))
@@ -44,7 +44,7 @@ extension Guide {
     return isItsOwn ? nil : "its code is not the snippet \(law)"
   }
 
-  /// The text as a string literal of Swift.
+  /// Returns the text as a Swift string literal.
   private func literal(_ text: String) -> String {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   }

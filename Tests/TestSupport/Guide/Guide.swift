@@ -2,18 +2,18 @@ import Foundation
 
 /// A page of the documentation whose code is compiled and run by the tests.
 ///
-/// The code stands in the files `<name>GuideSnippets….swift` of one folder, between `// guide <label>` and `// end`.
+/// The code is in the files `<name>GuideSnippets….swift` of one folder, between `// guide <label>` and `// end`.
 package struct Guide: Sendable, CustomStringConvertible {
   package let name: String
-  /// How many laws the guide states. After the overview, each has one section, in order, with a drawing and the snippet of its
-  /// number.
+  /// The number of laws in the guide. After the overview, each law has a section, in order, with a drawing and the snippet of
+  /// its number.
   package let laws: Int
-  /// Where the page is: `Sources/<module>/<module>.docc`.
+  /// The folder of the page: `Sources/<module>/<module>.docc`.
   private let documentation: URL
-  /// Where its code is.
+  /// The folder of the code.
   private let folder: URL
 
-  /// - Parameter testFile: a file beside those with the code, in `Tests/<target>/<folder>`.
+  /// - Parameter testFile: A file in the folder of the code, in `Tests/<target>/<folder>`.
   package init(_ name: String, of module: String, laws: Int = 0, testFile: String = #filePath) {
     self.name = name
     self.laws = laws
@@ -21,7 +21,7 @@ package struct Guide: Sendable, CustomStringConvertible {
     folder = URL(filePath: testFile).deletingLastPathComponent()
   }
 
-  /// A page of the package itself, such as its README.
+  /// Creates a guide for a page of the package, such as its README.
   package init(ofPackage name: String, testFile: String = #filePath) {
     self.name = name
     laws = 0
@@ -29,7 +29,7 @@ package struct Guide: Sendable, CustomStringConvertible {
     documentation = folder.appending(path: "../../..").standardized
   }
 
-  /// The names of the pages that a module has.
+  /// Returns the names of the pages of a module.
   package static func pageNames(of module: String, testFile: String = #filePath) throws -> [String] {
     try FileManager.default.contentsOfDirectory(
       at: documentation(of: module, testFile: testFile), includingPropertiesForKeys: nil
@@ -62,7 +62,7 @@ package struct Guide: Sendable, CustomStringConvertible {
   }
 }
 
-/// What a guide says, as far as its tests look at it.
+/// The parts of a guide's page that the tests check.
 package struct GuidePage {
   package struct Block {
     package let section: String
@@ -73,7 +73,7 @@ package struct GuidePage {
 
   package private(set) var sections: [String] = []
   package private(set) var blocks: [Block] = []
-  /// The lines that are not code, counted from 1.
+  /// The lines outside of code, with their numbers from 1.
   package private(set) var prose: [(line: Int, text: String)] = []
 
   package init(_ text: String) {
@@ -96,13 +96,13 @@ package struct GuidePage {
   }
 }
 
-/// The code of a guide in the tests, and what a test expects of it.
+/// A snippet of a guide in the tests, and the expectations of its test.
 package struct GuideSnippet {
   package let label: String
   package let file: String
   package let line: Int
   package let text: String
-  /// What follows the snippet, up to the next or the end of the file.
+  /// The code after the snippet, up to the next snippet or the end of the file.
   package fileprivate(set) var expectations: String
 
   package static func all(in source: String, file: String) -> [GuideSnippet] {
@@ -127,7 +127,7 @@ package struct GuideSnippet {
         snippets[snippets.count - 1].expectations += line + "\n"
       }
     }
-    close()  // A snippet without its end is one as well, and is in no guide.
+    close()  // A snippet without an end is also a snippet, which no guide has.
     return snippets
   }
 
@@ -136,7 +136,7 @@ package struct GuideSnippet {
     return lines.map { $0.dropFirst(indent) + "\n" }.joined()
   }
 
-  /// What the comments say that `print` prints: beside the call or below it, up to a semicolon.
+  /// The outputs of `print` that the comments claim, beside the call or below it, up to a semicolon.
   package var claims: [String] {
     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     return lines.indices.compactMap { index in

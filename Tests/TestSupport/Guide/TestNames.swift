@@ -1,12 +1,12 @@
 import Foundation
 
-/// The tests of this package under the names that pages give them: `Suite/test`.
+/// The names of the tests of this package, in the form that pages use: `Suite/test`.
 package struct TestNames: Sendable {
   private static let typeWords: Set<Substring> = ["struct", "extension", "class", "enum"]
 
   private let names: Set<String>
 
-  /// Those in every file of the folder `Tests`.
+  /// Finds the tests in all files of the folder `Tests`.
   package init() throws {
     let folder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
     var names: Set<String> = []
@@ -20,7 +20,7 @@ package struct TestNames: Sendable {
 
   package func contains(_ name: String) -> Bool { names.contains(name) }
 
-  /// The functions that are marked as tests, with the type at the margin that they stand in.
+  /// Returns the functions that are marked as tests, with their top-level types.
   package static func names(in source: String) -> [String] {
     var (names, suite, isTest) = ([String](), Substring(), false)
     for line in source.split(separator: "\n") {
@@ -41,20 +41,19 @@ package struct TestNames: Sendable {
 }
 
 extension Guide {
-  /// The tests that the page names and that are not there.
+  /// Returns the test names on the page that do not exist.
   package func problemsOfTestNames(_ tests: TestNames) throws -> [String] {
     try page().testNames.filter { !tests.contains($0.name) }.map { "\(self.name).md:\($0.line): no test is \($0.name)" }
   }
 }
 
 extension GuidePage {
-  /// What stands between single back quotes, outside of code, in the form `SuiteTests/test` or
-  /// `PageGuideSnippets/test`.
+  /// The names in backquotes, outside of code, of the form `SuiteTests/test` or `PageGuideSnippets/test`.
   package var testNames: [(line: Int, name: String)] {
     prose.flatMap { line, text in GuidePage.testNames(in: text).map { (line, $0) } }
   }
 
-  /// The rows of all tables with their cells, without heads.
+  /// The rows of all tables, with their cells, without heads.
   package var rows: [[String]] {
     var (rows, isInTable) = ([[String]](), false)
     for (_, text) in prose {

@@ -1,8 +1,8 @@
 import FutureTree
 
-/// Stands for `print` in the snippets of the guides, and keeps the lines.
+/// Replaces `print` in the snippets of the guides, and records the lines.
 ///
-/// A suite that calls its property `print` runs a snippet as it stands in its guide.
+/// A suite with a property `print` of this type runs a snippet unchanged.
 package final class Transcript: Sendable {
   private let printed = Locked<[String]>([])
 

@@ -1,3 +1,3 @@
-// Nothing is added: OpenCombine has the declarations of Combine.
+// Stands in for Combine: OpenCombine has the same declarations.
 
 @_exported import OpenCombine

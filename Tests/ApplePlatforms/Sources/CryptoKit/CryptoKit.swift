@@ -1,4 +1,4 @@
-// The declarations of CryptoKit that the sources use. swift-crypto has all of them, but is not compiled beside the stand-in for
+// The declarations of CryptoKit that the sources use. swift-crypto has all of them, but does not compile with the stand-in for
 // Darwin: it calls functions that only Apple's C library has.
 
 import Foundation

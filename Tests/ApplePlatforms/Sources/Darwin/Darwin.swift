@@ -1,10 +1,10 @@
-// What Darwin declares otherwise than glibc, as far as the sources use it.
+// Declarations that differ between Darwin and glibc, as far as the sources use them.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 @_exported import Glibc
 
-/// The destructor receives a pointer that is not optional.
+/// On Darwin, the destructor receives a pointer that is not optional.
 public func pthread_key_create(
   _: UnsafeMutablePointer<pthread_key_t>, _: (@convention(c) (UnsafeMutableRawPointer) -> Void)?
 ) -> Int32 { 0 }

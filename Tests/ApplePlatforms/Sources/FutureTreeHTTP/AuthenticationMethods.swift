@@ -1,4 +1,4 @@
-// Foundation on Linux has these names, but marks them unavailable. In a module its own names come first.
+// Foundation on Linux marks these names as unavailable. The declarations of this module take precedence over imported ones.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

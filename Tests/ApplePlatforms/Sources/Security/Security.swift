@@ -1,4 +1,4 @@
-// Members of Foundation that exist only where there is Security.
+// Members of Foundation that exist only on platforms with Security.
 
 import FoundationNetworking
 

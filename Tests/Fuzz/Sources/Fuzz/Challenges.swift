@@ -1,6 +1,6 @@
 import FutureTreeHTTP
 
-/// What is read of a list of challenges means the same when it is written out and read again.
+/// A parsed list of challenges has the same meaning when it is written and parsed again.
 func fuzzChallenges(_ bytes: [UInt8]) throws {
   guard let challenges = AuthenticationChallenge.challenges(in: String(decoding: bytes, as: UTF8.self)) else { return }
   for challenge in challenges {

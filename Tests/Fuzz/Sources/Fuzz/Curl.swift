@@ -3,7 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import Synchronization
 
-/// A command for curl, split as a shell does it, has the arguments and the body that were meant; a redacted one has no secret.
+/// A curl command, split as a shell splits it, has the intended arguments and body. A redacted command contains no secret.
 func fuzzCurl(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let method = (try? HTTPMethod(input.text())) ?? .post
@@ -53,7 +53,7 @@ private func checkCommand(of request: HTTPRequest, _ body: [UInt8]) {
   check(commands == [expected.map { Array($0.utf8) }], "The words are others: \(request.curl(redacting: .nothing))")
 }
 
-/// The words of each command of a pipe, without any leniency: a byte that is special to some shell stands in quotes.
+/// Returns the words of each command of a pipe. Strict: a byte that is special to any shell must be in quotes.
 private func words(of command: String) -> [[[UInt8]]] {
   var commands: [[[UInt8]]] = [[]]
   var word: [UInt8]?
@@ -84,7 +84,7 @@ private func words(of command: String) -> [[[UInt8]]] {
   return commands
 }
 
-/// What `printf` of POSIX writes for a format with octal numbers of three digits, and without conversions.
+/// Returns the output of the POSIX `printf` for a format with three-digit octal escapes and no conversions.
 private func printed(by format: [UInt8]) -> [UInt8] {
   check(format.first != 0x2D, "The format looks like an option.")
   var bytes: [UInt8] = []
@@ -135,7 +135,7 @@ private final class Lines: Sendable {
   let all = Mutex<[String]>([])
 }
 
-/// The end of a chain that loads nothing.
+/// A loader that completes every load `.cancelled`.
 private struct Cancelled: HTTPLoader {
   var reason: CancellationReason = "enough"
 

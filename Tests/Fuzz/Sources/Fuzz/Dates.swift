@@ -1,7 +1,7 @@
 import Foundation
 import FutureTreeHTTP
 
-/// A text that is accepted as a date is a second that the C library counts, and a date of that library is accepted.
+/// A text that is accepted as a date names a second that the C library accepts, and a date of the C library is accepted.
 func fuzzDates(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let (text, other) = (input.text(), input.text())
@@ -14,7 +14,7 @@ func fuzzDates(_ bytes: [UInt8]) throws {
   try checkWait(text, other, now: now)
 }
 
-/// Any time at all, most of them in the years that can be written.
+/// Returns any time. Most times are in the years that HTTP can express.
 private func moment(_ bytes: [UInt8]) -> Date? {
   guard bytes.count >= 8 else { return nil }
   let bits = bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -33,7 +33,7 @@ private func checkCount(of date: HTTPDate, _ text: String) {
   check(HTTPDate(date.date) == date, "Foundation's date is another: \(text)")
 }
 
-/// The two obsolete formats mean the same. Two digits of a year do if the year is that of `now`.
+/// The two obsolete formats have the same meaning. Two digits of the year are enough if the year is that of `now`.
 private func checkFormats(of date: HTTPDate) {
   let parts = broken(date)
   var old = formatted(parts, "%A, %d-%b-", "|%H:%M:%S GMT")
@@ -53,7 +53,7 @@ private func broken(_ date: HTTPDate) -> tm {
   return parts
 }
 
-/// The year has four digits, which `%Y` does not promise.
+/// Formats a date with a year of four digits, which `%Y` does not guarantee.
 private func formatted(_ parts: tm, _ before: String, _ after: String) -> String {
   var parts = parts
   func text(_ format: String) -> String {

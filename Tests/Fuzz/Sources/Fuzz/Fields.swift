@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// What is accepted for a request line and header fields makes exactly the lines that it is meant to make.
+/// An accepted request line with its header fields is written as exactly the intended lines.
 func fuzzFields(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let methodName = input.text()
@@ -36,7 +36,7 @@ func fuzzFields(_ bytes: [UInt8]) throws {
   checkDecoding(bytes, request)
 }
 
-/// RFC 9112, sections 3 and 5, without any leniency. Lines end with CR LF and nothing else.
+/// Parses a head by RFC 9112, sections 3 and 5, strictly. Lines end with CR LF and nothing else.
 private func strictlyParsed(_ head: String) -> (line: [String], fields: [(String, String)]) {
   let bytes = Array(head.utf8)
   check(!bytes.contains { $0 == 0 || $0 >= 0x7F }, "The head has a byte that may not be there.")
@@ -63,7 +63,7 @@ private func checkLists(_ headers: HTTPHeaders, _ name: String) {
     check(!element.isEmpty && element.first != " " && element.last != "\t", "An element has blanks around it.")
   }
   guard let joined = headers.joined(name) else { return check(name.lowercased() == "set-cookie", "It is not joined.") }
-  // A quote without its end would reach into the next value.
+  // An open quote would extend into the next value.
   guard !values.contains(where: { $0.contains("\"") }) else { return }
   let again = try? HTTPHeaders([(name, joined.trimmingCharacters(in: .whitespaces))])
   check(again?.elements(of: name) == elements, "The elements of the joined value are others.")
@@ -83,7 +83,7 @@ private func checkContentType(_ type: String) {
   check(type.contains("/"), "A content type has no subtype.")
 }
 
-/// No answer makes the description of what is wrong with it crash, or show more than it says.
+/// The description of a decoding error neither crashes nor shows more than it states, for any response.
 private func checkDecoding(_ bytes: [UInt8], _ request: HTTPRequest) {
   let response = HTTPResponse(to: request, status: .ok, body: Data(bytes))
   guard case .failure(let error)? = Future.succeeded(response).decoded(as: [String: [Bool]].self).outcomeIfCompleted

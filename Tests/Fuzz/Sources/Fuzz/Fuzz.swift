@@ -1,13 +1,13 @@
 import Foundation
 import FuzzerDriver
 
-/// One target, named by the first argument; the others are libFuzzer's.
+/// Runs one target, named by the first argument. The other arguments are passed to libFuzzer.
 @main enum Fuzz {
   static func main() {
     guard CommandLine.argc > 1, let target = CommandLine.unsafeArgv[1].map({ String(cString: $0) }) else {
       fail("Say which target, such as urls.")
     }
-    // libFuzzer must not see the name of the target.
+    // Removes the name of the target from the arguments of libFuzzer.
     CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
     var count = CommandLine.argc - 1
     var arguments = CommandLine.unsafeArgv + 1
@@ -33,7 +33,7 @@ import FuzzerDriver
   }
 }
 
-/// Ends the run as a failure that libFuzzer reports, with the input.
+/// Ends the run with a failure that libFuzzer reports together with the input.
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data("FAILED: \(message)\n".utf8))
   abort()
@@ -43,7 +43,7 @@ func check(_ condition: Bool, _ message: @autoclosure () -> String) {
   if !condition { fail(message()) }
 }
 
-/// Takes values from random bytes.
+/// Reads values from random bytes.
 struct Input {
   private var rest: ArraySlice<UInt8>
 
@@ -55,14 +55,14 @@ struct Input {
 
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-  /// Up to the next byte 0xFF, which no UTF-8 has.
+  /// Returns the bytes up to the next 0xFF, which no UTF-8 text contains.
   mutating func bytes() -> [UInt8] {
     let taken = rest.prefix { $0 != 0xFF }
     rest = rest[taken.endIndex...].dropFirst()
     return Array(taken)
   }
 
-  /// All that are left.
+  /// Returns the remaining bytes.
   mutating func remaining() -> [UInt8] {
     defer { rest = [] }
     return Array(rest)

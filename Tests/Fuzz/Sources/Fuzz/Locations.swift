@@ -2,8 +2,8 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// A `Location` leads to a URL that means one thing and may be gone to, or to an error that says why not; and never takes
-/// credentials along to another origin.
+/// A `Location` resolves to an unambiguous URL that may be followed, or to an error with a reason. A redirect never takes
+/// credentials to another origin.
 func fuzzLocations(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let status = [301, 302, 303, 307, 308][Int(input.byte()) % 5]
@@ -44,7 +44,7 @@ private func checkStep(from base: HTTPURL, to request: HTTPRequest, _ status: In
   check(request.body.isEmpty != keepsBody, "The body is wrong after \(status).")
 }
 
-/// As the platform reads it, which is what connects.
+/// Returns the origin as the platform parses it, because the platform connects.
 private func origin(of url: HTTPURL) -> [String] {
   guard let parts = URLComponents(string: url.absoluteString), let scheme = parts.scheme, let host = parts.host else {
     fail("The platform does not read \(url.absoluteString)")
@@ -52,7 +52,7 @@ private func origin(of url: HTTPURL) -> [String] {
   return [scheme.lowercased(), host.lowercased(), "\(parts.port ?? (scheme.lowercased() == "http" ? 80 : 443))"]
 }
 
-/// Sends the first request elsewhere, and answers the second.
+/// Redirects the first request, and answers the second one.
 private final class Elsewhere: HTTPLoader {
   let requests = Recorded()
   private let status: HTTPStatus
@@ -72,7 +72,7 @@ private final class Elsewhere: HTTPLoader {
   func reset() -> Future<Void> { .succeeded(()) }
 }
 
-private final class Recorded: @unchecked Sendable {  // Because: everything here happens on one thread.
+private final class Recorded: @unchecked Sendable {  // Because: all code runs on one thread.
   private(set) var value: [HTTPRequest] = []
 
   func append(_ request: HTTPRequest) { value.append(request) }

@@ -1,14 +1,14 @@
 import Foundation
 import FutureTreeHTTP
 
-/// A part as it was given, or as it was read back.
+/// A part of a form, as written or as parsed.
 private struct Part: Equatable {
   var name: String
   var fileName: String?
   var contentType: String?
   var content: [UInt8]
 
-  /// With its names as they are written.
+  /// The part with escaped names.
   var escaped: Part {
     func escaped(_ text: String) -> String {
       text.unicodeScalars.map { scalar in
@@ -23,7 +23,7 @@ private struct Part: Equatable {
   }
 }
 
-/// A strict reader finds exactly the parts that went into a form.
+/// A strict parser finds exactly the parts of the form.
 func fuzzMultipart(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let file = FileManager.default.temporaryDirectory.appendingPathComponent("FutureTree-Fuzz-\(getpid())")
@@ -46,7 +46,7 @@ func fuzzMultipart(_ bytes: [UInt8]) throws {
     case 1:
       parts.append(try .data(name, Data(content), contentType: type))
       expected.append(Part(name: name, contentType: type, content: content))
-    case 2 where kind >= 0xE0:  // Seldom, because files are slow.
+    case 2 where kind >= 0xE0:  // Rare, because files are slow.
       if fileContent == nil {
         try Data(content).write(to: file)
         fileContent = content
@@ -74,7 +74,7 @@ private func read(_ body: HTTPBody, by size: Int) throws -> [UInt8] {
   return sent
 }
 
-/// RFC 2046, section 5.1, and RFC 7578, without any leniency. Names are left as they are escaped.
+/// Parses a form by RFC 2046, section 5.1, and RFC 7578, strictly. Names stay escaped.
 private func parsed(_ bytes: [UInt8], _ contentType: String) -> [Part] {
   let prefix = "multipart/form-data; boundary="
   check(contentType.hasPrefix(prefix), "The content type is \(contentType).")
@@ -119,7 +119,7 @@ private func takeLine(_ rest: inout ArraySlice<UInt8>) -> String {
   return String(decoding: line, as: UTF8.self)
 }
 
-/// By bytes, because a quote with a combining mark behind it is one `Character`.
+/// Works on bytes, because a quote with a combining mark is one `Character`.
 private func names(in line: String) -> (name: String, fileName: String?) {
   var rest = Array(line.utf8)[...]
   drop("Content-Disposition: form-data; name=\"".utf8, from: &rest)
@@ -131,7 +131,7 @@ private func names(in line: String) -> (name: String, fileName: String?) {
   return (name, fileName)
 }
 
-/// Up to the next quote; a backslash could mean that it is none.
+/// Takes the text up to the next quote. A backslash fails, because it could escape that quote.
 private func takeQuoted(_ rest: inout ArraySlice<UInt8>) -> String {
   guard let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { fail("A quote is open.") }
   defer { rest = rest[(end + 1)...] }

@@ -1,7 +1,8 @@
 import Foundation
 import FutureTreeHTTP
 
-/// URLs that are accepted mean one thing: to us when they are read again, and to the platform that sends them.
+/// An accepted URL has one meaning: for this library, when it parses the URL again, and for the platform that sends the
+/// request.
 func fuzzURLs(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let text = input.text()
@@ -38,7 +39,7 @@ private func checkSegments(_ path: String) {
   }
 }
 
-/// A path never leads to another host, nor out of the prefix.
+/// A path never leads to another host or out of the prefix.
 private func checkPath(_ path: HTTPPath, _ text: String) throws {
   let environment = try ServerEnvironment(host: "host.example", pathPrefix: "/pre/fix", query: [("k", "v")])
   let applied = try environment.applied(to: HTTPRequest(.get, path: path))
@@ -49,7 +50,7 @@ private func checkPath(_ path: HTTPPath, _ text: String) throws {
   check(try environment.applied(to: applied).url == url, "A second application adds something.")
 }
 
-/// What is built is read back as what was given.
+/// A URL that is built from components is parsed as the same components.
 private func checkBuilding(_ base: HTTPURL, segments: [String], names: [String], values: [String]) throws {
   let items = names.enumerated().map { ($1, $0 < values.count ? values[$0] : nil) }
   let hasDots = segments.contains { [".", ".."].contains($0) }
