@@ -63,7 +63,7 @@ extension LoopbackStep {
   /// Waits until a gate opens.
   public static func hold(_ gate: LoopbackGate) -> LoopbackStep { LoopbackStep(kind: .hold(gate)) }
 
-  /// Waits for ever. The connection stays open until the client closes it or the server stops.
+  /// Stalls the answer. The connection stays open until the client closes it or the server stops.
   public static let stall = LoopbackStep(kind: .stall)
 
   /// Stops reading until this answer is finished, so that the client's bytes are not consumed.

@@ -35,7 +35,7 @@ extension Node {
 /// through a join of more than 16 futures, are not detected. `tree()` shows them, and they keep the captures of their bodies
 /// alive.
 public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
-  /// For tests of what handles it.
+  /// Creates the error, for tests of error handling.
   public init() {}
 
   public var description: String {

@@ -70,7 +70,7 @@ extension Node {
     return error is CancellationError ? cancel(.unspecified) : fail(error)
   }
 
-  /// Ends `.cancelled`. An empty reason is replaced by the reason of the strongest request.
+  /// Ends `.cancelled`. An unspecified reason is replaced by the reason of the strongest request.
   @usableFromInline final func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
     lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
   }

@@ -13,7 +13,7 @@ import Dispatch
 public struct MainExecutor: Sendable {
   private init() {}
 
-  /// The main actor.
+  /// The executor of the main actor.
   public static let main = MainExecutor()
 }
 

@@ -7,7 +7,7 @@ package protocol HeapElement: AnyObject {
   func isBefore(_ other: Self) -> Bool
 }
 
-/// A priority queue. Pure: takes no lock, calls no closure of a user.
+/// A priority queue. Pure: takes no lock.
 ///
 /// A binary heap whose elements know their positions, so that any element can be moved or removed.
 package struct Heap<Element: HeapElement> {
