@@ -31,7 +31,7 @@ extension Node {
     }
   }
 
-  /// Stops waiting for `inner`, if the caller has the only reference to it. Nobody gets another through this future meanwhile.
+  /// Stops waiting for `inner`, if the caller has its only reference. This future gives no other code a reference meanwhile.
   private func unlink(fromUnique inner: inout Node) -> Bool {
     lock.withLock {
       guard let upstream, upstream.toOpaque() == Unmanaged.passUnretained(inner).toOpaque(),

@@ -1,5 +1,5 @@
 /// Observes one future. The core knows logs only through this class.
-class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future guards what changes in a subclass.
+class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future guards the variables of subclasses.
   enum Event {
     case named(String)
     /// The strongest request received, or a withheld request that takes effect in its place, and its disposition.

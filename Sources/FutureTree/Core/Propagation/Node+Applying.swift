@@ -1,4 +1,4 @@
-/// The common cases of what a propagation does to one future, in one short locked section. `Node+Signals.swift` has all cases.
+/// The common cases of a propagation at one future, in one short locked section. `Node+Signals.swift` has all cases.
 extension Node {
   /// The effect of a request in the common case. The value is plain bits. The caller releases the reference in it.
   enum Application {
