@@ -113,7 +113,7 @@ extension Picture {
     edges.filter { $0.to == number && $0.state == .wanted }.compactMap { self[$0.from]?.name }
   }
 
-  /// Returns the state in words: `pending, 2 want it`.
+  /// Returns the state in words: `pending, 2 consumers`.
   func stateText(of number: Int) -> String {
     guard let future = self[number] else { return "" }
     let count = wanting(number).count

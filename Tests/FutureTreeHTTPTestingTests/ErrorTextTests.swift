@@ -6,7 +6,7 @@ import Testing
 @testable import FutureTreeHTTPTesting
 
 @Suite("Errors of test doubles: cause, place and remedy") struct ErrorTextTests {
-  @Test("the errors of mocks and servers state cause, place and remedy")
+  @Test("The errors of mocks and servers state cause, place and remedy")
   func all() async throws {
     let mock = MockLoader()
     let request = try HTTPRequest("http://example.com/feed")

@@ -11,7 +11,7 @@ import Testing
     client = try RawClient(port: server.port)
   }
 
-  @Test("a response has the status and headers of its route, and its Content-Length")
+  @Test("A response has the status and headers of its route, and its Content-Length")
   func json() {
     server.on("/users/1", .json(#"{"name": "Ãda"}"#, status: 201, headers: [("X-A", "b")]))
 
@@ -22,12 +22,12 @@ import Testing
         + "Content-Length: 16\r\n\r\n{\"name\": \"Ãda\"}")
   }
 
-  @Test("the URL names the address, the port and the path")
+  @Test("The URL names the address, the port and the path")
   func url() {
     #expect(server.url("/a?b") == "http://127.0.0.1:\(server.port)/a?b")
   }
 
-  @Test("an unknown path gets the status 404")
+  @Test("An unknown path gets the status 404")
   func unknown() {
     client.get("/unknown")
 
@@ -43,7 +43,7 @@ import Testing
     #expect(client.response()?.hasSuffix("\r\n\r\nno /x") == true)
   }
 
-  @Test("responses are sent in order, and the last one repeats")
+  @Test("Responses are sent in order, and the last one repeats")
   func inTurn() {
     server.on("/flaky", .status(503), .status(429), .text("yes"))
 
@@ -55,7 +55,7 @@ import Testing
     #expect(statuses == ["HTTP/1.1 503", "HTTP/1.1 429", "HTTP/1.1 200", "HTTP/1.1 200"])
   }
 
-  @Test("a route with a method precedes one without, and a target precedes a path")
+  @Test("A route with a method precedes one without, and a target precedes a path")
   func precedence() {
     server.on("/a", .text("any"))
     server.on("/a", method: "POST", .text("post"))
@@ -69,7 +69,7 @@ import Testing
     #expect(texts == ["any", "post", "second page", "any"])
   }
 
-  @Test("a route can be replaced while the server runs")
+  @Test("A route can be replaced while the server runs")
   func replaced() {
     server.on("/a", .text("old"))
     client.get("/a")
@@ -82,7 +82,7 @@ import Testing
     #expect(client.response()?.hasSuffix("new") == true)
   }
 
-  @Test("a handler receives the request and can call the server")
+  @Test("A handler receives the request and can call the server")
   func handler() {
     server.on("/echo") { [weak server] request in
       server?.on("/more", .text("more"))
@@ -94,7 +94,7 @@ import Testing
     #expect(client.response()?.hasSuffix("\r\n\r\nhello") == true)
   }
 
-  @Test("a response to HEAD has a length without a body; 204 and 304 have neither")
+  @Test("A response to HEAD has a length without a body; 204 and 304 have neither")
   func withoutBody() {
     server.on("/a", .text("hello"))
     server.on("/204", .respond(status: 204, body: "hello"))
@@ -112,7 +112,7 @@ import Testing
     #expect(unchanged == "HTTP/1.1 304 Not Modified\r\n\r\n")
   }
 
-  @Test("given framing headers are not duplicated")
+  @Test("Given framing headers are not duplicated")
   func ownFraming() {
     server.on("/a", .respond(headers: [("content-length", "2")], body: "hello"), .status(200))
 
@@ -121,7 +121,7 @@ import Testing
     #expect(client.response() == "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhe")
   }
 
-  @Test("a connection is reused for the next request")
+  @Test("A connection is reused for the next request")
   func keptAlive() {
     for _ in 0..<3 {
       client.get("/a")
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(
-    "a connection is closed after the response if the request says so",
+    "A connection is closed after the response if the request says so",
     arguments: ["GET /a HTTP/1.1\r\nConnection: foo, Close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n"])
   func closed(_ request: String) {
     server.on("/a", .text("bye"))
@@ -148,7 +148,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a connection is closed after the response if the response says so")
+  @Test("A connection is closed after the response if the response says so")
   func closedByAnswer() {
     server.on("/a", .respond(headers: [("Connection", "close")], body: "bye"))
 
@@ -157,7 +157,7 @@ import Testing
     #expect(client.readToEnd() == ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye", .finished))
   }
 
-  @Test("pipelined requests are answered in order")
+  @Test("Pipelined requests are answered in order")
   func pipelined() async throws {
     let gate = LoopbackGate()
     server.on("/1", .text("one").held(by: gate))
@@ -171,7 +171,7 @@ import Testing
     #expect(responses == ["one", "two", "0\r\n\r\n"])
   }
 
-  @Test("a request is recorded unchanged")
+  @Test("A request is recorded unchanged")
   func recorded() throws {
     let text = "POST /a?b=c HTTP/1.1\r\nHost: h\r\nX-B:  1\r\nx-b: 2\r\nContent-Length: 4\r\n\r\n"
 
@@ -187,7 +187,7 @@ import Testing
     #expect(request.isComplete && request.connection == 1 && request.sequence == 1 && request.arrival == 1)
   }
 
-  @Test("a chunked body is recorded without its chunks")
+  @Test("A chunked body is recorded without its chunks")
   func chunked() {
     client.send("PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\nT: 1\r\n\r\n")
     _ = client.response()
@@ -196,7 +196,7 @@ import Testing
     #expect(server.requests[0].trailers == server.requests[0].trailers.filter { $0.name == "T" && $0.value == "1" })
   }
 
-  @Test("the server sends 100 Continue to a client that expects it")
+  @Test("The server sends 100 Continue to a client that expects it")
   func continued() {
     server.on("/a", .text("thanks"))
 
@@ -209,7 +209,7 @@ import Testing
     #expect(server.requests[0].text == "ok")
   }
 
-  @Test("the server receives headers of nearly 1 MiB and a body of 8 MiB")
+  @Test("The server receives headers of nearly 1 MiB and a body of 8 MiB")
   func large() {
     let field = String(repeating: "a", count: 1_000_000)
     let body = [UInt8](repeating: 7, count: 8 << 20)
@@ -223,7 +223,7 @@ import Testing
     #expect(server.requests[0].body == body)
   }
 
-  @Test("a client that reads late receives a response of 32 MiB")
+  @Test("A client that reads late receives a response of 32 MiB")
   func largeResponse() async throws {
     let body = [UInt8](repeating: 7, count: 32 << 20)
     server.on("/a", .respond(body: body))
@@ -238,7 +238,7 @@ import Testing
     #expect(client.response()?.contains("404") == true)
   }
 
-  @Test("a malformed request is recorded, and its connection is closed after a 400")
+  @Test("A malformed request is recorded, and its connection is closed after a 400")
   func malformed() throws {
     client.get("/a")
     _ = client.response()
@@ -252,7 +252,7 @@ import Testing
     #expect(String(decoding: request.head, as: UTF8.self) == "GET /b HTTP/1.1\r\nno colon\r\n\r\n")
   }
 
-  @Test("a body with invalid framing makes its request malformed")
+  @Test("A body with invalid framing makes its request malformed")
   func malformedBody() {
     client.send("PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokZZ")
 

@@ -23,7 +23,7 @@ struct LoopbackServerCloseTests {
   ]
 
   @Test(
-    "the server detects a FIN and a RST during a slow response", arguments: slowAnswers.keys.sorted(),
+    "The server detects a FIN and a RST during a slow response", arguments: slowAnswers.keys.sorted(),
     [false, true])
   func slow(_ answer: String, resets: Bool) async throws {
     server.on("/slow", try #require(Self.slowAnswers[answer]))
@@ -38,7 +38,7 @@ struct LoopbackServerCloseTests {
     #expect(record.openConnectionCount == 0)
   }
 
-  @Test("only the closed connection is recorded as closed")
+  @Test("Only the closed connection is recorded as closed")
   func exactly() async throws {
     server.on("/slow", .stall)
     let clients = try (0..<5).map { _ in try RawClient(port: server.port) }
@@ -53,7 +53,7 @@ struct LoopbackServerCloseTests {
     withExtendedLifetime(clients) {}
   }
 
-  @Test("a close between requests abandons nothing", arguments: [0, 1])
+  @Test("A close between requests abandons nothing", arguments: [0, 1])
   func idle(_ requests: Int) async throws {
     for _ in 0..<requests {
       client.get("/a")
@@ -67,7 +67,7 @@ struct LoopbackServerCloseTests {
     #expect(record.abandonedPaths == [])
   }
 
-  @Test("a close in a request body abandons that request, which stays incomplete")
+  @Test("A close in a request body abandons that request, which stays incomplete")
   func inBody() async throws {
     client.send("PUT /a HTTP/1.1\r\nContent-Length: 10\r\n\r\n0123")
     _ = try await server.waitUntil { $0.requests.first?.body.count == 4 }.value
@@ -78,7 +78,7 @@ struct LoopbackServerCloseTests {
     #expect(record.requestCount(to: "/a") == 0)
   }
 
-  @Test("a close in a head is recorded as a malformed request")
+  @Test("A close in a head is recorded as a malformed request")
   func inHead() async throws {
     client.send("GET /a HTTP/1.1\r\nHos")
     client.close()
@@ -88,7 +88,7 @@ struct LoopbackServerCloseTests {
     #expect(record.connections[0].state == .closedByClient(while: nil))
   }
 
-  @Test("a close abandons only the current one of several pipelined requests")
+  @Test("A close abandons only the current one of several pipelined requests")
   func pipelined() async throws {
     server.on("/1", .stall)
 
@@ -100,7 +100,7 @@ struct LoopbackServerCloseTests {
     #expect(record.abandonedPaths == ["/1"])
   }
 
-  @Test("the server detects a close behind unread bytes")
+  @Test("The server detects a close behind unread bytes")
   func behindUnread() async throws {
     server.on("/a", beginning: .headComplete, [.stopReading, .stall])
 
@@ -113,7 +113,7 @@ struct LoopbackServerCloseTests {
     #expect(record.abandonedPaths == ["/a"])
   }
 
-  @Test("a connection that the server closes first is recorded as closed by the server")
+  @Test("A connection that the server closes first is recorded as closed by the server")
   func serverFirst() async throws {
     server.on("/a", .close)
 

@@ -27,7 +27,7 @@ import Testing
   mutating func handle(_ event: Conversation.Event) -> [String] { Self.words(conversation.handle(event)) }
   mutating func receive(_ text: String) -> [String] { handle(.received(Array(text.utf8))) }
 
-  @Test("a request is recorded before its answer is chosen, and the answer runs step by step")
+  @Test("A request is recorded before its answer is chosen, and the answer runs step by step")
   mutating func steps() {
     let gate = LoopbackGate()
 
@@ -42,7 +42,7 @@ import Testing
     #expect(receive("GET / HTTP/1.1\r\n\r\n") == [])
   }
 
-  @Test("a pipelined request is recorded at once and answered in turn")
+  @Test("A pipelined request is recorded at once and answered in turn")
   mutating func turns() {
     _ = receive("GET /1 HTTP/1.1\r\n\r\n")
     _ = handle(.chosen([.send("1")]))
@@ -51,7 +51,7 @@ import Testing
     #expect(handle(.written) == ["choose 2 requestComplete"])
   }
 
-  @Test("the server looks for an answer after the head and again after the body")
+  @Test("The server looks for an answer after the head and again after the body")
   mutating func moments() {
     #expect(receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n") == ["began /a", "choose 1 headComplete"])
     #expect(handle(.chosen(nil)) == [])
@@ -59,7 +59,7 @@ import Testing
     #expect(receive("k") == ["body k", "complete", "choose 1 requestComplete"])
   }
 
-  @Test("after an early answer the server reads the body before the next request")
+  @Test("After an early answer the server reads the body before the next request")
   mutating func early() {
     _ = receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n")
 
@@ -68,7 +68,7 @@ import Testing
     #expect(receive("okGET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
   }
 
-  @Test("a late event changes nothing")
+  @Test("A late event changes nothing")
   mutating func late() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
     _ = handle(.chosen([.send("1"), .stall]))
@@ -85,7 +85,7 @@ import Testing
     [.drip("xyz", every: .seconds(1))],
   ]
 
-  @Test("a client that disconnects abandons the current request", arguments: slowAnswers)
+  @Test("A client that disconnects abandons the current request", arguments: slowAnswers)
   mutating func disconnects(_ answer: LoopbackAnswer) {
     _ = receive("GET /a?b HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n")
     _ = handle(.chosen(answer))
@@ -94,7 +94,7 @@ import Testing
     #expect(handle(.clientLeft) == [])
   }
 
-  @Test("reading resumes after the answer that stopped it")
+  @Test("Reading resumes after the answer that stopped it")
   mutating func readingAgain() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
 
@@ -102,7 +102,7 @@ import Testing
     #expect(handle(.written) == ["reading true"])
   }
 
-  @Test("a drip pauses only between its pieces")
+  @Test("A drip pauses only between its pieces")
   mutating func drip() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
 
@@ -113,7 +113,7 @@ import Testing
     #expect(receive("GET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
   }
 
-  @Test("a greeting precedes every answer")
+  @Test("A greeting precedes every answer")
   mutating func greeting() {
     #expect(handle(.accepted([.send("hello")])) == ["write hello"])
     #expect(receive("GET /a HTTP/1.1\r\n\r\n") == ["began /a", "complete"])

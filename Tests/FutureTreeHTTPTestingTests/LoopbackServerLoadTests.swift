@@ -68,7 +68,7 @@ import Testing
     withExtendedLifetime(clients) {}
   }
 
-  @Test("a dropped server stops, also while a wait is pending")
+  @Test("A dropped server stops, also while a wait is pending")
   func dropped() async throws {
     var server: LoopbackServer? = try LoopbackServer()
     let port = try #require(server?.port)
@@ -82,7 +82,7 @@ import Testing
     await #expect(throws: LoopbackWaitError.self) { _ = try await wait?.value }
   }
 
-  @Test("no bytes crash the server")
+  @Test("No bytes crash the server")
   func noise() async throws {
     let server = try LoopbackServer()
     var generator = LoopbackNoise(state: 7)
@@ -101,7 +101,7 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
-    @Test("a process without free descriptors accepts the connection once a descriptor is free")
+    @Test("A process without free descriptors accepts the connection once a descriptor is free")
     func noDescriptors() async {
       await #expect(processExitsWith: .success) {
         let server = try LoopbackServer()
@@ -127,7 +127,7 @@ import Testing
     }
   #endif
   #if os(Linux)
-    @Test("a write to a closed peer raises no SIGPIPE")
+    @Test("A write to a closed peer raises no SIGPIPE")
     func noSignal() async {
       await #expect(processExitsWith: .success) {
         let descriptor = socketWithoutPeer()

@@ -11,7 +11,7 @@ import Testing
     client = try RawClient(port: server.port)
   }
 
-  @Test("invalid bytes are sent exactly as given")
+  @Test("Invalid bytes are sent exactly as given")
   func raw() {
     server.on("/a", [.send([0, 1, 2]), .send("HTTP/1.1 1000 \r\nContent-Length: -5\r\n\r\nx"), .close])
 
@@ -20,7 +20,7 @@ import Testing
     #expect(client.readToEnd() == ("\0\u{1}\u{2}HTTP/1.1 1000 \r\nContent-Length: -5\r\n\r\nx", .finished))
   }
 
-  @Test("a response can be cut by FIN")
+  @Test("A response can be cut by FIN")
   func cut() {
     server.on("/a", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .close])
 
@@ -30,7 +30,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a connection can be reset without a response")
+  @Test("A connection can be reset without a response")
   func reset() {
     server.on("/a", .reset)
 
@@ -40,7 +40,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a response can be cut by RST after the client has read its beginning")
+  @Test("A response can be cut by RST after the client has read its beginning")
   func resetInside() {
     let gate = LoopbackGate()
     server.on("/a", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0123"), .hold(gate), .reset])
@@ -53,7 +53,7 @@ import Testing
     #expect(client.readToEnd() == ("", .reset))
   }
 
-  @Test("a close sends FIN and not RST while a request body is unread")
+  @Test("A close sends FIN and not RST while a request body is unread")
   func closedInBody() async throws {
     let gate = LoopbackGate()
     server.on("/a", beginning: .headComplete, [.stopReading, .hold(gate), .close])
@@ -70,7 +70,7 @@ import Testing
     #expect(server.requests[0].progress == .receivingBody && server.requests[0].body == [])
   }
 
-  @Test("an answer is held until its gate opens, and is not held by an open gate")
+  @Test("An answer is held until its gate opens, and is not held by an open gate")
   func held() async throws {
     let gate = LoopbackGate()
     server.on("/a", .text("at last").held(by: gate))
@@ -94,7 +94,7 @@ import Testing
     #expect(other.response()?.hasSuffix("at last") == true)
   }
 
-  @Test("a gate releases an answer whose client has disconnected")
+  @Test("A gate releases an answer whose client has disconnected")
   func gateAfterClose() async throws {
     let gate = LoopbackGate()
     server.on("/a", .text("late").held(by: gate))
@@ -109,7 +109,7 @@ import Testing
     #expect(gate.holderCount == 0)
   }
 
-  @Test("a pause delays the next step")
+  @Test("A pause delays the next step")
   func pause() {
     server.on("/a", .text("later").delayed(by: .milliseconds(30)))
     let clock = ContinuousClock()
@@ -122,7 +122,7 @@ import Testing
     #expect(elapsed >= .milliseconds(30))
   }
 
-  @Test("a maximal pause does not overflow and ends with the server")
+  @Test("A maximal pause does not overflow and ends with the server")
   func longPause() async throws {
     server.on("/a", [.pause(.seconds(Int64.max)), .pause(.seconds(-5)), .respond()])
 
@@ -133,7 +133,7 @@ import Testing
     #expect(client.readToEnd() == ("", .finished))
   }
 
-  @Test("a drip sends all bytes in pieces with pauses between them")
+  @Test("A drip sends all bytes in pieces with pauses between them")
   func drip() {
     server.on(
       "/a",
@@ -151,7 +151,7 @@ import Testing
     #expect(client.response() != nil)
   }
 
-  @Test("a stall lasts until the server stops")
+  @Test("A stall lasts until the server stops")
   func stall() async throws {
     server.on("/a", [.send("HTTP/1.1 200 OK\r\n"), .stall, .send("never")])
 
@@ -163,7 +163,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a server that stops reading leaves bytes in the system's buffers, and resumes after the answer")
+  @Test("A server that stops reading leaves bytes in the system's buffers, and resumes after the answer")
   func stopReading() async throws {
     let gate = LoopbackGate()
     let client = try RawClient(port: server.port, sendBuffer: 65_536)
@@ -188,7 +188,7 @@ import Testing
     #expect(server.requests[0].body.count == body.count)
   }
 
-  @Test("a server can respond to a head without 100 Continue")
+  @Test("A server can respond to a head without 100 Continue")
   func early() async throws {
     server.on("/a", beginning: .headComplete, .status(413))
 
@@ -202,7 +202,7 @@ import Testing
     #expect(server.requests[0].text == "ok" && server.requests[0].isComplete)
   }
 
-  @Test("a server can finish sending and continue to read")
+  @Test("A server can finish sending and continue to read")
   func finishSending() async throws {
     let gate = LoopbackGate()
     server.on("/a", [.send("HTTP/1.1 200 OK\r\n\r\nx"), .finishSending, .hold(gate), .send("unsendable")])
@@ -219,7 +219,7 @@ import Testing
     #expect(record.requests.map(\.target) == ["/a", "/b"])
   }
 
-  @Test("a connection can be closed, reset or greeted before any request")
+  @Test("A connection can be closed, reset or greeted before any request")
   func onConnect() async throws {
     let server = try LoopbackServer()
     server.onConnect(.close, .reset, [.send("220 hello\r\n")], [])
@@ -239,7 +239,7 @@ import Testing
     #expect(server.connections.prefix(2).allSatisfy { $0.state == .closedByServer })
   }
 
-  @Test("a stopped server refuses connections and retains its records")
+  @Test("A stopped server refuses connections and retains its records")
   func refused() throws {
     client.get("/a")
     _ = client.response()
@@ -252,7 +252,7 @@ import Testing
     #expect(server.openConnectionCount == 0)
   }
 
-  @Test("a response to a disconnected client does not terminate the process")
+  @Test("A response to a disconnected client does not terminate the process")
   func brokenPipe() async throws {
     let gate = LoopbackGate()
     server.on("/a", [.hold(gate), .respond(body: [UInt8](repeating: 7, count: 64 << 20))])

@@ -69,14 +69,14 @@ import Testing
     "\0\u{1}\u{2}garbage\r\n\r\n",
   ]
 
-  @Test("the same bytes parse to the same requests, in pieces of any size", arguments: good + bad)
+  @Test("The same bytes parse to the same requests, in pieces of any size", arguments: good + bad)
   func cuts(_ text: String) {
     let whole = Self.read(text)
 
     for piece in [1, 2, 3, 7] { #expect(Self.read(text, piece: piece) == whole) }
   }
 
-  @Test("a well-formed request is parsed", arguments: good)
+  @Test("A well-formed request is parsed", arguments: good)
   func wellFormed(_ text: String) {
     let read = Self.read(text)
 
@@ -85,7 +85,7 @@ import Testing
     #expect(!read.heads.isEmpty)
   }
 
-  @Test("a malformed request is reported once, whatever bytes follow", arguments: bad)
+  @Test("A malformed request is reported once, whatever bytes follow", arguments: bad)
   func malformed(_ text: String) {
     let read = Self.read(text + "GET / HTTP/1.1\r\n\r\n")
 
@@ -93,7 +93,7 @@ import Testing
     #expect(read.heads.count <= 1)
   }
 
-  @Test("header fields keep their order, their case and their repetition")
+  @Test("Header fields keep their order, their case and their repetition")
   func fields() {
     let head = Self.read(Self.good[1]).heads[0]
 
@@ -103,7 +103,7 @@ import Testing
     #expect(head.target == "/a?b=c")
   }
 
-  @Test("the chunks of a body are joined, and its trailers are retained")
+  @Test("The chunks of a body are joined, and its trailers are retained")
   func chunked() {
     let read = Self.read(Self.good[4])
 
@@ -111,7 +111,7 @@ import Testing
     #expect(read.trailers == [[.init(name: "T", value: "1"), .init(name: "U", value: "2")]])
   }
 
-  @Test("pipelined requests are parsed one by one")
+  @Test("Pipelined requests are parsed one by one")
   func pipelined() {
     let read = Self.read(Self.good[3])
 
@@ -119,7 +119,7 @@ import Testing
     #expect(read.heads.map(\.wantsClose) == [false, false, true])
   }
 
-  @Test("a head of 1 MiB is parsed, and one byte more is malformed", arguments: [1, 4_096, Int.max])
+  @Test("A head of 1 MiB is parsed, and one byte more is malformed", arguments: [1, 4_096, Int.max])
   func limit(_ piece: Int) {
     let begin = "GET / HTTP/1.1\r\nX: "
     let filler = String(repeating: "a", count: RequestParser.limit - begin.utf8.count - 4)
@@ -131,7 +131,7 @@ import Testing
     #expect(more.heads.isEmpty && more.malformed == ["a header block over 1048576 bytes"])
   }
 
-  @Test("no bytes crash the parser")
+  @Test("No bytes crash the parser")
   func noise() {
     var generator = LoopbackNoise(state: 42)
     let alphabet = Array("GET /\r\n\r\n HTTP/1.1:Content-Length5Transfer-Encodingchunked\0\u{7F}".utf8) + [0xFF]

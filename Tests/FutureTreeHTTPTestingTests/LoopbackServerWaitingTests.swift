@@ -11,7 +11,7 @@ import Testing
     client = try RawClient(port: server.port)
   }
 
-  @Test("a wait for a past event succeeds at once")
+  @Test("A wait for a past event succeeds at once")
   func alreadyTrue() async throws {
     client.get("/a")
     _ = client.response()
@@ -21,7 +21,7 @@ import Testing
     #expect(record.requests.map(\.path) == ["/a"])
   }
 
-  @Test("a wait does not miss a short-lived state")
+  @Test("A wait does not miss a short-lived state")
   func transient() async throws {
     let wait = server.waitUntil { $0.openConnectionCount == 2 }
     _ = try await server.waitUntil { $0.connections.count == 1 }.value
@@ -32,7 +32,7 @@ import Testing
     #expect(try await wait.value.openConnectionCount == 2)
   }
 
-  @Test("a wait that times out fails with the server's record, without headers and bodies")
+  @Test("A wait that times out fails with the server's record, without headers and bodies")
   func timeout() async throws {
     client.send("POST /a?secret=1 HTTP/1.1\r\nAuthorization: secret\r\nContent-Length: 6\r\n\r\nsecret")
     _ = client.response()
@@ -47,7 +47,7 @@ import Testing
     #expect(error?.description.contains("secret") == false)
   }
 
-  @Test("a wait fails when the server stops or has stopped")
+  @Test("A wait fails when the server stops or has stopped")
   func stopped() async throws {
     let before = server.waitForRequest(to: "/never")
     server.stop()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("a wait observes the connections that stop() closes")
+  @Test("A wait observes the connections that stop() closes")
   func stopIsAChange() async throws {
     client.get("/a")
     _ = client.response()
@@ -70,7 +70,7 @@ import Testing
     #expect(try await wait.value.openConnectionCount == 0)
   }
 
-  @Test("a cancelled wait completes and evaluates its condition no more")
+  @Test("A cancelled wait completes and evaluates its condition no more")
   func cancelled() async throws {
     let wait = server.waitForRequest(to: "/never")
 
@@ -81,7 +81,7 @@ import Testing
     #expect(client.response() != nil)
   }
 
-  @Test("a condition runs under no lock and can use the server")
+  @Test("A condition runs under no lock and can use the server")
   func reentrant() async throws {
     let inner = LoopbackGate()
     let wait = server.waitUntil { [weak server] record in
@@ -101,7 +101,7 @@ import Testing
     #expect(!inner.isOpen)
   }
 
-  @Test("a handler and a condition can stop the server")
+  @Test("A handler and a condition can stop the server")
   func stopInside() async throws {
     server.on("/stop") { [weak server] _ in
       server?.stop()
@@ -115,7 +115,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("a consumer that blocks does not stop the server")
+  @Test("A consumer that blocks does not stop the server")
   func blockingConsumer() async throws {
     server.on("/a", .text("yes"))
     let answered = Promise<Bool>()
@@ -130,7 +130,7 @@ import Testing
     #expect(try await answered.future.value)
   }
 
-  @Test("a record is a snapshot that does not change")
+  @Test("A record is a snapshot that does not change")
   func snapshot() async throws {
     client.get("/a")
     _ = client.response()

@@ -43,7 +43,7 @@ final class FileCredentialStoreTests {
     try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: url.path)
   }
 
-  @Test("a saved credential is loaded, and a deleted one is not")
+  @Test("A saved credential is loaded, and a deleted one is not")
   func roundTrip() {
     #expect(loaded() == "nothing" && store.delete().text == "success")
 
@@ -52,7 +52,7 @@ final class FileCredentialStoreTests {
     #expect(store.delete().text == "success" && loaded() == "nothing" && store.delete().text == "success")
   }
 
-  @Test("only its user can read the file, and no temporary file remains")
+  @Test("Only its user can read the file, and no temporary file remains")
   func permissions() throws {
     _ = store.save(credential)
     _ = store.save(credential)
@@ -62,7 +62,7 @@ final class FileCredentialStoreTests {
       try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path) == ["credential"])
   }
 
-  @Test("a failed write retains the existing file and leaves no temporary file")
+  @Test("A failed write retains the existing file and leaves no temporary file")
   func failedWrite() throws {
     _ = store.save(credential)
     try FileManager.default.removeItem(at: file)
@@ -74,7 +74,7 @@ final class FileCredentialStoreTests {
       try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path) == ["credential"])
   }
 
-  @Test("a file that others can read or write is refused, and can be deleted", arguments: [0o644, 0o640, 0o602, 0o660])
+  @Test("A file that others can read or write is refused, and can be deleted", arguments: [0o644, 0o640, 0o602, 0o660])
   func readable(permissions: Int) throws {
     _ = store.save(credential)
     try setPermissions(permissions, file)
@@ -83,7 +83,7 @@ final class FileCredentialStoreTests {
     #expect(store.delete().text == "success" && loaded() == "nothing")
   }
 
-  @Test("a directory that others can write is refused for loading and saving")
+  @Test("A directory that others can write is refused for loading and saving")
   func writableDirectory() throws {
     _ = store.save(credential)
     try setPermissions(0o777, file.deletingLastPathComponent())
@@ -91,7 +91,7 @@ final class FileCredentialStoreTests {
     #expect(loaded() == "credentialStoreFailed" && store.save(credential).text == "credentialStoreFailed")
   }
 
-  @Test("symbolic links are refused, and their targets stay unchanged")
+  @Test("Symbolic links are refused, and their targets stay unchanged")
   func links() throws {
     let other = root.appending(path: "other")
     let directory = file.deletingLastPathComponent()
@@ -113,14 +113,14 @@ final class FileCredentialStoreTests {
   }
 
   @Test(
-    "an invalid file is an error that does not show its content",
+    "An invalid file is an error that does not show its content",
     arguments: [
       "", "secret", "{\"version\":1}", "[", "{\"version\":1,\"credential\":{\"accessToken\":\"sec ret\"}}",
       "{\"version\":2,\"credential\":{\"accessToken\":\"secret\"}}",
     ])
   func corrupt(content: String) throws { try checkIsRefused(content) }
 
-  @Test("a file larger than any credential is an error")
+  @Test("A file larger than any credential is an error")
   func large() throws { try checkIsRefused(String(repeating: "secret", count: 200_000)) }
 
   private func checkIsRefused(_ content: String) throws {
@@ -138,7 +138,7 @@ final class FileCredentialStoreTests {
     #expect(store.save(credential).text == "success" && loaded() == "the credential")
   }
 
-  @Test("a temporary file left by a killed process is deleted with the file")
+  @Test("A temporary file left by a killed process is deleted with the file")
   func leftovers() throws {
     _ = store.save(credential)
     let directory = file.deletingLastPathComponent()
@@ -150,7 +150,7 @@ final class FileCredentialStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".another.new-abc"])
   }
 
-  @Test("nothing printable shows the tokens (H11, no printed secret)")
+  @Test("Nothing printable shows the tokens (H11, no printed secret)")
   func redacted() {
     var printed = "\(credential) \(String(reflecting: credential)) \(Optional(credential) as Any)"
     dump(credential, to: &printed)

@@ -9,7 +9,7 @@ import Testing
 @testable import FutureTreeOAuth2
 
 @Suite("Errors of OAuth2: cause, place and remedy") struct OAuth2ErrorTextTests {
-  @Test("the error of every code states cause, place and remedy")
+  @Test("The error of every code states cause, place and remedy")
   func everyCode() async throws {
     let file = URL(filePath: #filePath).appending(path: "../../../Sources/FutureTreeOAuth2/HTTPError+OAuth2.swift")
     let source = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)

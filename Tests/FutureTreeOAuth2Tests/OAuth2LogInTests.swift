@@ -53,7 +53,7 @@ struct OAuth2LogInTests {
     return rig
   }
 
-  @Test("all waiting loads share one log-in: a page with PKCE and state, and a code exchanged with the verifier")
+  @Test("All waiting loads share one log-in: a page with PKCE and state, and a code exchanged with the verifier")
   func logIn() throws {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -81,7 +81,7 @@ struct OAuth2LogInTests {
   }
 
   @Test(
-    "an untrusted redirect fails all waiting loads, and no code is exchanged",
+    "An untrusted redirect fails all waiting loads, and no code is exchanged",
     arguments: [
       "code=secret", "code=secret&state=other", "state=STATE", "code=&state=STATE",
       "code=secret&state=STATE&state=STATE",
@@ -105,7 +105,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a failed page and a refused code fail the waiting loads, and the next load logs in again")
+  @Test("A failed page and a refused code fail the waiting loads, and the next load logs in again")
   func failing() {
     let rig = makeRig()
     let loads = [rig.api.load(rig.request())]
@@ -121,7 +121,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("the last load to detach cancels the log-in, and a load that arrives during its end gets a new log-in")
+  @Test("The last load to detach cancels the log-in, and a load that arrives during its end gets a new log-in")
   func abandoned() {
     let rig = makeRig()
     let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
@@ -141,7 +141,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a load and a logIn() that arrive during the end of an abandoned log-in share one new page")
+  @Test("A load and a logIn() that arrive during the end of an abandoned log-in share one new page")
   func afterAbandoned() {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -157,7 +157,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("an abandoned log-in that fails does not fail a load that arrived during its end")
+  @Test("An abandoned log-in that fails does not fail a load that arrived during its end")
   func afterFailed() {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -172,7 +172,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a redirect after a cancellation request is ignored")
+  @Test("A redirect after a cancellation request is ignored")
   func abandonedTooLate() {
     let rig = makeRig()
     let load = rig.api.load(rig.request())
@@ -188,7 +188,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("after a session has ended, logIn() starts one new session for all callers")
+  @Test("After a session has ended, logIn() starts one new session for all callers")
   func logInAgain() {
     let rig = makeRig(isEmpty: false)
     rig.mock.on(.header("Authorization", "Bearer a1"), .status(.unauthorized).forever())
@@ -227,7 +227,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("a reset closes the page and discards a later redirect")
+  @Test("A reset closes the page and discards a later redirect")
   func reset() {
     let rig = makeRig()
     let load = rig.api.load(rig.request())
@@ -245,7 +245,7 @@ struct OAuth2LogInTests {
   }
 
   @Test(
-    "client credentials follow RFC 6749, sections 2.3.1 and 4.4.2, and each token is a new request",
+    "Client credentials follow RFC 6749, sections 2.3.1 and 4.4.2, and each token is a new request",
     arguments: [ClientAuthenticationMethod.header, .body])
   func clientCredentials(method: ClientAuthenticationMethod) {
     let rig = OAuth2Rig(
@@ -264,7 +264,7 @@ struct OAuth2LogInTests {
     #expect(rig.tokens.requests[0].body.contentType == "application/x-www-form-urlencoded")
   }
 
-  @Test("client and secret are form-encoded before they are joined")
+  @Test("Client and secret are form-encoded before they are joined")
   func clientEncoding() {
     let rig = OAuth2Rig(.clientCredentials, isEmpty: true, client: .confidential(id: "a:b", secret: "ü %+"))
     rig.mock.onOthers(.status(.ok))
@@ -276,7 +276,7 @@ struct OAuth2LogInTests {
     #expect(rig.tokens.requests[0].headers["Authorization"] == "Basic " + encoded)
   }
 
-  @Test("plain http is refused for page and token endpoint")
+  @Test("Plain http is refused for page and token endpoint")
   func insecure() throws {
     let tokens = MockLoader()
     let browser = browser
@@ -299,7 +299,7 @@ struct OAuth2LogInTests {
     case cancelFirst, cancelSecond, pageDone, pageClosed, tokenDone, reset
   }
 
-  @Test("every order of cancellations, redirect, closed page, token and reset completes each load once")
+  @Test("Every order of cancellations, redirect, closed page, token and reset completes each load once")
   func orders() {
     var faults: [String] = []
     for order in permutations(Event.allCases) {

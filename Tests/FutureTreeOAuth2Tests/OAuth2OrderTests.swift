@@ -139,7 +139,7 @@ struct OAuth2OrderTests {
   }
 
   @Test(
-    "every load completes once, the store is correct, and no work remains", arguments: Failure.allCases, [true, false])
+    "Every load completes once, the store is correct, and no work remains", arguments: Failure.allCases, [true, false])
   func orders(failure: Failure, isDrained: Bool) {
     var faults: [String] = []
     for order in permutations(Event.allCases) {
@@ -154,7 +154,7 @@ struct OAuth2OrderTests {
   }
 
   /// Orders without one of the events, so that missing events are covered.
-  @Test("every load completes once also without one of the events", arguments: Failure.allCases, Event.allCases)
+  @Test("Every load completes once also without one of the events", arguments: Failure.allCases, Event.allCases)
   func shorterOrders(failure: Failure, missing: Event) {
     var faults: [String] = []
     for order in permutations(Event.allCases.filter { $0 != missing }) {

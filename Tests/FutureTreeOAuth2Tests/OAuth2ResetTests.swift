@@ -52,7 +52,7 @@ struct OAuth2ResetTests {
   private let old = OAuth2Credential(
     accessToken: try! BearerToken("a1"), refreshToken: "r1", expires: Date(timeIntervalSince1970: 0))
 
-  @Test("a reset empties the store after a pending save, and a waiting load does not get the saved credential")
+  @Test("A reset empties the store after a pending save, and a waiting load does not get the saved credential")
   func duringSave() {
     let layer = makeLayer()
     let api = layer --> end
@@ -75,7 +75,7 @@ struct OAuth2ResetTests {
     #expect(reset.text == "success" && end.log.entries == ["end resets"] && layer.isIdle && clock.timerCount == 0)
   }
 
-  @Test("every part is reset even if one fails, and an undeleted credential is not used")
+  @Test("Every part is reset even if one fails, and an undeleted credential is not used")
   func failing() {
     let layer = makeLayer()
     let api = layer --> end
@@ -98,7 +98,7 @@ struct OAuth2ResetTests {
     #expect(api.load(request).text == "authenticationRequired" && store.log.entries == ["delete"] && layer.isIdle)
   }
 
-  @Test("overlapping resets delete once, and each resets its own next loader")
+  @Test("Overlapping resets delete once, and each resets its own next loader")
   func overlapping() {
     let layer = makeLayer()
     let other = HeldResets()
@@ -114,7 +114,7 @@ struct OAuth2ResetTests {
     #expect(resets.map(\.text) == ["cancelled", "success"] && layer.isIdle)
   }
 
-  @Test("a reset cancels a load that waits for the store and discards the store's late result")
+  @Test("A reset cancels a load that waits for the store and discards the store's late result")
   func duringLoad() {
     let layer = makeLayer()
     let api = layer --> end
@@ -129,7 +129,7 @@ struct OAuth2ResetTests {
     withExtendedLifetime(reset) {}
   }
 
-  @Test("a 401 to a load from before a reset is its response, also after a new log-in")
+  @Test("A 401 to a load from before a reset is its response, also after a new log-in")
   func oldRefusal() {
     let rig = OAuth2Rig()
     let api = rig.oauth --> end
@@ -146,7 +146,7 @@ struct OAuth2ResetTests {
     #expect(rig.store.credential?.accessToken.text == "a9")
   }
 
-  @Test("neither a token that arrives during a reset nor a queued credential is saved")
+  @Test("Neither a token that arrives during a reset nor a queued credential is saved")
   func lateToken() {
     for isReplaced in [false, true] {
       let (store, tokens) = (HeldStore(), MockLoader())
@@ -170,7 +170,7 @@ struct OAuth2ResetTests {
     }
   }
 
-  @Test("an unreadable store fails the load; a failed save is reported, and the token is used")
+  @Test("An unreadable store fails the load; a failed save is reported, and the token is used")
   func failingStore() {
     let layer = makeLayer()
     store.loads.fail(Oops(name: "disk"))
@@ -184,7 +184,7 @@ struct OAuth2ResetTests {
     #expect(replaced.text == "success" && failures.entries == ["full"] && api.load(request).status == "200")
   }
 
-  @Test("a credential set during a refresh replaces its result for the waiting loads")
+  @Test("A credential set during a refresh replaces its result for the waiting loads")
   func replacedDuringRefresh() {
     let rig = OAuth2Rig(life: 0)
     rig.mock.onOthers(.status(.ok))

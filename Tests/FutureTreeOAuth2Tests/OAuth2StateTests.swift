@@ -31,7 +31,7 @@ struct OAuth2StateTests {
     return state
   }
 
-  @Test("the first load reads the store, later ones wait, and all are released in order")
+  @Test("The first load reads the store, later ones wait, and all are released in order")
   func loading() {
     var state = OAuth2State(source: .store, leeway: 60)
 
@@ -44,7 +44,7 @@ struct OAuth2StateTests {
     #expect(later == ["use 1", "begin refreshing 2"])
   }
 
-  @Test("the end of work with another number changes nothing")
+  @Test("The end of work with another number changes nothing")
   func staleWork() {
     var state = makeLive()
     _ = state.credentialGiven(by: 2)
@@ -54,7 +54,7 @@ struct OAuth2StateTests {
     #expect(effects.allSatisfy { $0.released.isEmpty && $0.begins == nil } && state.work?.number == 2)
   }
 
-  @Test("a rejected token is not used, an older rejection changes nothing, and one from before a reset is final")
+  @Test("A rejected token is not used, an older rejection changes nothing, and one from before a reset is final")
   func rejected() {
     var state = makeLive()
     let older = (state.tokenRejected(token(0)), text(state.tokenWanted(by: 2, at: now)))
@@ -72,7 +72,7 @@ struct OAuth2StateTests {
     #expect(effects.released == [4] && !isReplayed && !state.isResetting)
   }
 
-  @Test("only a log-in is abandoned, once, when the last waiter leaves")
+  @Test("Only a log-in is abandoned, once, when the last waiter leaves")
   func abandoned() {
     var state = OAuth2State(source: .logIn, leeway: 60)
     _ = state.tokenWanted(by: 1, at: now)
@@ -94,7 +94,7 @@ struct OAuth2StateTests {
     #expect(again.released.isEmpty && again.begins?.number == 3 && again.begins?.isAbandoned == false)
   }
 
-  @Test("a terminal refusal lasts until a new credential is set")
+  @Test("A terminal refusal lasts until a new credential is set")
   func ended() {
     var state = makeLive()
     _ = state.tokenRejected(token(1))

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Layers: OAuth2")
 struct OAuth2Tests {
-  @Test("requests are sent with the stored token")
+  @Test("Requests are sent with the stored token")
   func stored() {
     let rig = OAuth2Rig()
     rig.mock.onOthers(.status(.ok))
@@ -62,7 +62,7 @@ struct OAuth2Tests {
     #expect(rig.tokens.requests.count == 1 && rig.isIdle)
   }
 
-  @Test("a 401 after the replay is returned, and the next load refreshes with the new refresh token")
+  @Test("A 401 after the replay is returned, and the next load refreshes with the new refresh token")
   func secondRefusal() {
     let rig = OAuth2Rig()
     rig.mock.onOthers(.status(.unauthorized))
@@ -76,7 +76,7 @@ struct OAuth2Tests {
     #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(2)] && rig.isIdle)
   }
 
-  @Test("a request with an outdated token is sent again at once with the current token")
+  @Test("A request with an outdated token is sent again at once with the current token")
   func stale() {
     let rig = OAuth2Rig()
     let held = [rig.mock.hold(), rig.mock.hold()]
@@ -92,7 +92,7 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
-  @Test("a token that expires within the leeway is refreshed before it is used")
+  @Test("A token that expires within the leeway is refreshed before it is used")
   func proactive() {
     let rig = OAuth2Rig(life: 3600)
     rig.mock.onOthers(.status(.ok))
@@ -113,7 +113,7 @@ struct OAuth2Tests {
       "a lifetime starts at the token request")
   }
 
-  @Test("a token with a lifetime below the leeway is used by the loads that waited for it")
+  @Test("A token with a lifetime below the leeway is used by the loads that waited for it")
   func shortLife() {
     let rig = OAuth2Rig(life: 0)
     rig.mock.onOthers(.status(.ok))
@@ -124,7 +124,7 @@ struct OAuth2Tests {
     #expect(loads.map(\.status) == ["200", "200"] && rig.sent == ["a2", "a3"] && rig.isIdle)
   }
 
-  @Test("a failed refresh fails all waiting loads, and the next load tries again")
+  @Test("A failed refresh fails all waiting loads, and the next load tries again")
   func failedRefresh() {
     let rig = OAuth2Rig()
     rig.refuseFirstToken()
@@ -157,7 +157,7 @@ struct OAuth2Tests {
     #expect(rig.store.credential?.accessToken.text == "a9" && rig.isIdle)
   }
 
-  @Test("a refresh continues after all waiting loads are cancelled, and its token is saved")
+  @Test("A refresh continues after all waiting loads are cancelled, and its token is saved")
   func cancelWaiting() {
     let rig = OAuth2Rig(life: 0)
     rig.mock.onOthers(.status(.ok))
@@ -173,7 +173,7 @@ struct OAuth2Tests {
     #expect(late.status == "200" && rig.sent == ["a2"] && rig.store.credential?.refreshToken == "r2" && rig.isIdle)
   }
 
-  @Test("a load cancelled in flight is not sent again after a 401", arguments: [true, false])
+  @Test("A load cancelled in flight is not sent again after a 401", arguments: [true, false])
   func cancelSent(isReplay: Bool) {
     let rig = OAuth2Rig()
     if isReplay {
@@ -191,7 +191,7 @@ struct OAuth2Tests {
     #expect(rig.tokens.requests.count == (isReplay ? 1 : 0))
   }
 
-  @Test("a success after a cancellation request is kept")
+  @Test("A success after a cancellation request is kept")
   func successRaces() {
     let rig = OAuth2Rig()
     let held = rig.mock.hold()
@@ -203,7 +203,7 @@ struct OAuth2Tests {
     #expect(load.status == "200" && rig.isIdle)
   }
 
-  @Test("a 401 to a body that cannot be replayed is the response, and the next load refreshes first")
+  @Test("A 401 to a body that cannot be replayed is the response, and the next load refreshes first")
   func notReplayable() {
     let rig = OAuth2Rig()
     rig.refuseFirstToken()
@@ -219,7 +219,7 @@ struct OAuth2Tests {
   }
 
   @Test(
-    "only a 401 about the token starts a refresh",
+    "Only a 401 about the token starts a refresh",
     arguments: [
       (nil, true), ("Bearer", true), (#"Bearer error="invalid_token""#, true),
       (#"Basic realm="x", Bearer realm="y""#, true),
@@ -238,7 +238,7 @@ struct OAuth2Tests {
     #expect(load.status == (isAboutToken ? "200" : "401") && rig.tokens.requests.count == (isAboutToken ? 1 : 0))
   }
 
-  @Test("a 401 from another origin after a redirect starts no refresh")
+  @Test("A 401 from another origin after a redirect starts no refresh")
   func elsewhere() throws {
     let rig = OAuth2Rig()
     let other = try HTTPRequest("https://files.example.net/")
@@ -247,7 +247,7 @@ struct OAuth2Tests {
     #expect(rig.api.load(rig.request()).status == "401" && rig.tokens.requests.isEmpty && rig.isIdle)
   }
 
-  @Test("a 401 after a redirect to another origin and back starts no refresh")
+  @Test("A 401 after a redirect to another origin and back starts no refresh")
   func roundTrip() {
     let rig = OAuth2Rig()
     rig.mock.on(.any, .redirect(to: "https://other.example.com/"))
@@ -259,7 +259,7 @@ struct OAuth2Tests {
     #expect(load.status == "401" && rig.sent == ["a1", "-", "-"] && rig.asked.isEmpty)
   }
 
-  @Test("a request over plain http or with its own header gets no token")
+  @Test("A request over plain http or with its own header gets no token")
   func targets() throws {
     let rig = OAuth2Rig()
     rig.mock.onOthers(.status(.ok))
@@ -271,7 +271,7 @@ struct OAuth2Tests {
     #expect(rig.isIdle)
   }
 
-  @Test("a token endpoint that does not respond times out on the injected clock")
+  @Test("A token endpoint that does not respond times out on the injected clock")
   func tokenTimeout() {
     let rig = OAuth2Rig(life: 0, tokenTimeout: .seconds(30))
     let token = rig.tokens.hold()
@@ -287,7 +287,7 @@ struct OAuth2Tests {
   }
 
   @Test(
-    "no redirect sends a refresh token to another origin (H10, credentials never cross an origin)",
+    "No redirect sends a refresh token to another origin (H10, credentials never cross an origin)",
     arguments: [302, 307, 308])
   func redirectedRefresh(status: Int) {
     let rig = OAuth2Rig(life: 0)
@@ -302,7 +302,7 @@ struct OAuth2Tests {
     #expect(load.text == "invalidTokenResponse" && rig.tokens.sent == ["POST https://id.example.com/token"])
   }
 
-  @Test("two chains share one credential and one refresh")
+  @Test("Two chains share one credential and one refresh")
   func twoChains() {
     let rig = OAuth2Rig(life: 0)
     let other = MockLoader()
@@ -316,7 +316,7 @@ struct OAuth2Tests {
     #expect(other.requests.map { $0.headers["Authorization"] } == ["Bearer a2"])
   }
 
-  @Test("nothing printable shows tokens or secrets (H11, no printed secret)")
+  @Test("Nothing printable shows tokens or secrets (H11, no printed secret)")
   func redacted() {
     let rig = OAuth2Rig(client: .confidential(id: "app", secret: "sesame"))
     rig.refuseFirstToken()

@@ -9,7 +9,7 @@ import Testing
 
 /// Cancellation and resets of loads and of the refresh.
 extension RefreshOnUnauthorizedTests {
-  @Test("a waiting load is cancelled at once, and the others get the token")
+  @Test("A waiting load is cancelled at once, and the others get the token")
   func cancelOne() {
     reject("a1")
     let refresh = mock.hold("/refresh")
@@ -24,7 +24,7 @@ extension RefreshOnUnauthorizedTests {
     #expect(loads[1].status == "200" && sent == ["/0 a1", "/refresh", "/1 a2"] && layer.isIdle)
   }
 
-  @Test("the refresh continues after all waiting loads are cancelled, and its token is used")
+  @Test("The refresh continues after all waiting loads are cancelled, and its token is used")
   func cancelAll() {
     reject("a1")
     let refresh = mock.hold("/refresh")
@@ -40,7 +40,7 @@ extension RefreshOnUnauthorizedTests {
     #expect(next.status == "200" && layer.token == Self.token("a2") && changes.value == ["a2"] && layer.isIdle)
   }
 
-  @Test("a load cancelled before its 401 is not sent again and starts no refresh")
+  @Test("A load cancelled before its 401 is not sent again and starts no refresh")
   func cancelledBefore() {
     let held = mock.hold("/x")
     let load = (refreshing() --> mock).load(request("/x"))
@@ -51,7 +51,7 @@ extension RefreshOnUnauthorizedTests {
     #expect(load.isCompleted && sent == ["/x a1"])
   }
 
-  @Test("a reset cancels waiting loads, awaits the refresh, and discards both tokens")
+  @Test("A reset cancels waiting loads, awaits the refresh, and discards both tokens")
   func reset() {
     reject("a1")
     let refresh = mock.hold("/refresh")
@@ -67,7 +67,7 @@ extension RefreshOnUnauthorizedTests {
     #expect((layer --> mock).load(request("/y")).status == "200" && sent.last == "/y")
   }
 
-  @Test("a 401 after a reset is the response")
+  @Test("A 401 after a reset is the response")
   func lateRejection() {
     let held = mock.hold("/x")
     let layer = refreshing()
@@ -79,7 +79,7 @@ extension RefreshOnUnauthorizedTests {
     #expect(load.isCompleted && load.text != "pending" && sent == ["/x a1"] && changes.value == [nil])
   }
 
-  @Test("a token from a log-in replaces the refresh in flight")
+  @Test("A token from a log-in replaces the refresh in flight")
   func replaced() {
     reject("a1")
     let refresh = mock.hold("/refresh")
@@ -94,7 +94,7 @@ extension RefreshOnUnauthorizedTests {
     #expect(replacement.text == "success" && load.status == "200" && sent.last == "/x b1" && changes.value == ["b1"])
   }
 
-  @Test("rejections on many threads make one refresh")
+  @Test("Rejections on many threads make one refresh")
   func threads() {
     reject("a1")
     let refresh = mock.hold("/refresh")

@@ -45,7 +45,7 @@ import Testing
     mock.on(rejected && !.path("/refresh"), .status(.unauthorized).forever())
   }
 
-  @Test("a 401 refreshes the token, and the request is sent again with its body and the new token")
+  @Test("A 401 refreshes the token, and the request is sent again with its body and the new token")
   func refreshes() {
     reject("a1")
     mock.on("/refresh", .text("a2"))
@@ -59,7 +59,7 @@ import Testing
     #expect(changes.value == ["a2"] && layer.isIdle)
   }
 
-  @Test("requests are sent without a token until a 401 requires one")
+  @Test("Requests are sent without a token until a 401 requires one")
   func withoutToken() {
     reject(nil)
     mock.on("/refresh", .text("a1"))
@@ -71,7 +71,7 @@ import Testing
     #expect(sent == ["/x", "/refresh", "/x a1", "/y a1"] && layer.isIdle)
   }
 
-  @Test("without a 401 no token is fetched")
+  @Test("Without a 401 no token is fetched")
   func anonymous() {
     mock.onOthers(.status(.ok))
 
@@ -79,7 +79,7 @@ import Testing
     #expect(sent == ["/x"] && changes.value.isEmpty)
   }
 
-  @Test("all waiting loads share one refresh, also those that arrive during it", arguments: ["a1", nil])
+  @Test("All waiting loads share one refresh, also those that arrive during it", arguments: ["a1", nil])
   func oneRefresh(token: String?) {
     reject(token)
     let refresh = mock.hold("/refresh")
@@ -93,7 +93,7 @@ import Testing
     #expect(loads.allSatisfy { $0.status == "200" } && sent.filter { $0 == "/refresh" }.count == 1 && layer.isIdle)
   }
 
-  @Test("the refresh is skipped if the token has changed since the request was sent")
+  @Test("The refresh is skipped if the token has changed since the request was sent")
   func skips() {
     let late = mock.hold("/late")
     reject("a1")
@@ -108,7 +108,7 @@ import Testing
     #expect(load.status == "200" && sent == ["/late a1", "/x a1", "/refresh", "/x a2", "/late a2"])
   }
 
-  @Test("a second 401 is the response")
+  @Test("A second 401 is the response")
   func onlyOnce() {
     mock.on("/refresh", .text("a2").forever())
     mock.onOthers(.status(.unauthorized))
@@ -117,7 +117,7 @@ import Testing
     #expect(sent == ["/x a1", "/refresh", "/x a2"])
   }
 
-  @Test("a body that cannot be replayed is not sent again, and the next load refreshes first")
+  @Test("A body that cannot be replayed is not sent again, and the next load refreshes first")
   func onceBody() {
     reject("a1")
     mock.on("/refresh", .text("a2"))
@@ -130,7 +130,7 @@ import Testing
     #expect(sent == ["/x a1", "/refresh", "/y a2"])
   }
 
-  @Test("a 401 from another origin, to a request without the token, or about the scope is the response")
+  @Test("A 401 from another origin, to a request without the token, or about the scope is the response")
   func otherOrigin() throws {
     let elsewhere = try HTTPRequest("https://example.org/")
     var headers = HTTPHeaders()
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(
-    "any other challenge starts a refresh",
+    "Any other challenge starts a refresh",
     arguments: ["Basic realm=\"x\"", "Token", "Bearer error=\"invalid_token\""])
   func challenges(challenge: String) throws {
     var headers = HTTPHeaders()
@@ -156,7 +156,7 @@ import Testing
     #expect((refreshing() --> mock).load(request("/x")).status == "200")
   }
 
-  @Test("the token is sent only to its targets and over https, and a request's own header is retained")
+  @Test("The token is sent only to its targets and over https, and a request's own header is retained")
   func targets() throws {
     mock.onOthers(.status(.unauthorized))
     let api = refreshing(for: .origins(try HTTPURL("https://example.com/"))) --> mock
@@ -169,7 +169,7 @@ import Testing
     #expect(sent == ["/else", "/own own"])
   }
 
-  @Test("a failed refresh fails all waiting loads, and the next load refreshes before it is sent")
+  @Test("A failed refresh fails all waiting loads, and the next load refreshes before it is sent")
   func fails() {
     reject("a1")
     let refresh = [mock.hold("/refresh"), mock.hold("/refresh")]
@@ -186,7 +186,7 @@ import Testing
     #expect(sent.suffix(2) == ["/refresh", "/next a2"])
   }
 
-  @Test("a failed refresh is not repeated for loads that were sent before it", arguments: ["a1", nil])
+  @Test("A failed refresh is not repeated for loads that were sent before it", arguments: ["a1", nil])
   func storm(token: String?) {
     let held = mock.on(!.path("/refresh") && !.path("/next"), .hold().forever())
     let refreshes = Locked(0)
@@ -203,7 +203,7 @@ import Testing
     #expect((layer --> mock).load(request("/next")).text == "credentialsUnavailable" && refreshes.value == 2)
   }
 
-  @Test("without a token, requests over plain http and relative paths pass")
+  @Test("Without a token, requests over plain http and relative paths pass")
   func nothingToProtect() throws {
     mock.onOthers(.status(.ok))
     let api = refreshing(nil) --> mock
@@ -212,7 +212,7 @@ import Testing
     #expect(api.load(try HTTPRequest(.get, path: "users")).status == "200")
   }
 
-  @Test("an error that the closure throws fails the refresh")
+  @Test("An error that the closure throws fails the refresh")
   func throwing() {
     reject("a1")
     let api = RefreshOnUnauthorized(Self.token("a1")) { _ in throw Oops() } --> mock
@@ -220,7 +220,7 @@ import Testing
     #expect(api.load(request()).text == "credentialsUnavailable")
   }
 
-  @Test("loads of the refresh closure and of its tasks bypass the layer")
+  @Test("Loads of the refresh closure and of its tasks bypass the layer")
   func bypass() async throws {
     reject("a1")
     mock.on("/refresh", .text("a2").times(2))
@@ -240,7 +240,7 @@ import Testing
     #expect(mock.requests.filter { $0.path == "/refresh" }.allSatisfy { $0.headers["Authorization"] == nil })
   }
 
-  @Test("a load that follows a waiting load does not bypass the layer, also if a task completed the refresh")
+  @Test("A load that follows a waiting load does not bypass the layer, also if a task completed the refresh")
   func afterRefresh() async throws {
     reject("a1")
     mock.onOthers(.status(.ok))

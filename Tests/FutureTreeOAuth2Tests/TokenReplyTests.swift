@@ -21,7 +21,7 @@ struct TokenReplyTests {
     }
   }
 
-  @Test("the example of RFC 6749, section 5.1, is parsed")
+  @Test("The example of RFC 6749, section 5.1, is parsed")
   func example() throws {
     let credential = try read(
       """
@@ -39,7 +39,7 @@ struct TokenReplyTests {
   }
 
   @Test(
-    "lifetimes as numbers or strings of digits are clamped",
+    "Lifetimes as numbers or strings of digits are clamped",
     arguments: [
       ("3600", 3600), ("\"3600\"", 3600), ("0", 0), ("-5", 0), ("1.5", 1.5), ("1e300", TokenReply.longestLife),
       ("\"99999999999999999999\"", TokenReply.longestLife), ("9223372036854775808", TokenReply.longestLife),
@@ -50,7 +50,7 @@ struct TokenReplyTests {
     #expect(credential.expires == sent.addingTimeInterval(expected))
   }
 
-  @Test("a token without a lifetime does not expire, and a missing refresh token retains the old one")
+  @Test("A token without a lifetime does not expire, and a missing refresh token retains the old one")
   func missing() throws {
     let old = OAuth2Credential(accessToken: try BearerToken("old"), refreshToken: "r1", scope: "read")
 
@@ -60,7 +60,7 @@ struct TokenReplyTests {
   }
 
   @Test(
-    "an invalid response throws invalidTokenResponse and is not printed",
+    "An invalid response throws invalidTokenResponse and is not printed",
     arguments: [
       "", "null", "[]", "\"secret\"", "{", "{}", "{\"access_token\":\"secret\"}",
       "{\"access_token\":\"secret\",\"token_type\":\"mac\"}", "{\"access_token\":\"secret\",\"token_type\":1}",
@@ -77,7 +77,7 @@ struct TokenReplyTests {
     ])
   func nonsense(body: String) { checkIsRefused(body) }
 
-  @Test("a response that is nested too deep or exceeds 1 MiB throws invalidTokenResponse")
+  @Test("A response that is nested too deep or exceeds 1 MiB throws invalidTokenResponse")
   func large() {
     checkIsRefused(String(repeating: "[", count: 100_000))
     checkIsRefused("{\"x\":" + String(repeating: "[", count: 100_000))
@@ -94,7 +94,7 @@ struct TokenReplyTests {
     #expect(error?.code == .invalidTokenResponse && !printed.contains("secret") && !printed.contains("sec ret"))
   }
 
-  @Test("a refusal reports its known code, also with the status 200; other statuses are invalid")
+  @Test("A refusal reports its known code, also with the status 200; other statuses are invalid")
   func refusals() {
     func code(_ body: String, _ status: Int) -> String {
       do { _ = try read(body, status: HTTPStatus(status)) } catch { return "\(error)" }

@@ -13,7 +13,7 @@ struct ManualClockTests {
     log.withLock { $0.append(line) }
   }
 
-  @Test("due timers are called in order, each at its own time")
+  @Test("Due timers are called in order, each at its own time")
   func order() {
     for (name, seconds) in [("late", 3), ("early", 1), ("also early", 1), ("never", 9)] {
       _ = clock.schedule(after: .seconds(seconds)) { record(name) }
@@ -26,7 +26,7 @@ struct ManualClockTests {
     #expect(clock.timerCount == 1)
   }
 
-  @Test("a timer that a body schedules within the time is called in the same advance")
+  @Test("A timer that a body schedules within the time is called in the same advance")
   func schedulesMore() {
     @Sendable func tick() {
       record("tick")
@@ -39,7 +39,7 @@ struct ManualClockTests {
     #expect(log.value == ["tick at 1.0 seconds", "tick at 2.0 seconds", "tick at 3.0 seconds"])
   }
 
-  @Test("a cancelled timer is not called and is removed")
+  @Test("A cancelled timer is not called and is removed")
   func cancelled() {
     let timer = clock.schedule(after: .seconds(1)) { record("never") }
 
@@ -62,7 +62,7 @@ struct ManualClockTests {
     #expect(clock.now == .seconds(7))
   }
 
-  @Test("a clock cannot be moved back")
+  @Test("A clock cannot be moved back")
   func back() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) { ManualClock().advance(by: .seconds(-1)) }

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import Testing
 
 @Suite("ManualExecutor") struct ManualExecutorTests {
-  @Test("a body is queued until the executor runs it")
+  @Test("A body is queued until the executor runs it")
   func runsQueuedBody() {
     let executor = ManualExecutor()
 
@@ -15,7 +15,7 @@ import Testing
     #expect(length.outcomeIfCompleted == .success(4))
   }
 
-  @Test("a dropped job fails its future instead of leaving it pending")
+  @Test("A dropped job fails its future instead of leaving it pending")
   func dropped() {
     let executor = ManualExecutor()
     let length = Future.succeeded("name").map(on: executor.executor) { $0.count }
@@ -25,7 +25,7 @@ import Testing
     #expect(length.outcomeIfCompleted == .failure(DroppedJob()))
   }
 
-  @Test("a deallocated executor drops its jobs, and their futures fail")
+  @Test("A deallocated executor drops its jobs, and their futures fail")
   func gone() {
     var executor: ManualExecutor? = ManualExecutor()
     let future = executor.map { Future.succeeded(1).map(on: $0.executor) { $0 } }

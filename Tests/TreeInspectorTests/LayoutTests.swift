@@ -3,7 +3,7 @@ import Testing
 @testable import TreeInspector
 
 @Suite("Layout") struct LayoutTests {
-  @Test("boxes do not overlap and are to the right of their parents", arguments: Shape.all)
+  @Test("Boxes do not overlap and are to the right of their parents", arguments: Shape.all)
   func boxes(of shape: Shape) {
     let numbers = Array(1...shape.count)
 
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("a box with several children is centered on them")
+  @Test("A box with several children is centered on them")
   func middle() throws {
     let layout = Layout(numbers: [1, 2, 3, 4], edges: [(1, 2), (1, 3), (1, 4)]) { _ in 50 }
 
@@ -29,7 +29,7 @@ import Testing
     #expect(trunk.y == branch.y)
   }
 
-  @Test("a tree without futures has no size")
+  @Test("A tree without futures has no size")
   func empty() {
     let layout = Layout(numbers: [], edges: []) { _ in 50 }
 

@@ -5,14 +5,14 @@ import Testing
 @testable import TreeInspector
 
 @Suite("Page") struct PageTests {
-  @Test("special characters of HTML are escaped, and invalid characters are replaced")
+  @Test("Special characters of HTML are escaped, and invalid characters are replaced")
   func escaping() {
     #expect(escaped(#"<a href='x'>"&amp;"</a>"#) == "&lt;a href=&#39;x&#39;&gt;&quot;&amp;amp;&quot;&lt;/a&gt;")
     #expect(escaped("a\u{0}b\u{1B}c\td\ne") == "a\u{FFFD}b\u{FFFD}c\td\ne")
     #expect(escaped("Grüße 👋🏽") == "Grüße 👋🏽")
   }
 
-  @Test("no name, reason, error, caption or title becomes a tag")
+  @Test("No name, reason, error, caption or title becomes a tag")
   func noTags() {
     struct Failed: Error, CustomStringConvertible { let description = "<i>error</i>" }
     let stage = Stage()
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("a drawing uses literal colors, because many programs do not support CSS variables")
+  @Test("A drawing uses literal colors, because many programs do not support CSS variables")
   func literalColors() throws {
     let last = try #require(Picture.history(of: Stage.blog().moments).last)
 
@@ -48,7 +48,7 @@ import Testing
     #expect(light.upperBound < query.lowerBound && query.upperBound < dark.lowerBound)
   }
 
-  @Test("the legend shows every state and every kind of edge")
+  @Test("The legend shows every state and every kind of edge")
   func legend() {
     let html = Page(title: "mail", Stage.mail().moments).html
 
@@ -60,7 +60,7 @@ import Testing
     #expect(html.contains(Drawing.legend))
   }
 
-  @Test("a story produces the same page in each run")
+  @Test("A story produces the same page in each run")
   func sameInEachRun() {
     let pages = (1...2).map { _ in Page(title: "mail", Stage.mail().moments).html }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import TreeInspector
 
 @Suite("Picture") struct PictureTests {
-  @Test("a withheld request is shown where it stopped until it is delivered")
+  @Test("A withheld request is shown where it stopped until it is delivered")
   func withheld() throws {
     let history = Picture.history(of: Stage.mail().moments)
 
@@ -15,7 +15,7 @@ import Testing
     #expect(history[4].stateText(of: inbox) == "cancelled")
   }
 
-  @Test("a future cancelled for the reason of another request shows its own request as well")
+  @Test("A future cancelled for the reason of another request shows its own request as well")
   func ownRequest() throws {
     let history = Picture.history(of: Stage.mail().moments)
 
@@ -26,7 +26,7 @@ import Testing
     #expect(history[4].detail(of: list) == "asked: the list was closed; ended: the badge was hidden")
   }
 
-  @Test("an edge is wanted, delivered or cut")
+  @Test("An edge is wanted, delivered or cut")
   func edges() throws {
     let history = Picture.history(of: Stage.blog().moments)
 

@@ -14,7 +14,7 @@ import Testing
     Comparison(of: try Figures(reading: lines), with: try #require(baseline))
   }
 
-  @Test("a growth of 5% passes")
+  @Test("A growth of 5% passes")
   func tolerance() throws {
     let comparison = try comparison("chain blocks 1.05\nchain instructions 672.5\ncancel blocks 0")
 
@@ -22,7 +22,7 @@ import Testing
     #expect(comparison.grown.isEmpty)
   }
 
-  @Test("a larger growth fails, and the report names the figure and both values")
+  @Test("A larger growth fails, and the report names the figure and both values")
   func growth() throws {
     let comparison = try comparison("chain blocks 2\nchain instructions 650")
 
@@ -31,7 +31,7 @@ import Testing
     #expect(!comparison.report.contains("GREW: instructions"))
   }
 
-  @Test("a figure of 0 must not grow")
+  @Test("A figure of 0 must not grow")
   func fromNothing() throws {
     let comparison = try comparison("cancel blocks 0.5")
 
@@ -39,7 +39,7 @@ import Testing
     #expect(comparison.report.contains("GREW: blocks of cancel, from 0 to 0.5 (it was nothing)"))
   }
 
-  @Test("a lower figure passes, and the report asks for new figures")
+  @Test("A lower figure passes, and the report asks for new figures")
   func less() throws {
     let comparison = try comparison("chain instructions 500")
 
@@ -47,7 +47,7 @@ import Testing
     #expect(comparison.report.contains("chain needs less: instructions 641 -> 500. Renew the figures."))
   }
 
-  @Test("a measured work without a baseline figure fails")
+  @Test("A measured work without a baseline figure fails")
   func unknown() throws {
     let comparison = try comparison("promise blocks 2")
 
@@ -55,7 +55,7 @@ import Testing
     #expect(comparison.report.contains("NO FIGURE for promise: 2 blocks"))
   }
 
-  @Test("a baseline figure that was not measured passes and is reported")
+  @Test("A baseline figure that was not measured passes and is reported")
   func unmeasured() throws {
     let comparison = try comparison("chain blocks 1")
 
@@ -63,7 +63,7 @@ import Testing
     #expect(comparison.report.contains("chain: not measured, it had 641 instructions"))
   }
 
-  @Test("a line that is not a figure throws UnreadableLine", arguments: ["chain blocks", "chain blocks one", "chain"])
+  @Test("A line that is not a figure throws UnreadableLine", arguments: ["chain blocks", "chain blocks one", "chain"])
   func unreadable(line: String) {
     #expect(throws: UnreadableLine.self) { try Figures(reading: line) }
   }

@@ -9,18 +9,18 @@ import Testing
   ])
 
   @Test(
-    "a count must not exceed its limit",
+    "A count must not exceed its limit",
     arguments: [(799.0, Limit.Verdict.missed), (800, .atLeast), (900, .atLeast)])
   func count(atLeast: Double, verdict: Limit.Verdict) {
     #expect(Limit("chain", atLeast: atLeast, goal: 700).verdict(on: figures) == verdict)
   }
 
-  @Test("a figure that reaches the goal has the verdict `goal`")
+  @Test("A figure that reaches the goal has the verdict `goal`")
   func goal() {
     #expect(Limit("chain", atLeast: 900, goal: 800).verdict(on: figures) == .goal)
   }
 
-  @Test("a ratio compares two counts of one measure")
+  @Test("A ratio compares two counts of one measure")
   func ratio() {
     let limit = Limit("recover", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1)
 
@@ -29,13 +29,13 @@ import Testing
     #expect(limit.row(for: figures) == "| `recover` | 1.25 | 1.3 | 1.1 | times those of `chain` | at least |")
   }
 
-  @Test("blocks are not instructions")
+  @Test("Blocks are not instructions")
   func measures() {
     #expect(Limit("layers", "blocks", atLeast: 60, goal: 40).verdict(on: figures) == .atLeast)
     #expect(Limit("layers", atLeast: 60, goal: 40).verdict(on: figures) == .unmeasured)
   }
 
-  @Test("a limit whose work was not measured has the verdict `unmeasured`")
+  @Test("A limit whose work was not measured has the verdict `unmeasured`")
   func unmeasured() {
     #expect(Limit("chain", timesThoseOf: "promise", atLeast: 2, goal: 1).verdict(on: figures) == .unmeasured)
     #expect(Limit("promise", atLeast: 2, goal: 1).row(for: figures).hasSuffix("| NOT MEASURED |"))

@@ -2,7 +2,7 @@ import Measuring
 import Testing
 
 @Suite("Markdown tables") struct MarkdownTableTests {
-  @Test("columns are as wide as their widest cell")
+  @Test("Columns are as wide as their widest cell")
   func widths() {
     let table = MarkdownTable(head: ["work", "×"], rows: [["a", "2.5–3"], ["a chain", "1"]])
 
@@ -15,7 +15,7 @@ import Testing
         """)
   }
 
-  @Test("a short row is padded with empty cells")
+  @Test("A short row is padded with empty cells")
   func shortRow() {
     let table = MarkdownTable(head: ["work", "goal"], rows: [["chain"]])
 

@@ -2,7 +2,7 @@ import Measuring
 import Testing
 
 @Suite("Results of one row") struct ResultTests {
-  @Test("the ratio is the median of the rounds' ratios, not the ratio of the medians")
+  @Test("The ratio is the median of the rounds' ratios, not the ratio of the medians")
   func ratioOfRounds() {
     let result = RowResult(
       work: "chain", peer: "them", reading: .timesAsFast, unit: "link",
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "each reading computes its ratio in its own direction",
+    "Each reading computes its ratio in its own direction",
     arguments: [
       (Reading.timesAsFast, 4.0), (.timesTheCost, 0.25), (.timesAsMany, 0.25), (.throughput, 8),
     ])
@@ -22,12 +22,12 @@ import Testing
     #expect(reading.ratio(ours: 10, theirs: 40) == ratio)
   }
 
-  @Test("the throughput ratio of two threads is relative to that of a spin loop")
+  @Test("The throughput ratio of two threads is relative to that of a spin loop")
   func throughput() {
     #expect(Reading.throughput.ratio(ours: 1.6, theirs: 1.6) == 2)
   }
 
-  @Test("a timed row shows its quartiles and nanoseconds")
+  @Test("A timed row shows its quartiles and nanoseconds")
   func timedCells() {
     let result = RowResult(
       work: "chain", peer: "them", reading: .timesAsFast, unit: "link",
@@ -36,7 +36,7 @@ import Testing
     #expect(result.cells == ["chain", "them", "3.00 times as fast", "2.50–7.70", "50.0 ns", "150 ns", "link"])
   }
 
-  @Test("a counted row shows no spread")
+  @Test("A counted row shows no spread")
   func countedCells() {
     let result = RowResult(
       work: "blocks", peer: "them", reading: .timesAsMany, unit: "link", rounds: [(ours: 1, theirs: 2.5)])
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "numbers are rounded to a fixed count of digits",
+    "Numbers are rounded to a fixed count of digits",
     arguments: [
       (1.005, 1, "1.0"), (0.996, 2, "1.00"), (-2.345, 1, "-2.3"), (-0.01, 1, "0.0"), (12.05, 0, "12"), (3, 2, "3.00"),
       (.infinity, 1, "inf"),
@@ -60,24 +60,24 @@ import Testing
     RowResult(work: "work", peer: "them", reading: reading, unit: "link", rounds: [(ours, theirs)])
   }
 
-  @Test("a higher speed is better", arguments: [(19.0, Threshold.Verdict.missed), (20, .atLeast), (30, .goal)])
+  @Test("A higher speed is better", arguments: [(19.0, Threshold.Verdict.missed), (20, .atLeast), (30, .goal)])
   func speed(theirs: Double, verdict: Threshold.Verdict) {
     #expect(Threshold(atLeast: 2, goal: 3).verdict(on: result(.timesAsFast, ours: 10, theirs: theirs)) == verdict)
   }
 
-  @Test("a lower cost is better", arguments: [(21.0, Threshold.Verdict.missed), (20, .atLeast), (10, .goal)])
+  @Test("A lower cost is better", arguments: [(21.0, Threshold.Verdict.missed), (20, .atLeast), (10, .goal)])
   func cost(ours: Double, verdict: Threshold.Verdict) {
     #expect(Threshold(atLeast: 2, goal: 1.5).verdict(on: result(.timesTheCost, ours: ours, theirs: 10)) == verdict)
   }
 
-  @Test("a threshold can apply to our number instead of the ratio")
+  @Test("A threshold can apply to our number instead of the ratio")
   func ofOurs() {
     let threshold = Threshold(atLeast: 144, goal: 128, isOfOurs: true)
 
     #expect(threshold.verdict(on: result(.timesAsMany, ours: 144, theirs: 1)) == .atLeast)
   }
 
-  @Test("a ratio that rounds to the goal reaches it")
+  @Test("A ratio that rounds to the goal reaches it")
   func rounding() {
     #expect(Threshold(atLeast: 1, goal: 2).verdict(on: result(.timesAsFast, ours: 1, theirs: 1.996)) == .goal)
   }

@@ -2,7 +2,7 @@ import Measuring
 import Testing
 
 @Suite("Spread") struct SpreadTests {
-  @Test("the median of an odd count is the middle number, in any order")
+  @Test("The median of an odd count is the middle number, in any order")
   func odd() {
     let spread = Spread(of: [9, 1, 5, 3, 7])
 
@@ -11,7 +11,7 @@ import Testing
     #expect(spread.upperQuartile == 7)
   }
 
-  @Test("a quartile between two numbers is interpolated linearly")
+  @Test("A quartile between two numbers is interpolated linearly")
   func even() {
     let spread = Spread(of: [4, 1, 3, 2])
 
@@ -20,14 +20,14 @@ import Testing
     #expect(spread.upperQuartile == 3.25)
   }
 
-  @Test("one number has no spread")
+  @Test("One number has no spread")
   func one() {
     let spread = Spread(of: [8])
 
     #expect([spread.lowerQuartile, spread.median, spread.upperQuartile] == [8, 8, 8])
   }
 
-  @Test("one outlier does not move the median")
+  @Test("One outlier does not move the median")
   func outlier() {
     #expect(Spread(of: [2, 2.1, 900, 1.9, 2]).median == 2)
   }

@@ -7,7 +7,7 @@ import Testing
 struct FutureOfPublisherTests {
   private let log = Log()
 
-  @Test("the first value completes the future and cancels the subscription")
+  @Test("The first value completes the future and cancels the subscription")
   func first() {
     let subject = PassthroughSubject<Int, Oops>()
     let future = subject.handleEvents(receiveCancel: { [log] in log("cancelled") }).future()
@@ -18,7 +18,7 @@ struct FutureOfPublisherTests {
     #expect(log.lines == ["cancelled"])
   }
 
-  @Test("the future demands one value")
+  @Test("The future demands one value")
   func demand() {
     let future = [7, 8].publisher.handleEvents(receiveRequest: { [log] in log("\($0)") }).future()
 
@@ -26,7 +26,7 @@ struct FutureOfPublisherTests {
     #expect(log.lines == ["max(1)"])
   }
 
-  @Test("a publisher's error fails the future")
+  @Test("A publisher's error fails the future")
   func failure() {
     let subject = PassthroughSubject<Int, Oops>()
     let future = subject.future()
@@ -36,21 +36,21 @@ struct FutureOfPublisherTests {
     #expect(state(of: future) == "failure(oops)")
   }
 
-  @Test("the failure of a cancelled future's publisher is a cancellation")
+  @Test("The failure of a cancelled future's publisher is a cancellation")
   func cancelledFailure() {
     let future = FutureTree.Future<Int>.cancelled("gone").publisher.future()
 
     #expect(state(of: future) == "cancelled(gone)")
   }
 
-  @Test("a publisher that finishes without a value fails the future")
+  @Test("A publisher that finishes without a value fails the future")
   func finished() {
     let future = Empty<Int, Never>().future()
 
     #expect(state(of: future) == "failure(\(FinishedWithoutValue()))")
   }
 
-  @Test("a request cancels the subscription and completes the future")
+  @Test("A request cancels the subscription and completes the future")
   func cancels() {
     let subject = PassthroughSubject<Int, Oops>()
     let future = subject.handleEvents(receiveCancel: { [log] in log("cancelled") }).future()
@@ -62,7 +62,7 @@ struct FutureOfPublisherTests {
     #expect(state(of: future) == "cancelled(why)")
   }
 
-  @Test("a subscription that arrives after the request is cancelled and demands nothing")
+  @Test("A subscription that arrives after the request is cancelled and demands nothing")
   func lateSubscription() {
     let slow = Slow(log: log)
     let future = slow.future()
@@ -74,7 +74,7 @@ struct FutureOfPublisherTests {
     #expect(state(of: future).hasPrefix("cancelled"))
   }
 
-  @Test("a publisher that releases its subscriber fails the future with BrokenPromise, which names the caller's line")
+  @Test("A publisher that releases its subscriber fails the future with BrokenPromise, which names the caller's line")
   func releasesSubscriber() {
     let line: UInt = #line + 1
     let future = Slow(log: log).future()
@@ -86,7 +86,7 @@ struct FutureOfPublisherTests {
     #expect(error.line == line)
   }
 
-  @Test("a request is forwarded through a publisher of a future")
+  @Test("A request is forwarded through a publisher of a future")
   func thereAndBack() {
     let promise = Promise<Int>()
     promise.onRequestCancel { [log] request in

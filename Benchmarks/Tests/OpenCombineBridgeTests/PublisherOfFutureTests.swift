@@ -26,7 +26,7 @@ struct PublisherOfFutureTests {
     return promise
   }
 
-  @Test("the value is sent once, followed by the completion")
+  @Test("The value is sent once, followed by the completion")
   func value() {
     let promise = source()
     let sampler = subscribe(to: promise.future)
@@ -38,7 +38,7 @@ struct PublisherOfFutureTests {
     withExtendedLifetime(sampler) {}
   }
 
-  @Test("a completed future sends its outcome after the subscription", arguments: [true, false])
+  @Test("A completed future sends its outcome after the subscription", arguments: [true, false])
   func completed(succeeds: Bool) {
     let future = succeeds ? FutureTree.Future.succeeded(1) : .failed(Oops())
 
@@ -48,7 +48,7 @@ struct PublisherOfFutureTests {
     withExtendedLifetime(sampler) {}
   }
 
-  @Test("a value is sent only on demand")
+  @Test("A value is sent only on demand")
   func demand() {
     let promise = source()
     let sampler = subscribe(to: promise.future, demanding: nil)
@@ -61,7 +61,7 @@ struct PublisherOfFutureTests {
     #expect(log.lines == ["it subscribed", "it 1", "it finished"])
   }
 
-  @Test("a failure and a cancellation are sent without demand", arguments: [true, false])
+  @Test("A failure and a cancellation are sent without demand", arguments: [true, false])
   func failure(isCancelled: Bool) {
     let promise = source()
     let sampler = subscribe(to: promise.future, demanding: nil)
@@ -73,7 +73,7 @@ struct PublisherOfFutureTests {
     withExtendedLifetime(sampler) {}
   }
 
-  @Test("each subscription is a consumer, and its cancellation is a request (law 3, stopping where others wait)")
+  @Test("Each subscription is a consumer, and its cancellation is a request (law 3, stopping where others wait)")
   func cancels() {
     let promise = source()
     let first = subscribe("first", to: promise.future)
@@ -88,7 +88,7 @@ struct PublisherOfFutureTests {
     #expect(log.lines == ["first subscribed", "second subscribed", "asked true"])
   }
 
-  @Test("a subscriber that cancels on subscription receives no event", arguments: [true, false])
+  @Test("A subscriber that cancels on subscription receives no event", arguments: [true, false])
   func cancelsAtOnce(isCompleted: Bool) {
     let promise = source()
     if isCompleted { promise.fail(Oops()) }
@@ -99,7 +99,7 @@ struct PublisherOfFutureTests {
     #expect(log.lines == (isCompleted ? ["it subscribed"] : ["it subscribed", "asked true"]))
   }
 
-  @Test("a value is not sent after the subscription was cancelled")
+  @Test("A value is not sent after the subscription was cancelled")
   func cancelsBeforeDemand() {
     let sampler = subscribe(to: .succeeded(1), demanding: nil)
 
@@ -109,7 +109,7 @@ struct PublisherOfFutureTests {
     #expect(log.lines == ["it subscribed"])
   }
 
-  @Test("a dropped subscription without demand is no longer a consumer and makes no request", arguments: [true, false])
+  @Test("A dropped subscription without demand is no longer a consumer and makes no request", arguments: [true, false])
   func dropped(isCompleted: Bool) {
     let promise = source()
     if isCompleted { promise.succeed(1) }
@@ -123,7 +123,7 @@ struct PublisherOfFutureTests {
     if !isCompleted { #expect(promise.cancelRequest?.reason.message == "no reason given") }
   }
 
-  @Test("the publisher works with operators and sinks, which are released")
+  @Test("The publisher works with operators and sinks, which are released")
   func sink() {
     let promise = source()
     weak var kept: Log?
@@ -139,7 +139,7 @@ struct PublisherOfFutureTests {
     #expect(kept == nil)
   }
 
-  @Test("a dropped cancellable of a sink withdraws interest and releases its captures")
+  @Test("A dropped cancellable of a sink withdraws interest and releases its captures")
   func cancellable() {
     let promise = source()
     weak var kept: Log?

@@ -44,7 +44,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     join(key, as: { $0.forwarded() }, { _ in try call(start) }).caller
   }
 
-  /// Calls a closure of the user. Futures that it completes notify their consumers after it has returned (law 19).
+  /// Calls a closure of the user. Futures that it completes notify their consumers after it has
+  /// returned. Law 19 (no user code under a lock).
   @usableFromInline func call(_ start: () throws -> Future<Value>) rethrows -> Future<Value> {
     try Trampoline.run(start)
   }

@@ -11,7 +11,8 @@ public struct CancelReceipt: Sendable, Hashable {
   public enum Effect: Sendable, Hashable {
     /// The future had completed before. The associated value is its ending.
     case tooLate(Ending)
-    /// No handler received the request, because every future that it could reach already received one that was as strong.
+    /// No handler received the request, because every reachable future had already received a request
+    /// that was as strong.
     case duplicate
     /// The future completed as `.cancelled` at once, by force or because it only had to detach.
     case completed

@@ -88,7 +88,7 @@ extension CancelRequest {
 
 /// The requests that one future has received. The value has one word, because nearly every future receives none.
 ///
-/// Each stored request is one that a caller made, with its own options and reason.
+/// Each stored request has the options and the reason of one caller.
 enum RequestHistory {
   case none
   case asked(CancelRequest)

@@ -14,7 +14,7 @@ struct FutureTreeHTTPTestingGuideSnippets {
 
   private var api: any HTTPLoader { mock }
 
-  @Test("the first example")
+  @Test("The first example")
   func example() throws {
     let request = try HTTPRequest("http://example.com/feed")
 

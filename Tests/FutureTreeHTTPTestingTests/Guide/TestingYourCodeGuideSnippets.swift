@@ -27,7 +27,7 @@ struct TestingYourCodeGuideSnippets {
     }
   }
 
-  @Test("it stamps what passes, and changes nothing of what comes back")
+  @Test("The layer sets its header field and forwards the response")
   func stamps() throws {
     let api = Stamp() --> mock
     mock.on("/feed" && .header("X-Client", "Feed"), .text("news"))
@@ -39,7 +39,7 @@ struct TestingYourCodeGuideSnippets {
   }
   // end
 
-  @Test("held answers")
+  @Test("Held answers")
   func held() {
     // guide held
     let confirms = mock.hold("/feed")
@@ -59,7 +59,7 @@ struct TestingYourCodeGuideSnippets {
   }
 
   // guide retry
-  @Test("it tries three times, and waits longer each time")
+  @Test("The load succeeds at the third attempt, after growing delays")
   func retries() throws {
     mock.on("/feed", .fail(HTTPError(.connectionLost, "cut")).times(2), .text("news"))
     let feed = Future.retry(.exponential(attempts: 3, first: .seconds(1), random: { 1 }), clock: clock) { _ in
@@ -74,7 +74,7 @@ struct TestingYourCodeGuideSnippets {
     try mock.verify()
   }
 
-  @Test("a request to cancel between two attempts ends it at once, and there is no other")
+  @Test("A cancellation request between two attempts prevents the next attempt")
   func retryIsCancelled() {
     mock.fail(HTTPError(.connectionLost, "cut"))
     let feed = Future.retry(.constant(attempts: 3, delay: .seconds(1)), clock: clock) { _ in mock.load(request) }
@@ -100,7 +100,7 @@ struct TestingYourCodeGuideSnippets {
     case beforeTheStart, inTheLayer, atTheTransport, afterTheAnswer
   }
 
-  @Test("wherever the request to cancel comes, the load ends, and goes no further", arguments: Point.allCases)
+  @Test("A cancelled load ends at every point and goes no further", arguments: Point.allCases)
   func cancelled(at point: Point) {
     let held = mock.hold(whenCancelled: .complete)
     let task = (Slow(clock: clock) --> mock).task(for: request)
@@ -119,7 +119,7 @@ struct TestingYourCodeGuideSnippets {
   }
   // end
 
-  @Test("a stalled server")
+  @Test("A stalled server")
   func server() async throws {
     // guide server
     let server = try LoopbackServer()
@@ -137,7 +137,7 @@ struct TestingYourCodeGuideSnippets {
     #expect(print.lines == ["[\"/feed\"]", "cancelled"])
   }
 
-  @Test("a gate")
+  @Test("A gate")
   func gate() async throws {
     // guide gate
     let (server, gate) = (try LoopbackServer(), LoopbackGate())
@@ -157,7 +157,7 @@ struct TestingYourCodeGuideSnippets {
     #expect(print.lines == ["false", "news"])
   }
 
-  @Test("injected dates and randomness")
+  @Test("Injected dates and randomness")
   func dates() {
     // guide chance
     let dates = clock.wallClock(origin: Date(timeIntervalSince1970: 0))

@@ -28,7 +28,7 @@ import Testing
     #expect(held.isCompleted)
   }
 
-  @Test("a held answer that continues stays pending after a request until the test completes it")
+  @Test("A held answer that continues stays pending after a request until the test completes it")
   func continues() throws {
     let held = mock.hold(whenCancelled: .continue)
     let future = try load()
@@ -41,7 +41,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("a held answer that completes on cancellation ends at once")
+  @Test("A held answer that completes on cancellation ends at once")
   func completes() throws {
     let held = mock.hold(whenCancelled: .complete)
     let future = try load()
@@ -53,7 +53,7 @@ import Testing
     #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
   }
 
-  @Test("a reset cancels held and delayed answers, and waits for all that do not ignore requests")
+  @Test("A reset cancels held and delayed answers, and waits for all that do not ignore requests")
   func reset() throws {
     let clock = ManualClock()
     let held = [HeldAnswer.WhenCancelled.continue, .complete, .ignore].map { mock.hold(whenCancelled: $0) }
@@ -72,7 +72,7 @@ import Testing
     #expect(mock.pendingCount == 0)
   }
 
-  @Test("a reset does not wait for a delayed answer that is now held and ignores requests")
+  @Test("A reset does not wait for a delayed answer that is now held and ignores requests")
   func resetDelayedIgnoring() throws {
     let clock = ManualClock()
     let stub = mock.on(.any, .hold(whenCancelled: .ignore).delayed(by: .seconds(1), clock: clock))
@@ -86,7 +86,7 @@ import Testing
     stub.held[0].complete(.cancelled)
   }
 
-  @Test("a reset retains stubs, records and answers that were not loaded yet")
+  @Test("A reset retains stubs, records and answers that were not loaded yet")
   func resetRetains() throws {
     mock.on("/", .status(.ok))
     let held = mock.hold("/later")
@@ -98,7 +98,7 @@ import Testing
     #expect(held.cancelRequest == nil)
   }
 
-  @Test("only force ends an answer that ignores requests, and a drain can time out")
+  @Test("Only force ends an answer that ignores requests, and a drain can time out")
   func drain() throws {
     let clock = ManualClock()
     let held = mock.hold(whenCancelled: .ignore)
@@ -115,7 +115,7 @@ import Testing
     #expect(!held.answer())
   }
 
-  @Test("a request that races the end of a delay reaches the held answer", .timeLimit(.minutes(60)))
+  @Test("A request that races the end of a delay reaches the held answer", .timeLimit(.minutes(60)))
   func delayAgainstCancel() throws {
     var unasked = 0
 
@@ -130,7 +130,7 @@ import Testing
     #expect(unasked == 0)
   }
 
-  @Test("a held answer reports progress to the request's handler while its load is pending")
+  @Test("A held answer reports progress to the request's handler while its load is pending")
   func reports() throws {
     let reported = Locked<[Int]>([])
     var request = try HTTPRequest("http://example.com/")

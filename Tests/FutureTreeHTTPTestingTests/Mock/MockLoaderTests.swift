@@ -11,7 +11,7 @@ import Testing
     mock.load(try HTTPRequest("http://example.com\(path)"))
   }
 
-  @Test("answers are used in the order in which they were added")
+  @Test("Answers are used in the order in which they were added")
   func order() throws {
     mock.answer(body: "first")
     mock.answer(status: .notFound)
@@ -26,7 +26,7 @@ import Testing
     #expect(mock.unusedAnswers == 0)
   }
 
-  @Test("a load without an answer fails with an error that names the request")
+  @Test("A load without an answer fails with an error that names the request")
   func unexpected() throws {
     let future = try load("/surprise")
 
@@ -35,7 +35,7 @@ import Testing
         && "\(future.tree())".contains("no answer for GET http://example.com/surprise"))
   }
 
-  @Test("a held answer is pending until the test completes it, and records cancellation requests")
+  @Test("A held answer is pending until the test completes it, and records cancellation requests")
   func held() throws {
     let held = mock.hold()
     let future = try load("/held")
@@ -51,7 +51,7 @@ import Testing
     #expect(!held.answer())
   }
 
-  @Test("a held answer that is dropped fails its load")
+  @Test("A held answer that is dropped fails its load")
   func dropped() throws {
     var held: HeldAnswer? = mock.hold()
     let future = try load()

@@ -16,7 +16,7 @@ import Testing
     try load(path).outcomeIfCompleted.flatMap { try? $0.get().status.code }
   }
 
-  @Test("the first matching stub with unused answers gives its next answer")
+  @Test("The first matching stub with unused answers gives its next answer")
   func firstMatching() throws {
     mock.on("/a", .status(HTTPStatus(201)))
     mock.on("/*", .status(HTTPStatus(202)))
@@ -25,7 +25,7 @@ import Testing
     #expect(try ["/b", "/a", "/a", "/a"].map(status) == [202, 201, 203, nil])
   }
 
-  @Test("a stub gives its answers in order, each as often as specified")
+  @Test("A stub gives its answers in order, each as often as specified")
   func sequences() throws {
     mock.on("/thrice", .status(.serviceUnavailable).times(2), .status(.ok))
     mock.on("/ever", .status(.serviceUnavailable), .status(.ok).forever())
@@ -34,7 +34,7 @@ import Testing
     #expect(try (0..<4).map { _ in try status("/ever") } == [503, 200, 200, 200])
   }
 
-  @Test("each kind of answer completes its load")
+  @Test("Each kind of answer completes its load")
   func kinds() async throws {
     mock.on("/json", .json("[1]", status: .created))
     mock.on("/text", .text("hello"))
@@ -51,7 +51,7 @@ import Testing
     #expect(throws: HTTPError.self) { try load("/fail").outcomeIfCompleted?.get() }
   }
 
-  @Test("unmatched requests get the default answers, and the last one repeats")
+  @Test("Unmatched requests get the default answers, and the last one repeats")
   func others() throws {
     mock.on("/a", .status(.created))
     let others = mock.onOthers(.status(.forbidden), .status(.notFound))
@@ -61,7 +61,7 @@ import Testing
     try mock.verify()
   }
 
-  @Test("a new default answer replaces the previous one")
+  @Test("A new default answer replaces the previous one")
   func replacedOthers() throws {
     mock.onOthers(.status(.forbidden))
     mock.onOthers(.status(.notFound))
@@ -69,7 +69,7 @@ import Testing
     #expect(try status("/") == 404)
   }
 
-  @Test("a stub reports its requests, held answers and unused answers")
+  @Test("A stub reports its requests, held answers and unused answers")
   func handle() throws {
     let stub = mock.on("/users/*", .hold().times(2), .status(.ok).forever())
     #expect(stub.unusedAnswers == 3)
@@ -86,7 +86,7 @@ import Testing
     for held in stub.held { held.complete(.cancelled) }
   }
 
-  @Test("a delayed answer completes after its delay on the injected clock")
+  @Test("A delayed answer completes after its delay on the injected clock")
   func delayed() throws {
     let clock = ManualClock()
     mock.on("/", .status(.created).delayed(by: .seconds(3), clock: clock))
@@ -100,7 +100,7 @@ import Testing
     #expect(mock.pendingCount == 0)
   }
 
-  @Test("a delayed answer that is asked to cancel completes at once and cancels its timer")
+  @Test("A delayed answer that is asked to cancel completes at once and cancels its timer")
   func cancelDelayed() throws {
     let clock = ManualClock()
     mock.on("/", .make { _ in fatalError("never") }.delayed(by: .seconds(3), clock: clock))
@@ -113,7 +113,7 @@ import Testing
     #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
   }
 
-  @Test("a held answer with a delay begins after the delay")
+  @Test("A held answer with a delay begins after the delay")
   func delayedHold() throws {
     let clock = ManualClock()
     let stub = mock.on("/", .hold().delayed(by: .seconds(1), clock: clock))
@@ -128,7 +128,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("closures run under no lock and can call the mock")
+  @Test("Closures run under no lock and can call the mock")
   func reentrance() throws {
     mock.on(
       .matching("asks") { [mock] _ in mock.requests.isEmpty },
@@ -141,7 +141,7 @@ import Testing
     #expect(try status("/second") == 201)
   }
 
-  @Test("concurrent loads get each answer once", .timeLimit(.minutes(60)))
+  @Test("Concurrent loads get each answer once", .timeLimit(.minutes(60)))
   func threads() async throws {
     let count = 2_000
     for number in 0..<count { mock.answer(body: "\(number)") }

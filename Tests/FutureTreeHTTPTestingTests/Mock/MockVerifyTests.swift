@@ -10,7 +10,7 @@ import Testing
     mock.load(try HTTPRequest("http://example.com\(path)"))
   }
 
-  @Test("a mock whose answers were all used passes")
+  @Test("A mock whose answers were all used passes")
   func passes() throws {
     mock.answer()
     mock.on("/ever", .status(.ok), .status(.ok).forever())
@@ -22,7 +22,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("each stub with unused answers is listed with its source line")
+  @Test("Each stub with unused answers is listed with its source line")
   func unused() throws {
     let line: UInt = #line
     mock.on("/users/*", .status(.ok))
@@ -47,7 +47,7 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test("each unmatched request is listed with the reason of each mismatch")
+  @Test("Each unmatched request is listed with the reason of each mismatch")
   func unexpected() throws {
     let line: UInt = #line
     mock.on("/once", .status(.ok))
@@ -69,7 +69,7 @@ import Testing
     #expect(error.unusedStubs.isEmpty && error.unexpectedRequests.count == 1)
   }
 
-  @Test("a long list is truncated")
+  @Test("A long list is truncated")
   func long() throws {
     for _ in 0..<60 { mock.on("/other", .status(.ok)) }
 
@@ -79,7 +79,7 @@ import Testing
     #expect("\(error)".hasSuffix("- and 10 more"))
   }
 
-  @Test("the error of a mock without stubs says so")
+  @Test("The error of a mock without stubs says so")
   func empty() throws {
     let future = try load("/surprise")
 

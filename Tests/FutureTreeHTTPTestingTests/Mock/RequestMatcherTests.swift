@@ -23,7 +23,7 @@ import Testing
     .method(.get) || "/users/*", !.method(.get), !(.method(.post) && "/posts"),
   ]
 
-  @Test("a matcher matches, and its negation does not", arguments: matching)
+  @Test("A matcher matches, and its negation does not", arguments: matching)
   func matches(matcher: RequestMatcher) {
     #expect(matcher.matches(request))
     #expect(!(!matcher).matches(request))
@@ -39,7 +39,7 @@ import Testing
     (.method(.get) || "/posts", "its method is POST, and its path is /users/7"),
   ]
 
-  @Test("a mismatch reports its reason", arguments: mismatching)
+  @Test("A mismatch reports its reason", arguments: mismatching)
   func mismatches(matcher: RequestMatcher, reason: String) async {
     let mock = MockLoader()
     mock.on(matcher, .status(.ok))
@@ -57,7 +57,7 @@ import Testing
     #expect(error.mismatches[0].hasSuffix(": \(reason)"))
   }
 
-  @Test("no message shows a query, a header value or a body")
+  @Test("No message shows a query, a header value or a body")
   func secrets() async {
     let mock = MockLoader()
     let everything: RequestMatcher = .query("page", "9") || .header("X-Token", "tunafish") || .body("other body")
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("an empty body matches no other body, and a file body matches none")
+  @Test("An empty body matches no other body, and a file body matches none")
   func bodies() throws {
     var request = try HTTPRequest(.post, "http://example.com/")
 

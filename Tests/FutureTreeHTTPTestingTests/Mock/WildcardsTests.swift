@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Wildcards") struct WildcardsTests {
   @Test(
-    "a pattern matches texts as documented",
+    "A pattern matches texts as documented",
     arguments: [
       ("/users", "/users", true), ("/users", "/users/1", false), ("/users", "/user", false), ("", "", true),
       ("", "/", false), ("/users/*", "/users/1", true), ("/users/*", "/users/", true), ("/users/*", "/users", false),
@@ -17,7 +17,7 @@ import Testing
     #expect(Wildcards(pattern, separator: "/").matches(text) == isMatch)
   }
 
-  @Test("a pathological pattern is matched fast")
+  @Test("A pathological pattern is matched fast")
   func worstCase() {
     let pattern = Wildcards(String(repeating: "*a", count: 50) + "b", separator: "/")
 

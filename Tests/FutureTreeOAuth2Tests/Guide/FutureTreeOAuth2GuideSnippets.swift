@@ -7,7 +7,7 @@ import Testing
 /// The code of the landing page, word for word. `OAuth2GuideTests` compares the two.
 @Suite("Guide: FutureTreeOAuth2")
 struct FutureTreeOAuth2GuideSnippets {
-  @Test("a chain that adds tokens")
+  @Test("A chain that adds tokens")
   func example() throws {
     let secret = sentinel
 

@@ -9,7 +9,7 @@ struct FutureTreeTestingGuideSnippets {
   private let print = Transcript()
   private let clock = ManualClock()
 
-  @Test("a manual executor")
+  @Test("A manual executor")
   func executor() {
     // guide executor
     let (page, executor) = (Promise<String>(), ManualExecutor())
@@ -28,7 +28,7 @@ struct FutureTreeTestingGuideSnippets {
     #expect(print.lines == ["2", "false true", "cancelled"])
   }
 
-  @Test("a manual clock")
+  @Test("A manual clock")
   func time() {
     // guide clock
     let answer = Promise<String>()

@@ -6,17 +6,17 @@ import Testing
 struct TestingGuideTests {
   static let all = ["FutureTreeTesting"].map { Guide($0, of: "FutureTreeTesting") }
 
-  @Test("the code of a page equals the snippets of its tests", arguments: all)
+  @Test("The code of a page equals the snippets of its tests", arguments: all)
   func guides(guide: Guide) throws {
     #expect(try guide.problems() == [])
   }
 
-  @Test("every page of the documentation is in the list of guides")
+  @Test("Every page of the documentation is in the list of guides")
   func complete() throws {
     #expect(try Guide.pageNames(of: "FutureTreeTesting") == TestingGuideTests.all.map(\.name).sorted())
   }
 
-  @Test("every test named on a page exists", arguments: all)
+  @Test("Every test named on a page exists", arguments: all)
   func testNames(guide: Guide) throws {
     #expect(try guide.problemsOfTestNames(TestNames()) == [])
   }

@@ -38,7 +38,7 @@ struct FromCompletionHandlerTests {
     (.failure(FutureCancelled(reason: "gone")), "cancelled"),
   ]
 
-  @Test("the future completes with the result that the call reports", arguments: results)
+  @Test("The future completes with the result that the call reports", arguments: results)
   func reports(_ result: Result<Int, any Error>, _ state: String) {
     let plain = Future<Int>.wrapping { completion in handlers.withLock { $0.append(completion) } }
     let cancellable = cancellable()
@@ -49,7 +49,7 @@ struct FromCompletionHandlerTests {
     #expect([plain, cancellable].states() == [state, state])
   }
 
-  @Test("a call can report its result before it returns", arguments: results)
+  @Test("A call can report its result before it returns", arguments: results)
   func reportsAtOnce(_ result: Result<Int, any Error>, _ state: String) {
     let plain = Future<Int>.wrapping { completion in completion(result) }
     let cancellable = Future<Int>.wrapping { completion in
@@ -64,7 +64,7 @@ struct FromCompletionHandlerTests {
     #expect(log.entries == [])
   }
 
-  @Test("the first report decides the outcome")
+  @Test("The first report decides the outcome")
   func reportsTwice() {
     let future = cancellable()
 
@@ -74,7 +74,7 @@ struct FromCompletionHandlerTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a dropped handler fails the future with BrokenPromise, which names the caller's line")
+  @Test("A dropped handler fails the future with BrokenPromise, which names the caller's line")
   func reportsNever() {
     let line: UInt = #line + 1
     let plain = Future<Int>.wrapping { (_: Handler) in }
@@ -91,7 +91,7 @@ struct FromCompletionHandlerTests {
     #expect(errors.allSatisfy { $0?.fileID == #fileID })
   }
 
-  @Test("a handler dropped after a request completes the future `.cancelled`")
+  @Test("A handler dropped after a request completes the future `.cancelled`")
   func dropsAfterRequest() {
     let future = cancellable()
 
@@ -102,7 +102,7 @@ struct FromCompletionHandlerTests {
   }
 
   @Test(
-    "an error that `start` throws completes the future, also after the handler escaped",
+    "An error that `start` throws completes the future, also after the handler escaped",
     arguments: [(Oops(), "failure(oops)"), (CancellationError(), "cancelled")] as [(any Error & Sendable, String)])
   func throwing(error: any Error & Sendable, state: String) {
     let plain = Future<Int>.wrapping { completion in
@@ -121,7 +121,7 @@ struct FromCompletionHandlerTests {
     #expect([plain, cancellable].states() == [state, state])
   }
 
-  @Test("a request cancels the call once, and the future waits for the report")
+  @Test("A request cancels the call once, and the future waits for the report")
   func cancels() {
     let future = cancellable()
 
@@ -134,7 +134,7 @@ struct FromCompletionHandlerTests {
     #expect(future.reason?.message == "why")
   }
 
-  @Test("a success or an error reported after the request is kept")
+  @Test("A success or an error reported after the request is kept")
   func raced() {
     let first = cancellable()
     first.cancel()
@@ -147,7 +147,7 @@ struct FromCompletionHandlerTests {
     #expect([first, second].states() == ["success(1)", "failure(oops)"])
   }
 
-  @Test("a forced future completes at once, and the call is cancelled")
+  @Test("A forced future completes at once, and the call is cancelled")
   func forced() {
     let future = cancellable()
 
@@ -157,7 +157,7 @@ struct FromCompletionHandlerTests {
     #expect(log.entries == ["cancel"])
   }
 
-  @Test("a call cancelled elsewhere completes the future `.cancelled`")
+  @Test("A call cancelled elsewhere completes the future `.cancelled`")
   func cancelledElsewhere() {
     let future = cancellable()
 
@@ -167,7 +167,7 @@ struct FromCompletionHandlerTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request made while `start` runs cancels the call once `start` returns it")
+  @Test("A request made while `start` runs cancels the call once `start` returns it")
   func cancelledBefore() {
     let gate = Promise<Void>()
     let outer = Locked<Future<Int>?>(nil)
@@ -207,7 +207,7 @@ struct FromCompletionHandlerTests {
     #expect(states == ["cancelled", "failure(other)", "failure(CancellationError())"])
   }
 
-  @Test("the call is released when the future completes")
+  @Test("The call is released when the future completes")
   func released() {
     let census = Census()
     func start(_ probe: Probe) -> Future<Int> {
@@ -227,7 +227,7 @@ struct FromCompletionHandlerTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a handler with a value and an error: the error takes precedence, and two nils are a failure")
+  @Test("A handler with a value and an error: the error takes precedence, and two nils are a failure")
   func optionals() {
     let reports: [(Int?, (any Error)?)] = [
       (1, nil), (nil, Oops()), (2, Oops()), (nil, nil), (nil, CancellationError()),

@@ -22,7 +22,7 @@ private final class StoppableCall {
 struct NonSendableCallTests {
   private let log = Recorder()
 
-  @Test("a request cancels a work item that has not begun, and its future completes `.cancelled`")
+  @Test("A request cancels a work item that has not begun, and its future completes `.cancelled`")
   func workItem() async {
     let queue = DispatchQueue(label: "work")
     queue.suspend()
@@ -42,7 +42,7 @@ struct NonSendableCallTests {
     #expect(log.entries == [])
   }
 
-  @Test("a work item that is not cancelled reports its value")
+  @Test("A work item that is not cancelled reports its value")
   func workItemRuns() async throws {
     let future = Future<Int>.wrapping { completion in
       let item = DispatchWorkItem { completion(.success(1)) }
@@ -55,7 +55,7 @@ struct NonSendableCallTests {
     #expect(try await future.value == 1)
   }
 
-  @Test("a call is cancelled once, also from a thread other than its own")
+  @Test("A call is cancelled once, also from a thread other than its own")
   func otherThread() {
     let handler = Locked<Future<Int>.ResultHandler?>(nil)
     let future = Future<Int>.wrapping { [log] completion in

@@ -26,7 +26,7 @@ struct OutcomeSequenceTests {
     (0..<count).map { source(log, "source \($0)") }
   }
 
-  @Test("outcomes arrive in completion order, with the index of their future")
+  @Test("Outcomes arrive in completion order, with the index of their future")
   func order() {
     let promises = sources(3)
     _ = iterate(promises.map(\.future))
@@ -42,7 +42,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["2 success(1)", "0 failure(oops)", "1 cancelled", "end"])
   }
 
-  @Test("outcomes that arrive between two iterations are buffered in order")
+  @Test("Outcomes that arrive between two iterations are buffered in order")
   func buffered() {
     let promises = sources(3)
     _ = iterate(promises.map(\.future))
@@ -53,7 +53,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["1 success(1)", "2 success(2)", "0 success(0)", "end"])
   }
 
-  @Test("the outcomes of completed futures come first, in the order of the list")
+  @Test("The outcomes of completed futures come first, in the order of the list")
   func completedFirst() {
     let promise = Promise<Int>()
 
@@ -65,14 +65,14 @@ struct OutcomeSequenceTests {
     #expect(log.entries.suffix(2) == ["0 success(0)", "end"])
   }
 
-  @Test("an empty list ends at once")
+  @Test("An empty list ends at once")
   func empty() {
     _ = iterate([])
 
     #expect(log.entries == ["end"])
   }
 
-  @Test("a future listed twice has two outcomes")
+  @Test("A future listed twice has two outcomes")
   func twice() {
     let promise = Promise<Int>()
     _ = iterate([promise.future, promise.future])
@@ -83,7 +83,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["0 success(1)", "1 success(1)", "end"])
   }
 
-  @Test("an iteration is a consumer of each future until that future completes")
+  @Test("An iteration is a consumer of each future until that future completes")
   func consumer() {
     let promises = sources(2)
     let futures = promises.map(\.future)
@@ -97,7 +97,7 @@ struct OutcomeSequenceTests {
     withExtendedLifetime((iterator, promises)) {}
   }
 
-  @Test("a cancelled task throws, and withdraws from pending futures (law 3, stopping where others wait)")
+  @Test("A cancelled task throws, and withdraws from pending futures (law 3, stopping where others wait)")
   func cancelled() {
     let promises = sources(3)
     let other = promises[2].future.map { $0 }
@@ -115,7 +115,7 @@ struct OutcomeSequenceTests {
     withExtendedLifetime(promises) { #expect(other.state == "pending") }
   }
 
-  @Test("a task cancelled before it iterates throws at once and makes the request")
+  @Test("A task cancelled before it iterates throws at once and makes the request")
   func cancelledBefore() {
     let promise = source(log)
     let future = promise.future
@@ -133,7 +133,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["source: ifOthers", "CancellationError"])
   }
 
-  @Test("available outcomes are returned also in a cancelled task")
+  @Test("Available outcomes are returned also in a cancelled task")
   func completedInCancelledTask() {
     let promise = source(log)
     let futures = [Future.succeeded(1), promise.future]
@@ -150,7 +150,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["0", "source: ifOthers", "CancellationError", "-1"])
   }
 
-  @Test("an iteration that ends early withdraws from pending futures (law 3, stopping where others wait)")
+  @Test("An iteration that ends early withdraws from pending futures (law 3, stopping where others wait)")
   func breaks() {
     let promises = sources(3)
     let other = promises[2].future.map { $0 }
@@ -176,7 +176,7 @@ struct OutcomeSequenceTests {
     withExtendedLifetime(promises) { #expect(other.state == "pending") }
   }
 
-  @Test("a future listed twice receives one request when both consumers withdraw")
+  @Test("A future listed twice receives one request when both consumers withdraw")
   func twiceWithdrawn() {
     let promise = source(log)
     do { _ = Future.outcomes(of: [promise.future, promise.future]).makeAsyncIterator() }
@@ -184,7 +184,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a complete iteration makes no request")
+  @Test("A complete iteration makes no request")
   func wentThrough() {
     let promises = sources(2)
     _ = iterate(promises.map(\.future))
@@ -196,7 +196,7 @@ struct OutcomeSequenceTests {
     #expect(promises.allSatisfy { $0.cancelRequest == nil })
   }
 
-  @Test("a dropped iterator leaves nothing in the futures or in a retained sequence")
+  @Test("A dropped iterator leaves nothing in the futures or in a retained sequence")
   func released() {
     let census = Census()
     let promise = Promise<Probe>()
@@ -215,7 +215,7 @@ struct OutcomeSequenceTests {
     #expect(census.alive == 1)
   }
 
-  @Test("values already returned are released")
+  @Test("Values already returned are released")
   func valuesReleased() {
     let census = Census()
     var promises = (0..<3).map { _ in Promise<Probe>() }
@@ -237,7 +237,7 @@ struct OutcomeSequenceTests {
     withExtendedLifetime(task) {}
   }
 
-  @Test("a sequence can be iterated several times")
+  @Test("A sequence can be iterated several times")
   func several() {
     let promise = Promise<Int>()
     let sequence = Future.outcomes(of: [promise.future])
@@ -255,7 +255,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["first success(1)", "second success(1)"])
   }
 
-  @Test("a sequence of 100,000 futures returns every outcome, in any order of completion", .timeLimit(.minutes(60)))
+  @Test("A sequence of 100,000 futures returns every outcome, in any order of completion", .timeLimit(.minutes(60)))
   func many() {
     let promises = (0..<100_000).map { _ in Promise<Int>() }
     let sum = Locked(0)

@@ -19,7 +19,7 @@ struct ToCompletionHandlerTests {
     (.success(1), "success 1"), (.failure(Oops()), "failure oops"), (.cancelled("gone"), "cancelled gone"),
   ]
 
-  @Test("the handler receives the result once, and the outcome passes", arguments: outcomes)
+  @Test("The handler receives the result once, and the outcome passes", arguments: outcomes)
   func reports(_ outcome: Outcome<Int>, _ line: String) {
     let promise = Promise<Int>()
     let returned = promise.future.report(to: handle)
@@ -30,7 +30,7 @@ struct ToCompletionHandlerTests {
     #expect(returned.state == outcome.state)
   }
 
-  @Test("the handler counts as a consumer: it withholds a request (law 3, stopping where others wait)")
+  @Test("The handler counts as a consumer: it withholds a request (law 3, stopping where others wait)")
   func consumer() {
     let promise = source(log)
     promise.future.report(to: handle)
@@ -41,7 +41,7 @@ struct ToCompletionHandlerTests {
     #expect(log.entries == [])
   }
 
-  @Test("cancelling the returned future calls the handler at once")
+  @Test("Cancelling the returned future calls the handler at once")
   func withdraws() {
     let promise = source(log)
     let other = promise.future.map { $0 }
@@ -53,7 +53,7 @@ struct ToCompletionHandlerTests {
     #expect(other.state == "pending")
   }
 
-  @Test("the handler runs on its executor")
+  @Test("The handler runs on its executor")
   func onExecutor() {
     let executor = ManualExecutor()
     Future.succeeded(1).report(on: executor.executor, to: handle)
@@ -64,7 +64,7 @@ struct ToCompletionHandlerTests {
     #expect(log.entries == ["success 1"])
   }
 
-  @Test("a handler isolated to the main actor runs there")
+  @Test("A handler isolated to the main actor runs there")
   func onMain() async throws {
     let screen = Screen()
 

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Waiting: wait(for:)")
 struct WaitingTests {
-  @Test("a completed future returns its outcome at once")
+  @Test("A completed future returns its outcome at once")
   func completed() throws {
     #expect(try Future.succeeded(1).wait(for: .zero)?.state == "success(1)")
   }
 
-  @Test("a wait that times out returns nil, withdraws its interest and makes no request")
+  @Test("A wait that times out returns nil, withdraws its interest and makes no request")
   func timesOut() throws {
     let log = Recorder()
     let promise = source(log)
@@ -23,7 +23,7 @@ struct WaitingTests {
     #expect(log.entries == [])
   }
 
-  @Test("the blocked thread is a consumer until another thread completes the future")
+  @Test("The blocked thread is a consumer until another thread completes the future")
   func anotherThread() throws {
     let promise = Promise<Int>()
     let thread = JoinedThread {
@@ -37,7 +37,7 @@ struct WaitingTests {
     #expect(outcome?.state == "success(1)")
   }
 
-  @Test("the withheld request is delivered when the last wait times out (law 13, tokens)")
+  @Test("The withheld request is delivered when the last wait times out (law 13, tokens)")
   func withheldAfterwards() throws {
     let log = Recorder()
     let promise = source(log)
@@ -52,7 +52,7 @@ struct WaitingTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a wait inside a callback first runs pending notifications of its thread (law 19, no user code under a lock)")
+  @Test("A wait inside a callback first runs pending notifications of its thread (law 19, no user code under a lock)")
   func runsPending() throws {
     let (first, second) = (Promise<Int>(), Promise<Int>())
     let log = Recorder()
@@ -68,7 +68,7 @@ struct WaitingTests {
     #expect(log.entries == ["pending", "success(4)"])
   }
 
-  @Test("a wait inside a callback first runs the pending notifications of the same completion")
+  @Test("A wait inside a callback first runs the pending notifications of the same completion")
   func siblings() throws {
     let promise = Promise<Int>()
     let log = Recorder()
@@ -81,7 +81,7 @@ struct WaitingTests {
     #expect(log.entries == ["success(2)"])
   }
 
-  @Test("waits can be nested")
+  @Test("Waits can be nested")
   func nested() throws {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let log = Recorder()
@@ -97,7 +97,7 @@ struct WaitingTests {
     #expect(log.entries == ["1: success(2)", "0: success(1)"])
   }
 
-  @Test("a wait on the serial executor that the future needs throws")
+  @Test("A wait on the serial executor that the future needs throws")
   func ownExecutor() {
     let executor = ManualExecutor()
     let log = Recorder()
@@ -114,7 +114,7 @@ struct WaitingTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("a wait in a plain block on the dispatch queue that the future needs throws")
+  @Test("A wait in a plain block on the dispatch queue that the future needs throws")
   func ownQueue() {
     let queue = DispatchQueue(label: "serial")
     let promise = Promise<Int>()
@@ -127,7 +127,7 @@ struct WaitingTests {
     #expect(error != nil)
   }
 
-  @Test("a wait for a concurrent queue or another queue does not throw")
+  @Test("A wait for a concurrent queue or another queue does not throw")
   func otherQueues() throws {
     let (serial, concurrent) = (DispatchQueue(label: "serial"), DispatchQueue(label: "pool", attributes: .concurrent))
     let onOther = Future(on: .queue(DispatchQueue(label: "other"))) { 1 }
@@ -140,7 +140,7 @@ struct WaitingTests {
     #expect(inPool?.state == "success(2)")
   }
 
-  @Test("a wait on the executor that a task needs throws")
+  @Test("A wait on the executor that a task needs throws")
   func taskOnExecutor() {
     let executor = ManualExecutor()
     let log = Recorder()
@@ -160,7 +160,7 @@ struct WaitingTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("a wait in the body of a future that it depends on throws")
+  @Test("A wait in the body of a future that it depends on throws")
   func ownBody() {
     let box = Locked<Future<Int>?>(nil)
     let log = Recorder()
@@ -177,7 +177,7 @@ struct WaitingTests {
     #expect(box.value?.state == "success(1)")
   }
 
-  @Test("a negative duration throws an error that names the function")
+  @Test("A negative duration throws an error that names the function")
   func negative() {
     let error = #expect(throws: InvalidArgument.self) { try Future.succeeded(1).wait(for: .seconds(-1)) }
 

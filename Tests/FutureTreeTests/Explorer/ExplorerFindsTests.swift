@@ -6,7 +6,7 @@ extension ExplorerSuite {
   @Suite("Bugs that the explorer finds")
   struct ExplorerFindsTests {
     #if FUTURETREE_EXPLORER && canImport(Glibc)
-      @Test("a future without its lock is read before its value is written")
+      @Test("A future without its lock is read before its value is written")
       func readTooEarly() throws {
         let scenario = Scenario("one thread completes and one reads a future without a lock", extras: []) { trial in
           let promise = Promise<Int>()
@@ -22,7 +22,7 @@ extension ExplorerSuite {
         #expect(Exploration().replay(scenario, failure.schedule).findings.failure?.problems == failure.problems)
       }
 
-      @Test("a future without its lock loses an observer")
+      @Test("A future without its lock loses an observer")
       func losesWaiter() throws {
         let scenario = Scenario("one thread completes and one observes a future without a lock", extras: []) { trial in
           let promise = Promise<Int>()
@@ -38,7 +38,7 @@ extension ExplorerSuite {
         #expect(failure.problems.joined().contains("closures are alive without a future of a user"))
       }
 
-      @Test("a future with its lock has no failure, even if threads are interrupted while they hold it")
+      @Test("A future with its lock has no failure, even if threads are interrupted while they hold it")
       func withLock() {
         let scenario = Scenario("two threads complete one future, and one attaches", extras: []) { trial in
           let promise = Promise<Int>()
@@ -56,7 +56,7 @@ extension ExplorerSuite {
         #expect(findings.scheduleCount > 100)
       }
 
-      @Test("threads that wait for each other are reported as a deadlock")
+      @Test("Threads that wait for each other are reported as a deadlock")
       func deadlock() throws {
         let scenario = Scenario("two threads block on each other's promise") { trial in
           let promises = [Promise<Int>(), Promise<Int>()]
@@ -73,7 +73,7 @@ extension ExplorerSuite {
         #expect(failure.problems.joined().contains("deadlock"))
       }
 
-      @Test("orders of steps at different places run once, and give the same outcomes as all orders")
+      @Test("Orders of steps at different places run once, and give the same outcomes as all orders")
       func mergesSame() {
         let setting = Stage.Setting(child: .none, handler: .continues)
         for scenario in StageOperation.scenarios(of: 2, in: setting).prefix(20) {
@@ -84,7 +84,7 @@ extension ExplorerSuite {
         }
       }
     #else
-      @Test("the explorer is not compiled in") func finds() {}
+      @Test("The explorer is not compiled in") func finds() {}
     #endif
   }
 }

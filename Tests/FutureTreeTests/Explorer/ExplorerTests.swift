@@ -28,7 +28,7 @@ extension ExplorerSuite {
         Stage.Setting(child: .flatMap, handler: .none),
       ]
 
-      @Test("all schedules of two threads with one operation each follow the laws")
+      @Test("All schedules of two threads with one operation each follow the laws")
       func pairs() {
         for setting in Self.settings where ExplorerSetting.runsAll || setting.child == .none {
           explore(StageOperation.scenarios(of: 2, in: setting), .everywhere(mergesSame: true), setting.name)
@@ -36,14 +36,14 @@ extension ExplorerSuite {
         explore(StageOperation.scenarios(of: 2, in: Self.settings[0]), .all(preemptions: 2), "one future")
       }
 
-      @Test("all schedules of two threads on a shared future, and on a future whose handler answers, follow the laws")
+      @Test("All schedules of two threads on a shared future, and on a future whose handler answers, follow the laws")
       func morePairs() {
         for setting in Self.otherSettings where ExplorerSetting.runsAll || setting.child == .none {
           explore(StageOperation.scenarios(of: 2, in: setting), .everywhere(mergesSame: true), setting.name)
         }
       }
 
-      @Test("all schedules with two preemptions of three threads with one operation each follow the laws")
+      @Test("All schedules with two preemptions of three threads with one operation each follow the laws")
       func triples() {
         let bound = ExplorerSetting.runsAll ? 2 : 0
         for setting in Self.settings where [.none, .map, .flatMap].contains(setting.child) {
@@ -52,7 +52,7 @@ extension ExplorerSuite {
         }
       }
 
-      @Test("all schedules with two preemptions of the named scenarios follow the laws")
+      @Test("All schedules with two preemptions of the named scenarios follow the laws")
       func named() {
         let bound = ExplorerSetting.runsAll ? 2 : 1
         explore(Scenario.named, .all(preemptions: bound), "named")
@@ -61,7 +61,7 @@ extension ExplorerSuite {
         }
       }
 
-      @Test("the schedule in the environment is run again", .enabled(if: ExplorerSetting.schedule != nil))
+      @Test("The schedule in the environment is run again", .enabled(if: ExplorerSetting.schedule != nil))
       func replayed() throws {
         let name = try #require(ExplorerSetting.scenario, "FUTURETREE_SCENARIO has no name")
         let schedule = try #require(ExplorerSetting.schedule)
@@ -93,7 +93,7 @@ extension ExplorerSuite {
             + "\(extras) outcomes that only a law allows, \(Int(Double(schedules) / seconds)) schedules a second")
       }
     #else
-      @Test("the explorer is not compiled in") func schedules() {}
+      @Test("The explorer is not compiled in") func schedules() {}
     #endif
   }
 }

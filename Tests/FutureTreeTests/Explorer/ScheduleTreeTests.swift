@@ -18,14 +18,14 @@ struct ScheduleTreeTests {
     return count
   }
 
-  @Test("every order of the steps is one path")
+  @Test("Every order of the steps is one path")
   func allOrders() {
     #expect(pathCount([2, 2]) == 6)
     #expect(pathCount([3, 3]) == 20)
     #expect(pathCount([2, 2, 2]) == 90)
   }
 
-  @Test("all orders of steps at different places are one path, and each order at the same place is one")
+  @Test("All orders of steps at different places are one path, and each order at the same place is one")
   func places() {
     let (one, two) = (Place(), Place())
 
@@ -34,7 +34,7 @@ struct ScheduleTreeTests {
     #expect(pathCount([3, 3], places: [nil, ObjectIdentifier(two)]) == 20)
   }
 
-  @Test("a schedule is replayed to its end")
+  @Test("A schedule is replayed to its end")
   func replay() {
     var tree = ScheduleTree(replaying: [1, 0])
 
@@ -46,7 +46,7 @@ struct ScheduleTreeTests {
     #expect(!hasNext)
   }
 
-  @Test("a path that does not lead to the same choice again is reported")
+  @Test("A path that does not lead to the same choice again is reported")
   func divergence() {
     var tree = ScheduleTree()
     _ = tree.choose(from: [0, 1])

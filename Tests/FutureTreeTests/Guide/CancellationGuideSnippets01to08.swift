@@ -7,7 +7,7 @@ import Testing
 struct CancellationGuideSnippets01to08 {
   private let print = Transcript()
 
-  @Test("law 1: requests, not commands")
+  @Test("Law 1: requests, not commands")
   func law1() {
     // guide 1
     let download = Promise<String>()
@@ -29,7 +29,7 @@ struct CancellationGuideSnippets01to08 {
       ])
   }
 
-  @Test("law 2: forwarding")
+  @Test("Law 2: forwarding")
   func law2() {
     // guide 2
     let (user, posts) = (Promise<String>(), Promise<[String]>())
@@ -51,7 +51,7 @@ struct CancellationGuideSnippets01to08 {
     #expect(greeting.cancelRequest == nil)
   }
 
-  @Test("law 3: stopping where others wait")
+  @Test("Law 3: stopping where others wait")
   func law3() {
     // guide 3
     let download = Promise<String>()
@@ -79,7 +79,7 @@ struct CancellationGuideSnippets01to08 {
     #expect(size.state == "cancelled")
   }
 
-  @Test("law 4: this future only")
+  @Test("Law 4: this future only")
   func law4() {
     // guide 4
     let download = Promise<String>()
@@ -103,7 +103,7 @@ struct CancellationGuideSnippets01to08 {
     #expect(title.state == "cancelled")
   }
 
-  @Test("law 5: force")
+  @Test("Law 5: force")
   func law5() {
     // guide 5
     let download = Promise<String>()
@@ -126,7 +126,7 @@ struct CancellationGuideSnippets01to08 {
       ])
   }
 
-  @Test("law 6: shared futures")
+  @Test("Law 6: shared futures")
   func law6() {
     // guide 6
     let login = Promise<String>()
@@ -151,7 +151,7 @@ struct CancellationGuideSnippets01to08 {
     #expect([inbox, calendar].states() == ["cancelled", "cancelled"])
   }
 
-  @Test("law 7: handlers answer")
+  @Test("Law 7: handlers answer")
   func law7() {
     // guide 7
     let (search, page, upload) = (Promise<String>(), Promise<String>(), Promise<String>())
@@ -174,7 +174,7 @@ struct CancellationGuideSnippets01to08 {
       print.lines == ["search cancelled", "page success(\"an old page\")", "upload cancelled"])
   }
 
-  @Test("law 8: no request is lost")
+  @Test("Law 8: no request is lost")
   func law8() {
     // guide 8
     let (login, inbox) = (Promise<String>(), Promise<String>())

@@ -8,7 +8,7 @@ import Testing
 struct CancellationGuideSnippets09to16 {
   private let print = Transcript()
 
-  @Test("law 9: handlers run")
+  @Test("Law 9: handlers run")
   func law9() {
     // guide 9
     let upload = Promise<String>()
@@ -30,7 +30,7 @@ struct CancellationGuideSnippets09to16 {
       print.lines == ["delivered to 2 handlers, reached 1 future", "stop sending", "close the file", "cancelled"])
   }
 
-  @Test("law 10: one consumer, one count")
+  @Test("Law 10: one consumer, one count")
   func law10() {
     // guide 10
     let (login, inbox) = (Promise<String>(), Promise<Int>())
@@ -55,7 +55,7 @@ struct CancellationGuideSnippets09to16 {
       ])
   }
 
-  @Test("law 11: bodies that have not begun")
+  @Test("Law 11: bodies that have not begun")
   func law11() {
     // guide 11
     let (download, pool) = (Promise<String>(), ManualExecutor())
@@ -80,7 +80,7 @@ struct CancellationGuideSnippets09to16 {
       ])
   }
 
-  @Test("law 12: diamonds")
+  @Test("Law 12: diamonds")
   func law12() {
     // guide 12
     let download = Promise<String>()
@@ -102,7 +102,7 @@ struct CancellationGuideSnippets09to16 {
     #expect(print.lines.count == 3)
   }
 
-  @Test("law 13: tokens")
+  @Test("Law 13: tokens")
   func law13() {
     // guide 13
     let (download, feed) = (Promise<String>(), Promise<String>())
@@ -130,7 +130,7 @@ struct CancellationGuideSnippets09to16 {
     #expect(feed.future.state == "cancelled")
   }
 
-  @Test("law 14: awaiting")
+  @Test("Law 14: awaiting")
   func law14() async {
     // guide 14
     let download = Promise<String>()
@@ -148,7 +148,7 @@ struct CancellationGuideSnippets09to16 {
     #expect(print.lines == ["asked: the awaiting task was cancelled", "CancellationError", "FutureCancelled"])
   }
 
-  @Test("law 15: a task as a source")
+  @Test("Law 15: a task as a source")
   func law15() async {
     // guide 15
     let (began, image) = (Promise<Void>(), Promise<String>())
@@ -168,7 +168,7 @@ struct CancellationGuideSnippets09to16 {
       print.lines == ["delivered to 1 handler, reached 1 future", "cancelled", "refused cancelled"])
   }
 
-  @Test("law 16: a dropped promise")
+  @Test("Law 16: a dropped promise")
   func law16() {
     // guide 16
     func load(isWanted: Bool) -> Future<String> {

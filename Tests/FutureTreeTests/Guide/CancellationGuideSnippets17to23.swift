@@ -8,7 +8,7 @@ import Testing
 struct CancellationGuideSnippets17to23 {
   private let print = Transcript()
 
-  @Test("law 17: receipts")
+  @Test("Law 17: receipts")
   func law17() {
     // guide 17
     let download = Promise<String>()
@@ -33,7 +33,7 @@ struct CancellationGuideSnippets17to23 {
       ])
   }
 
-  @Test("law 18: provenance")
+  @Test("Law 18: provenance")
   func law18() {
     // guide 18
     let download = Promise<String>()
@@ -52,7 +52,7 @@ struct CancellationGuideSnippets17to23 {
     #expect(title.reason?.fileID == #fileID)
   }
 
-  @Test("law 19: no user code under a lock")
+  @Test("Law 19: no user code under a lock")
   func law19() {
     // guide 19
     let (first, second) = (Promise<Int>(), Promise<Int>())
@@ -69,7 +69,7 @@ struct CancellationGuideSnippets17to23 {
     #expect(print.lines == ["first: success(1)", "true", "second: success(2)"])
   }
 
-  @Test("law 20: any depth")
+  @Test("Law 20: any depth")
   func law20() {
     // guide 20
     let promise = Promise<Int>()
@@ -84,7 +84,7 @@ struct CancellationGuideSnippets17to23 {
     #expect(print.lines == ["delivered to 1 handler, reached 100001 futures", "cancelled"])
   }
 
-  @Test("law 21: bounded memory")
+  @Test("Law 21: bounded memory")
   func law21() {
     // guide 21
     let session = Promise<String>()
@@ -103,7 +103,7 @@ struct CancellationGuideSnippets17to23 {
     #expect(print.lines == ["2", "1"])
   }
 
-  @Test("law 22: ordering is not interest")
+  @Test("Law 22: ordering is not interest")
   func law22() {
     // guide 22
     let (header, queue) = (Promise<String>(), FutureQueue())
@@ -124,29 +124,29 @@ struct CancellationGuideSnippets17to23 {
       print.lines == ["delivered to 1 handler, reached 2 futures", "cancelled", "true", "success(\"index\")"])
   }
 
-  @Test("law 23: deciding detaches")
+  @Test("Law 23: deciding detaches")
   func law23() {
     // guide 23
     let (near, far, slow) = (Promise<String>(), Promise<String>(), Promise<String>())
     for promise in [far, slow] {
       promise.onRequestCancel { request in
-        print("let go: \(request.reason.message)")
+        print("detached: \(request.reason.message)")
         return .continue
       }
     }
     let page = Future.race([near.future, far.future])
-    near.succeed("a page")  // let go: `race` completed without this future
+    near.succeed("a page")  // detached: `race` completed without this future
     page.observe { print($0) }  // success("a page")
 
     let clock = ManualClock()
     let limited = slow.future.timeout(after: .seconds(5), clock: clock)
-    clock.advance(by: .seconds(5))  // let go: timed out after 5 seconds
+    clock.advance(by: .seconds(5))  // detached: timed out after 5 seconds
     limited.onFailure { print($0) }  // The future timed out after 5 seconds. Allow more time, or print its `tree()`.
     // end
 
     #expect(
       print.lines == [
-        "let go: `race` completed without this future", "success(\"a page\")", "let go: timed out after 5 seconds",
+        "detached: `race` completed without this future", "success(\"a page\")", "detached: timed out after 5 seconds",
         "The future timed out after 5 seconds. Allow more time, or print its `tree()`.",
       ])
   }

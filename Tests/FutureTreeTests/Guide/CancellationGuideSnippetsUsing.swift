@@ -9,7 +9,7 @@ struct CancellationGuideSnippetsUsing {
   private struct Empty: Error {}
   private let print = Transcript()
 
-  @Test("bodies that name their result type")
+  @Test("Bodies that name their result type")
   func results() {
     // guide compiler
     let download = Promise<String>()
@@ -33,7 +33,7 @@ struct CancellationGuideSnippetsUsing {
     #expect(failed.state == "failure(Empty())")
   }
 
-  @Test("errors of misuse")
+  @Test("Errors of misuse")
   func misuse() {
     // guide misuse
     let circle = Promise<Int>()
@@ -50,7 +50,7 @@ struct CancellationGuideSnippetsUsing {
     #expect(print.lines == ["true", "CompletedWithItself", "true false", "InvalidArgument"])
   }
 
-  @Test("one token for many futures")
+  @Test("One token for many futures")
   func many() {
     // guide many
     let (icon, photo, memory) = (Promise<String>(), Promise<String>(), CancellationTokenSource())

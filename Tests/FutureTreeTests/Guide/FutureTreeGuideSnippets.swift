@@ -15,7 +15,7 @@ struct FutureTreeGuideSnippets {
     return promise.future
   }
 
-  @Test("the first example")
+  @Test("The first example")
   func tenLines() {
     // guide example
     let user = download("/user").named("user")

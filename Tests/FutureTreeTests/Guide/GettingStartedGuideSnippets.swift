@@ -10,7 +10,7 @@ struct GettingStartedGuideSnippets {
   private let print = Transcript()
   private let client = PageClient()
 
-  @Test("a future and an operator")
+  @Test("A future and an operator")
   func future() async throws {
     // guide future
     let count = Future { "to be or not to be".split(separator: " ").count }
@@ -38,7 +38,7 @@ struct GettingStartedGuideSnippets {
     #expect(print.lines == ["asked for a name", "success(\"Hello, guest\")"])
   }
 
-  @Test("a closure of several statements names its result")
+  @Test("A closure of several statements names its result")
   func closures() {
     // guide closures
     let draft = Promise<String>()
@@ -80,7 +80,7 @@ struct GettingStartedGuideSnippets {
   }
   // end
 
-  @Test("the promise completes with the callback's result, or cancelled")
+  @Test("The promise completes with the callback's result, or cancelled")
   func promise() {
     let pages = [load("/a"), load("/b"), load("/c"), loadAndConfirm("/d")]
 
@@ -94,7 +94,7 @@ struct GettingStartedGuideSnippets {
     #expect(client.stopped == ["/c", "/d"])
   }
 
-  @Test("cancelling one branch")
+  @Test("Cancelling one branch")
   func branch() {
     // guide branch
     let page = load("/page")
@@ -131,7 +131,7 @@ struct GettingStartedGuideSnippets {
   }
 
   // guide test
-  @Test("a page that does not come in time is given up, and nobody loads it any longer")
+  @Test("A timeout fails the page and cancels its download")
   func slowPage() {
     let (download, clock) = (Promise<String>(), ManualClock())
     let page = download.future.timeout(after: .seconds(5), clock: clock)
@@ -142,7 +142,7 @@ struct GettingStartedGuideSnippets {
     #expect(download.cancelRequest?.reason.message == "timed out after 5 seconds")
   }
 
-  @Test("a page that nobody wants any more is not parsed")
+  @Test("A cancelled page is not parsed")
   func notParsed() {
     let (parser, parsed) = (ManualExecutor(), Promise<Void>())
     let page = Future.succeeded("<h1>").map(on: parser.executor) { text in

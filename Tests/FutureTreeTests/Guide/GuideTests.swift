@@ -15,17 +15,17 @@ extension Guide {
 /// The code of the guides is identical to the snippets beside this file.
 @Suite("Guides: compiled and tested code")
 struct GuideTests {
-  @Test("the code of a guide equals the snippets of its tests, and each law has a drawing", arguments: Guide.all)
+  @Test("The code of a guide equals the snippets of its tests, and each law has a drawing", arguments: Guide.all)
   func guides(guide: Guide) throws {
     #expect(try guide.problems() == [])
   }
 
-  @Test("every page of the documentation is in the list of guides")
+  @Test("Every page of the documentation is in the list of guides")
   func complete() throws {
     #expect(try Guide.pageNames(of: "FutureTree") == Guide.all.map(\.name).sorted())
   }
 
-  @Test("every test named in a guide exists")
+  @Test("Every test named in a guide exists")
   func testNames() throws {
     let tests = try TestNames()
     for guide in Guide.all + [Guide(ofPackage: "docs/future-tests")] {
@@ -33,7 +33,7 @@ struct GuideTests {
     }
   }
 
-  @Test("the names of tests are read from sources and pages")
+  @Test("The names of tests are read from sources and pages")
   func namesOfTests() {
     let source = """
       @Suite("A")
@@ -53,7 +53,7 @@ struct GuideTests {
     #expect(GuidePage.testNames(in: "see ``Future/cancel`` and `ATests/one`, not `a/b`") == ["ATests/one"])
   }
 
-  @Test("a correct guide has no problems")
+  @Test("A correct guide has no problems")
   func inOrder() {
     let page = "# Guide\n## Overview\n## First\n\n```text\n●\n```\n\n```swift\nlet a = 1\n\nprint(a)  // 1; one\n```\n"
     let source = "    // guide 1\n    let a = 1\n\n    print(a)  // 1; one\n    // end\n    #expect(lines == [\"1\"])\n"
@@ -61,7 +61,7 @@ struct GuideTests {
     #expect(problems(page, source, laws: 1) == [])
   }
 
-  @Test("each kind of problem is reported with its location")
+  @Test("Each kind of problem is reported with its location")
   func found() {
     let page = """
       ## First

@@ -29,7 +29,7 @@ struct MigratingFromFutureKitGuideSnippets {
   }
   // end
 
-  @Test("a request is forwarded to the current upstream")
+  @Test("A request is forwarded to the current upstream")
   func chain() {
     // guide chain
     let comments = text(of: "/user").onSuccess { user in text(of: "/comments/\(user)") }
@@ -48,7 +48,7 @@ struct MigratingFromFutureKitGuideSnippets {
       ])
   }
 
-  @Test("a promise without owner is broken; a handler can retain it")
+  @Test("A promise without owner is broken; a handler can retain it")
   func held() {
     // guide held
     func forgotten() -> Future<String> {
@@ -94,7 +94,7 @@ struct MigratingFromFutureKitGuideSnippets {
     "FutureCache", "FutureOperation", "FutureThread",
   ]
 
-  @Test("every public name has a row, and every defect has a test")
+  @Test("Every public name has a row, and every defect has a test")
   func tables() throws {
     let guide = try #require(Guide.all.first { $0.name == "MigratingFromFutureKit" })
     let rows = try guide.page().rows

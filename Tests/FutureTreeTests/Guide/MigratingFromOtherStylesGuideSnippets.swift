@@ -23,7 +23,7 @@ struct MigratingFromOtherStylesGuideSnippets {
   }
   // end
 
-  @Test("conversion from and to completion handlers")
+  @Test("Conversion from and to completion handlers")
   func handlers() {
     title(of: "/page") { print((try? $0.get()) ?? "none") }
     let stopped = title(of: "/other") { _ in }
@@ -35,7 +35,7 @@ struct MigratingFromOtherStylesGuideSnippets {
     #expect(client.stopped == ["/other"])
   }
 
-  @Test("a cancelled task leaves the future to the other consumers")
+  @Test("A cancelled task leaves the future to the other consumers")
   func tasks() async throws {
     // guide await
     let page = load("/page")
@@ -52,7 +52,7 @@ struct MigratingFromOtherStylesGuideSnippets {
     #expect(print.lines == ["CancellationError", "[]", "4"])
   }
 
-  @Test("an async body")
+  @Test("An async body")
   func body() async throws {
     // guide body
     let shout = load("/word").asyncMap { word in

@@ -8,7 +8,7 @@ struct MigratingFromPromiseKitGuideSnippets {
   private let print = Transcript()
   private let client = PageClient()
 
-  @Test("a cancelled chain")
+  @Test("A cancelled chain")
   func chain() {
     // guide chain
     let comments = load("/user")  // firstly

@@ -30,7 +30,7 @@ struct PicturesGuideSnippets {
     return line.hasSuffix("\n") ? line : line + "\n"
   }
 
-  @Test("a tree as text, Graphviz, Mermaid and JSON")
+  @Test("A tree as text, Graphviz, Mermaid and JSON")
   func trees() throws {
     // guide text
     let user = load("/users/1").named("user")
@@ -61,7 +61,7 @@ struct PicturesGuideSnippets {
     withExtendedLifetime(badge) {}
   }
 
-  @Test("a log as text and as a sequence diagram")
+  @Test("A log as text and as a sequence diagram")
   func log() throws {
     // guide log
     let log = FutureLog(clock: clock)

@@ -28,7 +28,7 @@ struct CancelAtEveryPointTests {
   }
 
   @Test(
-    "a request at each point, with each option, has its effect, with and without another consumer upstream",
+    "A request at each point, with each option, has its effect, with and without another consumer upstream",
     arguments: Point.allCases.flatMap { point in everyOption.map { (point, $0) } }, [false, true])
   func everyPoint(case pair: (Point, CancellationOptions), shared: Bool) {
     let (point, options) = pair
@@ -57,7 +57,7 @@ struct CancelAtEveryPointTests {
   }
 
   @Test(
-    "after a request at each point, with each option, a future completes once every other future has completed",
+    "After a request at each point, with each option, a future completes once every other future has completed",
     arguments: Point.allCases.filter { $0 != .running }.flatMap { point in everyOption.map { (point, $0) } })
   func completes(case pair: (Point, CancellationOptions)) {
     let (point, options) = pair

@@ -6,7 +6,7 @@ import Testing
 @Suite("Laws in combination: interest")
 struct InterestCombinationTests {
   // Laws 3 (stopping where others wait), 6 (shared futures)
-  @Test("a join completes although one of its inputs withheld its request", arguments: ["ok", "no"])
+  @Test("A join completes although one of its inputs withheld its request", arguments: ["ok", "no"])
   func joinNeverHangs(answer: String) {
     let log = Recorder()
     let lone = source(log, "lone")
@@ -23,7 +23,7 @@ struct InterestCombinationTests {
   }
 
   // Law 3 (stopping where others wait)
-  @Test("a join that requests with doNotForwardIfOthersWaiting completes although an input withheld the request")
+  @Test("A join that requests with doNotForwardIfOthersWaiting completes although an input withheld the request")
   func joinWithOptionNeverHangs() {
     let lone = Promise<Int>()
     let awaited = Promise<Int>()
@@ -38,7 +38,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("a future without interest is no consumer of an inner future that it links later")
+  @Test("A future without interest is no consumer of an inner future that it links later")
   func linkWithoutInterest() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
@@ -52,7 +52,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("a promise without interest is no consumer of the future it is sealed onto")
+  @Test("A promise without interest is no consumer of the future it is sealed onto")
   func sealWithoutInterest() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
@@ -64,7 +64,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("a future that gains a consumer again becomes a consumer of its inner future")
+  @Test("A future that gains a consumer again becomes a consumer of its inner future")
   func interestAfterLink() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
@@ -79,7 +79,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("a request to a future without interest reaches its source")
+  @Test("A request to a future without interest reaches its source")
   func requestWithoutInterest() {
     let log = Recorder()
     let promise = source(log)
@@ -95,7 +95,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("an awaiting task that withdraws ends a branch without other consumers")
+  @Test("An awaiting task that withdraws ends a branch without other consumers")
   func taskWithdraws() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -113,7 +113,7 @@ struct InterestCombinationTests {
   }
 
   // Laws 3 (stopping where others wait), 7 (handlers answer)
-  @Test("a request withheld at a promise is delivered to the future onto which the promise was sealed since")
+  @Test("A request withheld at a promise is delivered to the future onto which the promise was sealed since")
   func withheldThenSealed() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -131,7 +131,7 @@ struct InterestCombinationTests {
   }
 
   // Laws 3 (stopping where others wait), 11 (bodies that have not begun)
-  @Test("the body of a future does not begin after a withheld request is delivered to it")
+  @Test("The body of a future does not begin after a withheld request is delivered to it")
   func withheldThenDelivered() {
     let log = Recorder()
     let promise = source(log)
@@ -148,7 +148,7 @@ struct InterestCombinationTests {
   }
 
   // Laws 3 (stopping where others wait), 11 (bodies that have not begun)
-  @Test("a queued body is cancelled when a withheld request is delivered to its future")
+  @Test("A queued body is cancelled when a withheld request is delivered to its future")
   func withheldWhileQueued() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -166,7 +166,7 @@ struct InterestCombinationTests {
   }
 
   // Laws 3 (stopping where others wait), 6 (shared futures)
-  @Test("a withheld request with force is stronger than a plain request withheld before it")
+  @Test("A withheld request with force is stronger than a plain request withheld before it")
   func withheldForceIsStronger() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
@@ -203,7 +203,7 @@ struct InterestCombinationTests {
   }
 
   // Laws 5 (force), 14 (awaiting)
-  @Test("a task that cancels with force ends the future for every consumer")
+  @Test("A task that cancels with force ends the future for every consumer")
   func taskForces() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -225,7 +225,7 @@ struct InterestCombinationTests {
   }
 
   // Law 16 (a dropped promise)
-  @Test("a promise sealed onto a dropped promise fails with the same BrokenPromise")
+  @Test("A promise sealed onto a dropped promise fails with the same BrokenPromise")
   func sealedOntoDropped() {
     func makeFuture() -> Future<Int> {
       let inner = Promise<Int>()

@@ -2,7 +2,7 @@ import FutureTree
 import Testing
 
 @Suite("Law 8: no request is lost, requests that an answer consumes") struct ConsumedRequestTests {
-  @Test("an answer does not consume a stronger request that came before it: the inner future receives that request")
+  @Test("An answer does not consume a stronger request that came before it: the inner future receives that request")
   func strongerBeforeTheAnswer() {
     let inner = Promise<Int>()
     let received = Locked<ReceivedCancelRequest<Int>?>(nil)
@@ -21,7 +21,7 @@ import Testing
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("an answer consumes the request that it answers: the inner future does not receive it")
+  @Test("An answer consumes the request that it answers: the inner future does not receive it")
   func answered() {
     let inner = Promise<Int>()
     let promise = Promise<Int>()

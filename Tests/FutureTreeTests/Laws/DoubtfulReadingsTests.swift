@@ -6,7 +6,7 @@ import Testing
 /// Claims about which the laws are silent or admit two readings. Each test says why a user expects the behavior.
 @Suite("Ambiguous readings")
 struct DoubtfulReadingsTests {
-  @Test("an observation that is removed while its call is queued on its executor is not called")
+  @Test("An observation that is removed while its call is queued on its executor is not called")
   func onExecutor() {
     // `remove()` comes after the completion and before the executor runs the call. Its caller expects no call.
     let log = Recorder()
@@ -24,7 +24,7 @@ struct DoubtfulReadingsTests {
   }
 
   // Law 9 (handlers run)
-  @Test("a handler that an earlier handler removed does not run")
+  @Test("A handler that an earlier handler removed does not run")
   func endedByAnother() {
     // Two readings: the request decides that all handlers run, or a removed handler does not run. The caller of
     // `remove()` may have freed the resource that the handler would free.
@@ -45,7 +45,7 @@ struct DoubtfulReadingsTests {
     #expect(log.entries == ["second"])
   }
 
-  @Test("a reason made elsewhere keeps its own file and line")
+  @Test("A reason made elsewhere keeps its own file and line")
   func madeElsewhere() {
     // Two readings: `cancel` always stamps its own file and line, or only if the reason has none (a literal). `init`
     // takes a file and a line. A forwarded reason keeps the file and line of the first request.
@@ -59,7 +59,7 @@ struct DoubtfulReadingsTests {
     #expect(promise.future.reason?.line == 7)
   }
 
-  @Test("a request that a handler forwards to another future keeps its file and line")
+  @Test("A request that a handler forwards to another future keeps its file and line")
   func forwardedByHandler() {
     let other = Promise<Int>()
     let promise = Promise<Int>()
@@ -75,7 +75,7 @@ struct DoubtfulReadingsTests {
     #expect(other.cancelRequest?.reason.line == line)
   }
 
-  @Test("a promise completed with the reason of its request keeps the file and line of that request")
+  @Test("A promise completed with the reason of its request keeps the file and line of that request")
   func completedWithRequest() throws {
     let promise = Promise<Int>()
     let sealed = Promise<Int>()

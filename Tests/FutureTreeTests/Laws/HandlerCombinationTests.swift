@@ -6,7 +6,7 @@ import Testing
 @Suite("Laws in combination: handlers and executors")
 struct HandlerCombinationTests {
   // Laws 8 (no request is lost), 19 (no user code under a lock)
-  @Test("a handler installed by a handler receives the request too, once")
+  @Test("A handler installed by a handler receives the request too, once")
   func handlerInstallsHandler() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -22,7 +22,7 @@ struct HandlerCombinationTests {
   }
 
   // Law 9 (handlers run)
-  @Test("a handler on an executor runs after its promise was completed, and its answer is too late")
+  @Test("A handler on an executor runs after its promise was completed, and its answer is too late")
   func completedMeanwhile() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -41,7 +41,7 @@ struct HandlerCombinationTests {
   }
 
   // Laws 9 (handlers run), 12 (diamonds)
-  @Test("the handlers of both sources of a join run before any completion is delivered")
+  @Test("The handlers of both sources of a join run before any completion is delivered")
   func joinOfTwo() {
     let log = Recorder()
     let first = source(log, "first", answering: .complete(.failure(Oops())))
@@ -56,7 +56,7 @@ struct HandlerCombinationTests {
   }
 
   // Law 9 (handlers run)
-  @Test("a weaker request after a stronger stored request is a duplicate")
+  @Test("A weaker request after a stronger stored request is a duplicate")
   func weakerStored() {
     let promise = Promise<Int>()
     promise.future.cancel()
@@ -66,7 +66,7 @@ struct HandlerCombinationTests {
   }
 
   // Law 9 (handlers run)
-  @Test("a request from another branch that is not stronger is a duplicate at the source")
+  @Test("A request from another branch that is not stronger is a duplicate at the source")
   func otherBranch() {
     let log = Recorder()
     let promise = source(log)
@@ -82,7 +82,7 @@ struct HandlerCombinationTests {
   }
 
   // Law 1 (requests, not commands)
-  @Test("an executor that runs a job twice runs the body once")
+  @Test("An executor that runs a job twice runs the body once")
   func twice() {
     let log = Recorder()
     let executor = FutureExecutor.custom { job in
@@ -101,7 +101,7 @@ struct HandlerCombinationTests {
   }
 
   // Law 16 (a dropped promise), for executors
-  @Test("a future whose executor drops its job completes", arguments: 0..<4)
+  @Test("A future whose executor drops its job completes", arguments: 0..<4)
   func dropped(index: Int) {
     // The law names promises only. A body whose executor is deallocated has the same effect for an awaiting caller.
     let census = Census()
@@ -124,7 +124,7 @@ struct HandlerCombinationTests {
   }
 
   // Laws 5 (force), 11 (bodies that have not begun)
-  @Test("a body that always runs does so once, whether it is forced before or after it is queued")
+  @Test("A body that always runs does so once, whether it is forced before or after it is queued")
   func forcedOnce() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -143,7 +143,7 @@ struct HandlerCombinationTests {
 
   // Law 20 (any depth)
   @Test(
-    "a deep chain of each operator completes, is cancelled, is forced and is dropped on a small stack",
+    "A deep chain of each operator completes, is cancelled, is forced and is dropped on a small stack",
     arguments: Step.every)
   func deep(step: Step) {
     let log = Recorder()

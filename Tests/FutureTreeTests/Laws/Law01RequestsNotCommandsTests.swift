@@ -30,7 +30,7 @@ struct Law01RequestsNotCommandsTests {
     }
   }
 
-  @Test("the first completion wins, whatever its kind", arguments: Attempt.allCases)
+  @Test("The first completion wins, whatever its kind", arguments: Attempt.allCases)
   func firstWins(first: Attempt) {
     let promise = Promise<Int>()
 
@@ -41,7 +41,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.state == first.state)
   }
 
-  @Test("every later attempt returns false and has no effect", arguments: Attempt.allCases, Attempt.allCases)
+  @Test("Every later attempt returns false and has no effect", arguments: Attempt.allCases, Attempt.allCases)
   func laterAttempts(first: Attempt, later: Attempt) {
     let promise = Promise<Int>()
     _ = first.run(on: promise)
@@ -52,7 +52,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.state == first.state)
   }
 
-  @Test("a promise sealed onto a pending future refuses every later attempt", arguments: Attempt.allCases)
+  @Test("A promise sealed onto a pending future refuses every later attempt", arguments: Attempt.allCases)
   func sealedRefuses(later: Attempt) {
     let promise = Promise<Int>()
     let inner = Promise<Int>()
@@ -66,7 +66,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.state == "success(7)")
   }
 
-  @Test("every consumer and observer is notified exactly once")
+  @Test("Every consumer and observer is notified exactly once")
   func notifiedOnce() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -81,7 +81,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(mapped.isCompleted)
   }
 
-  @Test("a request alone does not complete a future")
+  @Test("A request alone does not complete a future")
   func requestOnly() {
     let promise = Promise<Int>()
 
@@ -94,7 +94,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("a success after a request completes the source with success, and the derived future with cancelled")
+  @Test("A success after a request completes the source with success, and the derived future with cancelled")
   func racedSuccess() {
     let log = Recorder()
     let promise = source(log)
@@ -109,7 +109,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a request to a completed future changes nothing")
+  @Test("A request to a completed future changes nothing")
   func tooLate() {
     let log = Recorder()
     let promise = source(log)
@@ -123,7 +123,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(log.entries == [])
   }
 
-  @Test("a completion through the request loses against an earlier completion")
+  @Test("A completion through the request loses against an earlier completion")
   func requestCompletesTooLate() {
     let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let promise = Promise<Int>()
@@ -140,7 +140,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("an answer after a completion inside its own handler has no effect")
+  @Test("An answer after a completion inside its own handler has no effect")
   func answerTooLate() {
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
@@ -153,7 +153,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("a promise completed with its own future fails")
+  @Test("A promise completed with its own future fails")
   func ownFuture() {
     let promise = Promise<Int>()
 
@@ -163,7 +163,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(promise.future.outcomeIfCompleted?.error != nil)
   }
 
-  @Test("a promise of Void succeeds without a value")
+  @Test("A promise of Void succeeds without a value")
   func nothing() {
     let promise = Promise<Void>()
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 2: forwarding")
 struct Law02ForwardingTests {
-  @Test("a request with no options goes through every operator, which waits for the outcome", arguments: Step.every)
+  @Test("A request with no options goes through every operator, which waits for the outcome", arguments: Step.every)
   func throughOperator(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -22,7 +22,7 @@ struct Law02ForwardingTests {
     #expect(derived.reason?.message == (step.testDescription == "allSettled" ? "no reason given" : "done"))
   }
 
-  @Test("every future on the path records the request", arguments: Step.every)
+  @Test("Every future on the path records the request", arguments: Step.every)
   func everyFutureKnows(step: Step) {
     let promise = Promise<Int>()
     let derived = step.apply(promise.future)
@@ -34,7 +34,7 @@ struct Law02ForwardingTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("a request is forwarded where other consumers wait, and all receive the outcome", arguments: Step.every)
+  @Test("A request is forwarded where other consumers wait, and all receive the outcome", arguments: Step.every)
   func othersWait(step: Step) {
     let log = Recorder()
     let promise = source(log, answering: .complete(.cancelled))
@@ -50,7 +50,7 @@ struct Law02ForwardingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a request through a stack of every operator is delivered once")
+  @Test("A request through a stack of every operator is delivered once")
   func throughAll() {
     let log = Recorder()
     let promise = source(log)
@@ -64,7 +64,7 @@ struct Law02ForwardingTests {
     #expect(tail.state == "cancelled")
   }
 
-  @Test("a join forwards to every input that has not completed")
+  @Test("A join forwards to every input that has not completed")
   func join() {
     let log = Recorder()
     let first = source(log, "first")
@@ -81,7 +81,7 @@ struct Law02ForwardingTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("a request goes to the inner future, and not to the completed outer future")
+  @Test("A request goes to the inner future, and not to the completed outer future")
   func innerFuture() {
     let log = Recorder()
     let outer = source(log, "outer")
@@ -96,7 +96,7 @@ struct Law02ForwardingTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a request goes through a promise that was sealed onto another future")
+  @Test("A request goes through a promise that was sealed onto another future")
   func sealed() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -108,7 +108,7 @@ struct Law02ForwardingTests {
     #expect(log.entries == ["inner: plain"])
   }
 
-  @Test("the executor of an operator on the path does not delay the request")
+  @Test("The executor of an operator on the path does not delay the request")
   func executorsDoNotForward() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -120,7 +120,7 @@ struct Law02ForwardingTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a token forwards as its future does")
+  @Test("A token forwards as its future does")
   func token() {
     let log = Recorder()
     let promise = source(log)
@@ -133,7 +133,7 @@ struct Law02ForwardingTests {
     #expect(other.cancelRequest == nil)
   }
 
-  @Test("a request goes upstream only: siblings and consumers do not receive it")
+  @Test("A request goes upstream only: siblings and consumers do not receive it")
   func upstreamOnly() {
     let promise = Promise<Int>()
     let middle = promise.future.map { $0 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 3: stopping where others wait")
 struct Law03OthersWaitingTests {
-  @Test("a request stops at a future with another consumer, and its work continues")
+  @Test("A request stops at a future with another consumer, and its work continues")
   func stopsAtSharedFuture() {
     let log = Recorder()
     let promise = source(log)
@@ -19,7 +19,7 @@ struct Law03OthersWaitingTests {
     #expect(other.state == "success(2)")
   }
 
-  @Test("the branch with no consumer but the requester completes cancelled at once, with the reason")
+  @Test("The branch with no consumer but the requester completes cancelled at once, with the reason")
   func branchEnds() {
     let promise = Promise<Int>()
     let first = promise.future.map { $0 }
@@ -35,7 +35,7 @@ struct Law03OthersWaitingTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("the branch of every operator ends at once if its upstream has another consumer", arguments: Step.every)
+  @Test("The branch of every operator ends at once if its upstream has another consumer", arguments: Step.every)
   func everyOperator(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -49,7 +49,7 @@ struct Law03OthersWaitingTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request is forwarded as usual where no other consumer waits", arguments: Step.every)
+  @Test("A request is forwarded as usual where no other consumer waits", arguments: Step.every)
   func noOtherConsumer(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -61,7 +61,7 @@ struct Law03OthersWaitingTests {
     #expect(requester.state == "pending")
   }
 
-  @Test("a request stops at its target if the target has a consumer")
+  @Test("A request stops at its target if the target has a consumer")
   func targetIncluded() {
     let log = Recorder()
     let promise = source(log)
@@ -74,7 +74,7 @@ struct Law03OthersWaitingTests {
     #expect([promise.future.state, consumer.state] == ["pending", "pending"])
   }
 
-  @Test("a request stops at the first future on its path that has another consumer")
+  @Test("A request stops at the first future on its path that has another consumer")
   func stopsInTheMiddle() {
     let log = Recorder()
     let promise = source(log)
@@ -89,7 +89,7 @@ struct Law03OthersWaitingTests {
     #expect([middle.state, requester.state, other.state] == ["pending", "cancelled", "pending"])
   }
 
-  @Test("the option takes precedence over force: a future with another consumer is not forced")
+  @Test("The option takes precedence over force: a future with another consumer is not forced")
   func beforeForce() {
     let log = Recorder()
     let promise = source(log)
@@ -102,7 +102,7 @@ struct Law03OthersWaitingTests {
     #expect([promise.future.state, consumer.state] == ["pending", "pending"])
   }
 
-  @Test("a request with force completes a target without consumers")
+  @Test("A request with force completes a target without consumers")
   func forceWithoutConsumers() {
     let log = Recorder()
     let promise = source(log)
@@ -113,7 +113,7 @@ struct Law03OthersWaitingTests {
     #expect(log.entries == ["source: ifOthers+force"])
   }
 
-  @Test("a token requests as itself: the request of the only token is delivered")
+  @Test("A token requests as itself: the request of the only token is delivered")
   func tokenRequestsAsItself() {
     let log = Recorder()
     let promise = source(log)
@@ -125,7 +125,7 @@ struct Law03OthersWaitingTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("the request of a token is withheld by another token and by a derived future")
+  @Test("The request of a token is withheld by another token and by a derived future")
   func tokenAmongOthers() {
     let log = Recorder()
     let promise = source(log)
@@ -140,7 +140,7 @@ struct Law03OthersWaitingTests {
     withExtendedLifetime((token, derived)) {}
   }
 
-  @Test("a request by the future itself is not attributed to a consumer: every consumer withholds it")
+  @Test("A request by the future itself is not attributed to a consumer: every consumer withholds it")
   func futureIsNoConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -153,7 +153,7 @@ struct Law03OthersWaitingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a token that requested has no interest")
+  @Test("A token that requested has no interest")
   func tokenThatRequested() {
     let log = Recorder()
     let promise = source(log)
@@ -168,7 +168,7 @@ struct Law03OthersWaitingTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("an awaiting task requests as itself")
+  @Test("An awaiting task requests as itself")
   func taskRequestsAsItself() {
     let log = Recorder()
     let promise = source(log)

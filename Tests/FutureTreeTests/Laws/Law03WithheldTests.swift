@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 3: stopping where others wait, withheld requests")
 struct Law03WithheldTests {
-  @Test("a withheld request is delivered once when the remaining consumers withdraw")
+  @Test("A withheld request is delivered once when the remaining consumers withdraw")
   func deliveredOnce() {
     let log = Recorder()
     let promise = source(log)
@@ -23,7 +23,7 @@ struct Law03WithheldTests {
     #expect([first.state, second.state, third.state] == ["cancelled", "cancelled", "pending"])
   }
 
-  @Test("a withheld request keeps its own options and reason")
+  @Test("A withheld request keeps its own options and reason")
   func ownOptionsAndReason() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -41,7 +41,7 @@ struct Law03WithheldTests {
     #expect(promise.cancelRequest?.reason.message == "mine")
   }
 
-  @Test("the earliest of equal requests is delivered, even if the last consumer requests with another reason")
+  @Test("The earliest of equal requests is delivered, even if the last consumer requests with another reason")
   func earliestAmongEquals() {
     // Two readings: the last request is delivered by itself, or joins the withheld requests. By the law the earliest of
     // equal requests is delivered once: the last request is an equal of the others.
@@ -55,7 +55,7 @@ struct Law03WithheldTests {
     #expect(promise.cancelRequest?.reason.message == "first")
   }
 
-  @Test("the strongest withheld request is delivered, even if a weaker request came earlier")
+  @Test("The strongest withheld request is delivered, even if a weaker request came earlier")
   func strongest() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
@@ -71,7 +71,7 @@ struct Law03WithheldTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("a withheld request with force is applied when it is delivered")
+  @Test("A withheld request with force is applied when it is delivered")
   func withheldForce() {
     let promise = Promise<Int>()
     let token = promise.future.cancelToken()
@@ -85,7 +85,7 @@ struct Law03WithheldTests {
     #expect(promise.future.reason?.message == "now")
   }
 
-  @Test("a consumer that subscribes later withholds an earlier request as well")
+  @Test("A consumer that subscribes later withholds an earlier request as well")
   func laterConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -101,7 +101,7 @@ struct Law03WithheldTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("two consumers of a future with an inner future count as one consumer of the inner future")
+  @Test("Two consumers of a future with an inner future count as one consumer of the inner future")
   func throughFlatMap() {
     let log = Recorder()
     let outer = Promise<Int>()
@@ -118,7 +118,7 @@ struct Law03WithheldTests {
     #expect(log.entries == ["inner: ifOthers"])
   }
 
-  @Test("a withheld request changes nothing if the future completes")
+  @Test("A withheld request changes nothing if the future completes")
   func withheldThenCompleted() {
     let log = Recorder()
     let promise = source(log)

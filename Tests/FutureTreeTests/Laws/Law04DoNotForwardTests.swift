@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 4: this future only")
 struct Law04DoNotForwardTests {
-  @Test("a derived future detaches and completes cancelled at once, without a request upstream", arguments: Step.every)
+  @Test("A derived future detaches and completes cancelled at once, without a request upstream", arguments: Step.every)
   func derivedDetaches(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -21,7 +21,7 @@ struct Law04DoNotForwardTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a detached future has no interest: the request of the other consumer is delivered", arguments: Step.every)
+  @Test("A detached future has no interest: the request of the other consumer is delivered", arguments: Step.every)
   func interestWithdrawn(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -34,7 +34,7 @@ struct Law04DoNotForwardTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("the last consumer that detaches delivers the withheld request")
+  @Test("The last consumer that detaches delivers the withheld request")
   func deliversWithheld() {
     let log = Recorder()
     let promise = source(log)
@@ -48,7 +48,7 @@ struct Law04DoNotForwardTests {
     #expect(last.state == "cancelled")
   }
 
-  @Test("a source runs its own handlers, and their answers apply")
+  @Test("A source runs its own handlers, and their answers apply")
   func sourceRunsHandlers() {
     let log = Recorder()
     let continuing = source(log, "continuing")
@@ -61,7 +61,7 @@ struct Law04DoNotForwardTests {
     #expect([continuing.future.state, answering.future.state] == ["pending", "success(5)"])
   }
 
-  @Test("a request that detaches a derived future does not use up a later request to the source")
+  @Test("A request that detaches a derived future does not use up a later request to the source")
   func laterRequestToSource() {
     let log = Recorder()
     let promise = source(log)
@@ -74,7 +74,7 @@ struct Law04DoNotForwardTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a request to a source does not use up a stronger one: a handler installed later receives the stronger request")
+  @Test("A request to a source does not use up a stronger one: a handler installed later receives the stronger request")
   func laterRequestOnSource() {
     let log = Recorder()
     let promise = source(log)
@@ -90,7 +90,7 @@ struct Law04DoNotForwardTests {
     #expect(log.entries == ["source: doNotForward", "later: plain"])
   }
 
-  @Test("a sealed source detaches: the future it was sealed onto is not asked")
+  @Test("A sealed source detaches: the future it was sealed onto is not asked")
   func sealedSource() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -105,7 +105,7 @@ struct Law04DoNotForwardTests {
     #expect(outer.future.state == "cancelled")
   }
 
-  @Test("consumers of a detached future complete cancelled, and the rest of the tree continues")
+  @Test("Consumers of a detached future complete cancelled, and the rest of the tree continues")
   func consumers() {
     let promise = Promise<Int>()
     let middle = promise.future.map { $0 }
@@ -118,7 +118,7 @@ struct Law04DoNotForwardTests {
     #expect([middle.state, consumer.state, sibling.state] == ["cancelled", "cancelled", "success(1)"])
   }
 
-  @Test("the body of a detached future does not run when its former upstream completes")
+  @Test("The body of a detached future does not run when its former upstream completes")
   func bodyDoesNotRun() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -131,7 +131,7 @@ struct Law04DoNotForwardTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a future that waits for an inner future detaches from it")
+  @Test("A future that waits for an inner future detaches from it")
   func inner() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -144,7 +144,7 @@ struct Law04DoNotForwardTests {
     #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
   }
 
-  @Test("a join detaches from all its inputs")
+  @Test("A join detaches from all its inputs")
   func join() {
     let log = Recorder()
     let first = source(log, "first")

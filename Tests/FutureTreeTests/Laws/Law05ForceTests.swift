@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 5: force")
 struct Law05ForceTests {
-  @Test("the future completes cancelled at once, whatever its handlers answer, and they still run")
+  @Test("The future completes cancelled at once, whatever its handlers answer, and they still run")
   func whateverHandlersAnswer() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -26,7 +26,7 @@ struct Law05ForceTests {
     #expect(!promise.succeed(2))
   }
 
-  @Test("upstream receives the same request without the force", arguments: Step.every)
+  @Test("Upstream receives the same request without the force", arguments: Step.every)
   func upstream(step: Step) {
     let log = Recorder()
     let promise = source(log)
@@ -40,7 +40,7 @@ struct Law05ForceTests {
     #expect(promise.cancelRequest?.reason.message == "now")
   }
 
-  @Test("only the target is forced: every future upstream waits for its outcome")
+  @Test("Only the target is forced: every future upstream waits for its outcome")
   func onlyTheTarget() {
     let promise = Promise<Int>()
     let middle = promise.future.ensure {}
@@ -54,7 +54,7 @@ struct Law05ForceTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("the other options go upstream: with doNotForwardIfOthersWaiting a source with another consumer is not asked")
+  @Test("The other options go upstream: with doNotForwardIfOthersWaiting a source with another consumer is not asked")
   func forceWithOption() {
     let log = Recorder()
     let promise = source(log)
@@ -68,7 +68,7 @@ struct Law05ForceTests {
     #expect(log.entries == [])
   }
 
-  @Test("force without other options asks a source with other consumers, which stay pending")
+  @Test("Force without other options asks a source with other consumers, which stay pending")
   func siblings() {
     let log = Recorder()
     let promise = source(log)
@@ -81,7 +81,7 @@ struct Law05ForceTests {
     #expect(other.state == "pending")
   }
 
-  @Test("a future that a running body returns later is asked as well, without the force")
+  @Test("A future that a running body returns later is asked as well, without the force")
   func innerOfRunningBody() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -102,7 +102,7 @@ struct Law05ForceTests {
     #expect(inner.future.state == "pending")
   }
 
-  @Test("a future that a running body returns in a completion is asked as well, without the force")
+  @Test("A future that a running body returns in a completion is asked as well, without the force")
   func completionOfRunningBody() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -120,7 +120,7 @@ struct Law05ForceTests {
     #expect(log.entries == ["inner: plain"])
   }
 
-  @Test("a future that is forced after a request completes at once")
+  @Test("A future that is forced after a request completes at once")
   func afterARequest() {
     let log = Recorder()
     let promise = source(log)
@@ -132,7 +132,7 @@ struct Law05ForceTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a sealed future is forced, and the future it was sealed onto is asked without the force")
+  @Test("A sealed future is forced, and the future it was sealed onto is asked without the force")
   func sealed() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -146,7 +146,7 @@ struct Law05ForceTests {
     #expect(log.entries == ["inner: plain"])
   }
 
-  @Test("a forced join completes, and its inputs are asked without the force")
+  @Test("A forced join completes, and its inputs are asked without the force")
   func join() {
     let log = Recorder()
     let first = source(log, "first")
@@ -160,7 +160,7 @@ struct Law05ForceTests {
     #expect(log.entries.sorted() == ["first: plain", "second: plain"])
   }
 
-  @Test("force with doNotForwardRequest completes this future, and no other future is asked")
+  @Test("Force with doNotForwardRequest completes this future, and no other future is asked")
   func forceAlone() {
     let log = Recorder()
     let promise = source(log)
@@ -173,7 +173,7 @@ struct Law05ForceTests {
     #expect(promise.future.cancelRequest == nil)
   }
 
-  @Test("consumers of a forced future complete cancelled")
+  @Test("Consumers of a forced future complete cancelled")
   func consumers() {
     let promise = Promise<Int>()
     let consumer = promise.future.map { $0 }

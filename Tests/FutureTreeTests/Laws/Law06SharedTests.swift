@@ -17,7 +17,7 @@ struct Law06SharedTests {
     #expect(Future.succeeded(1).shared().state == "success(1)")
   }
 
-  @Test("a request to a shared future with other consumers is withheld, whatever its options", arguments: everyOption)
+  @Test("A request to a shared future with other consumers is withheld, whatever its options", arguments: everyOption)
   func target(options: CancellationOptions) {
     let log = Recorder()
     let promise = source(log)
@@ -33,7 +33,7 @@ struct Law06SharedTests {
     #expect(shared.state == "pending")
   }
 
-  @Test("a request by a token of a shared future is withheld, whatever its options", arguments: everyOption)
+  @Test("A request by a token of a shared future is withheld, whatever its options", arguments: everyOption)
   func token(options: CancellationOptions) {
     let log = Recorder()
     let promise = source(log)
@@ -48,7 +48,7 @@ struct Law06SharedTests {
     #expect([shared.state, other.state] == ["pending", "pending"])
   }
 
-  @Test("a request through a consumer is withheld, and its branch ends, whatever its options", arguments: everyOption)
+  @Test("A request through a consumer is withheld, and its branch ends, whatever its options", arguments: everyOption)
   func branch(options: CancellationOptions) {
     let log = Recorder()
     let promise = source(log)
@@ -64,7 +64,7 @@ struct Law06SharedTests {
     #expect(shared.cancelRequest == nil)
   }
 
-  @Test("the request of the last consumer is delivered")
+  @Test("The request of the last consumer is delivered")
   func lastConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -78,7 +78,7 @@ struct Law06SharedTests {
     #expect(only.state == "pending")
   }
 
-  @Test("a withheld request is delivered with its own options when the other consumers withdraw")
+  @Test("A withheld request is delivered with its own options when the other consumers withdraw")
   func withheldDelivered() {
     let log = Recorder()
     let promise = source(log)
@@ -93,7 +93,7 @@ struct Law06SharedTests {
     #expect(promise.cancelRequest?.reason.message == "first")
   }
 
-  @Test("a withheld force is applied when the other consumers withdraw")
+  @Test("A withheld force is applied when the other consumers withdraw")
   func withheldForce() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()
@@ -120,7 +120,7 @@ struct Law06SharedTests {
     #expect(consumers.states() == ["cancelled", "cancelled"])
   }
 
-  @Test("a sibling of the marked future can still cancel their source")
+  @Test("A sibling of the marked future can still cancel their source")
   func sibling() {
     let log = Recorder()
     let promise = source(log)
@@ -148,7 +148,7 @@ struct Law06SharedTests {
     #expect([first.state, second.state] == ["cancelled", "pending"])
   }
 
-  @Test("a request through a join leaves a shared input to its other consumer")
+  @Test("A request through a join leaves a shared input to its other consumer")
   func inAJoin() {
     let log = Recorder()
     let lone = source(log, "lone")
@@ -167,7 +167,7 @@ struct Law06SharedTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("a plain request to a consumer of a shared future completes it, even if it has a consumer of its own")
+  @Test("A plain request to a consumer of a shared future completes it, even if it has a consumer of its own")
   func belowWithConsumer() {
     // Two readings: the consumer completes (a plain request is forwarded even where other consumers wait), or it
     // continues for its own consumer. It was asked, and detached from its upstream: it completes.
@@ -184,7 +184,7 @@ struct Law06SharedTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request with doNotForwardIfOthersWaiting to a consumer of a shared future completes no future")
+  @Test("A request with doNotForwardIfOthersWaiting to a consumer of a shared future completes no future")
   func belowWithOption() {
     let promise = Promise<Int>()
     let shared = promise.future.shared()

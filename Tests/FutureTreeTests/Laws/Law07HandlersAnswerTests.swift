@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 7: handlers answer")
 struct Law07HandlersAnswerTests {
-  @Test("after .continue the work continues, and the promise is completed later")
+  @Test("After .continue the work continues, and the promise is completed later")
   func continues() {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }
@@ -33,7 +33,7 @@ struct Law07HandlersAnswerTests {
     #expect(!promise.succeed(9))
   }
 
-  @Test("a cancelled answer takes the reason of the request, unless it has its own")
+  @Test("A cancelled answer takes the reason of the request, unless it has its own")
   func reasons() {
     let plain = Promise<Int>()
     plain.onRequestCancel { _ in .complete(.cancelled) }
@@ -48,7 +48,7 @@ struct Law07HandlersAnswerTests {
   }
 
   // Law 11 (bodies that have not begun): `ensure` of the same source keeps the success.
-  @Test("the answer of a handler reaches the derived future, where a success becomes cancelled")
+  @Test("The answer of a handler reaches the derived future, where a success becomes cancelled")
   func answerReachesDerived() {
     let failing = Promise<Int>()
     failing.onRequestCancel { _ in .complete(.failure(Oops())) }
@@ -101,7 +101,7 @@ struct Law07HandlersAnswerTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an owner that seals the promise releases its handlers without a call")
+  @Test("An owner that seals the promise releases its handlers without a call")
   func sealByOwner() {
     let log = Recorder()
     let census = Census()
@@ -123,7 +123,7 @@ struct Law07HandlersAnswerTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a promise sealed onto a completed future completes at once")
+  @Test("A promise sealed onto a completed future completes at once")
   func sealOntoCompleted() {
     let promise = Promise<Int>()
 
@@ -132,7 +132,7 @@ struct Law07HandlersAnswerTests {
     #expect(promise.future.reason?.message == "gone")
   }
 
-  @Test("a sealed promise may be dropped: its future completes as the other does")
+  @Test("A sealed promise may be dropped: its future completes as the other does")
   func sealedAndDropped() {
     let inner = Promise<Int>()
     func makeFuture() -> Future<Int> {
@@ -147,7 +147,7 @@ struct Law07HandlersAnswerTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a received request completes its future later, once")
+  @Test("A received request completes its future later, once")
   func requestCompletesLater() {
     let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let promise = Promise<Int>()
@@ -167,7 +167,7 @@ struct Law07HandlersAnswerTests {
     #expect(promise.future.reason?.message == "asked")
   }
 
-  @Test("a received request can seal its future onto another")
+  @Test("A received request can seal its future onto another")
   func requestSeals() {
     let promise = Promise<Int>()
     let cleanUp = Promise<Int>()
@@ -183,7 +183,7 @@ struct Law07HandlersAnswerTests {
     #expect(promise.future.state == "success(2)")
   }
 
-  @Test("a handler that uses its request does not retain its promise")
+  @Test("A handler that uses its request does not retain its promise")
   func noCycle() {
     let log = Recorder()
     func makeFuture() -> Future<Int> {
@@ -201,7 +201,7 @@ struct Law07HandlersAnswerTests {
     #expect(log.entries == ["broken"])
   }
 
-  @Test("a received request has the options and the reason")
+  @Test("A received request has the options and the reason")
   func optionsAndReason() {
     let log = Recorder()
     let promise = Promise<Int>()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 8: no request is lost")
 struct Law08NothingIsLostTests {
-  @Test("a request that finds no handler is stored and delivered unchanged to a handler installed later")
+  @Test("A request that finds no handler is stored and delivered unchanged to a handler installed later")
   func stored() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -21,7 +21,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.reason?.message == "early")
   }
 
-  @Test("a request through every operator is stored at the source", arguments: Step.every)
+  @Test("A request through every operator is stored at the source", arguments: Step.every)
   func storedFromBelow(step: Step) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -38,7 +38,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("the strongest stored request is delivered once to a handler")
+  @Test("The strongest stored request is delivered once to a handler")
   func strongestStored() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -54,7 +54,7 @@ struct Law08NothingIsLostTests {
     #expect(log.entries == ["plain strong"])
   }
 
-  @Test("a handler with an executor that is installed later runs on that executor")
+  @Test("A handler with an executor that is installed later runs on that executor")
   func storedForExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -71,7 +71,7 @@ struct Law08NothingIsLostTests {
     #expect(log.entries == ["called"])
   }
 
-  @Test("a stored request is delivered to a future onto which the promise is sealed later")
+  @Test("A stored request is delivered to a future onto which the promise is sealed later")
   func storedThenSealed() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -84,7 +84,7 @@ struct Law08NothingIsLostTests {
     #expect(inner.cancelRequest?.reason.message == "early")
   }
 
-  @Test("a request that arrives while a body runs is delivered to the future that the body returns")
+  @Test("A request that arrives while a body runs is delivered to the future that the body returns")
   func whileABodyRuns() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -104,7 +104,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("continue does not consume a request: a handler installed later receives it too")
+  @Test("Continue does not consume a request: a handler installed later receives it too")
   func continueKeeps() {
     let log = Recorder()
     let promise = source(log, "first")
@@ -119,7 +119,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.state == "success(2)")
   }
 
-  @Test("continue does not consume a request: a future linked later receives it too")
+  @Test("Continue does not consume a request: a future linked later receives it too")
   func continueKeepsForInner() {
     let log = Recorder()
     let promise = source(log, "outer")
@@ -131,7 +131,7 @@ struct Law08NothingIsLostTests {
     #expect(log.entries == ["outer: plain", "inner: plain"])
   }
 
-  @Test("complete consumes a request: the clean-up future of a handler does not receive it")
+  @Test("Complete consumes a request: the clean-up future of a handler does not receive it")
   func completeConsumes() {
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
@@ -143,7 +143,7 @@ struct Law08NothingIsLostTests {
     #expect(cleanUp.future.cancelRequest == nil)
   }
 
-  @Test("a completion through the request consumes the request as an answer does")
+  @Test("A completion through the request consumes the request as an answer does")
   func requestCompleteConsumes() {
     // Two readings: only the answer `.complete` consumes the request, or `request.complete(_:)` does so as well. It is
     // the same answer, given later.
@@ -163,7 +163,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a future without any handler ignores the request and reports it as stored")
+  @Test("A future without any handler ignores the request and reports it as stored")
   func ignored() {
     let promise = Promise<Int>()
 
@@ -175,7 +175,7 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("the clean-up future of onComplete is asked after a success and after a failure", arguments: ["ok", "bad"])
+  @Test("The clean-up future of onComplete is asked after a success and after a failure", arguments: ["ok", "bad"])
   func cleanUpAsked(outcome: String) {
     let log = Recorder()
     let promise = source(log)
@@ -189,7 +189,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("the clean-up future of onComplete is not asked after a cancellation")
+  @Test("The clean-up future of onComplete is not asked after a cancellation")
   func cleanUpNotAsked() {
     let log = Recorder()
     let promise = source(log)
@@ -204,7 +204,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "success(3)")
   }
 
-  @Test("a first request that arrives during clean-up after a cancellation does not reach the clean-up future")
+  @Test("A first request that arrives during clean-up after a cancellation does not reach the clean-up future")
   func cleanUpNotAskedLater() {
     // Two readings: by law 10 (one consumer, one count) the request goes to the future it waits for now. By law 8 (no
     // request is lost) clean-up is asked only if the outcome was not cancelled. The second is the special rule:
@@ -219,7 +219,7 @@ struct Law08NothingIsLostTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("the clean-up future continues when its derived future is forced or detaches")
+  @Test("The clean-up future continues when its derived future is forced or detaches")
   func cleanUpNotAskedByForce() {
     let log = Recorder()
     let cleanUp = source(log, "clean-up")

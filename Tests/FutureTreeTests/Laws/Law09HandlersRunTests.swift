@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 9: handlers run")
 struct Law09HandlersRunTests {
-  @Test("another thread can use the future while a handler runs")
+  @Test("Another thread can use the future while a handler runs")
   func outsideLocks() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -24,7 +24,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["pending"])
   }
 
-  @Test("the handler installed last runs first")
+  @Test("The handler installed last runs first")
   func lastFirst() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -40,7 +40,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["third", "second", "first"])
   }
 
-  @Test("each handler runs at most once, whatever number and strength of requests follow")
+  @Test("Each handler runs at most once, whatever number and strength of requests follow")
   func atMostOnce() {
     let log = Recorder()
     let promise = source(log)
@@ -56,7 +56,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["source: doNotForward"])
   }
 
-  @Test("all handlers run, even after one of them completed the promise")
+  @Test("All handlers run, even after one of them completed the promise")
   func allRun() {
     let log = Recorder()
     let promise = source(log, "first", answering: .complete(.success(1)))
@@ -71,7 +71,7 @@ struct Law09HandlersRunTests {
     #expect(promise.future.state == "success(2)")
   }
 
-  @Test("a removed handler does not run, and the others do")
+  @Test("A removed handler does not run, and the others do")
   func removed() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -89,7 +89,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["third", "first"])
   }
 
-  @Test("a handler whose handle is dropped still runs")
+  @Test("A handler whose handle is dropped still runs")
   func droppedHandle() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -106,7 +106,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["called"])
   }
 
-  @Test("a removed handler is released with its captures")
+  @Test("A removed handler is released with its captures")
   func endReleases() {
     let census = Census()
     let promise = Promise<Int>()
@@ -119,7 +119,7 @@ struct Law09HandlersRunTests {
     #expect(promise.future.cancel().effect == .stored)
   }
 
-  @Test("handlers with an executor run on it, started in the same order")
+  @Test("Handlers with an executor run on it, started in the same order")
   func onExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -139,7 +139,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["second", "first"])
   }
 
-  @Test("the first completion to arrive decides, not the first handler to start")
+  @Test("The first completion to arrive decides, not the first handler to start")
   func firstToArrive() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -176,7 +176,7 @@ struct Law09HandlersRunTests {
 
   static let strengths: [CancellationOptions] = [.doNotForwardRequest, .doNotForwardIfOthersWaiting, []]
 
-  @Test("a request that is not stronger is a duplicate and changes nothing", arguments: 0..<3, 0..<3)
+  @Test("A request that is not stronger is a duplicate and changes nothing", arguments: 0..<3, 0..<3)
   func strength(first: Int, second: Int) {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }
@@ -189,7 +189,7 @@ struct Law09HandlersRunTests {
     #expect(promise.cancelRequest?.reason.message == (second > first ? "second" : "first"))
   }
 
-  @Test("a stronger request is forwarded upstream after a weaker one")
+  @Test("A stronger request is forwarded upstream after a weaker one")
   func strongerGoesOn() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }
@@ -202,7 +202,7 @@ struct Law09HandlersRunTests {
     #expect(promise.cancelRequest?.reason.message == "strong")
   }
 
-  @Test("force is applied after every request", arguments: strengths)
+  @Test("Force is applied after every request", arguments: strengths)
   func forceAlways(before: CancellationOptions) {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }
@@ -214,7 +214,7 @@ struct Law09HandlersRunTests {
     #expect(promise.future.state == "cancelled")
   }
 
-  @Test("a duplicate changes nothing for a future onto which the promise was sealed since")
+  @Test("A duplicate changes nothing for a future onto which the promise was sealed since")
   func duplicateAfterSealing() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -228,7 +228,7 @@ struct Law09HandlersRunTests {
     #expect(inner.cancelRequest == nil)
   }
 
-  @Test("a stronger request is applied to the future onto which the promise was sealed since")
+  @Test("A stronger request is applied to the future onto which the promise was sealed since")
   func strongerAfterSealing() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -242,7 +242,7 @@ struct Law09HandlersRunTests {
     #expect(inner.cancelRequest?.reason.message == "strong")
   }
 
-  @Test("a handler that cancels its own future again receives a duplicate, without recursion")
+  @Test("A handler that cancels its own future again receives a duplicate, without recursion")
   func recursion() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -257,7 +257,7 @@ struct Law09HandlersRunTests {
     #expect(log.entries == ["true"])
   }
 
-  @Test("a handler installed on a completed promise does not run and is released")
+  @Test("A handler installed on a completed promise does not run and is released")
   func afterCompletion() {
     let log = Recorder()
     let census = Census()

@@ -10,7 +10,7 @@ struct Law10OneConsumerTests {
     future.cancel(.doNotForwardIfOthersWaiting).effect
   }
 
-  @Test("each operator is one consumer of its upstream", arguments: Step.every)
+  @Test("Each operator is one consumer of its upstream", arguments: Step.every)
   func oneEach(step: Step) {
     let promise = Promise<Int>()
     let derived = step.apply(promise.future)
@@ -19,7 +19,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(derived) {}
   }
 
-  @Test("a future that waits first for an outer and then for an inner future is one consumer of each in turn")
+  @Test("A future that waits first for an outer and then for an inner future is one consumer of each in turn")
   func inTurn() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
@@ -35,7 +35,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime((derived, other)) {}
   }
 
-  @Test("a sealed promise is one consumer of the future it is sealed onto")
+  @Test("A sealed promise is one consumer of the future it is sealed onto")
   func sealed() {
     let promise = Promise<Int>()
     let inner = Promise<Int>()
@@ -45,7 +45,7 @@ struct Law10OneConsumerTests {
     #expect(consumers(of: inner.future) == .withheld(by: 1))
   }
 
-  @Test("a join that lists a future twice is one consumer of it")
+  @Test("A join that lists a future twice is one consumer of it")
   func listedTwice() {
     // Two readings: one consumer for each element of the list, or one in all. By the law each derived future is one
     // consumer, however often it is linked.
@@ -58,7 +58,7 @@ struct Law10OneConsumerTests {
     #expect(all.state == "success([1, 1])")
   }
 
-  @Test("a request goes to the future that the target waits for now")
+  @Test("A request goes to the future that the target waits for now")
   func waitsOnNow() {
     let log = Recorder()
     let outer = source(log, "outer")
@@ -73,7 +73,7 @@ struct Law10OneConsumerTests {
     #expect(log.entries == ["outer: plain", "inner: plain"])
   }
 
-  @Test("a derived future counts from its creation, without a consumer of its own")
+  @Test("A derived future counts from its creation, without a consumer of its own")
   func fromWhenMade() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }.map { $0 }
@@ -82,7 +82,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(derived) {}
   }
 
-  @Test("dropping the handle of a derived future withdraws nothing")
+  @Test("Dropping the handle of a derived future withdraws nothing")
   func droppedHandle() {
     let log = Recorder()
     let promise = source(log)
@@ -95,7 +95,7 @@ struct Law10OneConsumerTests {
     #expect(log.entries == ["body 1"])
   }
 
-  @Test("a detached future no longer counts")
+  @Test("A detached future no longer counts")
   func detached() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }
@@ -105,7 +105,7 @@ struct Law10OneConsumerTests {
     #expect(consumers(of: promise.future) == .stored)
   }
 
-  @Test("a completed future no longer counts, even if it was forced")
+  @Test("A completed future no longer counts, even if it was forced")
   func completed() {
     let inner = Promise<Int>()
     let shared = inner.future.shared()
@@ -118,7 +118,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("a future whose last consumer withdrew has no interest itself, up to the source")
+  @Test("A future whose last consumer withdrew has no interest itself, up to the source")
   func losesInterest() {
     let log = Recorder()
     let promise = source(log)
@@ -135,7 +135,7 @@ struct Law10OneConsumerTests {
     #expect(middle.state == "pending")
   }
 
-  @Test("a future whose last token was dropped has no interest itself")
+  @Test("A future whose last token was dropped has no interest itself")
   func losesInterestAfterToken() {
     let log = Recorder()
     let promise = source(log)
@@ -150,7 +150,7 @@ struct Law10OneConsumerTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a withdrawal up to the source delivers the request withheld there")
+  @Test("A withdrawal up to the source delivers the request withheld there")
   func withdrawalDelivers() {
     let log = Recorder()
     let promise = source(log)
@@ -166,7 +166,7 @@ struct Law10OneConsumerTests {
     #expect(middle.cancelRequest == nil)
   }
 
-  @Test("a future that gains a consumer again has interest again")
+  @Test("A future that gains a consumer again has interest again")
   func interestAgain() {
     let log = Recorder()
     let promise = source(log)
@@ -181,7 +181,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(again) {}
   }
 
-  @Test("a future without interest still receives its value")
+  @Test("A future without interest still receives its value")
   func stillGetsItsValue() {
     let promise = Promise<Int>()
     let middle = promise.future.map { $0 + 1 }
@@ -192,7 +192,7 @@ struct Law10OneConsumerTests {
     #expect(middle.state == "success(2)")
   }
 
-  @Test("a consumer that withdraws leaves the interest of another consumer")
+  @Test("A consumer that withdraws leaves the interest of another consumer")
   func oneOfTwo() {
     let log = Recorder()
     let promise = source(log)
@@ -207,7 +207,7 @@ struct Law10OneConsumerTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("consumers of every kind are notified in the order in which they subscribed")
+  @Test("Consumers of every kind are notified in the order in which they subscribed")
   func order() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -231,7 +231,7 @@ struct Law10OneConsumerTests {
     #expect(!retained.states().contains("pending"))
   }
 
-  @Test("an executor receives bodies in the order in which they were attached")
+  @Test("An executor receives bodies in the order in which they were attached")
   func orderOnExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()

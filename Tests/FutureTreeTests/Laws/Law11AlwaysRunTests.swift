@@ -37,7 +37,7 @@ struct Law11AlwaysRunTests {
   }
 
   @Test(
-    "a body that always runs does so at once with cancelled when its branch ends early, and its result is ignored",
+    "A body that always runs does so at once with cancelled when its branch ends early, and its result is ignored",
     arguments: Body.allCases, Law.allCases)
   func endsEarly(body: Body, law: Law) {
     let log = Recorder()
@@ -53,7 +53,7 @@ struct Law11AlwaysRunTests {
     #expect(other.state == "pending")
   }
 
-  @Test("a body runs once, although its former upstream completes later", arguments: Body.allCases, Law.allCases)
+  @Test("A body runs once, although its former upstream completes later", arguments: Body.allCases, Law.allCases)
   func onlyOnce(body: Body, law: Law) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -69,7 +69,7 @@ struct Law11AlwaysRunTests {
   }
 
   // Law 3 (stopping where others wait)
-  @Test("a body in the middle of a branch runs when the branch ends early", arguments: Body.allCases)
+  @Test("A body in the middle of a branch runs when the branch ends early", arguments: Body.allCases)
   func middleOfBranch(body: Body) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -84,7 +84,7 @@ struct Law11AlwaysRunTests {
   }
 
   @Test(
-    "a body at the end of a branch of several futures runs, and its result is ignored", arguments: Body.allCases)
+    "A body at the end of a branch of several futures runs, and its result is ignored", arguments: Body.allCases)
   func endOfBranch(body: Body) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -98,7 +98,7 @@ struct Law11AlwaysRunTests {
     #expect([tail.state, last.state, other.state] == ["cancelled", "cancelled", "pending"])
   }
 
-  @Test("a body upstream of a detached future does not run, because its branch did not end", arguments: Body.allCases)
+  @Test("A body upstream of a detached future does not run, because its branch did not end", arguments: Body.allCases)
   func aboveDetaching(body: Body) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -111,7 +111,7 @@ struct Law11AlwaysRunTests {
     #expect(middle.state == "pending")
   }
 
-  @Test("a body runs on its executor when its branch ends, which does not wait for it", arguments: Body.allCases)
+  @Test("A body runs on its executor when its branch ends, which does not wait for it", arguments: Body.allCases)
   func onExecutor(body: Body) {
     // Two readings of "at once" for a body with an executor: the body runs now, or the executor receives it now. A body
     // with an executor may rely on it, so the executor receives it. The future completes at once.
@@ -129,7 +129,7 @@ struct Law11AlwaysRunTests {
     #expect(derived.reason?.message == "asked")
   }
 
-  @Test("a future that onComplete returns after an early end is not linked, awaited or asked")
+  @Test("A future that onComplete returns after an early end is not linked, awaited or asked")
   func returnedFutureIgnored() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -143,7 +143,7 @@ struct Law11AlwaysRunTests {
     #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
   }
 
-  @Test("a body that throws after an early end changes nothing")
+  @Test("A body that throws after an early end changes nothing")
   func throwsIgnored() {
     let promise = Promise<Int>()
     let derived = promise.future.onComplete { _ -> Outcome<Int> in throw Oops() }
@@ -170,7 +170,7 @@ struct Law11AlwaysRunTests {
     #expect([ensured.state, completed.state] == ["success(1)", "success(3)"])
   }
 
-  @Test("a future that is forced while its body is queued completes, and the body runs once")
+  @Test("A future that is forced while its body is queued completes, and the body runs once")
   func forcedWhileQueued() {
     let log = Recorder()
     let executor = ManualExecutor()

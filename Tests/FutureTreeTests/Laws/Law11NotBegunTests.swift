@@ -20,7 +20,7 @@ struct Law11NotBegunTests {
     }
   }
 
-  @Test("a future asked while it waits completes cancelled, and its body does not start", arguments: Body.allCases)
+  @Test("A future asked while it waits completes cancelled, and its body does not start", arguments: Body.allCases)
   func whileItWaits(body: Body) {
     let log = Recorder()
     let promise = source(log)
@@ -35,7 +35,7 @@ struct Law11NotBegunTests {
     #expect(derived.reason?.message == "asked")
   }
 
-  @Test("a failure passes through a future asked while it waits", arguments: Body.allCases)
+  @Test("A failure passes through a future asked while it waits", arguments: Body.allCases)
   func failurePasses(body: Body) {
     let promise = Promise<Int>()
     let derived = body.attach(to: promise.future, on: .immediate, Recorder())
@@ -46,7 +46,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("the body of a future asked while it waits does not run on its executor", arguments: Body.allCases)
+  @Test("The body of a future asked while it waits does not run on its executor", arguments: Body.allCases)
   func neverQueued(body: Body) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -67,7 +67,7 @@ struct Law11NotBegunTests {
     [], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
   ]
 
-  @Test("a body queued on an executor is cancelled when the request arrives", arguments: Body.allCases, everyOption)
+  @Test("A body queued on an executor is cancelled when the request arrives", arguments: Body.allCases, everyOption)
   func queued(body: Body, options: CancellationOptions) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -82,7 +82,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("a body queued on an executor is cancelled by a request from downstream too")
+  @Test("A body queued on an executor is cancelled by a request from downstream too")
   func queuedAbove() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -133,7 +133,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request that only the upstream received does not stop the body")
+  @Test("A request that only the upstream received does not stop the body")
   func ownRequest() {
     let log = Recorder()
     let promise = source(log)
@@ -146,7 +146,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("a request through several futures stops the body of each")
+  @Test("A request through several futures stops the body of each")
   func wholeBranch() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -160,7 +160,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("a withheld request does not stop the body")
+  @Test("A withheld request does not stop the body")
   func withheld() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -175,7 +175,7 @@ struct Law11NotBegunTests {
     #expect([middle.state, requester.state, other.state] == ["success(1)", "cancelled", "success(1)"])
   }
 
-  @Test("a body that has begun runs to its end, and its value is the outcome")
+  @Test("A body that has begun runs to its end, and its value is the outcome")
   func begun() {
     let executor = ManualExecutor()
     let box = Locked<Future<Int>?>(nil)
@@ -190,7 +190,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "success(2)")
   }
 
-  @Test("the body after a body that has begun does not start")
+  @Test("The body after a body that has begun does not start")
   func afterBegun() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -208,7 +208,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("the work of init(on:) that has not begun is cancelled when the request arrives", arguments: everyOption)
+  @Test("The work of init(on:) that has not begun is cancelled when the request arrives", arguments: everyOption)
   func work(options: CancellationOptions) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -222,7 +222,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("a queued body that was cancelled is released although the executor retains its job")
+  @Test("A queued body that was cancelled is released although the executor retains its job")
   func queuedReleases() {
     let census = Census()
     let executor = ManualExecutor()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 12: diamonds, with two branches")
 struct Law12DiamondTests {
-  @Test("one request through two branches of one source calls its handler once")
+  @Test("One request through two branches of one source calls its handler once")
   func once() {
     let log = Recorder()
     let promise = source(log, answering: .complete(.cancelled))
@@ -18,7 +18,7 @@ struct Law12DiamondTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("interest is withdrawn along both branches before the consumers of the source are counted")
+  @Test("Interest is withdrawn along both branches before the consumers of the source are counted")
   func conditionalDiamond() {
     let log = Recorder()
     let promise = source(log)
@@ -34,7 +34,7 @@ struct Law12DiamondTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("a request through both branches of a diamond reaches its shared source")
+  @Test("A request through both branches of a diamond reaches its shared source")
   func sharedDiamond() {
     let log = Recorder()
     let promise = source(log)
@@ -49,7 +49,7 @@ struct Law12DiamondTests {
     #expect(all.state == "pending")
   }
 
-  @Test("handlers run after the branches of a propagation have ended, and before consumers are notified")
+  @Test("Handlers run after the branches of a propagation have ended, and before consumers are notified")
   func handlersComeSecond() {
     let log = Recorder()
     let (asked, shared) = (Promise<Int>(), Promise<Int>())
@@ -68,7 +68,7 @@ struct Law12DiamondTests {
     withExtendedLifetime((asked, shared)) {}
   }
 
-  @Test("a third consumer of the source withholds a conditional request, and the diamond ends at once")
+  @Test("A third consumer of the source withholds a conditional request, and the diamond ends at once")
   func thirdConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -83,7 +83,7 @@ struct Law12DiamondTests {
     #expect([all.state, third.state] == ["cancelled", "pending"])
   }
 
-  @Test("a request through one branch is withheld by the other branch")
+  @Test("A request through one branch is withheld by the other branch")
   func oneBranch() {
     let log = Recorder()
     let promise = source(log)
@@ -97,7 +97,7 @@ struct Law12DiamondTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a join decided by one branch withdraws from the other, and the source is asked")
+  @Test("A join decided by one branch withdraws from the other, and the source is asked")
   func decidedByOneBranch() {
     // Laws 3 (stopping where others wait), 10 (one consumer, one count) and 23 (deciding detaches): the left branch
     // ends and decides `all`, which detaches from the right branch.
@@ -113,7 +113,7 @@ struct Law12DiamondTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("every reached future records the request before a handler runs")
+  @Test("Every reached future records the request before a handler runs")
   func knownBeforeHandlers() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -130,7 +130,7 @@ struct Law12DiamondTests {
     #expect(log.entries == ["true true true"])
   }
 
-  @Test("the handlers furthest upstream run first")
+  @Test("The handlers furthest upstream run first")
   func furthestFirst() {
     let log = Recorder()
     let near = source(log, "near")
@@ -144,7 +144,7 @@ struct Law12DiamondTests {
   }
 
   // Law 5 (force)
-  @Test("a forced request that ends a branch reaches the handlers behind a join without the force")
+  @Test("A forced request that ends a branch reaches the handlers behind a join without the force")
   func forceBehindJoin() {
     let log = Recorder()
     let (first, second) = (source(log, "first"), source(log, "second"))
@@ -157,7 +157,7 @@ struct Law12DiamondTests {
     #expect(receipt.reached == 6)
   }
 
-  @Test("completions are delivered after all handlers have run, once for each future")
+  @Test("Completions are delivered after all handlers have run, once for each future")
   func completionsLast() {
     let log = Recorder()
     let first = source(log, "first", answering: .complete(.cancelled))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 13: tokens")
 struct Law13TokenTests {
-  @Test("a token is a consumer while it lives")
+  @Test("A token is a consumer while it lives")
   func consumer() {
     let promise = Promise<Int>()
     let token = Locked<CancelToken?>(promise.future.cancelToken())
@@ -17,7 +17,7 @@ struct Law13TokenTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("a dropped token makes no request")
+  @Test("A dropped token makes no request")
   func dropped() {
     let log = Recorder()
     let promise = source(log)
@@ -30,7 +30,7 @@ struct Law13TokenTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("the drop of the last token delivers the withheld request of other consumers, once")
+  @Test("The drop of the last token delivers the withheld request of other consumers, once")
   func lastDelivers() {
     let log = Recorder()
     let promise = source(log)
@@ -47,7 +47,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a handler may complete its promise inside the deinit of a token")
+  @Test("A handler may complete its promise inside the deinit of a token")
   func handlerInDeinit() {
     let promise = Promise<Int>()
     let future = promise.future
@@ -65,7 +65,7 @@ struct Law13TokenTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a token that requested makes no further request when it is dropped")
+  @Test("A token that requested makes no further request when it is dropped")
   func requestedAndDropped() {
     let log = Recorder()
     let promise = source(log)
@@ -77,7 +77,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a token can request again, with a stronger request")
+  @Test("A token can request again, with a stronger request")
   func requestsAgain() {
     let log = Recorder()
     let promise = source(log)
@@ -93,14 +93,14 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("the request of a token is too late after its future completed")
+  @Test("The request of a token is too late after its future completed")
   func completed() {
     let token = Future.succeeded(1).cancelToken()
 
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("a token of a derived future is a consumer, up to the source")
+  @Test("A token of a derived future is a consumer, up to the source")
   func derived() {
     let log = Recorder()
     let promise = source(log)
@@ -115,7 +115,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a bag cancels its tokens with the given options and reason")
+  @Test("A bag cancels its tokens with the given options and reason")
   func bagCancels() {
     let log = Recorder()
     let first = source(log, "first")
@@ -131,7 +131,7 @@ struct Law13TokenTests {
     #expect(first.cancelRequest?.reason.message == "told")
   }
 
-  @Test("a bag that is deallocated leaves futures with other consumers pending, and cancels the rest")
+  @Test("A bag that is deallocated leaves futures with other consumers pending, and cancels the rest")
   func bagLeavesOthers() {
     let log = Recorder()
     let (shared, own) = (source(log, "shared"), source(log, "own"))
@@ -146,7 +146,7 @@ struct Law13TokenTests {
     #expect(own.cancelRequest?.reason.message == "its bag was deallocated")
   }
 
-  @Test("a token inserted after a cancel stays until the next cancel")
+  @Test("A token inserted after a cancel stays until the next cancel")
   func insertedAfterCancel() {
     let log = Recorder()
     let promise = source(log)
@@ -160,7 +160,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: plain"])
   }
 
-  @Test("a bag that is deallocated cancels its tokens")
+  @Test("A bag that is deallocated cancels its tokens")
   func bagDropped() {
     let log = Recorder()
     let promise = source(log)
@@ -172,7 +172,7 @@ struct Law13TokenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a bag that cancelled its tokens makes no further request when it is deallocated")
+  @Test("A bag that cancelled its tokens makes no further request when it is deallocated")
   func bagCancelledAndDropped() {
     let log = Recorder()
     let promise = source(log)
@@ -186,7 +186,7 @@ struct Law13TokenTests {
     #expect(promise.cancelRequest?.options == .doNotForwardIfOthersWaiting)
   }
 
-  @Test("a bag retains its tokens: they are consumers")
+  @Test("A bag retains its tokens: they are consumers")
   func bagRetains() {
     let promise = Promise<Int>()
     let bag = CancelBag()
@@ -195,7 +195,7 @@ struct Law13TokenTests {
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
   }
 
-  @Test("a token retains no body and no value after completion")
+  @Test("A token retains no body and no value after completion")
   func retainsNothing() {
     let census = Census()
     let promise = Promise<Int>()
@@ -213,7 +213,7 @@ struct Law13TokenTests {
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("a token that requested is no consumer, releases its completed future, and reports the outcome")
+  @Test("A token that requested is no consumer, releases its completed future, and reports the outcome")
   func requestedToken() {
     let census = Census()
     let promise = Promise<Int>()

@@ -31,7 +31,7 @@ struct Law14AwaitingTests {
     }
   }
 
-  @Test("an awaiting task receives the value or the error")
+  @Test("An awaiting task receives the value or the error")
   func valueAndError() {
     let good = Promise<Int>()
     let bad = Promise<Int>()
@@ -46,7 +46,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["good 1", "bad Oops"])
   }
 
-  @Test("an awaiting task is one consumer until it has its value")
+  @Test("An awaiting task is one consumer until it has its value")
   func consuming() {
     let promise = Promise<Int>()
     _ = awaitValue("first", of: promise.future)
@@ -60,7 +60,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["first 1", "second 1"])
   }
 
-  @Test("the wait of a cancelled task ends at once with CancellationError")
+  @Test("The wait of a cancelled task ends at once with CancellationError")
   func endsAtOnce() {
     let promise = source(log)
     let task = awaitValue("task", of: promise.future)
@@ -73,7 +73,7 @@ struct Law14AwaitingTests {
   }
 
   // Law 3 (stopping where others wait)
-  @Test("a cancelled task withdraws its interest, and other consumers keep the work in flight")
+  @Test("A cancelled task withdraws its interest, and other consumers keep the work in flight")
   func othersWait() {
     let promise = source(log)
     let first = awaitValue("first", of: promise.future)
@@ -89,7 +89,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["first CancellationError", "source: ifOthers", "second CancellationError"])
   }
 
-  @Test("the request of the last task that awaits a derived future reaches the source")
+  @Test("The request of the last task that awaits a derived future reaches the source")
   func derived() {
     let promise = source(log)
     let derived = promise.future.map { $0 }
@@ -102,7 +102,7 @@ struct Law14AwaitingTests {
     #expect(derived.state == "pending")
   }
 
-  @Test("a task that awaits a sealed promise receives the outcome, or cancels the inner future")
+  @Test("A task that awaits a sealed promise receives the outcome, or cancels the inner future")
   func sealed() {
     let (completed, asked) = (Promise<Int>(), Promise<Int>())
     let (good, inner) = (Promise<Int>(), source(log))
@@ -119,7 +119,7 @@ struct Law14AwaitingTests {
     #expect(asked.future.tree().entries[0].consumers == 0)
   }
 
-  @Test("a task that is cancelled before it waits makes its request and ends at once")
+  @Test("A task that is cancelled before it waits makes its request and ends at once")
   func cancelledBefore() {
     let promise = source(log)
     let future = promise.future
@@ -164,7 +164,7 @@ struct Law14AwaitingTests {
     #expect(promise.cancelRequest == nil)
   }
 
-  @Test("the form that waits for the outcome makes its request, and returns the outcome")
+  @Test("The form that waits for the outcome makes its request, and returns the outcome")
   func waitingForOutcome() {
     let promise = source(log)
     let first = awaitValue("first", of: promise.future, cancellingWith: [], waiting: true)
@@ -178,7 +178,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: plain", "first 1"])
   }
 
-  @Test("the form that waits for the outcome throws FutureCancelled if the future was cancelled")
+  @Test("The form that waits for the outcome throws FutureCancelled if the future was cancelled")
   func waitingForCancelled() {
     let promise = source(log)
     let task = awaitValue("task", of: promise.future, cancellingWith: [], waiting: true)
@@ -212,7 +212,7 @@ struct Law14AwaitingTests {
     #expect(await Future<Int>.failed(Oops()).outcome.state == "failure(oops)")
   }
 
-  @Test("the value of a cancelled future throws FutureCancelled, with the reason")
+  @Test("The value of a cancelled future throws FutureCancelled, with the reason")
   func futureCancelled() async {
     let future = Future<Int>.cancelled("gone")
 
@@ -221,7 +221,7 @@ struct Law14AwaitingTests {
     #expect(error?.reason.message == "gone")
   }
 
-  @Test("an awaiting task that was not cancelled itself receives FutureCancelled too")
+  @Test("An awaiting task that was not cancelled itself receives FutureCancelled too")
   func waitingTask() {
     let promise = source(log, answering: .complete(.cancelled))
     _ = awaitValue("task", of: promise.future)
@@ -232,7 +232,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: plain", "task FutureCancelled"])
   }
 
-  @Test("a future that has completed returns its value also in a cancelled task")
+  @Test("A future that has completed returns its value also in a cancelled task")
   func completedInCancelledTask() {
     let task = Task(executorPreference: executor) { [log] in
       do {
@@ -251,7 +251,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["1", "2", "success(3)", "FutureCancelled"])
   }
 
-  @Test("a future releases a task whose wait was cancelled")
+  @Test("A future releases a task whose wait was cancelled")
   func released() {
     let census = Census()
     let promise = Promise<Int>()
@@ -272,7 +272,7 @@ struct Law14AwaitingTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a dropped promise resumes the awaiting task")
+  @Test("A dropped promise resumes the awaiting task")
   func dropped() {
     func start() {
       let promise = Promise<Int>()

@@ -97,7 +97,7 @@ struct Law15TasksTests {
     }
   }
 
-  @Test("a request is forwarded to the task of a body, which decides the outcome", arguments: AsyncOperator.every)
+  @Test("A request is forwarded to the task of a body, which decides the outcome", arguments: AsyncOperator.every)
   func forwardsToBody(operation: AsyncOperator) {
     let promise = Promise<Int>()
     let future = operation.apply(promise.future, executor.executor, body())
@@ -113,7 +113,7 @@ struct Law15TasksTests {
   }
 
   @Test(
-    "a body that waits for its executor does not begin after a request, except bodies that always run",
+    "A body that waits for its executor does not begin after a request, except bodies that always run",
     arguments: AsyncOperator.every)
   func notBegun(operation: AsyncOperator) {
     let promise = Promise<Int>()
@@ -128,7 +128,7 @@ struct Law15TasksTests {
   }
 
   @Test(
-    "a task that has not begun does not run its body after a request, except bodies that always run",
+    "A task that has not begun does not run its body after a request, except bodies that always run",
     arguments: AsyncOperator.every)
   func taskNotBegun(operation: AsyncOperator) {
     let promise = Promise<Int>()
@@ -144,7 +144,7 @@ struct Law15TasksTests {
     #expect(future.state == (isRecover ? "failure(oops)" : operation.whenCancelled))
   }
 
-  @Test("the value of the body is the outcome without a request", arguments: AsyncOperator.every)
+  @Test("The value of the body is the outcome without a request", arguments: AsyncOperator.every)
   func succeeds(operation: AsyncOperator) {
     let promise = Promise<Int>()
     let future = operation.apply(promise.future, executor.executor, body())
@@ -195,7 +195,7 @@ struct Law15TasksTests {
     #expect(await waiting.outcome.reason?.message == "enough")
   }
 
-  @Test("a task may ignore the request and succeed")
+  @Test("A task may ignore the request and succeed")
   func ignores() {
     let stop = stop
     let future = Future.succeeded(1).asyncMap(on: executor.executor) { value in
@@ -211,7 +211,7 @@ struct Law15TasksTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a body that throws CancellationError or FutureCancelled cancels its future, async or not")
+  @Test("A body that throws CancellationError or FutureCancelled cancels its future, async or not")
   func throwsCancellation() async {
     let thrown: [any Error] = [CancellationError(), FutureCancelled(reason: "mine")]
     for error in thrown {
@@ -224,7 +224,7 @@ struct Law15TasksTests {
     #expect(await Future<Int>.task { throw FutureCancelled(reason: "mine") }.outcome.reason?.message == "mine")
   }
 
-  @Test("an executor that drops the job of a task fails its future, and the task ends")
+  @Test("An executor that drops the job of a task fails its future, and the task ends")
   func dropped() async {
     let ended = Promise<Void>()
     let executor = ManualExecutor()
@@ -241,7 +241,7 @@ struct Law15TasksTests {
     _ = await future.outcome
   }
 
-  @Test("a completed task is released with its captures")
+  @Test("A completed task is released with its captures")
   func releases() async {
     let census = Census()
     let future = Future.task { [probe = census.probe()] in probe.touch() }

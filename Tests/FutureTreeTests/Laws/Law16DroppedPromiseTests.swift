@@ -11,7 +11,7 @@ struct Law16DroppedPromiseTests {
     return promise.future
   }
 
-  @Test("a dropped promise completes its future with BrokenPromise, which names the file and line that created it")
+  @Test("A dropped promise completes its future with BrokenPromise, which names the file and line that created it")
   func broken() throws {
     let line: UInt = #line + 2
     func makeFuture() -> Future<Int> {
@@ -27,7 +27,7 @@ struct Law16DroppedPromiseTests {
     #expect(String(describing: error).contains("Law16DroppedPromiseTests.swift:\(line)"))
   }
 
-  @Test("a dropped promise with a request completes its future cancelled, with the reason of the request")
+  @Test("A dropped promise with a request completes its future cancelled, with the reason of the request")
   func asked() {
     let future = drop { $0.future.cancel(reason: "asked") }
 
@@ -35,7 +35,7 @@ struct Law16DroppedPromiseTests {
     #expect(future.reason?.message == "asked")
   }
 
-  @Test("a dropped promise completes its future cancelled if a handler answered continue")
+  @Test("A dropped promise completes its future cancelled if a handler answered continue")
   func continued() {
     let log = Recorder()
     let future = drop { promise in
@@ -50,7 +50,7 @@ struct Law16DroppedPromiseTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("a dropped promise with only a withheld request completes its future with BrokenPromise")
+  @Test("A dropped promise with only a withheld request completes its future with BrokenPromise")
   func withheld() {
     let consumer = Locked<Future<Int>?>(nil)
     let future = drop { promise in
@@ -62,7 +62,7 @@ struct Law16DroppedPromiseTests {
     #expect(consumer.value?.outcomeIfCompleted?.error is BrokenPromise)
   }
 
-  @Test("the handlers of a dropped promise are not called, and are released")
+  @Test("The handlers of a dropped promise are not called, and are released")
   func handlers() {
     let log = Recorder()
     let census = Census()
@@ -81,7 +81,7 @@ struct Law16DroppedPromiseTests {
     #expect(census.alive == 0)
   }
 
-  @Test("every consumer and observer of a dropped promise is notified")
+  @Test("Every consumer and observer of a dropped promise is notified")
   func consumersAreNotified() {
     let log = Recorder()
     let tails = Locked<[Future<Int>]>([])
@@ -96,13 +96,13 @@ struct Law16DroppedPromiseTests {
     #expect(tails.value.allSatisfy { $0.outcomeIfCompleted?.error is BrokenPromise })
   }
 
-  @Test("a dropped promise without a reference to its future causes no crash")
+  @Test("A dropped promise without a reference to its future causes no crash")
   func withoutFuture() {
     _ = Promise<Int>()
     _ = Promise<Int>().future
   }
 
-  @Test("the drop of a completed or sealed promise changes nothing")
+  @Test("The drop of a completed or sealed promise changes nothing")
   func completed() {
     let inner = Promise<Int>()
     let succeeded = drop { $0.succeed(1) }
@@ -114,7 +114,7 @@ struct Law16DroppedPromiseTests {
     #expect(sealed.state == "success(2)")
   }
 
-  @Test("a retained request does not retain the promise, and its completion is too late")
+  @Test("A retained request does not retain the promise, and its completion is too late")
   func retainedRequest() {
     let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let future = drop { promise in
@@ -131,7 +131,7 @@ struct Law16DroppedPromiseTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("a promise dropped inside its own handler completes cancelled")
+  @Test("A promise dropped inside its own handler completes cancelled")
   func insideHandler() {
     let log = Recorder()
     let box = Locked<Promise<Int>?>(Promise<Int>())
@@ -148,7 +148,7 @@ struct Law16DroppedPromiseTests {
     #expect(future.state == "cancelled")
   }
 
-  @Test("a function that makes promises for others can pass their file and line")
+  @Test("A function that makes promises for others can pass their file and line")
   func givenFileAndLine() {
     func makeFuture(fileID: String = #fileID, line: UInt = #line) -> Future<Int> {
       Promise<Int>(fileID: fileID, line: line).future

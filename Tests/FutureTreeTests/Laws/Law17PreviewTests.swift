@@ -77,7 +77,7 @@ struct Law17PreviewTests {
     ]
   }
 
-  @Test("a preview equals the receipt, and changes nothing", arguments: Scene.every, options)
+  @Test("A preview equals the receipt, and changes nothing", arguments: Scene.every, options)
   func same(scene: Scene, options: CancellationOptions) {
     let (target, keep) = scene.make()
     let before = target.tree()
@@ -93,7 +93,7 @@ struct Law17PreviewTests {
     withExtendedLifetime(keep) {}
   }
 
-  @Test("a token previews as itself", arguments: options)
+  @Test("A token previews as itself", arguments: options)
   func token(options: CancellationOptions) {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .continue }
@@ -107,7 +107,7 @@ struct Law17PreviewTests {
     #expect(preview == receipt)
   }
 
-  @Test("a preview by a token is too late after its future completed")
+  @Test("A preview by a token is too late after its future completed")
   func late() {
     let token = Future.succeeded(1).cancelToken()
 

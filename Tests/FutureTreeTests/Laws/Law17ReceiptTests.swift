@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Law 17: receipts")
 struct Law17ReceiptTests {
-  @Test("the effect is delivered after a handler received the request, and every future reached is counted")
+  @Test("The effect is delivered after a handler received the request, and every future reached is counted")
   func delivered() {
     let promise = source(Recorder())
     let derived = promise.future.map { $0 }.map { $0 }
@@ -16,7 +16,7 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 3)
   }
 
-  @Test("the effect is delivered although the handler completed its future")
+  @Test("The effect is delivered although the handler completed its future")
   func deliveredAndCompleted() {
     let promise = source(Recorder(), answering: .complete(.cancelled))
 
@@ -26,7 +26,7 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 1)
   }
 
-  @Test("the effect is withheld by the number of consumers, and the withholding future is reached")
+  @Test("The effect is withheld by the number of consumers, and the withholding future is reached")
   func withheld() {
     let promise = source(Recorder())
     let consumers = (0..<3).map { _ in promise.future.map { $0 } }
@@ -38,7 +38,7 @@ struct Law17ReceiptTests {
     withExtendedLifetime(consumers) {}
   }
 
-  @Test("the effect is withheld by the other consumers only, although the branch of the request ended")
+  @Test("The effect is withheld by the other consumers only, although the branch of the request ended")
   func withheldBelow() {
     // Two readings: "withheld" (the request stopped at a future with other consumers) or "completed" (the branch
     // ended). The request counts as withheld. Law 3 (stopping where others wait) ends the branch.
@@ -52,7 +52,7 @@ struct Law17ReceiptTests {
     withExtendedLifetime(others) {}
   }
 
-  @Test("the effect is stored if the request finds no handler", arguments: Step.every)
+  @Test("The effect is stored if the request finds no handler", arguments: Step.every)
   func stored(step: Step) {
     let promise = Promise<Int>()
 
@@ -60,7 +60,7 @@ struct Law17ReceiptTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("the effect is completed if the request detaches or forces the future, or its body has not begun")
+  @Test("The effect is completed if the request detaches or forces the future, or its body has not begun")
   func completed() {
     let promise = Promise<Int>()
     let executor = ManualExecutor()
@@ -73,7 +73,7 @@ struct Law17ReceiptTests {
     #expect(queued.cancel().effect == .completed)
   }
 
-  @Test("the effect is duplicate if the request is not stronger than the previous one")
+  @Test("The effect is duplicate if the request is not stronger than the previous one")
   func duplicate() {
     let promise = source(Recorder())
     let derived = promise.future.map { $0 }
@@ -84,7 +84,7 @@ struct Law17ReceiptTests {
     #expect(promise.future.cancel().effect == .duplicate)
   }
 
-  @Test("the effect is too late, with the existing outcome, after completion")
+  @Test("The effect is too late, with the existing outcome, after completion")
   func tooLate() {
     #expect(Future.succeeded(1).cancel().effect == .tooLate(.succeeded))
     #expect(Future<Int>.failed(Oops()).cancel().effect == .tooLate(.failed))
@@ -92,7 +92,7 @@ struct Law17ReceiptTests {
     #expect(Future.succeeded(1).cancel(.forceImmediately).effect == .tooLate(.succeeded))
   }
 
-  @Test("the receipt of a join counts each of its inputs")
+  @Test("The receipt of a join counts each of its inputs")
   func join() {
     let first = source(Recorder())
     let second = Promise<Int>()
@@ -104,7 +104,7 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 3)
   }
 
-  @Test("the receipt of a detached future counts no other future")
+  @Test("The receipt of a detached future counts no other future")
   func detaching() {
     let promise = source(Recorder())
 
@@ -113,7 +113,7 @@ struct Law17ReceiptTests {
     #expect(receipt.reached == 1)
   }
 
-  @Test("a receipt is equatable and describes itself")
+  @Test("A receipt is equatable and describes itself")
   func description() {
     let promise = source(Recorder())
 

@@ -6,7 +6,7 @@ import Testing
 struct Law18ProvenanceTests {
   private let file = "FutureTreeTests/Law18ProvenanceTests.swift"
 
-  @Test("a request carries its message, and the file and line of the cancel call, into the outcome")
+  @Test("A request carries its message, and the file and line of the cancel call, into the outcome")
   func outcome() {
     let promise = Promise<Int>()
     promise.onRequestCancel { _ in .complete(.cancelled) }
@@ -22,7 +22,7 @@ struct Law18ProvenanceTests {
     }
   }
 
-  @Test("the reason reaches handlers")
+  @Test("The reason reaches handlers")
   func handlers() {
     let received = Locked<CancellationReason?>(nil)
     let promise = Promise<Int>()
@@ -39,7 +39,7 @@ struct Law18ProvenanceTests {
     #expect(received.value?.line == line)
   }
 
-  @Test("a request without a reason has the file and line of the call")
+  @Test("A request without a reason has the file and line of the call")
   func noReason() {
     let promise = Promise<Int>()
 
@@ -51,7 +51,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.message.isEmpty == false)
   }
 
-  @Test("a token records the file and line of its call")
+  @Test("A token records the file and line of its call")
   func token() {
     let promise = Promise<Int>()
     let token = promise.future.cancelToken()
@@ -64,7 +64,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == line)
   }
 
-  @Test("a bag records the file and line of its call")
+  @Test("A bag records the file and line of its call")
   func bag() {
     let promise = Promise<Int>()
     let bag = CancelBag()
@@ -105,7 +105,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.message == "asked")
   }
 
-  @Test("a function that cancels for others can pass their file and line")
+  @Test("A function that cancels for others can pass their file and line")
   func forwarded() {
     let promise = Promise<Int>()
 
@@ -115,7 +115,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == 42)
   }
 
-  @Test("an interpolated reason records the file and line of the call")
+  @Test("An interpolated reason records the file and line of the call")
   func interpolated() {
     let promise = Promise<Int>()
     let attempt = 3
@@ -127,7 +127,7 @@ struct Law18ProvenanceTests {
     #expect(promise.future.reason?.line == line)
   }
 
-  @Test("a branch that ended early has the file and line of the request")
+  @Test("A branch that ended early has the file and line of the request")
   func branch() {
     let promise = Promise<Int>()
     let requester = promise.future.map { $0 }
@@ -141,7 +141,7 @@ struct Law18ProvenanceTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("the reason passes through every operator and join", arguments: Step.every)
+  @Test("The reason passes through every operator and join", arguments: Step.every)
   func passes(step: Step) {
     let derived = step.apply(.cancelled("origin"))
 
@@ -159,7 +159,7 @@ struct Law18ProvenanceTests {
     #expect(error?.reason.message == "origin")
   }
 
-  @Test("the description of a reason contains the message, the file and the line")
+  @Test("The description of a reason contains the message, the file and the line")
   func description() {
     let reason = CancellationReason("why", fileID: "App/Screen.swift", line: 42)
 

@@ -106,7 +106,7 @@ struct Law19NoUserCodeUnderLockTests {
     _ = future.named("used").tree().description
   }
 
-  @Test("calling any API of the same future from inside any callback is legal", arguments: Callback.allCases)
+  @Test("Calling any API of the same future from inside any callback is legal", arguments: Callback.allCases)
   func sameThread(callback: Callback) {
     let log = Recorder()
     let promise = Promise<Probe?>()
@@ -120,7 +120,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(!log.entries.isEmpty)
   }
 
-  @Test("another thread can use the future while any callback runs", arguments: Callback.allCases)
+  @Test("Another thread can use the future while any callback runs", arguments: Callback.allCases)
   func otherThread(callback: Callback) {
     let log = Recorder()
     let promise = Promise<Probe?>()
@@ -134,7 +134,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(!log.entries.isEmpty)
   }
 
-  @Test("any callback may complete, cancel or force its future, and install handlers", arguments: Callback.allCases)
+  @Test("Any callback may complete, cancel or force its future, and install handlers", arguments: Callback.allCases)
   func promiseInside(callback: Callback) {
     let log = Recorder()
     let promise = Promise<Probe?>()
@@ -153,7 +153,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(future.isCompleted)
   }
 
-  @Test("the deinit of a value runs outside every lock after the last reference to its future is released")
+  @Test("The deinit of a value runs outside every lock after the last reference to its future is released")
   func valueDeinit() {
     let log = Recorder()
     let other = Promise<Int>()
@@ -167,7 +167,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["true success(1)"])
   }
 
-  @Test("the deinit of a value may drop the last token of its future")
+  @Test("The deinit of a value may drop the last token of its future")
   func valueHoldsToken() {
     let log = Recorder()
     let promise = Promise<Probe>()
@@ -184,7 +184,7 @@ struct Law19NoUserCodeUnderLockTests {
     withExtendedLifetime((promise, future)) {}
   }
 
-  @Test("a continuation is resumed outside every lock")
+  @Test("A continuation is resumed outside every lock")
   func continuation() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -201,7 +201,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["resumed success(1)", "value 1"])
   }
 
-  @Test("the continuation of a cancelled task is resumed outside every lock")
+  @Test("The continuation of a cancelled task is resumed outside every lock")
   func cancelledContinuation() {
     let log = Recorder()
     let executor = ManualTaskExecutor()
@@ -218,7 +218,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["resumed pending"])
   }
 
-  @Test("a completion inside a callback returns before its consumers are notified", arguments: Callback.allCases)
+  @Test("A completion inside a callback returns before its consumers are notified", arguments: Callback.allCases)
   func trampoline(callback: Callback) {
     let log = Recorder()
     let promise = Promise<Probe?>()
@@ -242,7 +242,7 @@ struct Law19NoUserCodeUnderLockTests {
     }
   }
 
-  @Test("outside any callback a completion returns after its consumers ran")
+  @Test("Outside any callback a completion returns after its consumers ran")
   func outside() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -254,7 +254,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["first", "second", "returned"])
   }
 
-  @Test("a body attached to a completed future inside a callback runs after the callback returns")
+  @Test("A body attached to a completed future inside a callback runs after the callback returns")
   func attachInside() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -268,7 +268,7 @@ struct Law19NoUserCodeUnderLockTests {
     #expect(log.entries == ["done", "body"])
   }
 
-  @Test("a body attached to a completed future outside any callback runs at once")
+  @Test("A body attached to a completed future outside any callback runs at once")
   func attachOutside() {
     let future = Future.succeeded(1).map { $0 + 1 }.flatMap { .succeeded($0 + 1) }
 
@@ -283,7 +283,7 @@ private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
 
 @Suite("Law 19: no user code under a lock, assertions")
 struct LockRuleTests {
-  @Test("a thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
+  @Test("A thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
   func twoLocks() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) {
@@ -293,7 +293,7 @@ struct LockRuleTests {
     }
   }
 
-  @Test("user code that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
+  @Test("User code that would run under a lock ends the process", .enabled(if: LockRule.isAsserted))
   func userCode() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .failure) {

@@ -16,7 +16,7 @@ struct Law20AnyDepthTests {
     return tail
   }
 
-  @Test("a long chain is built, completed and released on a small stack")
+  @Test("A long chain is built, completed and released on a small stack")
   func completes() {
     let log = Recorder()
     let census = Census()
@@ -33,7 +33,7 @@ struct Law20AnyDepthTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a long chain is cancelled from its tail and released on a small stack")
+  @Test("A long chain is cancelled from its tail and released on a small stack")
   func cancelledLong() {
     let log = Recorder()
     onSmallStack {
@@ -47,7 +47,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: plain", "cancelled, reached \(Self.longest + 1)"])
   }
 
-  @Test("a long pending chain is released with its promise")
+  @Test("A long pending chain is released with its promise")
   func releasedPending() {
     let log = Recorder()
     onSmallStack {
@@ -61,7 +61,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["broken"])
   }
 
-  @Test("a preview of a long chain runs in constant stack space")
+  @Test("A preview of a long chain runs in constant stack space")
   func preview() {
     let log = Recorder()
     onSmallStack {
@@ -74,7 +74,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["delivered to 1 handler, reached \(Self.depth + 1) futures"])
   }
 
-  @Test("a chain of other operators completes", arguments: ["shielded", "timeout", "all", "race", "mapError"])
+  @Test("A chain of other operators completes", arguments: ["shielded", "timeout", "all", "race", "mapError"])
   func otherLinks(name: String) {
     let log = Recorder()
     let clock = ManualClock()
@@ -99,7 +99,7 @@ struct Law20AnyDepthTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a chain attached to a completed future completes")
+  @Test("A chain attached to a completed future completes")
   func completedBefore() {
     let log = Recorder()
     onSmallStack {
@@ -108,7 +108,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["success(\(Self.depth))"])
   }
 
-  @Test("a failure passes through a chain")
+  @Test("A failure passes through a chain")
   func fails() {
     let log = Recorder()
     onSmallStack {
@@ -122,7 +122,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["failure(oops)"])
   }
 
-  @Test("a chain is cancelled from its tail", arguments: [CancellationOptions(), .doNotForwardIfOthersWaiting])
+  @Test("A chain is cancelled from its tail", arguments: [CancellationOptions(), .doNotForwardIfOthersWaiting])
   func cancelled(options: CancellationOptions) {
     let log = Recorder()
     onSmallStack {
@@ -136,7 +136,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: \(options.text)", "cancelled, reached \(Self.depth + 1)"])
   }
 
-  @Test("a chain is forced at its tail")
+  @Test("A chain is forced at its tail")
   func forced() {
     let log = Recorder()
     onSmallStack {
@@ -151,7 +151,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: plain", "cancelled"])
   }
 
-  @Test("a long branch without other consumers ends early")
+  @Test("A long branch without other consumers ends early")
   func endsEarly() {
     let log = Recorder()
     onSmallStack {
@@ -166,7 +166,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["cancelled, pending"])
   }
 
-  @Test("interest is withdrawn up a chain")
+  @Test("Interest is withdrawn up a chain")
   func withdrawn() {
     let log = Recorder()
     onSmallStack {
@@ -182,7 +182,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: ifOthers", "pending"])
   }
 
-  @Test("a pending chain is released with its promise and its bodies")
+  @Test("A pending chain is released with its promise and its bodies")
   func droppedPending() {
     let log = Recorder()
     let census = Census()
@@ -200,7 +200,7 @@ struct Law20AnyDepthTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a completed chain without references is released with its values")
+  @Test("A completed chain without references is released with its values")
   func droppedCompleted() {
     let census = Census()
     onSmallStack {
@@ -246,7 +246,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["success(0)"])
   }
 
-  @Test("a request goes through a recursion of inner futures to the future awaited now")
+  @Test("A request goes through a recursion of inner futures to the future awaited now")
   func recursionCancelled() {
     let log = Recorder()
     onSmallStack {
@@ -263,7 +263,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["innermost: plain", "cancelled"])
   }
 
-  @Test("a chain of promises sealed onto each other is cancelled")
+  @Test("A chain of promises sealed onto each other is cancelled")
   func sealed() {
     let log = Recorder()
     onSmallStack {
@@ -282,7 +282,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["last: plain", "cancelled"])
   }
 
-  @Test("a future with many consumers is cancelled")
+  @Test("A future with many consumers is cancelled")
   func wide() {
     let log = Recorder()
     onSmallStack {
@@ -296,7 +296,7 @@ struct Law20AnyDepthTests {
     #expect(log.entries == ["source: ifOthers", "cancelled"])
   }
 
-  @Test("the completion of the first of many bodies that own each other's promises completes all")
+  @Test("The completion of the first of many bodies that own each other's promises completes all")
   func relay() {
     let log = Recorder()
     onSmallStack {

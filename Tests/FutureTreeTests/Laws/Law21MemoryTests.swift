@@ -6,7 +6,7 @@ import Testing
 /// Each test runs in a process of its own, after a warm-up, because other tests would be counted as well.
 @Suite("Law 21: bounded memory, resident memory stays constant", .timeLimit(.minutes(60)))
 struct Law21MemoryTests {
-  @Test("tokens taken and dropped in any order on one long-lived future leave no memory behind")
+  @Test("Tokens taken and dropped in any order on one long-lived future leave no memory behind")
   func tokens() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
@@ -21,7 +21,7 @@ struct Law21MemoryTests {
     }
   }
 
-  @Test("observers, handlers, consumers and timers that were removed leave no memory behind")
+  @Test("Observers, handlers, consumers and timers that were removed leave no memory behind")
   func registrations() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {
@@ -43,7 +43,7 @@ struct Law21MemoryTests {
     }
   }
 
-  @Test("system timers that were cancelled long before they fire leave no memory behind")
+  @Test("System timers that were cancelled long before they fire leave no memory behind")
   func systemTimers() async {
     _ = await withTaskExecutorPreference(OwnThreads.shared) {
       await #expect(processExitsWith: .success) {

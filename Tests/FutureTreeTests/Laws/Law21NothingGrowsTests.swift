@@ -7,7 +7,7 @@ import Testing
 struct Law21NothingGrowsTests {
   private let census = Census()
 
-  @Test("a long-lived future releases 10,000 removed observers")
+  @Test("A long-lived future releases 10,000 removed observers")
   func observers() {
     let promise = Promise<Int>()
     func attach(_ probe: Probe) -> FutureObservation {
@@ -19,7 +19,7 @@ struct Law21NothingGrowsTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a long-lived future releases 10,000 removed handlers")
+  @Test("A long-lived future releases 10,000 removed handlers")
   func handlers() {
     let promise = Promise<Int>()
     func install(_ probe: Probe) -> CancelHandler {
@@ -34,7 +34,7 @@ struct Law21NothingGrowsTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a long-lived future releases 10,000 detached consumers")
+  @Test("A long-lived future releases 10,000 detached consumers")
   func consumers() {
     let promise = Promise<Int>()
     func attach(_ probe: Probe) -> Future<Int> {
@@ -50,7 +50,7 @@ struct Law21NothingGrowsTests {
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
   }
 
-  @Test("a long-lived future releases 10,000 tokens that requested, while one remains")
+  @Test("A long-lived future releases 10,000 tokens that requested, while one remains")
   func tokens() {
     let promise = Promise<Int>()
     let remaining = promise.future.cancelToken()
@@ -61,7 +61,7 @@ struct Law21NothingGrowsTests {
     withExtendedLifetime(remaining) {}
   }
 
-  @Test("a recursion of flatMap retains one link", arguments: Recursion.allCases)
+  @Test("A recursion of flatMap retains one link", arguments: Recursion.allCases)
   func recursion(_ recursion: Recursion) {
     let (step, executor, ends) = (Locked(Promise<Int>()), ManualExecutor(), Locked(false))
     @Sendable func countDown(_ count: Int) -> Future<Int> {
@@ -103,7 +103,7 @@ struct Law21NothingGrowsTests {
     case pending, halfCompleted, onExecutor, recovering, completing
   }
 
-  @Test("each retained future of a recursion completes")
+  @Test("Each retained future of a recursion completes")
   func heldRecursion() {
     let (step, retained) = (Locked(Promise<Int>()), Locked<[Future<Int>]>([]))
     @Sendable func countDown(_ count: Int) -> Future<Int> {
@@ -120,7 +120,7 @@ struct Law21NothingGrowsTests {
     #expect(future.state == "success(7)" && retained.value.map(\.state) == Array(repeating: "success(7)", count: 5))
   }
 
-  @Test("a long-lived future releases 10,000 tasks that were cancelled while they waited")
+  @Test("A long-lived future releases 10,000 tasks that were cancelled while they waited")
   func tasks() {
     let executor = ManualTaskExecutor()
     let promise = Promise<Int>()
@@ -136,7 +136,7 @@ struct Law21NothingGrowsTests {
     withExtendedLifetime(remaining) {}
   }
 
-  @Test("a long-lived token does not retain the bodies upstream of its future")
+  @Test("A long-lived token does not retain the bodies upstream of its future")
   func longToken() {
     let promise = Promise<Probe>()
     func attach(_ probe: Probe) -> CancelToken {
@@ -154,7 +154,7 @@ struct Law21NothingGrowsTests {
     withExtendedLifetime((promise, token)) {}
   }
 
-  @Test("the handle of an observation retains nothing after completion")
+  @Test("The handle of an observation retains nothing after completion")
   func observationHandle() {
     let promise = Promise<Int>()
     func attach(_ probe: Probe) -> FutureObservation {
@@ -168,7 +168,7 @@ struct Law21NothingGrowsTests {
     observation.remove()
   }
 
-  @Test("the handle of a handler retains nothing after completion")
+  @Test("The handle of a handler retains nothing after completion")
   func handlerHandle() {
     let promise = Promise<Int>()
     let handler = promise.onRequestCancel(holding: census.probe())
@@ -179,7 +179,7 @@ struct Law21NothingGrowsTests {
     handler.remove()
   }
 
-  @Test("the handle of a handler that ran retains nothing")
+  @Test("The handle of a handler that ran retains nothing")
   func handlerThatRan() {
     let promise = Promise<Int>()
     let handler = promise.onRequestCancel(holding: census.probe())
@@ -190,7 +190,7 @@ struct Law21NothingGrowsTests {
     handler.remove()
   }
 
-  @Test("the handle of a handler that ran retains no outcome", arguments: [true, false])
+  @Test("The handle of a handler that ran retains no outcome", arguments: [true, false])
   func handlerOfFreedFuture(runs: Bool) {
     var handles: [CancelHandler] = []
     do {
@@ -204,7 +204,7 @@ struct Law21NothingGrowsTests {
     for handle in handles { handle.remove() }
   }
 
-  @Test("a retained request retains nothing of its future after completion")
+  @Test("A retained request retains nothing of its future after completion")
   func retainedRequest() {
     let received = Locked<ReceivedCancelRequest<Probe>?>(nil)
     do {
@@ -222,7 +222,7 @@ struct Law21NothingGrowsTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a token retains neither the value nor the future after completion")
+  @Test("A token retains neither the value nor the future after completion")
   func token() {
     let census = Census()
     var promise: Promise<Probe>? = Promise<Probe>()

@@ -15,7 +15,7 @@ struct Law22OrderingIsNotInterestTests {
     queue.add { promise.future }
   }
 
-  @Test("a queued item is no consumer of the running item")
+  @Test("A queued item is no consumer of the running item")
   func isNoConsumer() {
     let running = source(log, "running")
     let first = add(running)
@@ -27,7 +27,7 @@ struct Law22OrderingIsNotInterestTests {
     withExtendedLifetime((running, waiting)) {}
   }
 
-  @Test("a request to a queued item does not reach the running item", arguments: everyOption)
+  @Test("A request to a queued item does not reach the running item", arguments: everyOption)
   func doesNotForward(options: CancellationOptions) {
     let running = source(log, "running")
     let first = add(running)
@@ -40,7 +40,7 @@ struct Law22OrderingIsNotInterestTests {
     #expect(log.entries == [] && running.cancelRequest == nil)
   }
 
-  @Test("a request to the running item is not withheld for queued items, and does not reach them")
+  @Test("A request to the running item is not withheld for queued items, and does not reach them")
   func isNotWithheld() {
     let running = source(log, "running")
     let first = add(running)

@@ -10,7 +10,7 @@ struct Law23DecidingDetachesTests {
 
   // Law 3 (stopping where others wait)
   @Test(
-    "a decided join withdraws from its remaining inputs with a reason that names it",
+    "A decided join withdraws from its remaining inputs with a reason that names it",
     arguments: JoinUnderTest.deciding)
   func detaches(join: JoinUnderTest, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -28,7 +28,7 @@ struct Law23DecidingDetachesTests {
   }
 
   @Test(
-    "the request of a decided join stops at futures with other consumers",
+    "The request of a decided join stops at futures with other consumers",
     arguments: JoinUnderTest.deciding)
   func goesOn(join: JoinUnderTest, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -45,7 +45,7 @@ struct Law23DecidingDetachesTests {
     withExtendedLifetime((token, near, far)) {}
   }
 
-  @Test("a join with an input that failed before the join was made withdraws from its other inputs")
+  @Test("A join with an input that failed before the join was made withdraws from its other inputs")
   func decidedAtBirth() {
     let log = Recorder()
     let left = source(log, "left")
@@ -57,7 +57,7 @@ struct Law23DecidingDetachesTests {
     #expect(log.entries.sorted() == ["behind: ifOthers", "left: ifOthers"])
   }
 
-  @Test("a decided join delivers the request that an input withheld for it")
+  @Test("A decided join delivers the request that an input withheld for it")
   func deliversWithheld() {
     let log = Recorder()
     let left = source(log, "left")
@@ -73,7 +73,7 @@ struct Law23DecidingDetachesTests {
     #expect(all.isCompleted)
   }
 
-  @Test("a timeout that expires withdraws with a reason that reports the timeout")
+  @Test("A timeout that expires withdraws with a reason that reports the timeout")
   func expires() {
     let log = Recorder()
     let promise = source(log)
@@ -87,7 +87,7 @@ struct Law23DecidingDetachesTests {
     #expect(promise.future.tree().entries[0].consumers == 0)
   }
 
-  @Test("a timeout that expires does not cancel a future with other consumers")
+  @Test("A timeout that expires does not cancel a future with other consumers")
   func othersWait() {
     let log = Recorder()
     let promise = source(log)

@@ -23,7 +23,7 @@ struct LeakTests {
     }
   }
 
-  @Test("a completed future releases its body, observers and handlers", arguments: Holder.allCases, Ending.allCases)
+  @Test("A completed future releases its body, observers and handlers", arguments: Holder.allCases, Ending.allCases)
   func bodies(holder: Holder, ending: Ending) {
     let census = Census()
     var promise: Promise<Int>? = Promise<Int>()
@@ -38,7 +38,7 @@ struct LeakTests {
     withExtendedLifetime((promise, token)) {}
   }
 
-  @Test("a completed future releases a body that ran on an executor", arguments: Holder.allCases, Ending.allCases)
+  @Test("A completed future releases a body that ran on an executor", arguments: Holder.allCases, Ending.allCases)
   func bodiesOnExecutor(holder: Holder, ending: Ending) {
     let census = Census()
     let executor = ManualExecutor()
@@ -66,7 +66,7 @@ struct LeakTests {
     .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,
   ]
 
-  @Test("a branch that ends early releases its body although its upstream is pending", arguments: branches, early)
+  @Test("A branch that ends early releases its body although its upstream is pending", arguments: branches, early)
   func endsEarly(holder: Holder, options: CancellationOptions) {
     let census = Census()
     let promise = Promise<Int>()
@@ -80,7 +80,7 @@ struct LeakTests {
     #expect(other.state == "pending")
   }
 
-  @Test("a branch that ends early without references is deallocated although its upstream is pending", arguments: early)
+  @Test("A branch that ends early without references is deallocated although its upstream is pending", arguments: early)
   func branchIsDeallocated(options: CancellationOptions) {
     let census = Census()
     let promise = Promise<Int>()
@@ -97,7 +97,7 @@ struct LeakTests {
     #expect(other.state == "pending")
   }
 
-  @Test("a value is released with the last future that has it")
+  @Test("A value is released with the last future that has it")
   func values() {
     let census = Census()
     do {
@@ -111,7 +111,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a value is released with its promise although a future derived from it remains")
+  @Test("A value is released with its promise although a future derived from it remains")
   func forwardedValues() {
     let census = Census()
     let lengths = Locked<Future<Int>?>(nil)
@@ -125,7 +125,7 @@ struct LeakTests {
     #expect(lengths.value?.state == "success(1)")
   }
 
-  @Test("a value that arrives too late is released at once")
+  @Test("A value that arrives too late is released at once")
   func lateValues() {
     let census = Census()
     let promise = Promise<Probe>()
@@ -139,7 +139,7 @@ struct LeakTests {
   }
 
   // Law 11 (bodies that have not begun)
-  @Test("a value whose body does not begin is released at once")
+  @Test("A value whose body does not begin is released at once")
   func refusedValues() {
     let census = Census()
     let derived = Locked<Future<Int>?>(nil)
@@ -154,7 +154,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an error is released with the last future that has it")
+  @Test("An error is released with the last future that has it")
   func errors() {
     struct Heavy: Error {
       let probe: Probe
@@ -169,7 +169,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a handler that captures its promise forms no cycle after completion")
+  @Test("A handler that captures its promise forms no cycle after completion")
   func handlerCapturesPromise() {
     let census = Census()
     func run() {
@@ -187,7 +187,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a body that captures its own future forms no cycle after completion")
+  @Test("A body that captures its own future forms no cycle after completion")
   func bodyCapturesFuture() {
     let census = Census()
     func run() {
@@ -206,7 +206,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an inner future is retained only until it completes")
+  @Test("An inner future is retained only until it completes")
   func innerFuture() {
     let census = Census()
     let inner = Locked<Promise<Int>?>(Promise<Int>())
@@ -221,7 +221,7 @@ struct LeakTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a pending tree is deallocated when its last reference is dropped", arguments: Holder.allCases)
+  @Test("A pending tree is deallocated when its last reference is dropped", arguments: Holder.allCases)
   func dropEverything(holder: Holder) {
     let census = Census()
     func run() {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Law 21: bounded memory, random trees with sealed promises")
 struct RandomSealsTests {
-  @Test("a tree without a cycle is deallocated after any seals, completions and cancellations")
+  @Test("A tree without a cycle is deallocated after any seals, completions and cancellations")
   func nothingIsRetained() {
     for seed in 0..<3_000 {
       let census = Census()

@@ -15,7 +15,7 @@ struct MemoryModelTests {
     .done([[0, 0, 0, 0], [0, 0, 0, 0]]), .done([[0, 0, 0, 0], [1, 42, 0, 0]]),
   ]
 
-  @Test("release and acquire pass a value on, as operations and as fences")
+  @Test("Release and acquire pass a value on, as operations and as fences")
   func releaseAcquire() {
     #expect(messagePassing([.store(0, 1, .releasing)], [.load(0, .acquiring, into: 0)]) == passed)
     #expect(
@@ -23,7 +23,7 @@ struct MemoryModelTests {
         == passed)
   }
 
-  @Test("a value passed without a release or without an acquire is a race")
+  @Test("A value passed without a release or without an acquire is a race")
   func relaxed() {
     #expect(messagePassing([.store(0, 1, .relaxed)], [.load(0, .acquiring, into: 0)]).contains(.race(1)))
     #expect(messagePassing([.store(0, 1, .releasing)], [.load(0, .relaxed, into: 0)]).contains(.race(1)))
@@ -31,7 +31,7 @@ struct MemoryModelTests {
       messagePassing([.store(0, 1, .relaxed), .fence(.releasing)], [.load(0, .acquiring, into: 0)]).contains(.race(1)))
   }
 
-  @Test("two threads that each write and then read the other's location may both read the old value")
+  @Test("Two threads that each write and then read the other's location may both read the old value")
   func storeBuffering() {
     let ends = Model([
       [.store(0, 1, .releasing), .load(1, .acquiring, into: 0)],
@@ -42,7 +42,7 @@ struct MemoryModelTests {
     #expect(ends.contains(.done([[0, 0, 0, 0], [0, 0, 0, 0]])))
   }
 
-  @Test("a thread never reads an older value than before")
+  @Test("A thread never reads an older value than before")
   func coherence() {
     let ends = Model([
       [.store(0, 1, .relaxed)], [.load(0, .relaxed, into: 0), .load(0, .relaxed, into: 1)],
@@ -52,7 +52,7 @@ struct MemoryModelTests {
     #expect(!ends.contains(.done([[0, 0, 0, 0], [1, 0, 0, 0]])))
   }
 
-  @Test("a read-modify-write of another thread passes the released view on")
+  @Test("A read-modify-write of another thread passes the released view on")
   func releaseSequence() {
     let ends = Model([
       [.write(1, 42), .store(0, 1, .releasing)],
@@ -64,12 +64,12 @@ struct MemoryModelTests {
     #expect(!ends.contains(.race(1)))
   }
 
-  @Test("a write without knowledge of a read is a race")
+  @Test("A write without knowledge of a read is a race")
   func readBeforeWrite() {
     #expect(Model([[.read(0, into: 0)], [.write(0, 1)]]).ends().contains(.race(0)))
   }
 
-  @Test("a thread without a wake hangs")
+  @Test("A thread without a wake hangs")
   func hang() {
     let sleeper: [Model.Step] = [.enter, .sleep, .leave]
     let waker: [Model.Step] = [.enter, .wakeAll, .leave]

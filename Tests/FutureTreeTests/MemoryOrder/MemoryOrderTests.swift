@@ -21,20 +21,20 @@ struct MemoryOrderTests {
     return Model(Array(repeating: program, count: threads)).faults()
   }
 
-  @Test("sections exclude each other, and every waiting thread is woken")
+  @Test("Sections exclude each other, and every waiting thread is woken")
   func lock() {
     #expect(faults(ParkingSteps(), sections: 2) == [])
     #expect(faults(ParkingSteps(), threads: 3) == [])
   }
 
-  @Test("an exchange without release or acquire lets sections race")
+  @Test("An exchange without release or acquire lets sections race")
   func weakLock() {
     #expect(faults(ParkingSteps(leaves: .relaxed)).contains(.race(value)))
     #expect(faults(ParkingSteps(enters: .relaxed)).contains(.race(value)))
     #expect(faults(ParkingSteps(entersAfterSleep: .relaxed)).contains(.race(value)))
   }
 
-  @Test("a lock that misses a waiter never wakes it")
+  @Test("A lock that misses a waiter never wakes it")
   func lostWake() {
     #expect(faults(ParkingSteps(markOfWaiter: 1)) == [.hang])
     #expect(faults(ParkingSteps(looksBeforeSleep: false)) == [.hang])
@@ -52,7 +52,7 @@ struct MemoryOrderTests {
     return Model([ends, (readsUnderLock ? lock.section(attaches) : attaches) + reads])
   }
 
-  @Test("a waiter is either in the list of the completing future, or reads the value")
+  @Test("A waiter is either in the list of the completing future, or reads the value")
   func end() {
     let ends = ending(ParkingSteps()).ends().map { end -> [Int] in
       if case .done(let registers) = end { [registers[0][1], registers[1][1], registers[1][2]] } else { [] }
@@ -60,7 +60,7 @@ struct MemoryOrderTests {
     #expect(Set(ends) == [[1, 0, 0], [0, 1, 42]])
   }
 
-  @Test("a completion without the release or acquire of the lock, or without the lock, is a race")
+  @Test("A completion without the release or acquire of the lock, or without the lock, is a race")
   func weakEnd() {
     #expect(ending(ParkingSteps(leaves: .relaxed)).faults().contains(.race(phase)))
     #expect(ending(ParkingSteps(enters: .relaxed)).faults().contains(.race(phase)))
@@ -79,7 +79,7 @@ struct MemoryOrderTests {
     return Model([slot(1, 2), slot(2, 1)])
   }
 
-  @Test("the last slot of a join reads the values of all inputs")
+  @Test("The last slot of a join reads the values of all inputs")
   func lastSlot() {
     let read = join(ParkingSteps()).ends().map { end -> [Int] in
       if case .done(let registers) = end { registers.map { $0[2] }.sorted() } else { [] }

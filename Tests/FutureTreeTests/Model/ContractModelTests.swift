@@ -12,7 +12,7 @@ struct ContractModelTests {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
   }
 
-  @Test("the library behaves as the model in every program")
+  @Test("The library behaves as the model in every program")
   func programs() {
     var tally = LawTally()
     var operations = 0

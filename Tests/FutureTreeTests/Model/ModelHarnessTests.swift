@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Model: mistakes that the harness finds")
 struct ModelHarnessTests {
-  @Test("a wrong model is found, and the program shrinks to few operations", arguments: ContractModel.Mistake.allCases)
+  @Test("A wrong model is found, and the program shrinks to few operations", arguments: ContractModel.Mistake.allCases)
   func caught(mistake: ContractModel.Mistake) throws {
     var tally = LawTally()
     let isDifferent = { (program: [ModelOperation]) in
@@ -18,7 +18,7 @@ struct ModelHarnessTests {
     #expect(ModelRun.difference(in: shrunk, tally: &tally) == nil)
   }
 
-  @Test("a seed always gives the same program")
+  @Test("A seed always gives the same program")
   func seeds() {
     let programs = (0..<50).map { ProgramGenerator.program(seed: $0) }
 
@@ -26,7 +26,7 @@ struct ModelHarnessTests {
     #expect(Set(programs).count == 50)
   }
 
-  @Test("the shrinker deletes an operation with its dependents, and renumbers the rest")
+  @Test("The shrinker deletes an operation with its dependents, and renumbers the rest")
   func renumbers() {
     let request = ModelRequest(options: [], reason: 1)
     let program: [ModelOperation] = [
@@ -39,7 +39,7 @@ struct ModelHarnessTests {
     #expect(shrunk == [.makePromise, .takeToken(0), .cancelToken(0, request)])
   }
 
-  @Test("a reproduction is Swift code")
+  @Test("A reproduction is Swift code")
   func reproduction() {
     let program: [ModelOperation] = [
       .makePromise, .derive(.map, from: 0, body: .success(7), isOnExecutor: true, act: nil),

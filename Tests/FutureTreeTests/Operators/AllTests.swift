@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Operators: all")
 struct AllTests {
-  @Test("all succeeds with the values in the order of the inputs, not of their completion")
+  @Test("All succeeds with the values in the order of the inputs, not of their completion")
   func succeeds() {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let all = Future.all(promises.map { $0.future })
@@ -17,7 +17,7 @@ struct AllTests {
     #expect(all.state == "success([0, 1, 2])")
   }
 
-  @Test("all accepts completed inputs")
+  @Test("All accepts completed inputs")
   func completedInputs() {
     let promise = Promise<Int>()
     let now = Future.all([.succeeded(1), .succeeded(2)])
@@ -28,7 +28,7 @@ struct AllTests {
     #expect([now.state, later.state] == ["success([1, 2])", "success([1, 2])"])
   }
 
-  @Test("all of no inputs succeeds with an empty array")
+  @Test("All of no inputs succeeds with an empty array")
   func empty() {
     #expect(Future<Int>.all([]).state == "success([])")
   }
@@ -37,7 +37,7 @@ struct AllTests {
     (.failure(Oops()), "failure(oops)"), (.cancelled("gone"), "cancelled"),
   ]
 
-  @Test("the first failure or cancellation decides, and later outcomes change nothing", arguments: deciders)
+  @Test("The first failure or cancellation decides, and later outcomes change nothing", arguments: deciders)
   func firstDecides(outcome: Outcome<Int>, state: String) {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let all = Future.all(promises.map { $0.future })
@@ -50,7 +50,7 @@ struct AllTests {
     #expect(all.reason?.message == outcome.reason?.message)
   }
 
-  @Test("a request is forwarded to all pending inputs, and the first cancelled input decides")
+  @Test("A request is forwarded to all pending inputs, and the first cancelled input decides")
   func asked() {
     let log = Recorder()
     let first = source(log, "first")
@@ -67,7 +67,7 @@ struct AllTests {
     #expect(first.future.state == "pending")
   }
 
-  @Test("all keeps its values if all inputs succeed after a request")
+  @Test("All keeps its values if all inputs succeed after a request")
   func askedAndAllSucceed() {
     // A join has no body that law 11 (bodies that have not begun) could stop. The operator table says only "forwards to
     // all unfinished". The success is therefore kept, other than in a `map`, which completes cancelled.
@@ -82,7 +82,7 @@ struct AllTests {
     #expect(all.state == "success([1, 2])")
   }
 
-  @Test("a request by the only token is forwarded to every input")
+  @Test("A request by the only token is forwarded to every input")
   func token() {
     let log = Recorder()
     let first = source(log, "first")
@@ -94,7 +94,7 @@ struct AllTests {
     #expect(log.entries.sorted() == ["first: ifOthers", "second: ifOthers"])
   }
 
-  @Test("the values are released with the join")
+  @Test("The values are released with the join")
   func releases() {
     let census = Census()
     func make() -> Future<Int> {
@@ -108,7 +108,7 @@ struct AllTests {
     #expect(census.alive == 0)
   }
 
-  @Test("the decision releases the values that arrived before it")
+  @Test("The decision releases the values that arrived before it")
   func releasesOnDecision() {
     let census = Census()
     let decider = Promise<Probe>()

@@ -10,7 +10,7 @@ struct CancelWhenTests {
 
   private var registered: Int { tokens.token.source?.state.listedCount ?? 0 }
 
-  @Test("the future receives a request with the reason of the token's source")
+  @Test("The future receives a request with the reason of the token's source")
   func asks() {
     let promise = source(log)
     promise.future.cancel(when: tokens.token)
@@ -33,7 +33,7 @@ struct CancelWhenTests {
   }
 
   @Test(
-    "the request has the given options",
+    "The request has the given options",
     arguments: [.doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately] as [CancellationOptions])
   func options(options: CancellationOptions) {
     let promise = source(log)
@@ -44,7 +44,7 @@ struct CancelWhenTests {
     #expect(log.entries == ["source: \(options.text)"])
   }
 
-  @Test("the request is not attributed to a consumer: any consumer withholds it (law 3, stopping where others wait)")
+  @Test("The request is not attributed to a consumer: any consumer withholds it (law 3, stopping where others wait)")
   func attributedToNoConsumer() {
     let promise = source(log)
     let consumer = promise.future.map { $0 }
@@ -57,7 +57,7 @@ struct CancelWhenTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("a token cancelled before requests at once")
+  @Test("A token cancelled before requests at once")
   func cancelledBefore() {
     let promise = source(log)
     tokens.cancel(reason: "before")
@@ -68,14 +68,14 @@ struct CancelWhenTests {
     #expect(promise.cancelRequest?.reason.message == "before")
   }
 
-  @Test("a completed future is not registered")
+  @Test("A completed future is not registered")
   func completed() {
     Future.succeeded(1).cancel(when: tokens.token)
 
     #expect(registered == 0)
   }
 
-  @Test("one token cancels many futures, the last registered first")
+  @Test("One token cancels many futures, the last registered first")
   func many() {
     let promises = (1...3).map { source(log, "\($0)") }
     for promise in promises { promise.future.cancel(when: tokens.token) }
@@ -86,7 +86,7 @@ struct CancelWhenTests {
   }
 
   @Test(
-    "the registration ends when the future completes",
+    "The registration ends when the future completes",
     arguments: [.success(1), .failure(Oops()), .cancelled("gone")] as [Outcome<Int>])
   func ends(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
@@ -98,7 +98,7 @@ struct CancelWhenTests {
     #expect(registered == 0)
   }
 
-  @Test("the future retains nothing of a dropped source")
+  @Test("The future retains nothing of a dropped source")
   func sourceDropped() {
     let promise = Promise<Int>()
     weak var source: CancellationTokenSource?
@@ -115,7 +115,7 @@ struct CancelWhenTests {
     #expect(promise.future.state == "pending")
   }
 
-  @Test("a dropped promise completes its future, which is then unregistered")
+  @Test("A dropped promise completes its future, which is then unregistered")
   func promiseDropped() {
     do {
       let promise = Promise<Int>()
@@ -126,7 +126,7 @@ struct CancelWhenTests {
     #expect(registered == 0)
   }
 
-  @Test("a long-lived token does not retain a value")
+  @Test("A long-lived token does not retain a value")
   func valueReleased() {
     let census = Census()
     do {
@@ -138,7 +138,7 @@ struct CancelWhenTests {
     #expect(census.alive == 0)
   }
 
-  @Test("the token `never` makes no request")
+  @Test("The token `never` makes no request")
   func never() {
     let promise = source(log)
 

@@ -6,7 +6,7 @@ import Testing
 /// The first observer of a source has no separate object: see `FirstObserver.swift`.
 @Suite("Operators: first observer of a promise")
 struct FirstObserverTests {
-  @Test("observers and consumers are called in the order of subscription")
+  @Test("Observers and consumers are called in the order of subscription")
   func order() {
     let log = Recorder()
     let (observed, mapped) = (Promise<Int>(), Promise<Int>())
@@ -22,7 +22,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["first", "map", "second", "map", "first"])
   }
 
-  @Test("a removed observer is not called, and its handle removes no other observer")
+  @Test("A removed observer is not called, and its handle removes no other observer")
   func removed() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -36,7 +36,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["second"])
   }
 
-  @Test("the observer receives the outcome of the future onto which its promise is sealed")
+  @Test("The observer receives the outcome of the future onto which its promise is sealed")
   func sealed() {
     let log = Recorder()
     let (promise, inner) = (Promise<Int>(), Promise<Int>())
@@ -49,7 +49,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["success(2)"])
   }
 
-  @Test("an observer can be removed or added after its promise was sealed")
+  @Test("An observer can be removed or added after its promise was sealed")
   func removedAfterSeal() {
     let log = Recorder()
     let (promise, inner) = (Promise<Int>(), Promise<Int>())
@@ -66,7 +66,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["success(3)"])
   }
 
-  @Test("an observer can observe its future again and remove itself during its call")
+  @Test("An observer can observe its future again and remove itself during its call")
   func reentry() {
     let log = Recorder()
     let (promise, holder) = (Promise<Int>(), Locked<FutureObservation?>(nil))
@@ -82,7 +82,7 @@ struct FirstObserverTests {
     #expect(log.entries == ["outer", "inner success(1)"])
   }
 
-  @Test("the observer is called once if its promise is dropped or its future is forced")
+  @Test("The observer is called once if its promise is dropped or its future is forced")
   func dropped() {
     let (log, promise) = (Recorder(), Promise<Int>())
     promise.future.observe { log($0.state) }
@@ -99,7 +99,7 @@ struct FirstObserverTests {
     #expect(error.value is BrokenPromise)
   }
 
-  @Test("the observer is released after its call, its removal, or the release of a pending source")
+  @Test("The observer is released after its call, its removal, or the release of a pending source")
   func released() {
     let census = Census()
     func observed(_ future: Future<Int>) -> FutureObservation {
@@ -118,7 +118,7 @@ struct FirstObserverTests {
     removed.succeed(1)
   }
 
-  @Test("the handle retains no outcome and can outlive the future")
+  @Test("The handle retains no outcome and can outlive the future")
   func handle() {
     let census = Census()
     var handles: [FutureObservation] = []
@@ -133,7 +133,7 @@ struct FirstObserverTests {
     for handle in handles { handle.remove() }
   }
 
-  @Test("the tree shows no waiter for the observer")
+  @Test("The tree shows no waiter for the observer")
   func picture() {
     let promise = Promise<Int>()
     promise.future.observe { _ in }

@@ -51,7 +51,7 @@ struct FutureConvertibleTests {
     #expect(futures.allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
-  @Test("a body can return a user's type, whose completion is read once on the body's executor")
+  @Test("A body can return a user's type, whose completion is read once on the body's executor")
   func ownType() {
     let (log, executor) = (Recorder(), ManualExecutor())
     let page = Page(title: .success("news"), log: log)
@@ -65,7 +65,7 @@ struct FutureConvertibleTests {
     #expect(log.entries == ["read", "read"])
   }
 
-  @Test("a request is forwarded to the future of a user's type")
+  @Test("A request is forwarded to the future of a user's type")
   func ownTypeIsAsked() {
     let promise = Promise<String>()
     promise.onRequestCancel { _ in .complete(.cancelled) }
@@ -77,7 +77,7 @@ struct FutureConvertibleTests {
     #expect(future.reason?.message == "closed")
   }
 
-  @Test("the completion of a body that does not begin is not read (law 11, bodies that have not begun)")
+  @Test("The completion of a body that does not begin is not read (law 11, bodies that have not begun)")
   func notRead() {
     let (log, promise) = (Recorder(), Promise<Int>())
     let future = promise.future.onSuccess { _ in Page(title: .success("news"), log: log) }
@@ -89,7 +89,7 @@ struct FutureConvertibleTests {
     #expect(log.entries == [])
   }
 
-  @Test("the result of a body is ignored after its branch ended early (law 11, bodies that have not begun)")
+  @Test("The result of a body is ignored after its branch ended early (law 11, bodies that have not begun)")
   func ignored() {
     let promise = Promise<Int>()
     let future = promise.future.onComplete { _ in Outcome.success(5) }
@@ -108,7 +108,7 @@ struct FutureByOutcomeTests {
 
   private func fetch(_ id: Int) -> Future<String> { .succeeded("user \(id)") }
 
-  @Test("a body can return .succeeded with and without a value")
+  @Test("A body can return .succeeded with and without a value")
   func succeeded() {
     let value = number.onSuccess { .succeeded($0 * 2) }
     let nothing = number.onSuccess { _ in .succeeded }
@@ -123,7 +123,7 @@ struct FutureByOutcomeTests {
     #expect([types.1, types.3].states() == ["success(())", "success(())"])
   }
 
-  @Test("a body can return .failed and .cancelled where the context or the other branch has the type")
+  @Test("A body can return .failed and .cancelled where the context or the other branch has the type")
   func endings() {
     let failed: Future<String> = number.onSuccess { _ in .failed(Oops("small")) }
     let cancelled: Future<String> = number.onComplete { _ in .cancelled("not needed") }
@@ -135,7 +135,7 @@ struct FutureByOutcomeTests {
     #expect(cancelled.reason?.message == "not needed")
   }
 
-  @Test("a body with a throwing guard needs no type annotation")
+  @Test("A body with a throwing guard needs no type annotation")
   func guardThrows() {
     let found = number.onSuccess { value in
       guard value > 1 else { throw Oops("small") }
@@ -154,7 +154,7 @@ struct FutureByOutcomeTests {
     #expect(recovered.reason?.message == "no user")
   }
 
-  @Test("a body of several statements that returns .failed names its result type")
+  @Test("A body of several statements that returns .failed names its result type")
   func guardReturns() {
     let future = number.onSuccess { value -> Future<String> in
       guard value > 5 else { return .failed(Oops("small")) }
@@ -171,7 +171,7 @@ struct FutureByOutcomeTests {
     #expect([future, switched].states() == ["failure(small)", "success(failed: oops)"])
   }
 
-  @Test("functions with convertible results can replace closures")
+  @Test("Functions with convertible results can replace closures")
   func functions() {
     let passed = failure.onComplete { $0 }
     let fetched = number.onSuccess(fetch)

@@ -18,7 +18,7 @@ struct FutureQueueTests {
     return (promise, future)
   }
 
-  @Test("bodies run one at a time in the order of addition")
+  @Test("Bodies run one at a time in the order of addition")
   func order() {
     let (first, firstFuture) = add("first")
     let (second, secondFuture) = add("second")
@@ -37,7 +37,7 @@ struct FutureQueueTests {
   }
 
   @Test(
-    "the next body begins after any outcome of the previous one",
+    "The next body begins after any outcome of the previous one",
     arguments: [.success(1), .failure(Oops()), .cancelled("gone")] as [Outcome<Int>])
   func endings(outcome: Outcome<Int>) {
     let (first, future) = add("first")
@@ -49,7 +49,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin first", "begin second"])
   }
 
-  @Test("an idle queue begins a body at once")
+  @Test("An idle queue begins a body at once")
   func idle() {
     let states = (1...3).map { number in queue.add { .succeeded(number) }.state }
 
@@ -57,7 +57,7 @@ struct FutureQueueTests {
   }
 
   @Test(
-    "a queued future that is asked to cancel completes at once, and its body does not run",
+    "A queued future that is asked to cancel completes at once, and its body does not run",
     arguments: [[], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately] as [CancellationOptions])
   func cancelsQueued(options: CancellationOptions) {
     let (first, _) = add("first")
@@ -74,7 +74,7 @@ struct FutureQueueTests {
     #expect(third.state == "success(3)")
   }
 
-  @Test("a request after the body began is forwarded to the future that it returned")
+  @Test("A request after the body began is forwarded to the future that it returned")
   func forwards() {
     let (promise, future) = add("first")
 
@@ -86,7 +86,7 @@ struct FutureQueueTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a request while the body runs is forwarded to the future that it returns")
+  @Test("A request while the body runs is forwarded to the future that it returns")
   func askedInBody() {
     let gate = Promise<Int>()
     _ = add("gate", gate)
@@ -103,7 +103,7 @@ struct FutureQueueTests {
     #expect(own.value?.state == "pending")
   }
 
-  @Test("a future forced while its body runs completes, and the returned future receives the request without force")
+  @Test("A future forced while its body runs completes, and the returned future receives the request without force")
   func forcedInBody() {
     let gate = Promise<Int>()
     _ = add("gate", gate)
@@ -123,7 +123,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin gate", "source: plain", "begin next"])
   }
 
-  @Test("a future that detaches while its body runs completes without a request to the returned future")
+  @Test("A future that detaches while its body runs completes without a request to the returned future")
   func detachesInBody() {
     let gate = Promise<Int>()
     _ = add("gate", gate)
@@ -140,7 +140,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin gate"])
   }
 
-  @Test("the next body waits for the work, also if its future ended early")
+  @Test("The next body waits for the work, also if its future ended early")
   func endedEarly() {
     let (promise, future) = add("first")
     _ = add("second")
@@ -153,7 +153,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin first", "first: plain", "begin second"])
   }
 
-  @Test("consumers are notified before the next body begins")
+  @Test("Consumers are notified before the next body begins")
   func notifiedFirst() {
     let (first, future) = add("first")
     future.observe { [log] in log("heard \($0.state)") }
@@ -165,7 +165,7 @@ struct FutureQueueTests {
   }
 
   @Test(
-    "a body that throws completes its future, and the next body begins",
+    "A body that throws completes its future, and the next body begins",
     arguments: [
       (Oops(), "failure(oops)"), (CancellationError(), "cancelled"), (FutureCancelled(reason: "no"), "cancelled"),
     ] as [(any Error & Sendable, String)])
@@ -180,7 +180,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin gate", "begin next"])
   }
 
-  @Test("work that a body adds to its queue runs after the body")
+  @Test("Work that a body adds to its queue runs after the body")
   func addsInBody() {
     let inner = Locked<Future<Int>?>(nil)
 
@@ -197,7 +197,7 @@ struct FutureQueueTests {
     #expect([outer, inner.value].map { $0?.state } == ["success(1)", "success(2)"])
   }
 
-  @Test("bodies run and are released outside the lock")
+  @Test("Bodies run and are released outside the lock")
   func unlocked() {
     let (gate, _) = add("gate")
     func enqueue(_ probe: Probe) -> Future<Int> {
@@ -218,7 +218,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin gate", "freed: 1", "waiting: 0", "freed: 0"])
   }
 
-  @Test("a dropped queue still runs the added work")
+  @Test("A dropped queue still runs the added work")
   func dropped() {
     let queue = Locked<FutureQueue?>(FutureQueue())
     let promise = Promise<Int>()
@@ -232,7 +232,7 @@ struct FutureQueueTests {
     #expect(second?.state == "success(2)")
   }
 
-  @Test("a queue retains nothing of completed or cancelled work")
+  @Test("A queue retains nothing of completed or cancelled work")
   func released() {
     let census = Census()
     let (gate, _) = add("gate")

@@ -29,7 +29,7 @@ struct JoinUnderTest: Sendable, CustomTestStringConvertible {
 
 @Suite("Operators: every join")
 struct JoinTests {
-  @Test("a request to a join is forwarded to all pending inputs", arguments: JoinUnderTest.every)
+  @Test("A request to a join is forwarded to all pending inputs", arguments: JoinUnderTest.every)
   func forwards(join: JoinUnderTest) {
     let log = Recorder()
     let sources = (0..<2).map { source(log, "source \($0)") }
@@ -44,7 +44,7 @@ struct JoinTests {
   }
 
   @Test(
-    "a future derived from a join completes cancelled if the inputs succeed after a request",
+    "A future derived from a join completes cancelled if the inputs succeed after a request",
     arguments: JoinUnderTest.every)
   func successAfterRequest(join: JoinUnderTest) {
     let sources = [Promise<Int>(), Promise<Int>()]
@@ -57,7 +57,7 @@ struct JoinTests {
     #expect(joined.state == "cancelled")
   }
 
-  @Test("a join is one consumer of each input, also of a repeated input", arguments: JoinUnderTest.every)
+  @Test("A join is one consumer of each input, also of a repeated input", arguments: JoinUnderTest.every)
   func counts(join: JoinUnderTest) {
     let promise = Promise<Int>()
     let joined = join.apply([promise.future, promise.future])
@@ -70,7 +70,7 @@ struct JoinTests {
   }
 
   @Test(
-    "a withheld input ends the branch at once and detaches it from the others (law 3, stopping where others wait)",
+    "A withheld input ends the branch at once and detaches it from the others (law 3, stopping where others wait)",
     arguments: JoinUnderTest.every)
   func withheld(join: JoinUnderTest) {
     let log = Recorder()
@@ -89,7 +89,7 @@ struct JoinTests {
   }
 
   @Test(
-    "a forced join completes at once, and its inputs receive the request without force (law 5, force)",
+    "A forced join completes at once, and its inputs receive the request without force (law 5, force)",
     arguments: JoinUnderTest.every
   )
   func forced(join: JoinUnderTest) {
@@ -104,7 +104,7 @@ struct JoinTests {
     withExtendedLifetime(sources) {}
   }
 
-  @Test("a join detaches without a request to its inputs (law 4, this future only)", arguments: JoinUnderTest.every)
+  @Test("A join detaches without a request to its inputs (law 4, this future only)", arguments: JoinUnderTest.every)
   func lawFour(join: JoinUnderTest) {
     let log = Recorder()
     let sources = (0..<2).map { source(log, "source \($0)") }
@@ -117,7 +117,7 @@ struct JoinTests {
     #expect(sources.map { $0.future.tree().entries[0].consumers } == [0, 0])
   }
 
-  @Test("a decided join retains no input and no value (law 21, bounded memory)", arguments: JoinUnderTest.deciding)
+  @Test("A decided join retains no input and no value (law 21, bounded memory)", arguments: JoinUnderTest.deciding)
   func releases(join: JoinUnderTest, outcome: Outcome<Int>) {
     let census = Census()
     let decider = Promise<Int>()
@@ -136,7 +136,7 @@ struct JoinTests {
   }
 
   @Test(
-    "a join without consumers is no consumer of its inputs (law 10, one consumer, one count)",
+    "A join without consumers is no consumer of its inputs (law 10, one consumer, one count)",
     arguments: JoinUnderTest.every)
   func abandoned(join: JoinUnderTest) {
     let promises = [Promise<Int>(), Promise<Int>()]
@@ -193,7 +193,7 @@ struct AllSettledTests {
 @Suite("Operators: race")
 struct RaceTests {
   @Test(
-    "the first outcome of any kind decides, and later outcomes change nothing",
+    "The first outcome of any kind decides, and later outcomes change nothing",
     arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
   func first(outcome: Outcome<Int>) {
     let promises = (0..<3).map { _ in Promise<Int>() }
@@ -206,7 +206,7 @@ struct RaceTests {
     withExtendedLifetime(promises) {}
   }
 
-  @Test("the first completed input in the list wins")
+  @Test("The first completed input in the list wins")
   func completed() {
     #expect(Future.race([.failed(Oops()), Future.succeeded(1)]).state == "failure(oops)")
   }
@@ -222,7 +222,7 @@ struct RaceTests {
 
 @Suite("Operators: any")
 struct AnyTests {
-  @Test("the first success decides; failures and cancellations before it do not")
+  @Test("The first success decides; failures and cancellations before it do not")
   func firstSuccess() {
     let promises = (0..<3).map { _ in Promise<Int>() }
     let any = Future.any(promises.map(\.future))
@@ -236,7 +236,7 @@ struct AnyTests {
     withExtendedLifetime(promises) {}
   }
 
-  @Test("any fails with every error in the order of the inputs")
+  @Test("Any fails with every error in the order of the inputs")
   func allFailed() {
     let promises = (0..<2).map { _ in Promise<Int>() }
     let any = Future.any(promises.map(\.future))
@@ -251,21 +251,21 @@ struct AnyTests {
     )
   }
 
-  @Test("any of cancelled inputs is cancelled with the reason of the first")
+  @Test("Any of cancelled inputs is cancelled with the reason of the first")
   func allCancelled() {
     let any = Future<Int>.any([.cancelled("first"), .cancelled("second")])
 
     #expect(any.reason?.message == "first")
   }
 
-  @Test("any of failed and cancelled inputs fails with the errors")
+  @Test("Any of failed and cancelled inputs fails with the errors")
   func mixed() {
     let any = Future<Int>.any([.cancelled("gone"), .failed(Oops())])
 
     #expect("\(any.outcomeIfCompleted!.error!)" == "`any` failed. The only future that was not cancelled failed: oops")
   }
 
-  @Test("any of no inputs fails with AllFailed without errors")
+  @Test("Any of no inputs fails with AllFailed without errors")
   func empty() {
     #expect((Future<Int>.any([]).outcomeIfCompleted?.error as? AllFailed)?.errors.isEmpty == true)
   }
@@ -286,14 +286,14 @@ struct ZipTests {
     #expect(typed.state == #"success((1, "two", [true]))"#)
   }
 
-  @Test("the first failure decides")
+  @Test("The first failure decides")
   func failure() {
     let zipped = Future.zip(Promise<Int>().future.named("never"), Future<String>.failed(Oops()))
 
     #expect(zipped.state == "failure(oops)" || zipped.outcomeIfCompleted?.error is BrokenPromise)
   }
 
-  @Test("the values of a zip are released with it")
+  @Test("The values of a zip are released with it")
   func releases() {
     let census = Census()
     do {

@@ -7,7 +7,7 @@ import Testing
 struct ObserveTests {
   static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
 
-  @Test("an observer is called once with any outcome", arguments: outcomes)
+  @Test("An observer is called once with any outcome", arguments: outcomes)
   func called(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -20,7 +20,7 @@ struct ObserveTests {
     #expect(log.entries == ["before \(outcome.state)", "after \(outcome.state)"])
   }
 
-  @Test("an observer is no consumer and withholds no request")
+  @Test("An observer is no consumer and withholds no request")
   func noConsumer() {
     let log = Recorder()
     let promise = source(log)
@@ -32,7 +32,7 @@ struct ObserveTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("an observer receives the outcome after a request", arguments: outcomes)
+  @Test("An observer receives the outcome after a request", arguments: outcomes)
   func asked(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -45,7 +45,7 @@ struct ObserveTests {
     #expect(log.entries == [outcome.state])
   }
 
-  @Test("an observer receives the outcome of a forced future")
+  @Test("An observer receives the outcome of a forced future")
   func forced() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -56,7 +56,7 @@ struct ObserveTests {
     #expect(log.entries == ["now"])
   }
 
-  @Test("a removed observer is not called and releases its captures")
+  @Test("A removed observer is not called and releases its captures")
   func ended() {
     let log = Recorder()
     let census = Census()
@@ -77,7 +77,7 @@ struct ObserveTests {
     #expect(log.entries == [])
   }
 
-  @Test("dropping an observation does not remove the observer")
+  @Test("Dropping an observation does not remove the observer")
   func dropped() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -90,7 +90,7 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
-  @Test("removing an observer after completion has no effect")
+  @Test("Removing an observer after completion has no effect")
   func endedLate() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -102,7 +102,7 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
-  @Test("an observer runs on its executor")
+  @Test("An observer runs on its executor")
   func onExecutor() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -116,7 +116,7 @@ struct ObserveTests {
     #expect(log.entries == ["success(1)"])
   }
 
-  @Test("an observer that is queued on its executor or was dropped by it can be removed")
+  @Test("An observer that is queued on its executor or was dropped by it can be removed")
   func endedOnExecutor() {
     let (log, executor, census) = (Recorder(), ManualExecutor(), Census())
     func observed() -> FutureObservation {
@@ -140,7 +140,7 @@ struct ObserveTests {
     #expect(census.alive == 0)
   }
 
-  @Test("an observer does not renew its future's interest in the upstream")
+  @Test("An observer does not renew its future's interest in the upstream")
   func renewsNoInterest() {
     let log = Recorder()
     let promise = source(log)

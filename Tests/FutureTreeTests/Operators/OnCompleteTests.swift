@@ -7,7 +7,7 @@ import Testing
 struct OnCompleteTests {
   static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
 
-  @Test("the body receives any outcome, and its value is the result", arguments: outcomes)
+  @Test("The body receives any outcome, and its value is the result", arguments: outcomes)
   func value(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let derived = promise.future.onComplete { .succeeded($0.state) }
@@ -17,7 +17,7 @@ struct OnCompleteTests {
     #expect(derived.state == "success(\(outcome.state))")
   }
 
-  @Test("the outcome of the body's future is the result", arguments: outcomes)
+  @Test("The outcome of the body's future is the result", arguments: outcomes)
   func future(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let inner = Promise<String>()
@@ -30,7 +30,7 @@ struct OnCompleteTests {
     #expect(derived.state == "success(inner)")
   }
 
-  @Test("the body's completion is the result", arguments: outcomes)
+  @Test("The body's completion is the result", arguments: outcomes)
   func completion(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let derived = promise.future.onComplete { _ in Completion<String>.cancelled("given up") }
@@ -40,7 +40,7 @@ struct OnCompleteTests {
     #expect(derived.reason?.message == "given up")
   }
 
-  @Test("the body's error is the result", arguments: outcomes)
+  @Test("The body's error is the result", arguments: outcomes)
   func error(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let derived = promise.future.onComplete { _ -> Outcome<Int> in throw Oops("thrown") }
@@ -50,7 +50,7 @@ struct OnCompleteTests {
     #expect(derived.state == "failure(thrown)")
   }
 
-  @Test("a body that returns the outcome or calls get() on it passes every outcome", arguments: outcomes)
+  @Test("A body that returns the outcome or calls get() on it passes every outcome", arguments: outcomes)
   func passingOn(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let returned = promise.future.onComplete { $0 }
@@ -62,7 +62,7 @@ struct OnCompleteTests {
     #expect([returned, got].map { $0.reason?.message } == [outcome.reason?.message, outcome.reason?.message])
   }
 
-  @Test("a request is forwarded, and the body runs with the outcome of the upstream", arguments: outcomes)
+  @Test("A request is forwarded, and the body runs with the outcome of the upstream", arguments: outcomes)
   func asked(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = source(log)
@@ -75,7 +75,7 @@ struct OnCompleteTests {
     #expect(derived.state == "success(\(outcome.state))")
   }
 
-  @Test("a request is forwarded to the future that the body returned")
+  @Test("A request is forwarded to the future that the body returned")
   func askedInner() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -86,7 +86,7 @@ struct OnCompleteTests {
     #expect(log.entries == ["inner: plain"])
   }
 
-  @Test("the body runs on its executor, for every outcome", arguments: outcomes)
+  @Test("The body runs on its executor, for every outcome", arguments: outcomes)
   func onExecutor(outcome: Outcome<Int>) {
     let executor = ManualExecutor()
     let promise = Promise<Int>()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Operators: recover")
 struct RecoverTests {
-  @Test("a success passes without the body and the executor")
+  @Test("A success passes without the body and the executor")
   func succeeds() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -16,7 +16,7 @@ struct RecoverTests {
     #expect(log.entries == [])
   }
 
-  @Test("the body's value replaces a failure")
+  @Test("The body's value replaces a failure")
   func fails() {
     let promise = Promise<Int>()
     let derived = promise.future.recover { error in error is Oops ? 1 : 0 }
@@ -26,7 +26,7 @@ struct RecoverTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("the error of a body that throws replaces a failure")
+  @Test("The error of a body that throws replaces a failure")
   func throwing() {
     let derived = Future<Int>.failed(Oops("first")).recover { _ in throw Oops("second") }
 
@@ -34,7 +34,7 @@ struct RecoverTests {
   }
 
   @Test(
-    "a body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
+    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
   )
   func throwingCancellation() {
     let plain = Future<Int>.failed(Oops()).recover { _ in throw CancellationError() }
@@ -44,7 +44,7 @@ struct RecoverTests {
     #expect(reasoned.reason?.message == "given up")
   }
 
-  @Test("a cancellation passes without the body")
+  @Test("A cancellation passes without the body")
   func cancelled() {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recover { _ in log("body", passing: 0) }
@@ -53,7 +53,7 @@ struct RecoverTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request is forwarded, and a later failure passes without the body")
+  @Test("A request is forwarded, and a later failure passes without the body")
   func asked() {
     let log = Recorder()
     let promise = source(log)
@@ -66,7 +66,7 @@ struct RecoverTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("a success and a cancellation pass after a request")
+  @Test("A success and a cancellation pass after a request")
   func askedThenOther() {
     let first = Promise<Int>()
     let second = Promise<Int>()
@@ -81,7 +81,7 @@ struct RecoverTests {
     #expect([succeeded.state, cancelled.state] == ["success(1)", "cancelled"])
   }
 
-  @Test("the body runs on its executor")
+  @Test("The body runs on its executor")
   func onExecutor() {
     let executor = ManualExecutor()
     let derived = Future<Int>.failed(Oops()).recover(on: executor.executor) { _ in 2 }

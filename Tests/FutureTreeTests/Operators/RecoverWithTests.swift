@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Operators: recoverWith")
 struct RecoverWithTests {
-  @Test("a success passes without the body and the executor")
+  @Test("A success passes without the body and the executor")
   func succeeds() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -17,7 +17,7 @@ struct RecoverWithTests {
   }
 
   @Test(
-    "the outcome of the body's future replaces a failure, at once or later",
+    "The outcome of the body's future replaces a failure, at once or later",
     arguments: [.success(1), .failure(Oops("second")), .cancelled("gone")] as [Outcome<Int>])
   func fails(outcome: Outcome<Int>) {
     let (promise, inner, ended) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
@@ -33,7 +33,7 @@ struct RecoverWithTests {
     #expect([later, now].allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
-  @Test("the error of a body that throws replaces a failure")
+  @Test("The error of a body that throws replaces a failure")
   func throwing() {
     let derived = Future<Int>.failed(Oops("first")).recoverWith { _ in throw Oops("second") }
 
@@ -41,7 +41,7 @@ struct RecoverWithTests {
   }
 
   @Test(
-    "a body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
+    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
   )
   func throwingCancellation() {
     let plain = Future<Int>.failed(Oops()).recoverWith { _ in throw CancellationError() }
@@ -51,7 +51,7 @@ struct RecoverWithTests {
     #expect(reasoned.reason?.message == "mine")
   }
 
-  @Test("a cancellation passes without the body")
+  @Test("A cancellation passes without the body")
   func cancelled() {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recoverWith { _ in log("body", passing: .succeeded(0)) }
@@ -60,7 +60,7 @@ struct RecoverWithTests {
     #expect(log.entries == [])
   }
 
-  @Test("a request is forwarded, and a later failure passes without the body")
+  @Test("A request is forwarded, and a later failure passes without the body")
   func asked() {
     let log = Recorder()
     let promise = source(log)
@@ -73,7 +73,7 @@ struct RecoverWithTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("a success and a cancellation pass after a request")
+  @Test("A success and a cancellation pass after a request")
   func askedThenOther() {
     let (first, second) = (Promise<Int>(), Promise<Int>())
     let succeeded = first.future.recoverWith { _ in .succeeded(0) }
@@ -87,7 +87,7 @@ struct RecoverWithTests {
     #expect([succeeded.state, cancelled.state] == ["success(1)", "cancelled"])
   }
 
-  @Test("a request is forwarded to the future that the body returned")
+  @Test("A request is forwarded to the future that the body returned")
   func askedInner() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -100,7 +100,7 @@ struct RecoverWithTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("a request made while the body runs is delivered to the future that it returns (law 8, no request is lost)")
+  @Test("A request made while the body runs is delivered to the future that it returns (law 8, no request is lost)")
   func askedInBody() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -117,7 +117,7 @@ struct RecoverWithTests {
     #expect(derived.value?.state == "cancelled")
   }
 
-  @Test("the body runs on its executor")
+  @Test("The body runs on its executor")
   func onExecutor() {
     let executor = ManualExecutor()
     let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in .succeeded(2) }
@@ -128,7 +128,7 @@ struct RecoverWithTests {
     #expect(derived.state == "success(2)")
   }
 
-  @Test("the failure passes at once if a queued body is cancelled (law 11, bodies that have not begun)")
+  @Test("The failure passes at once if a queued body is cancelled (law 11, bodies that have not begun)")
   func queued() {
     let (log, executor) = (Recorder(), ManualExecutor())
     let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in

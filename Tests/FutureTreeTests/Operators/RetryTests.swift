@@ -17,7 +17,7 @@ struct RetryTests {
     }
   }
 
-  @Test("each failure is followed by another attempt after the delay of the policy")
+  @Test("Each failure is followed by another attempt after the delay of the policy")
   func succeeds() {
     let future = retry(BackOff(attempts: 3) { attempt, _ in .seconds(attempt) }, succeedingAt: 3)
 
@@ -29,7 +29,7 @@ struct RetryTests {
     #expect(future.state == "success(3)")
   }
 
-  @Test("the last failure fails the future")
+  @Test("The last failure fails the future")
   func givesUp() {
     let future = retry(.constant(attempts: 2), succeedingAt: 9)
 
@@ -39,7 +39,7 @@ struct RetryTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a policy can give up because of the error")
+  @Test("A policy can give up because of the error")
   func policyGivesUp() {
     let future = retry(
       BackOff(attempts: 9) { attempt, error in (error as? Oops) == Oops("1") ? .zero : nil }, succeedingAt: 9)
@@ -49,7 +49,7 @@ struct RetryTests {
     #expect(future.state == "failure(2)")
   }
 
-  @Test("a request during an attempt is forwarded, and the failure passes without another attempt")
+  @Test("A request during an attempt is forwarded, and the failure passes without another attempt")
   func askedInAttempt() {
     let promise = source(log)
     let future = Future.retry(.constant(attempts: 5), clock: clock) { _ in promise.future }
@@ -62,7 +62,7 @@ struct RetryTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a request between two attempts completes the future cancelled at once, without another attempt")
+  @Test("A request between two attempts completes the future cancelled at once, without another attempt")
   func askedInBetween() {
     let future = retry(.constant(attempts: 5, delay: .seconds(1)), succeedingAt: 9)
 
@@ -73,7 +73,7 @@ struct RetryTests {
     #expect(log.count == 1)
   }
 
-  @Test("a cancelled attempt passes and is not retried")
+  @Test("A cancelled attempt passes and is not retried")
   func cancelledAttempt() {
     let future = Future<Int>.retry(.constant(attempts: 5), clock: clock) { _ in .cancelled("gone") }
 
@@ -81,7 +81,7 @@ struct RetryTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("an error that a body throws fails its attempt")
+  @Test("An error that a body throws fails its attempt")
   func throwing() {
     let future = Future<Int>.retry(.constant(attempts: 2), clock: clock) { attempt in throw Oops("\(attempt)") }
 
@@ -90,7 +90,7 @@ struct RetryTests {
     #expect(future.state == "failure(2)")
   }
 
-  @Test("an exponential policy accepts any number of attempts and any limit")
+  @Test("An exponential policy accepts any number of attempts and any limit")
   func exponentialBounds() throws {
     let policy = BackOff.exponential(attempts: .max, first: .nanoseconds(1), limit: .seconds(Int64.max)) { 1 }
     let century = Duration.seconds(100 * 365 * 86_400)
@@ -101,7 +101,7 @@ struct RetryTests {
     }
   }
 
-  @Test("an exponential delay doubles up to the limit and is multiplied by the random factor")
+  @Test("An exponential delay doubles up to the limit and is multiplied by the random factor")
   func exponential() {
     let policy = BackOff.exponential(attempts: 6, first: .seconds(1), limit: .seconds(5)) { 0.5 }
 
@@ -111,7 +111,7 @@ struct RetryTests {
     #expect(policy.delay(after: 6, error: Oops()) == nil)
   }
 
-  @Test("zero attempts and a negative delay fail with InvalidArgument")
+  @Test("Zero attempts and a negative delay fail with InvalidArgument")
   func invalid() {
     let none = retry(.constant(attempts: 0), succeedingAt: 1)
     let negative = retry(.constant(attempts: 3, delay: .seconds(-1)), succeedingAt: 9)
@@ -121,7 +121,7 @@ struct RetryTests {
     #expect(log.count == 1)
   }
 
-  @Test("many attempts use the memory of one")
+  @Test("Many attempts use the memory of one")
   func many() {
     let count = LongTest.count(100_000, small: 10_000)
     let future = Future<Int>.retry(.constant(attempts: count), clock: clock) { attempt in
@@ -136,7 +136,7 @@ struct RetryTests {
   }
 
   @Test(
-    "an attempt queued on its executor does not begin after the future has completed",
+    "An attempt queued on its executor does not begin after the future has completed",
     arguments: [.doNotForwardRequest, .forceImmediately] as [CancellationOptions], [1, 2])
   func queuedAttempt(options: CancellationOptions, attempt: Int) {
     struct Busy: Error {}

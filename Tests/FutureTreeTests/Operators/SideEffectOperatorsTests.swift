@@ -28,7 +28,7 @@ struct SideEffectOperatorsTests {
 
   static let outcomes: [Outcome<Int>] = [.success(1), .failure(Oops()), .cancelled("gone")]
 
-  @Test("the outcome passes, and the body runs for its kind of outcome", arguments: Operation.allCases, outcomes)
+  @Test("The outcome passes, and the body runs for its kind of outcome", arguments: Operation.allCases, outcomes)
   func passes(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -42,7 +42,7 @@ struct SideEffectOperatorsTests {
   }
 
   @Test(
-    "the outcome of a completed upstream passes, and the body runs if it applies", arguments: Operation.allCases,
+    "The outcome of a completed upstream passes, and the body runs if it applies", arguments: Operation.allCases,
     outcomes)
   func completed(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -56,7 +56,7 @@ struct SideEffectOperatorsTests {
   }
 
   @Test(
-    "a request is forwarded, the body runs for its kind of outcome, and the outcome passes",
+    "A request is forwarded, the body runs for its kind of outcome, and the outcome passes",
     arguments: Operation.allCases, outcomes)
   func asked(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -71,7 +71,7 @@ struct SideEffectOperatorsTests {
   }
 
   @Test(
-    "the outcome waits for the executor only if the body runs",
+    "The outcome waits for the executor only if the body runs",
     arguments: Operation.allCases, outcomes)
   func onExecutor(operation: Operation, outcome: Outcome<Int>) {
     let log = Recorder()
@@ -89,7 +89,7 @@ struct SideEffectOperatorsTests {
     #expect(log.entries == operation.lines(for: outcome))
   }
 
-  @Test("the body runs before the consumers of its future are notified")
+  @Test("The body runs before the consumers of its future are notified")
   func order() {
     let log = Recorder()
     let promise = Promise<Int>()

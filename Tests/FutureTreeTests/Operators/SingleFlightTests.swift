@@ -16,7 +16,7 @@ struct SingleFlightTests {
     }
   }
 
-  @Test("callers of one key share one flight and get separate futures")
+  @Test("Callers of one key share one flight and get separate futures")
   func shares() {
     let promise = source(log)
 
@@ -28,7 +28,7 @@ struct SingleFlightTests {
     #expect(callers.states() == ["success(1)", "success(1)", "success(1)"])
   }
 
-  @Test("two keys have two flights")
+  @Test("Two keys have two flights")
   func keys() {
     let promises = ["a": source(log, "a"), "b": source(log, "b")]
 
@@ -41,7 +41,7 @@ struct SingleFlightTests {
   }
 
   @Test(
-    "the outcome passes to all callers",
+    "The outcome passes to all callers",
     arguments: [.success(1), .failure(Oops()), .cancelled("gone")] as [Outcome<Int>])
   func outcomes(outcome: Outcome<Int>) {
     let promise = source(log)
@@ -54,7 +54,7 @@ struct SingleFlightTests {
   }
 
   @Test(
-    "cancelling one caller does not affect the others, with any options",
+    "Cancelling one caller does not affect the others, with any options",
     arguments: [[], .doNotForwardIfOthersWaiting, .forceImmediately, .doNotForwardRequest] as [CancellationOptions])
   func oneDetaches(options: CancellationOptions) {
     let promise = source(log)
@@ -69,7 +69,7 @@ struct SingleFlightTests {
     #expect(second.state == "success(1)")
   }
 
-  @Test("the source receives the withheld request when the last caller detaches")
+  @Test("The source receives the withheld request when the last caller detaches")
   func lastDetaches() {
     let promise = source(log)
     let first = load(from: promise)
@@ -85,7 +85,7 @@ struct SingleFlightTests {
     #expect(second.state == "cancelled")
   }
 
-  @Test("a success after the request of the last caller is kept")
+  @Test("A success after the request of the last caller is kept")
   func racedSuccess() {
     let promise = source(log)
     let caller = load(from: promise)
@@ -96,7 +96,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("a caller that arrives while the flight is being cancelled starts a new one")
+  @Test("A caller that arrives while the flight is being cancelled starts a new one")
   func whileEnding() {
     let ending = source(log, "ending")
     let fresh = source(log, "fresh")
@@ -114,7 +114,7 @@ struct SingleFlightTests {
     #expect([second, third].states() == ["success(2)", "success(2)"])
   }
 
-  @Test("a flight abandoned without a request continues and can be joined")
+  @Test("A flight abandoned without a request continues and can be joined")
   func abandonedWithoutRequest() {
     let promise = source(log)
     load(from: promise).cancel(.doNotForwardRequest)
@@ -126,7 +126,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("the key of a completed flight is free, also inside its notifications")
+  @Test("The key of a completed flight is free, also inside its notifications")
   func keyIsFree() {
     let promise = source(log)
     let again = Locked<Future<Int>?>(nil)
@@ -138,7 +138,7 @@ struct SingleFlightTests {
     #expect(flights.count == 0)
   }
 
-  @Test("a flight that completed in the running callback has ended")
+  @Test("A flight that completed in the running callback has ended")
   func completedInCallback() {
     let callers = Locked<[Future<Int>]>([])
 
@@ -155,7 +155,7 @@ struct SingleFlightTests {
   }
 
   @Test(
-    "an error that `start` throws completes the flight",
+    "An error that `start` throws completes the flight",
     arguments: [
       (Oops(), "failure(oops)"), (CancellationError(), "cancelled"), (FutureCancelled(reason: "no"), "cancelled"),
     ] as [(any Error & Sendable, String)])
@@ -172,7 +172,7 @@ struct SingleFlightTests {
     #expect(flights.count == 0)
   }
 
-  @Test("a caller that joins and detaches while `start` runs does not affect the first caller")
+  @Test("A caller that joins and detaches while `start` runs does not affect the first caller")
   func detachesWhileStarting() {
     let promise = source(log)
 
@@ -198,7 +198,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("keys are released outside the lock when the flight completes")
+  @Test("Keys are released outside the lock when the flight completes")
   func freed() {
     struct Key: Hashable {
       let probe: Probe
@@ -219,7 +219,7 @@ struct SingleFlightTests {
     #expect(log.entries.sorted() == ["0 freed, 1", "1 freed, 0"])
   }
 
-  @Test("a dropped SingleFlight cancels no flight")
+  @Test("A dropped SingleFlight cancels no flight")
   func dropped() {
     let promise = source(log)
     let flights = Locked<SingleFlight<String, Int>?>(SingleFlight())

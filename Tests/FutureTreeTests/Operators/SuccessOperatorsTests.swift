@@ -23,7 +23,7 @@ enum SuccessOperator: String, CaseIterable, Sendable {
 
 @Suite("Operators: onSuccess, map, flatMap")
 struct SuccessOperatorsTests {
-  @Test("the body's value is the result of a success, at once or later", arguments: SuccessOperator.allCases)
+  @Test("The body's value is the result of a success, at once or later", arguments: SuccessOperator.allCases)
   func succeeds(operation: SuccessOperator) {
     let promise = Promise<Int>()
     let later = operation.attach(to: promise.future) { $0 + 1 }
@@ -34,7 +34,7 @@ struct SuccessOperatorsTests {
     #expect([later.state, now.state] == ["success(2)", "success(11)"])
   }
 
-  @Test("a body that throws fails its future with that error", arguments: SuccessOperator.allCases)
+  @Test("A body that throws fails its future with that error", arguments: SuccessOperator.allCases)
   func throwing(operation: SuccessOperator) {
     let derived = operation.attach(to: .succeeded(1)) { _ in throw Oops("thrown") }
 
@@ -42,7 +42,7 @@ struct SuccessOperatorsTests {
   }
 
   @Test(
-    "a body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)",
+    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)",
     arguments: SuccessOperator.allCases)
   func throwingCancellation(operation: SuccessOperator) {
     let plain = operation.attach(to: .succeeded(1)) { _ in throw CancellationError() }
@@ -54,7 +54,7 @@ struct SuccessOperatorsTests {
     #expect(reasoned.reason?.message == "inner")
   }
 
-  @Test("a failure passes without the body", arguments: SuccessOperator.allCases)
+  @Test("A failure passes without the body", arguments: SuccessOperator.allCases)
   func fails(operation: SuccessOperator) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -66,7 +66,7 @@ struct SuccessOperatorsTests {
     #expect(log.entries == [])
   }
 
-  @Test("a cancellation passes without the body", arguments: SuccessOperator.allCases)
+  @Test("A cancellation passes without the body", arguments: SuccessOperator.allCases)
   func cancelled(operation: SuccessOperator) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -78,7 +78,7 @@ struct SuccessOperatorsTests {
     #expect(log.entries == [])
   }
 
-  @Test("a failure and a cancellation pass without the executor", arguments: SuccessOperator.allCases)
+  @Test("A failure and a cancellation pass without the executor", arguments: SuccessOperator.allCases)
   func passesWithoutExecutor(operation: SuccessOperator) {
     // An outcome that passes does not wait for the executor, because there is no body to run on it.
     let executor = ManualExecutor()
@@ -90,7 +90,7 @@ struct SuccessOperatorsTests {
   }
 
   @Test(
-    "a request is forwarded, and a later success completes the future cancelled without the body",
+    "A request is forwarded, and a later success completes the future cancelled without the body",
     arguments: SuccessOperator.allCases)
   func asked(operation: SuccessOperator) {
     let log = Recorder()
@@ -104,7 +104,7 @@ struct SuccessOperatorsTests {
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a failure and a cancellation pass after a request", arguments: SuccessOperator.allCases)
+  @Test("A failure and a cancellation pass after a request", arguments: SuccessOperator.allCases)
   func askedThenOther(operation: SuccessOperator) {
     let failing = Promise<Int>()
     let cancelling = Promise<Int>()
@@ -120,7 +120,7 @@ struct SuccessOperatorsTests {
     #expect(cancelled.reason?.message == "upstream's own")
   }
 
-  @Test("the body runs once on its executor", arguments: SuccessOperator.allCases)
+  @Test("The body runs once on its executor", arguments: SuccessOperator.allCases)
   func onExecutor(operation: SuccessOperator) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -138,7 +138,7 @@ struct SuccessOperatorsTests {
     (.success(1), "success(1)"), (.failure(Oops()), "failure(oops)"), (.cancelled("inner"), "cancelled"),
   ]
 
-  @Test("the outcome of the body's future is the result, at once or later", arguments: inner)
+  @Test("The outcome of the body's future is the result, at once or later", arguments: inner)
   func innerFuture(completion: Completion<Int>, state: String) {
     let promise = Promise<Int>()
     let mapped = Future.succeeded(0).flatMap { _ in promise.future }
@@ -151,7 +151,7 @@ struct SuccessOperatorsTests {
     #expect([mapped.state, succeeded.state, late.state] == [state, state, state])
   }
 
-  @Test("the body's completion is the result", arguments: inner)
+  @Test("The body's completion is the result", arguments: inner)
   func innerCompletion(completion: Completion<Int>, state: String) {
     let promise = Promise<Int>()
     let direct = Future.succeeded(0).onSuccess { _ in completion }
@@ -162,14 +162,14 @@ struct SuccessOperatorsTests {
     #expect([direct.state, linked.state] == [state, state])
   }
 
-  @Test("a completion without a reason completes the future cancelled")
+  @Test("A completion without a reason completes the future cancelled")
   func plainCancelled() {
     let derived: Future<Int> = Future.succeeded(0).onSuccess { _ in Completion<Int>.cancelled }
 
     #expect(derived.state == "cancelled")
   }
 
-  @Test("a body that returns its own future fails it")
+  @Test("A body that returns its own future fails it")
   func ownFuture() {
     let executor = ManualExecutor()
     let box = Locked<Future<Int>?>(nil)
@@ -181,7 +181,7 @@ struct SuccessOperatorsTests {
     #expect(derived.outcomeIfCompleted?.error != nil)
   }
 
-  @Test("a chain can change its value type")
+  @Test("A chain can change its value type")
   func types() {
     let future = Future.succeeded(1).map { "\($0)" }.flatMap { Future.succeeded([$0]) }
       .onSuccess { .succeeded($0.count) }

@@ -8,7 +8,7 @@ struct TimeoutTests {
   private let clock = ManualClock()
 
   @Test(
-    "an outcome before the timeout passes and cancels the timer",
+    "An outcome before the timeout passes and cancels the timer",
     arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
   func inTime(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
@@ -21,7 +21,7 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a request is forwarded, and the timer continues to run")
+  @Test("A request is forwarded, and the timer continues to run")
   func asked() {
     let log = Recorder()
     let promise = source(log)
@@ -37,7 +37,7 @@ struct TimeoutTests {
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a future that ends early cancels its timer (law 4, this future only)")
+  @Test("A future that ends early cancels its timer (law 4, this future only)")
   func endsEarly() {
     let promise = Promise<Int>()
     let timed = promise.future.timeout(after: .seconds(5), clock: clock)
@@ -48,7 +48,7 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a completed upstream sets no timer")
+  @Test("A completed upstream sets no timer")
   func completed() {
     let timed = Future.succeeded(1).timeout(after: .zero, clock: clock)
 
@@ -56,7 +56,7 @@ struct TimeoutTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a negative duration fails with InvalidArgument and detaches from the upstream")
+  @Test("A negative duration fails with InvalidArgument and detaches from the upstream")
   func negative() {
     let log = Recorder()
     let promise = source(log)
@@ -74,7 +74,7 @@ struct TimeoutTests {
 struct DelayedTests {
   private let clock = ManualClock()
 
-  @Test("a success passes after the delay")
+  @Test("A success passes after the delay")
   func success() {
     let delayed = Future.succeeded(1).delayed(by: .seconds(2), clock: clock)
 
@@ -85,7 +85,7 @@ struct DelayedTests {
     #expect(delayed.state == "success(1)")
   }
 
-  @Test("failures and cancellations pass at once", arguments: [Outcome<Int>.failure(Oops()), .cancelled("gone")])
+  @Test("Failures and cancellations pass at once", arguments: [Outcome<Int>.failure(Oops()), .cancelled("gone")])
   func passes(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let delayed = promise.future.delayed(by: .seconds(2), clock: clock)
@@ -96,7 +96,7 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a request during the delay completes the future cancelled at once and cancels the timer")
+  @Test("A request during the delay completes the future cancelled at once and cancels the timer")
   func askedInDelay() {
     let delayed = Future.succeeded(1).delayed(by: .seconds(2), clock: clock)
 
@@ -108,7 +108,7 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a request before the delay is forwarded, and a later success is not delayed")
+  @Test("A request before the delay is forwarded, and a later success is not delayed")
   func askedBefore() {
     let log = Recorder()
     let promise = source(log)
@@ -122,7 +122,7 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a negative duration fails with InvalidArgument, which names the function")
+  @Test("A negative duration fails with InvalidArgument, which names the function")
   func negative() {
     let delayed = Future.succeeded(1).delayed(by: .milliseconds(-1), clock: clock)
 
@@ -145,7 +145,7 @@ struct AfterTests {
     #expect(tick.outcomeIfCompleted?.ending == .succeeded)
   }
 
-  @Test("a request completes the future cancelled at once with its reason and cancels the timer")
+  @Test("A request completes the future cancelled at once with its reason and cancels the timer")
   func asked() {
     let tick = Future.after(.seconds(1), clock: clock)
 
@@ -155,7 +155,7 @@ struct AfterTests {
     #expect(clock.timerCount == 0)
   }
 
-  @Test("a duration of zero does not complete the future before after(_:) returns")
+  @Test("A duration of zero does not complete the future before after(_:) returns")
   func zero() {
     let tick = Future.after(.zero, clock: clock)
     let before = tick.isCompleted
@@ -165,7 +165,7 @@ struct AfterTests {
     #expect(!before && tick.isCompleted)
   }
 
-  @Test("a negative duration fails with an error that states place and remedy")
+  @Test("A negative duration fails with an error that states place and remedy")
   func negative() {
     let error = Future.after(.seconds(-3), clock: clock).outcomeIfCompleted?.error
 
@@ -173,7 +173,7 @@ struct AfterTests {
     #expect("\(error!)".contains("Pass zero or a positive duration."))
   }
 
-  @Test("a deallocated clock fails its futures")
+  @Test("A deallocated clock fails its futures")
   func droppedClock() {
     var clock: ManualClock? = ManualClock()
     let tick = Future.after(.seconds(1), clock: clock!)
@@ -198,7 +198,7 @@ struct AfterTests {
     #expect(census.alive == 0)
   }
 
-  @Test("a maximal duration does not overflow a ClockAdapter")
+  @Test("A maximal duration does not overflow a ClockAdapter")
   func endlessTime() async throws {
     let tick = Future.after(.seconds(Int64.max), clock: ClockAdapter(ContinuousClock()))
 
@@ -212,7 +212,7 @@ struct AfterTests {
 
 @Suite("Operators: shielded")
 struct ShieldedTests {
-  @Test("every outcome passes", arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
+  @Test("Every outcome passes", arguments: [Outcome<Int>.success(1), .failure(Oops()), .cancelled("gone")])
   func passes(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let shielded = promise.future.shielded()
@@ -223,7 +223,7 @@ struct ShieldedTests {
   }
 
   @Test(
-    "a request with any options stops at the shield (law 4, this future only)",
+    "A request with any options stops at the shield (law 4, this future only)",
     arguments: [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions])
   func asked(options: CancellationOptions) {
     let log = Recorder()
@@ -239,7 +239,7 @@ struct ShieldedTests {
     #expect(receipt.handlers == 0)
   }
 
-  @Test("the source continues after a request, and its value is not delivered")
+  @Test("The source continues after a request, and its value is not delivered")
   func goesOn() {
     let log = Recorder()
     let promise = source(log)
@@ -252,7 +252,7 @@ struct ShieldedTests {
     #expect([shielded.state, promise.future.state] == ["cancelled", "success(1)"])
   }
 
-  @Test("a request stops at a shield with other consumers (law 3, stopping where others wait)")
+  @Test("A request stops at a shield with other consumers (law 3, stopping where others wait)")
   func otherConsumers() {
     let promise = Promise<Int>()
     let shielded = promise.future.shielded()
@@ -267,7 +267,7 @@ struct ShieldedTests {
 
 @Suite("Operators: mapError")
 struct MapErrorTests {
-  @Test("the error that the body returns or throws replaces a failure")
+  @Test("The error that the body returns or throws replaces a failure")
   func failure() {
     let failed = Future<Int>.failed(Oops())
 
@@ -276,7 +276,7 @@ struct MapErrorTests {
     #expect(failed.mapError { _ in throw CancellationError() }.state == "cancelled")
   }
 
-  @Test("a success and a cancellation pass without the body", arguments: [Outcome<Int>.success(1), .cancelled("gone")])
+  @Test("A success and a cancellation pass without the body", arguments: [Outcome<Int>.success(1), .cancelled("gone")])
   func passes(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let mapped = promise.future.mapError { _ in Oops("not called") }
@@ -286,7 +286,7 @@ struct MapErrorTests {
     #expect(mapped.outcomeIfCompleted == outcome)
   }
 
-  @Test("a request is forwarded, and the body runs for a later failure")
+  @Test("A request is forwarded, and the body runs for a later failure")
   func asked() {
     let log = Recorder()
     let promise = source(log)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Operators: timer of a timeout")
 struct TimeoutTimerTests {
-  @Test("a future that completes while the clock sets the timer cancels it")
+  @Test("A future that completes while the clock sets the timer cancels it")
   func completesMeanwhile() {
     let promise = Promise<Int>()
     let clock = OwningClock { promise.succeed(1) }
@@ -14,7 +14,7 @@ struct TimeoutTimerTests {
     #expect(clock.cancelled == 1)
   }
 
-  @Test("a future that completes before the timeout cancels the timer once")
+  @Test("A future that completes before the timeout cancels the timer once")
   func completesInTime() {
     let promise = Promise<Int>()
     let clock = OwningClock()
@@ -26,7 +26,7 @@ struct TimeoutTimerTests {
     #expect(clock.cancelled == 1)
   }
 
-  @Test("a future that timed out releases the timer, also one that retains its body")
+  @Test("A future that timed out releases the timer, also one that retains its body")
   func releasesTimer() {
     let promise = Promise<Int>()
     let clock = OwningClock()

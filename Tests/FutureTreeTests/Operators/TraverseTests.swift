@@ -19,7 +19,7 @@ struct TraverseTests {
     }
   }
 
-  @Test("the limit bounds the futures in flight, and the values have the order of the items")
+  @Test("The limit bounds the futures in flight, and the values have the order of the items")
   func bounded() {
     let all = traverse(atMost: 2)
 
@@ -36,7 +36,7 @@ struct TraverseTests {
   }
 
   @Test(
-    "the first failure or cancellation detaches from the futures in flight (law 23, deciding detaches)",
+    "The first failure or cancellation detaches from the futures in flight (law 23, deciding detaches)",
     arguments: [true, false])
   func failure(isFailure: Bool) {
     let all = traverse(atMost: 2)
@@ -48,7 +48,7 @@ struct TraverseTests {
     #expect(log.entries == ["begins 0", "begins 1", "asked 1: ifOthers"])
   }
 
-  @Test("a request is forwarded to the futures in flight, and no further item begins")
+  @Test("A request is forwarded to the futures in flight, and no further item begins")
   func asked() {
     let all = traverse(atMost: 2)
 
@@ -71,7 +71,7 @@ struct TraverseTests {
     #expect(all.state == #"success(["0", "1", "2", "3", "4"])"#)
   }
 
-  @Test("a body that throws fails the traversal, and no further item begins")
+  @Test("A body that throws fails the traversal, and no further item begins")
   func throwing() {
     let log = log
     let all = Future<Int>.traverse(0..<5, atMost: 3) { index in
@@ -83,7 +83,7 @@ struct TraverseTests {
     #expect(log.entries == ["begins 0"])
   }
 
-  @Test("a queued body does not begin after a request")
+  @Test("A queued body does not begin after a request")
   func onExecutor() {
     let executor = ManualExecutor()
     let all = traverse(atMost: 2, on: executor.executor)
@@ -97,7 +97,7 @@ struct TraverseTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("a request while a body runs is forwarded to the future that it returns (law 8, no request is lost)")
+  @Test("A request while a body runs is forwarded to the future that it returns (law 8, no request is lost)")
   func askedWhileBodyRuns() {
     let log = log
     let inner = source(log, "inner")
@@ -120,7 +120,7 @@ struct TraverseTests {
     #expect(Future<Int>.traverse([Int](), atMost: 1) { .succeeded($0) }.state == "success([])")
   }
 
-  @Test("a limit below 1 fails with an error that states place and remedy", arguments: [0, -1])
+  @Test("A limit below 1 fails with an error that states place and remedy", arguments: [0, -1])
   func limit(limit: Int) {
     let error = traverse(atMost: limit).outcomeIfCompleted?.error as? InvalidArgument
 
@@ -158,7 +158,7 @@ struct TraverseTests {
   }
 
   @Test(
-    "a body queued on its executor does not begin after the future has completed",
+    "A body queued on its executor does not begin after the future has completed",
     arguments: [.doNotForwardRequest, .forceImmediately, [.doNotForwardRequest, .forceImmediately]]
       as [CancellationOptions])
   func queuedBodies(options: CancellationOptions) {

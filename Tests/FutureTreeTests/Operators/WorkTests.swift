@@ -20,7 +20,7 @@ struct WorkTests {
     #endif
   }
 
-  @Test("work without an executor runs on another thread than the caller's")
+  @Test("Work without an executor runs on another thread than the caller's")
   func offCaller() {
     let log = Recorder()
     onAnotherThread {
@@ -33,7 +33,7 @@ struct WorkTests {
     #expect(log.entries == ["success(elsewhere)"])
   }
 
-  @Test("work that waits for its caller does not block it")
+  @Test("Work that waits for its caller does not block it")
   func callerGoesOn() async throws {
     let gate = Promise<Int>()
     let future = Future { try gate.future.wait(for: .seconds(60))?.get() }
@@ -55,7 +55,7 @@ struct WorkTests {
     #expect(future.state == "success(true)")
   }
 
-  @Test("an error fails the future, and CancellationError completes it cancelled")
+  @Test("An error fails the future, and CancellationError completes it cancelled")
   func throwing() async {
     let failed = Future<Int> { throw Oops() }
     let cancelled = Future<Int> { throw CancellationError() }

@@ -16,7 +16,7 @@ import Testing
     log.events.filter { $0.future == future }.map { "\($0.fact)" }
   }
 
-  @Test("the log records each creation, link, request, completion and release with its time")
+  @Test("The log records each creation, link, request, completion and release with its time")
   func events() {
     let log = FutureLog(clock: clock)
     var promise: Promise<Int>? = Promise<Int>()
@@ -49,7 +49,7 @@ import Testing
     #expect(log.events.map(\.number) == log.events.map(\.number).sorted())
   }
 
-  @Test("the log records a withheld request and its delivery")
+  @Test("The log records a withheld request and its delivery")
   func withheld() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -71,7 +71,7 @@ import Testing
     withExtendedLifetime((promise, branches)) {}
   }
 
-  @Test("a log started on an existing tree includes every connected future with its links")
+  @Test("A log started on an existing tree includes every connected future with its links")
   func wholeTree() {
     let log = FutureLog(clock: clock)
     let promises = [Promise<Int>(), Promise<Int>()]
@@ -89,7 +89,7 @@ import Testing
     #expect(log.events.count { $0.fact == .succeeded } == 6)
   }
 
-  @Test("futures linked later join the log: inner futures with their upstream, and joins")
+  @Test("Futures linked later join the log: inner futures with their upstream, and joins")
   func linked() {
     let log = FutureLog(clock: clock)
     let (outer, inner, other) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
@@ -111,7 +111,7 @@ import Testing
     withExtendedLifetime((other, joined)) {}
   }
 
-  @Test("a future derived from a logged future joins the log, also if the logged future has completed")
+  @Test("A future derived from a logged future joins the log, also if the logged future has completed")
   func derived() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -128,7 +128,7 @@ import Testing
     withExtendedLifetime((late, all, sealed)) {}
   }
 
-  @Test("a future has one log, and a completed future joins none")
+  @Test("A future has one log, and a completed future joins none")
   func oneLog() {
     let logs = [FutureLog(clock: clock), FutureLog(clock: clock)]
     let promise = Promise<Int>()
@@ -139,7 +139,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("the log retains the latest events and counts the dropped ones", arguments: [0, 1, 3, -1])
+  @Test("The log retains the latest events and counts the dropped ones", arguments: [0, 1, 3, -1])
   func limit(limit: Int) {
     let log = FutureLog(limit: limit, clock: clock)
     let promise = Promise<Int>()
@@ -153,7 +153,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a log retains no future, and a future retains its log")
+  @Test("A log retains no future, and a future retains its log")
   func lifetimes() {
     weak var kept: FutureLog?
     var promise: Promise<Probe>? = Promise()
@@ -174,7 +174,7 @@ import Testing
 
   private final class Probe: Sendable {}
 
-  @Test("a recording is decoded unchanged, and its fields have the documented names")
+  @Test("A recording is decoded unchanged, and its fields have the documented names")
   func stored() throws {
     let log = FutureLog(limit: 30, clock: clock)
     let promise = Promise<Int>()
@@ -204,7 +204,7 @@ import Testing
     withExtendedLifetime(branches) {}
   }
 
-  @Test("a sequence diagram has an arrow for each wait and for each delivered outcome")
+  @Test("A sequence diagram has an arrow for each wait and for each delivered outcome")
   func mermaid() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -229,7 +229,7 @@ import Testing
     withExtendedLifetime(page) {}
   }
 
-  @Test("a hostile name or reason stays on its line", arguments: TreeDrawingTests.hostileNames)
+  @Test("A hostile name or reason stays on its line", arguments: TreeDrawingTests.hostileNames)
   func hostile(name: String) {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()
@@ -244,7 +244,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a long chain is logged and drawn on a stack of 512 KiB")
+  @Test("A long chain is logged and drawn on a stack of 512 KiB")
   func large() {
     let length = LongTest.count(20_000, small: 5_000)
     onSmallStack {

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("the clock is read and errors are described under no lock, and both can use logged futures")
+  @Test("The clock is read and errors are described under no lock, and both can use logged futures")
   func noLock() {
     let clock = NosyClock()
     let log = FutureLog(clock: clock)
@@ -54,7 +54,7 @@ import Testing
     withExtendedLifetime((page, inner, joined)) {}
   }
 
-  @Test("a completion made by the clock during an event is delivered and logged")
+  @Test("A completion made by the clock during an event is delivered and logged")
   func completing() {
     let clock = NosyClock()
     let log = FutureLog(clock: clock)
@@ -80,7 +80,7 @@ import Testing
     init() { promise.future.logged(in: log) }
   }
 
-  @Test("the log records the events of each future once and in order on any threads", .timeLimit(.minutes(60)))
+  @Test("The log records the events of each future once and in order on any threads", .timeLimit(.minutes(60)))
   func order() {
     let wrong = Locked<[String]>([])
     race(

@@ -7,7 +7,7 @@ import Testing
   private static let line: UInt = #line + 1
   private static let page = FutureName("page")
 
-  @Test("the futures of one name share one object")
+  @Test("The futures of one name share one object")
   func shared() {
     let promise = Promise<Int>()
     let futures = [promise.future.map { $0 }.named(Self.page), promise.future.map { $0 }.named(Self.page)]
@@ -18,7 +18,7 @@ import Testing
     promise.succeed(1)
   }
 
-  @Test("a named future keeps its executor and its log, and the last name is used")
+  @Test("A named future keeps its executor and its log, and the last name is used")
   func details() {
     let executor = ManualExecutor()
     let log = FutureLog(clock: ManualClock())

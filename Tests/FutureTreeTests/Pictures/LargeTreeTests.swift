@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("a large tree is captured and drawn in every format", arguments: Shape.allCases)
+  @Test("A large tree is captured and drawn in every format", arguments: Shape.allCases)
   func pictured(shape: Shape) {
     onSmallStack {
       let promise = Promise<Int>()

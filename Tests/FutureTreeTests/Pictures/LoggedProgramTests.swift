@@ -5,7 +5,7 @@ import Testing
 @testable import FutureTree
 
 @Suite("Event log: recording without side effects") struct LoggedProgramTests {
-  @Test("random programs behave as the model does while they are logged")
+  @Test("Random programs behave as the model does while they are logged")
   func programs() {
     var tally = LawTally()
     let count = LongTest.count(4_000, small: 1_000)

@@ -4,7 +4,7 @@ import FutureTreeTesting
 import Testing
 
 @Suite("Pictures of the tree: coding") struct TreeCodableTests {
-  @Test("a snapshot of every state is decoded unchanged")
+  @Test("A snapshot of every state is decoded unchanged")
   func roundTrip() throws {
     let promise = Promise<Int>()
     let executor = ManualExecutor()
@@ -28,7 +28,7 @@ import Testing
     withExtendedLifetime((promise, asked)) {}
   }
 
-  @Test("the encoded fields have the documented names")
+  @Test("The encoded fields have the documented names")
   func fields() throws {
     let promise = Promise<Int>(fileID: "App/Load.swift", line: 3)
     let future = promise.future.named("load")
@@ -51,7 +51,7 @@ import Testing
     withExtendedLifetime((promise, waiting)) {}
   }
 
-  @Test("an invalid reference and an unknown option are refused with an error that names them")
+  @Test("An invalid reference and an unknown option are refused with an error that names them")
   func refused() {
     let options = Data(#"["forceImmediately", "pretty"]"#.utf8)
     let tree = Data(

@@ -13,7 +13,7 @@ import Testing
     "<b>html</b>", "", "end", "graph",
   ]
 
-  @Test("the text of a tree can show request options and source locations")
+  @Test("The text of a tree can show request options and source locations")
   func places() {
     let promise = Promise<Int>(fileID: "App/Load.swift", line: 3)
     let load = promise.future.named("load", fileID: "App/Page.swift", line: 5)
@@ -85,7 +85,7 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
-  @Test("a hostile name or reason stays inside its label", arguments: hostileNames)
+  @Test("A hostile name or reason stays inside its label", arguments: hostileNames)
   func hostile(name: String) {
     let promise = Promise<Int>()
     let future = promise.future.named(name)
@@ -120,7 +120,7 @@ import Testing
     return !isEscaped
   }
 
-  @Test("a deep branch continues on a later line")
+  @Test("A deep branch continues on a later line")
   func deep() {
     let promise = Promise<Int>()
     var tail = promise.future.named("0")
@@ -135,7 +135,7 @@ import Testing
     promise.succeed(1)
   }
 
-  @Test("one long name does not widen every line")
+  @Test("One long name does not widen every line")
   func longName() {
     let promise = Promise<Int>()
     let waiting = promise.future.map { $0 }.named(String(repeating: "n", count: 1_000))

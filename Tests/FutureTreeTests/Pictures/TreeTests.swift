@@ -3,7 +3,7 @@ import FutureTreeTesting
 import Testing
 
 @Suite("Pictures of the tree") struct TreeTests {
-  @Test("a source is at the left, and its waiters are below it")
+  @Test("A source is at the left, and its waiters are below it")
   func branches() {
     let promise = Promise<Int>()
     let trunk = promise.future.named("load").map { $0 }.named("trunk")
@@ -22,7 +22,7 @@ import Testing
     promise.succeed(1)
   }
 
-  @Test("a join is drawn once and referred to from its other inputs")
+  @Test("A join is drawn once and referred to from its other inputs")
   func joins() {
     let promises = [Promise<Int>(), Promise<Int>()]
     let all = Future.all(promises.map(\.future))
@@ -37,7 +37,7 @@ import Testing
     for promise in promises { promise.succeed(1) }
   }
 
-  @Test("the text shows requests, withheld requests and outcomes")
+  @Test("The text shows requests, withheld requests and outcomes")
   func requests() {
     let promise = Promise<Int>()
     let future = promise.future.named("work").shared()
@@ -56,7 +56,7 @@ import Testing
     #expect(Future<Int>.failed(DroppedJob()).tree().description.hasPrefix("promise  failed: An executor dropped"))
   }
 
-  @Test("a future whose body waits for its executor is queued")
+  @Test("A future whose body waits for its executor is queued")
   func queued() {
     let executor = ManualExecutor()
     let future = Future.succeeded(1).map(on: executor.executor) { $0 }
@@ -65,7 +65,7 @@ import Testing
     #expect(executor.runAll() == 1)
   }
 
-  @Test("a cycle of promises is drawn once")
+  @Test("A cycle of promises is drawn once")
   func circle() {
     let promises = (0..<10).map { _ in Promise<Int>() }  // Shorter cycles are refused.
     for (index, promise) in promises.enumerated() {

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("each entry is consistent while other threads complete and cancel", .timeLimit(.minutes(60)))
+  @Test("Each entry is consistent while other threads complete and cancel", .timeLimit(.minutes(60)))
   func consistent() {
     let wrong = Atomic(0)
     race(
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("errors are described under no lock and can take snapshots")
+  @Test("Errors are described under no lock and can take snapshots")
   func curiousErrors() {
     let promise = Promise<Int>()
     let future = promise.future.map { $0 }

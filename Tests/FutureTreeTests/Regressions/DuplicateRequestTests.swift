@@ -15,7 +15,7 @@ import Testing
     return promise
   }
 
-  @Test("the last consumer to withdraw delivers the withheld request, also with a duplicate of its own")
+  @Test("The last consumer to withdraw delivers the withheld request, also with a duplicate of its own")
   func lastConsumerDelivers() {
     let promise = source()
     promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "first")
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "a branch of a shared source ends at once, also after an earlier request to the source",
+    "A branch of a shared source ends at once, also after an earlier request to the source",
     arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func branchEnds(options: CancellationOptions) {
     let promise = source()
@@ -46,7 +46,7 @@ import Testing
     #expect(receipt.effect == .withheld(by: 2) && heard.value == ["[] before"])
   }
 
-  @Test("the receipt of a duplicate counts only its target, also if the withdrawal delivers a withheld request")
+  @Test("The receipt of a duplicate counts only its target, also if the withdrawal delivers a withheld request")
   func reachedByDuplicate() {
     let first = Promise<Int>()
     let inner = first.future.onComplete { $0 }
@@ -61,7 +61,7 @@ import Testing
     #expect(inner.isCompleted && first.cancelRequest?.reason.message == "withheld")
   }
 
-  @Test("a token is no longer a consumer after a duplicate request")
+  @Test("A token is no longer a consumer after a duplicate request")
   func token() {
     let promise = source()
     promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "before")
@@ -75,7 +75,7 @@ import Testing
     #expect(promise.future.cancelRequest?.reason.message == "owner" && promise.future.isCompleted)
   }
 
-  @Test("a duplicate that is not attributed to a consumer has no effect")
+  @Test("A duplicate that is not attributed to a consumer has no effect")
   func attributedToNoConsumer() {
     let promise = source()
     promise.future.cancel(reason: "before")
@@ -85,7 +85,7 @@ import Testing
     #expect(!derived.isCompleted)
   }
 
-  @Test("the receipt of a second request is a duplicate if a handler has received the first")
+  @Test("The receipt of a second request is a duplicate if a handler has received the first")
   func receipt() {
     let promise = source()
     promise.future.cancel(reason: "before")
@@ -95,7 +95,7 @@ import Testing
     #expect(receipt.effect == .duplicate)
   }
 
-  @Test("a source without a handler stores a second request as well")
+  @Test("A source without a handler stores a second request as well")
   func storedTwice() {
     let promise = Promise<Int>()
     promise.future.cancel(reason: "before")
@@ -105,7 +105,7 @@ import Testing
     #expect(promise.future.map { $0 }.cancel().effect == .duplicate)
   }
 
-  @Test("a handler receives the stronger of two requests, never their union")
+  @Test("A handler receives the stronger of two requests, never their union")
   func neverUnion() {
     let promise = source()
     let derived = promise.future.map { $0 }
@@ -117,7 +117,7 @@ import Testing
     #expect(promise.future.cancelRequest?.options == [.doNotForwardIfOthersWaiting, .forceImmediately])
   }
 
-  @Test("a handler that has not been called receives the stronger request that another handler sends")
+  @Test("A handler that has not been called receives the stronger request that another handler sends")
   func strongerFromHandler() {
     let (first, decides, last) = (Promise<Int>(), Promise<Int>(), source())
     first.onRequestCancel { [future = last.future] _ in
@@ -132,7 +132,7 @@ import Testing
     last.succeed(1)
   }
 
-  @Test("the upstream receives the request of the two that reaches further")
+  @Test("The upstream receives the request of the two that reaches further")
   func furtherGoesOn() {
     let promise = source()
     let middle = promise.future.map { $0 }
@@ -145,7 +145,7 @@ import Testing
     #expect(heard.value == ["[] two"] && !other.isCompleted)
   }
 
-  @Test("a later force with less reach does not replace the request stored for an inner future")
+  @Test("A later force with less reach does not replace the request stored for an inner future")
   func innerFuture() {
     let (outer, inner) = (Promise<Int>(), source())
     let derived = Locked<Future<Int>?>(nil)

@@ -9,7 +9,7 @@ import Testing
 @Suite("Regressions: races between threads", .serialized)
 struct RaceRegressionTests {
   @Test(
-    "the body of onCancel runs if a force races a success (law 11, bodies that have not begun)",
+    "The body of onCancel runs if a force races a success (law 11, bodies that have not begun)",
     .timeLimit(.minutes(60)))
   func onCancelForcedRace() {
     race(
@@ -25,7 +25,7 @@ struct RaceRegressionTests {
   }
 
   @Test(
-    "no consumer is counted after a token requested while another was created (law 10, one consumer, one count)",
+    "No consumer is counted after a token requested while another was created (law 10, one consumer, one count)",
     .timeLimit(.minutes(60)))
   func phantomRace() {
     struct Round: Sendable {
@@ -57,7 +57,7 @@ struct RaceRegressionTests {
       })
   }
 
-  @Test("a join can be forced while its last input succeeds", .timeLimit(.minutes(60)))
+  @Test("A join can be forced while its last input succeeds", .timeLimit(.minutes(60)))
   func joinAndForce() {
     race(
       rounds: 5_000,
@@ -71,7 +71,7 @@ struct RaceRegressionTests {
       })
   }
 
-  @Test("an executor can drop its jobs while their futures are cancelled", .timeLimit(.minutes(60)))
+  @Test("An executor can drop its jobs while their futures are cancelled", .timeLimit(.minutes(60)))
   func droppedWhileCancelled() {
     let census = Census()
     race(
@@ -92,7 +92,7 @@ struct RaceRegressionTests {
     #expect(census.alive == 0)
   }
 
-  @Test("while one input decides a join, no other input counts as the last")
+  @Test("While one input decides a join, no other input counts as the last")
   func joinDecides() {
     let (decider, other) = (Promise<Int>(), Promise<Int>())
     let gathered = Locked(false)
@@ -111,7 +111,7 @@ struct RaceRegressionTests {
   }
 
   @Test(
-    "the source receives a request if three consumers withdraw at once (law 3, stopping where others wait)",
+    "The source receives a request if three consumers withdraw at once (law 3, stopping where others wait)",
     .timeLimit(.minutes(60)))
   func threeWithdraw() {
     race(
@@ -134,7 +134,7 @@ struct RaceRegressionTests {
   }
 
   @Test(
-    "a promise dropped during a request is broken, or its handler receives the request (law 16, a dropped promise)",
+    "A promise dropped during a request is broken, or its handler receives the request (law 16, a dropped promise)",
     .timeLimit(.minutes(60)))
   func dropWhileAsked() {
     race(
@@ -154,7 +154,7 @@ struct RaceRegressionTests {
   }
 
   @Test(
-    "a request that races a seal reaches a handler or completes the future (law 8, no request is lost)",
+    "A request that races a seal reaches a handler or completes the future (law 8, no request is lost)",
     .timeLimit(.minutes(60)))
   func sealWhileAsked() {
     race(

@@ -8,7 +8,7 @@ import Testing
 /// Regression tests on one thread. Each test names the law that a bug had broken.
 @Suite("Regressions: one thread")
 struct RegressionTests {
-  @Test("the body of onCancel runs if a force interrupts a passing success (law 11, bodies that have not begun)")
+  @Test("The body of onCancel runs if a force interrupts a passing success (law 11, bodies that have not begun)")
   func onCancelForced() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -28,7 +28,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "withdrawing from a wide join costs O(edges) (law 12, diamonds; law 17, receipts)",
+    "Withdrawing from a wide join costs O(edges) (law 12, diamonds; law 17, receipts)",
     .timeLimit(.minutes(60)))
   func wideJoin() {
     let promises = (0..<30_000).map { _ in Promise<Int>() }
@@ -40,7 +40,7 @@ struct RegressionTests {
     for promise in promises { promise.completeCancelled() }
   }
 
-  @Test("the source of a diamond has no consumer after its only token requested (law 10, one consumer, one count)")
+  @Test("The source of a diamond has no consumer after its only token requested (law 10, one consumer, one count)")
   func diamondToken() {
     let promise = Promise<Int>()
     let shared = promise.future.map { $0 }.shared()
@@ -53,7 +53,7 @@ struct RegressionTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("the source of a diamond has no consumer after the join was decided (law 10, one consumer, one count)")
+  @Test("The source of a diamond has no consumer after the join was decided (law 10, one consumer, one count)")
   func diamondJoin() {
     let (promise, trigger) = (Promise<Int>(), Promise<Int>())
     let shared = promise.future.map { $0 }.shared()
@@ -67,7 +67,7 @@ struct RegressionTests {
     withExtendedLifetime(all) {}
   }
 
-  @Test("a body runs inside the job of its executor, also if the executor runs the job at once in a callback")
+  @Test("A body runs inside the job of its executor, also if the executor runs the job at once in a callback")
   func insideJob() {
     let log = Recorder()
     let isInside = Locked(false)
@@ -87,7 +87,7 @@ struct RegressionTests {
     #expect(mapped.isCompleted && work.isCompleted)
   }
 
-  @Test("a queued body that will not run is released when its future is forced (law 21, bounded memory)")
+  @Test("A queued body that will not run is released when its future is forced (law 21, bounded memory)")
   func queuedBody() {
     let census = Census()
     let executor = ManualExecutor()
@@ -103,7 +103,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "a future without interest that links an inner future withdraws no interest from it (law 10, one consumer, one count)"
+    "A future without interest that links an inner future withdraws no interest from it (law 10, one consumer, one count)"
   )
   func linkWithoutInterest() {
     let (promise, outer) = (Promise<Int>(), Promise<Int>())
@@ -120,7 +120,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "a later force neither loses nor weakens a request stored for an inner future (law 8, no request is lost)",
+    "A later force neither loses nor weakens a request stored for an inner future (law 8, no request is lost)",
     arguments: [.doNotForwardRequest, .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func storedRequest(weaker: CancellationOptions) {
     let log = Recorder()
@@ -140,7 +140,7 @@ struct RegressionTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("a receipt counts each future once, also if a request is withheld on one path to it (law 17, receipts)")
+  @Test("A receipt counts each future once, also if a request is withheld on one path to it (law 17, receipts)")
   func receiptCount() {
     let promise = Promise<Int>()
     let all = Future.all([promise.future, promise.future.map { $0 }])
@@ -151,7 +151,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "a withheld request that a propagation delivers reaches further in the same propagation (law 12, diamonds)"
+    "A withheld request that a propagation delivers reaches further in the same propagation (law 12, diamonds)"
   )
   func withheldGoesFurther() {
     let log = Recorder()
@@ -170,7 +170,7 @@ struct RegressionTests {
     withExtendedLifetime((promise, other)) {}
   }
 
-  @Test("a branch ends at once down to a future asked before it was linked (law 3, stopping where others wait)")
+  @Test("A branch ends at once down to a future asked before it was linked (law 3, stopping where others wait)")
   func branchOfStoredRequest() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -186,7 +186,7 @@ struct RegressionTests {
     withExtendedLifetime((promise, other, ensured)) {}
   }
 
-  @Test("handlers that retain the next promise are released in constant stack space (law 20, any depth)")
+  @Test("Handlers that retain the next promise are released in constant stack space (law 20, any depth)")
   func handlersHoldPromises() {
     let log = Recorder()
     onSmallStack {
@@ -207,7 +207,7 @@ struct RegressionTests {
     #expect(log.entries == ["released"])
   }
 
-  @Test("all handlers run, also if a handler installed during the request completes the future (law 9, handlers run)")
+  @Test("All handlers run, also if a handler installed during the request completes the future (law 9, handlers run)")
   func handlersOfAnswered() {
     let log = Recorder()
     let (first, second) = (Promise<Int>(), Promise<Int>())

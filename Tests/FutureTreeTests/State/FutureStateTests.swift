@@ -13,7 +13,7 @@ import Testing
     return state
   }
 
-  @Test("a state ends once")
+  @Test("A state ends once")
   func endsOnce() {
     var state = FutureState(createdBy: .promise)
 
@@ -23,7 +23,7 @@ import Testing
     #expect(state.ending == .failed)
   }
 
-  @Test("a sealed promise cannot be completed, but its inner future can end it")
+  @Test("A sealed promise cannot be completed, but its inner future can end it")
   func sealed() {
     var state = FutureState(createdBy: .promise)
     let seals = [state.seal(), state.seal()]
@@ -35,7 +35,7 @@ import Testing
     #expect(ends == [false, true])
   }
 
-  @Test("a request that is not stronger than an earlier one is a duplicate")
+  @Test("A request that is not stronger than an earlier one is a duplicate")
   func duplicates() {
     let weak = request(.doNotForwardRequest)
     let polite = request(.doNotForwardIfOthersWaiting)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("the earliest of the strongest withheld requests is delivered")
+  @Test("The earliest of the strongest withheld requests is delivered")
   func withheldStrongest() {
     var state = makeState(consumers: 1)
     state.isShared = true
@@ -72,7 +72,7 @@ import Testing
     #expect(state.requests.withheld == nil)
   }
 
-  @Test("a request that may not be forwarded does not use up a withheld request")
+  @Test("A request that may not be forwarded does not use up a withheld request")
   func weakKeepsWithheld() {
     var state = makeState(consumers: 1)
     _ = state.receive(request(.doNotForwardIfOthersWaiting, "polite")).disposition
@@ -83,7 +83,7 @@ import Testing
     #expect(state.requests.withheld?.reason.message == "polite")
   }
 
-  @Test("a future that lost its last consumer is abandoned until it gains another")
+  @Test("A future that lost its last consumer is abandoned until it gains another")
   func abandoned() {
     var state = makeState(consumers: 2)
 
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(
-    "a request before a body begins has the effect that its operator defines",
+    "A request before a body begins has the effect that its operator defines",
     arguments: [
       (Operator.map, Ending.succeeded, FutureState.Start.cancels), (.flatMap, .succeeded, .cancels),
       (.onSuccess, .succeeded, .cancels), (.work, .succeeded, .cancels), (.recover, .failed, .passes),
@@ -112,7 +112,7 @@ import Testing
     #expect(started == start)
   }
 
-  @Test("a shield ends at once after any request, and forwards nothing")
+  @Test("A shield ends at once after any request, and forwards nothing")
   func shielded() {
     for options in [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions]
     {
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("a queued body is skipped after a request, and begins otherwise")
+  @Test("A queued body is skipped after a request, and begins otherwise")
   func queued() {
     var asked = FutureState(createdBy: .map)
     _ = asked.upstreamEnded(.succeeded, hasExecutor: true)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Durations in the texts of errors") struct RoundedDurationTests {
   @Test(
-    "a duration has three digits after the point, or three significant digits",
+    "A duration has three digits after the point, or three significant digits",
     arguments: [
       (.zero, "0"), (.seconds(1), "1"), (.seconds(5), "5"), (.milliseconds(700), "0.7"), (.milliseconds(1_250), "1.25"),
       (.seconds(1) / 3, "0.333"), (.seconds(1) / 30, "0.0333"), (.seconds(100) / 3, "33.333"),
@@ -17,7 +17,7 @@ import Testing
     #expect(duration.rounded == "\(text) \(text == "1" ? "second" : "seconds")")
   }
 
-  @Test("the errors of a timeout and of a negative duration, and the reason of the request to cancel, are rounded")
+  @Test("The errors of a timeout and of a negative duration, and the reason of the request to cancel, are rounded")
   func errors() {
     let clock = ManualClock()
     let (promise, other) = (Promise<Int>(), Promise<Int>())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("State: TimerQueue")
 struct TimerQueueTests {
-  @Test("the earliest entry is first, and equal entries keep the order of insertion")
+  @Test("The earliest entry is first, and equal entries keep the order of insertion")
   func order() {
     let log = Recorder()
     var queue = TimerQueue()
@@ -20,7 +20,7 @@ struct TimerQueueTests {
     #expect(queue.nextDeadline == .seconds(3))
   }
 
-  @Test("any entry can be removed once, and the others keep their order", arguments: 0..<20)
+  @Test("Any entry can be removed once, and the others keep their order", arguments: 0..<20)
   func removal(seed: Int) {
     var random = Random(seed: UInt64(seed))
     var queue = TimerQueue()

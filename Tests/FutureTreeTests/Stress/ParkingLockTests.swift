@@ -12,7 +12,7 @@
       var count = 0
     }
 
-    @Test("a waiting thread is woken when the lock is released")
+    @Test("A waiting thread is woken when the lock is released")
     func wake() {
       for _ in 0..<200 {
         let guarded = Guarded()
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test("many threads can contend for the lock")
+    @Test("Many threads can contend for the lock")
     func contention() {
       let guarded = Guarded()
       together(

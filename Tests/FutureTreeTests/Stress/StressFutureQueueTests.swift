@@ -29,7 +29,7 @@ struct StressFutureQueueTests {
     }
   }
 
-  @Test("additions from several threads run one at a time")
+  @Test("Additions from several threads run one at a time")
   func additions() {
     race(rounds: 1_000) {
       Round()
@@ -41,7 +41,7 @@ struct StressFutureQueueTests {
     }
   }
 
-  @Test("a cancellation that races the begin of a body: the body runs, or the future is cancelled")
+  @Test("A cancellation that races the begin of a body: the body runs, or the future is cancelled")
   func cancelsAtBegin() {
     race(rounds: 2_000) {
       Round().gated()
@@ -58,7 +58,7 @@ struct StressFutureQueueTests {
 
 @Suite("Stress: a long FutureQueue")
 struct StressLongFutureQueueTests {
-  @Test("many bodies behind a pending one run in constant stack space", .timeLimit(.minutes(60)))
+  @Test("Many bodies behind a pending one run in constant stack space", .timeLimit(.minutes(60)))
   func deep() {
     let (log, count) = (Recorder(), LongTest.count(200_000, small: 20_000))
     onSmallStack {
@@ -80,7 +80,7 @@ struct StressLongFutureQueueTests {
     #expect(log.entries == ["\(count), 0"])
   }
 
-  @Test("many queued futures are cancelled in linear time, in any order", .timeLimit(.minutes(60)))
+  @Test("Many queued futures are cancelled in linear time, in any order", .timeLimit(.minutes(60)))
   func cancelsInAnyOrder() {
     let queue = FutureQueue()
     let gate = Promise<Int>()

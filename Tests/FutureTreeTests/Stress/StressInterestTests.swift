@@ -17,7 +17,7 @@ struct StressInterestTests {
     }
   }
 
-  @Test("drop a token ∥ create another: the source has a consumer in the end")
+  @Test("Drop a token ∥ create another: the source has a consumer in the end")
   func renewed() {
     race(rounds: StressTests.rounds) {
       Branch()

@@ -6,7 +6,7 @@ import Testing
 struct StressLinkTests {
   static let rounds = 3_000
 
-  @Test("link an inner future ∥ cancel: the request reaches it, or the body did not begin")
+  @Test("Link an inner future ∥ cancel: the request reaches it, or the body did not begin")
   func link() {
     struct Round: Sendable {
       let outer = Promise<Int>()
@@ -35,7 +35,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("seal a promise ∥ cancel: the request reaches the inner future")
+  @Test("Seal a promise ∥ cancel: the request reaches the inner future")
   func seal() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Subject) in
       let inner = Subject()
@@ -52,7 +52,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("drop a promise ∥ attach ∥ cancel: every future completes")
+  @Test("Drop a promise ∥ attach ∥ cancel: every future completes")
   func drop() {
     race(rounds: Self.rounds) { () -> (Locked<Promise<Int>?>, Future<Int>, Tally) in
       let promise = Promise<Int>()
@@ -72,7 +72,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("force a branch ∥ complete its source: a body of `ensure` runs once")
+  @Test("Force a branch ∥ complete its source: a body of `ensure` runs once")
   func forceBranch() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Tally) in
       let promise = Promise<Int>()
@@ -89,7 +89,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("begin a body ∥ cancel: the body runs once, or its future is cancelled")
+  @Test("Begin a body ∥ cancel: the body runs once, or its future is cancelled")
   func begin() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Tally) in
       let promise = Promise<Int>()
@@ -109,7 +109,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("complete inputs of a join ∥ fail one ∥ cancel: the join completes once")
+  @Test("Complete inputs of a join ∥ fail one ∥ cancel: the join completes once")
   func join() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Promise<Int>, Future<[Int]>, Tally) in
       let (first, second, runs) = (Promise<Int>(), Promise<Int>(), Tally())
@@ -129,7 +129,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("remove an observer ∥ complete: the observer is called at most once, then released")
+  @Test("Remove an observer ∥ complete: the observer is called at most once, then released")
   func endObservation() {
     let census = Census()
     race(rounds: Self.rounds) { () -> (Promise<Int>, FutureObservation, Tally) in
@@ -150,7 +150,7 @@ struct StressLinkTests {
     #expect(census.alive == 0)
   }
 
-  @Test("three threads cancel the branches of a diamond: every outcome is delivered once")
+  @Test("Three threads cancel the branches of a diamond: every outcome is delivered once")
   func tree() {
     struct Round: Sendable {
       let source = Subject()
@@ -181,7 +181,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("detach the last consumer ∥ create a token: the source has a consumer in the end")
+  @Test("Detach the last consumer ∥ create a token: the source has a consumer in the end")
   func renewedInterest() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Future<Int>, Locked<CancelToken?>) in
       let promise = Promise<Int>()
@@ -202,7 +202,7 @@ struct StressLinkTests {
     }
   }
 
-  @Test("consumers attach and detach on three threads: the source has no consumer in the end")
+  @Test("Consumers attach and detach on three threads: the source has no consumer in the end")
   func noConsumer() {
     race(rounds: Self.rounds) { () -> (Promise<Int>, Future<Int>, Future<Int>) in
       let promise = Promise<Int>()

@@ -8,7 +8,7 @@ import Testing
 struct StressOperatorsTests {
   private static let rounds = 2_000
 
-  @Test("a timeout races a completion and a force: the future completes once, and no timer remains")
+  @Test("A timeout races a completion and a force: the future completes once, and no timer remains")
   func timeout() {
     struct Round: Sendable {
       let clock = ManualClock()
@@ -38,7 +38,7 @@ struct StressOperatorsTests {
   }
 
   @Test(
-    "a traversal advances on two threads while it is cancelled: each item begins at most once")
+    "A traversal advances on two threads while it is cancelled: each item begins at most once")
   func traverse() {
     struct Round: Sendable {
       let executor = ManualExecutor()
@@ -71,7 +71,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("a retry is cancelled while its delay ends: the request is delivered, and no timer remains")
+  @Test("A retry is cancelled while its delay ends: the request is delivered, and no timer remains")
   func retry() {
     struct Round: Sendable {
       let clock = ManualClock()
@@ -95,7 +95,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("joins whose inputs complete on two threads complete once")
+  @Test("Joins whose inputs complete on two threads complete once")
   func joins() {
     struct Round: Sendable {
       let promises = (0..<4).map { _ in Promise<Int>() }
@@ -123,7 +123,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("a blocked thread is woken by a completion, a cancellation or a dropped promise")
+  @Test("A blocked thread is woken by a completion, a cancellation or a dropped promise")
   func waiting() {
     struct Round: Sendable {
       let promise = Locked<Promise<Int>?>(Promise())
@@ -148,7 +148,7 @@ struct StressOperatorsTests {
     }
   }
 
-  @Test("previews during a cancellation have no side effects")
+  @Test("Previews during a cancellation have no side effects")
   func preview() {
     struct Round: Sendable {
       let promise = Promise<Int>()
@@ -179,7 +179,7 @@ struct StressOperatorsTests {
       })
   }
 
-  @Test("tasks are cancelled while they begin and end: each future completes")
+  @Test("Tasks are cancelled while they begin and end: each future completes")
   func tasks() async {
     for number in 0..<Self.rounds / 4 {
       let future = Future.succeeded(1).asyncMap { value in

@@ -6,7 +6,7 @@ import Testing
 struct StressOutcomeSequenceTests {
   static let rounds = 2_000
 
-  @Test("iterate ∥ complete on two threads: every outcome arrives once")
+  @Test("Iterate ∥ complete on two threads: every outcome arrives once")
   func completes() async throws {
     for _ in 0..<Self.rounds {
       let promises = (0..<6).map { _ in Promise<Int>() }
@@ -23,7 +23,7 @@ struct StressOutcomeSequenceTests {
     }
   }
 
-  @Test("iterate ∥ cancel the task ∥ complete one: the pending future receives exactly one request")
+  @Test("Iterate ∥ cancel the task ∥ complete one: the pending future receives exactly one request")
   func cancelled() async {
     for _ in 0..<Self.rounds {
       let first = Promise<Int>()

@@ -30,7 +30,7 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("two concurrent callers share one flight")
+  @Test("Two concurrent callers share one flight")
   func twoCallers() {
     race(rounds: 2_000) {
       Round()
@@ -44,7 +44,7 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("a caller joins and detaches while the first one starts the flight: the first one gets its value")
+  @Test("A caller joins and detaches while the first one starts the flight: the first one gets its value")
   func startsAndDetaches() {
     race(rounds: LongTest.count(20_000, small: 2_000)) {
       Round()
@@ -57,7 +57,7 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("a caller arrives while the last one detaches: it gets a value")
+  @Test("A caller arrives while the last one detaches: it gets a value")
   func arrivesAndDetaches() {
     race(rounds: 2_000) {
       Round().loading()
@@ -70,7 +70,7 @@ struct StressSingleFlightTests {
     }
   }
 
-  @Test("a caller arrives while the flight completes: every caller gets an outcome")
+  @Test("A caller arrives while the flight completes: every caller gets an outcome")
   func arrivesAndCompletes() {
     race(rounds: 2_000) {
       Round().loading()

@@ -5,7 +5,7 @@ import Testing
 struct StressTaskTests {
   static let rounds = 3_000
 
-  @Test("await ∥ cancel the task ∥ complete: every wait ends with the value or CancellationError")
+  @Test("Await ∥ cancel the task ∥ complete: every wait ends with the value or CancellationError")
   func awaiting() async {
     for _ in 0..<Self.rounds {
       let promise = Promise<Int>()
@@ -26,7 +26,7 @@ struct StressTaskTests {
     }
   }
 
-  @Test("await `outcome` ∥ cancel the task: the wait ends with the outcome of the future")
+  @Test("Await `outcome` ∥ cancel the task: the wait ends with the outcome of the future")
   func awaitingOutcome() async {
     for _ in 0..<Self.rounds {
       let promise = Promise<Int>()

@@ -40,7 +40,7 @@ struct Subject: Sendable {
 struct StressTests {
   static let rounds = 3_000
 
-  @Test("complete ∥ complete ∥ complete: one completion wins, and every consumer is notified once")
+  @Test("Complete ∥ complete ∥ complete: one completion wins, and every consumer is notified once")
   func completions() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>) in
       let subject = Subject()
@@ -59,7 +59,7 @@ struct StressTests {
     }
   }
 
-  @Test("complete ∥ cancel: a handler runs at most once, and the future has the value or is cancelled")
+  @Test("Complete ∥ cancel: a handler runs at most once, and the future has the value or is cancelled")
   func completeAndCancel() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>) in
       let subject = Subject()
@@ -80,7 +80,7 @@ struct StressTests {
     }
   }
 
-  @Test("complete ∥ force: all futures have the same outcome")
+  @Test("Complete ∥ force: all futures have the same outcome")
   func completeAndForce() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>) in
       let subject = Subject()
@@ -101,7 +101,7 @@ struct StressTests {
     }
   }
 
-  @Test("complete ∥ attach ∥ attach: every consumer is notified")
+  @Test("Complete ∥ attach ∥ attach: every consumer is notified")
   func completeAndAttach() {
     race(rounds: Self.rounds) { () -> (Subject, Locked<[Future<Int>]>) in
       (Subject(), Locked([]))
@@ -160,7 +160,7 @@ struct StressTests {
     }
   }
 
-  @Test("two tokens request with `.doNotForwardIfOthersWaiting`: exactly one request is delivered")
+  @Test("Two tokens request with `.doNotForwardIfOthersWaiting`: exactly one request is delivered")
   func tokens() {
     race(rounds: Self.rounds) { () -> (Subject, CancelToken, CancelToken) in
       let subject = Subject()
@@ -177,7 +177,7 @@ struct StressTests {
     }
   }
 
-  @Test("drop a token ∥ request with the other: exactly one request is delivered")
+  @Test("Drop a token ∥ request with the other: exactly one request is delivered")
   func tokenDrop() {
     race(rounds: Self.rounds) { () -> (Subject, Locked<CancelToken?>, CancelToken) in
       let subject = Subject()
@@ -196,7 +196,7 @@ struct StressTests {
     }
   }
 
-  @Test("two branches of one source are cancelled: the source receives exactly one request")
+  @Test("Two branches of one source are cancelled: the source receives exactly one request")
   func branches() {
     race(rounds: Self.rounds) { () -> (Subject, Future<Int>, Future<Int>) in
       let subject = Subject()

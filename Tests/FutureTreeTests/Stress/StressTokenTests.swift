@@ -39,7 +39,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("register ∥ cancel: the body runs once")
+  @Test("Register ∥ cancel: the body runs once")
   func registers() {
     race(rounds: 2_000) {
       Round()
@@ -53,7 +53,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("remove a registration ∥ cancel: the body runs if and only if remove() returns false")
+  @Test("Remove a registration ∥ cancel: the body runs if and only if remove() returns false")
   func ends() {
     race(rounds: 2_000) {
       Round().registering()
@@ -67,7 +67,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("link ∥ cancel both parents: the child is cancelled once")
+  @Test("Link ∥ cancel both parents: the child is cancelled once")
   func links() {
     race(rounds: 2_000) {
       Round()
@@ -85,7 +85,7 @@ struct StressTokenTests {
     }
   }
 
-  @Test("drop children ∥ cancel their parent ∥ remove: the body runs once or is removed")
+  @Test("Drop children ∥ cancel their parent ∥ remove: the body runs once or is removed")
   func drops() {
     race(rounds: 2_000) {
       Round().linking()

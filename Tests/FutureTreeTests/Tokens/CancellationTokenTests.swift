@@ -8,7 +8,7 @@ struct CancellationTokenTests {
   private let log = Recorder()
   private let source = CancellationTokenSource()
 
-  @Test("a token is cancelled by its source, with the reason and the line of the call")
+  @Test("A token is cancelled by its source, with the reason and the line of the call")
   func cancelled() {
     let token = source.token
     #expect(!token.isCancelling)
@@ -24,7 +24,7 @@ struct CancellationTokenTests {
     #expect(token.reason?.line == line)
   }
 
-  @Test("registered bodies run once, the last first")
+  @Test("Registered bodies run once, the last first")
   func order() {
     for number in 1...3 { source.token.register { [log] _ in log("\(number)") } }
     #expect(log.entries == [])
@@ -35,7 +35,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["3", "2", "1"])
   }
 
-  @Test("a body receives the reason")
+  @Test("A body receives the reason")
   func reason() {
     source.token.register { [log] reason in log(reason.message) }
 
@@ -44,7 +44,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["why"])
   }
 
-  @Test("the first cancel() wins, and later calls return false")
+  @Test("The first cancel() wins, and later calls return false")
   func firstWins() {
     let answers = [source.cancel(reason: "first"), source.cancel(reason: "second")]
 
@@ -52,7 +52,7 @@ struct CancellationTokenTests {
     #expect(source.token.reason?.message == "first")
   }
 
-  @Test("a body registered after the cancellation runs at once")
+  @Test("A body registered after the cancellation runs at once")
   func late() {
     source.cancel(reason: "before")
 
@@ -62,7 +62,7 @@ struct CancellationTokenTests {
     #expect(!registration.remove())
   }
 
-  @Test("a body registered while other bodies run is called at once")
+  @Test("A body registered while other bodies run is called at once")
   func whileCancelling() {
     let token = source.token
     token.register { [log] _ in
@@ -76,7 +76,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["second", "inner", "first"])
   }
 
-  @Test("a removed registration releases its body without calling it")
+  @Test("A removed registration releases its body without calling it")
   func ended() {
     let census = Census()
     func register(_ probe: Probe) -> CancellationRegistration {
@@ -95,7 +95,7 @@ struct CancellationTokenTests {
     #expect(log.entries == [])
   }
 
-  @Test("a running body can remove another body that has not begun")
+  @Test("A running body can remove another body that has not begun")
   func endedByAnother() {
     let second = Locked<CancellationRegistration?>(nil)
     source.token.register { [log] _ in log("first") }
@@ -107,7 +107,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["third removes the second: true", "first"])
   }
 
-  @Test("a body that removes itself has no effect")
+  @Test("A body that removes itself has no effect")
   func endedByItself() {
     let own = Locked<CancellationRegistration?>(nil)
     own.value = source.token.register { [log] _ in log("\(own.value?.remove() == true)") }
@@ -117,7 +117,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["false"])
   }
 
-  @Test("dropping a registration does not remove its body")
+  @Test("Dropping a registration does not remove its body")
   func droppedRegistration() {
     do { _ = source.token.register { [log] _ in log("called") } }
 
@@ -126,7 +126,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["called"])
   }
 
-  @Test("a dropped source cancels nothing and releases its registered bodies")
+  @Test("A dropped source cancels nothing and releases its registered bodies")
   func droppedSource() {
     let census = Census()
     let dropped = Locked<CancellationTokenSource?>(CancellationTokenSource())
@@ -146,7 +146,7 @@ struct CancellationTokenTests {
     #expect(registration?.remove() == false)
   }
 
-  @Test("a token retains registered bodies after its source was dropped")
+  @Test("A token retains registered bodies after its source was dropped")
   func tokenOutlivesSource() {
     let census = Census()
     var dropped: CancellationTokenSource? = CancellationTokenSource()
@@ -162,7 +162,7 @@ struct CancellationTokenTests {
     #expect(census.alive == 0)
   }
 
-  @Test("bodies are released after they have run")
+  @Test("Bodies are released after they have run")
   func released() {
     let census = Census()
     func register(_ probe: Probe) -> CancellationRegistration { source.token.register { _ in probe.touch() } }
@@ -174,7 +174,7 @@ struct CancellationTokenTests {
     withExtendedLifetime(registration) {}
   }
 
-  @Test("bodies and their deinits run outside the lock and can use the token")
+  @Test("Bodies and their deinits run outside the lock and can use the token")
   func reentrant() {
     let token = source.token
     func register(_ probe: Probe) -> CancellationRegistration { token.register { _ in probe.touch() } }
@@ -188,7 +188,7 @@ struct CancellationTokenTests {
     #expect(log.entries == ["from a deinit", "from a deinit", "true, false"])
   }
 
-  @Test("a completion in a body is delivered after the body")
+  @Test("A completion in a body is delivered after the body")
   func completesAfterwards() {
     let promise = Promise<Int>()
     promise.future.observe { [log] _ in log("told") }
@@ -217,7 +217,7 @@ struct CancellationTokenTests {
     #expect(CancellationToken.never == CancellationToken.never)
   }
 
-  @Test("tokens are equal if they have the same source")
+  @Test("Tokens are equal if they have the same source")
   func equality() {
     #expect(source.token == source.token)
     #expect(source.token != CancellationTokenSource().token)
@@ -225,7 +225,7 @@ struct CancellationTokenTests {
     #expect(Set([source.token, source.token, .never]).count == 2)
   }
 
-  @Test("descriptions of tokens and sources show their state")
+  @Test("Descriptions of tokens and sources show their state")
   func descriptions() {
     #expect("\(source)" == "CancellationTokenSource(not cancelled)")
     source.cancel(reason: CancellationReason("why", fileID: "App/A.swift", line: 1))
@@ -234,7 +234,7 @@ struct CancellationTokenTests {
     #expect("\(CancellationToken.never)" == "CancellationToken(never)")
   }
 
-  @Test("removed registrations leave nothing in a token", .timeLimit(.minutes(60)))
+  @Test("Removed registrations leave nothing in a token", .timeLimit(.minutes(60)))
   func flat() {
     let census = Census()
     let token = source.token

@@ -9,7 +9,7 @@ struct LinkedTokenTests {
   private let first = CancellationTokenSource()
   private let second = CancellationTokenSource()
 
-  @Test("cancelling one parent cancels its children with its reason")
+  @Test("Cancelling one parent cancels its children with its reason")
   func parent() {
     let child = CancellationTokenSource(linkedTo: [first.token, second.token])
     child.token.register { [log] reason in log(reason.message) }
@@ -21,7 +21,7 @@ struct LinkedTokenTests {
     #expect(child.token.reason?.message == "the second")
   }
 
-  @Test("cancelling a child does not cancel its parents")
+  @Test("Cancelling a child does not cancel its parents")
   func child() {
     let child = CancellationTokenSource(linkedTo: [first.token])
 
@@ -32,7 +32,7 @@ struct LinkedTokenTests {
     #expect(first.token.reason?.message == "late")
   }
 
-  @Test("a source linked to a cancelled token is cancelled and links no other token")
+  @Test("A source linked to a cancelled token is cancelled and links no other token")
   func cancelledBefore() {
     second.cancel(reason: "before")
 
@@ -42,13 +42,13 @@ struct LinkedTokenTests {
     #expect(linked(to: first) == 0)
   }
 
-  @Test("a source linked to no token or to `never` is not cancelled")
+  @Test("A source linked to no token or to `never` is not cancelled")
   func nothing() {
     #expect(!CancellationTokenSource(linkedTo: []).isCancelling)
     #expect(!CancellationTokenSource(linkedTo: [.never]).isCancelling)
   }
 
-  @Test("all linked sources are cancelled before the first body runs, and bodies of parents run first")
+  @Test("All linked sources are cancelled before the first body runs, and bodies of parents run first")
   func propagation() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     let grandchild = CancellationTokenSource(linkedTo: [child.token])
@@ -61,7 +61,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["first, true, true", "child", "grandchild"])
   }
 
-  @Test("the bottom of a diamond is cancelled once")
+  @Test("The bottom of a diamond is cancelled once")
   func diamond() {
     let left = CancellationTokenSource(linkedTo: [first.token])
     let right = CancellationTokenSource(linkedTo: [first.token])
@@ -73,7 +73,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["top"])
   }
 
-  @Test("a body that cancels an already cancelled child has no effect")
+  @Test("A body that cancels an already cancelled child has no effect")
   func cancelsChild() {
     let child = CancellationTokenSource(linkedTo: [first.token])
     child.token.register { [log] reason in log(reason.message) }
@@ -84,7 +84,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["false", "top"])
   }
 
-  @Test("a cancelled child unlinks from all its parents")
+  @Test("A cancelled child unlinks from all its parents")
   func unlinksCancelled() {
     let child = CancellationTokenSource(linkedTo: [first.token, second.token])
     #expect(linked(to: first) == 1)
@@ -95,7 +95,7 @@ struct LinkedTokenTests {
     withExtendedLifetime(child) {}
   }
 
-  @Test("a dropped child unlinks from its parents")
+  @Test("A dropped child unlinks from its parents")
   func unlinksDropped() {
     weak var state: CancellationTokenState?
     do {
@@ -110,7 +110,7 @@ struct LinkedTokenTests {
     #expect(state == nil)
   }
 
-  @Test("a body registered with a dropped child is called or removed")
+  @Test("A body registered with a dropped child is called or removed")
   func registeredAndDropped() {
     func register(_ line: String) -> CancellationRegistration {
       CancellationTokenSource(linkedTo: [first.token]).token.register { [log] _ in log(line) }
@@ -126,7 +126,7 @@ struct LinkedTokenTests {
     #expect(log.entries == ["kept"])
   }
 
-  @Test("a dropped source in the middle forwards the cancellation and is released with its child")
+  @Test("A dropped source in the middle forwards the cancellation and is released with its child")
   func middle() {
     let child = Locked<CancellationTokenSource?>(
       CancellationTokenSource(linkedTo: [CancellationTokenSource(linkedTo: [first.token]).token]))
@@ -140,7 +140,7 @@ struct LinkedTokenTests {
     #expect(other.isCancelling)
   }
 
-  @Test("registered bodies are released when the root source is dropped")
+  @Test("Registered bodies are released when the root source is dropped")
   func rootDropped() {
     let census = Census()
     let root = Locked<CancellationTokenSource?>(CancellationTokenSource())
@@ -181,7 +181,7 @@ struct LinkedTokenDepthTests {
     return last
   }
 
-  @Test("a chain is cancelled in constant stack space")
+  @Test("A chain is cancelled in constant stack space")
   func cancelled() {
     let log = Recorder()
     onSmallStack {
@@ -194,7 +194,7 @@ struct LinkedTokenDepthTests {
     #expect(log.entries == ["from the root"])
   }
 
-  @Test("a chain is released from its end in constant stack space")
+  @Test("A chain is released from its end in constant stack space")
   func releasedFromEnd() {
     let log = Recorder()
     onSmallStack {
@@ -209,7 +209,7 @@ struct LinkedTokenDepthTests {
     #expect(log.entries == ["true, 0"])
   }
 
-  @Test("a chain is released from its root with the registered bodies")
+  @Test("A chain is released from its root with the registered bodies")
   func releasedFromRoot() {
     let census = Census()
     onSmallStack {

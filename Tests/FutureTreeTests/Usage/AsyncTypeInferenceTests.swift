@@ -73,7 +73,7 @@ struct AsyncTypeInferenceTests {
     #expect(log.entries.sorted() == ["ensured", "oops"])
   }
 
-  @Test("a closure without await is a synchronous body, also in an async function")
+  @Test("A closure without await is a synchronous body, also in an async function")
   func plain() async {
     let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .succeeded($0.state) }
 
@@ -92,7 +92,7 @@ struct AsyncTypeInferenceTests {
     #expect(try await retried.value == "user 2")
   }
 
-  @Test("bodies on the main actor can await") @MainActor
+  @Test("Bodies on the main actor can await") @MainActor
   func mainActor() async throws {
     let state = MainActorState()
 

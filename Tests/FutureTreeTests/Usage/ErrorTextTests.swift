@@ -29,7 +29,7 @@ import Testing
     ]
   }
 
-  @Test("every error of the module states cause, place and remedy")
+  @Test("Every error of the module states cause, place and remedy")
   func everyError() throws {
     var missing = try Self.errorsOfSource()
 

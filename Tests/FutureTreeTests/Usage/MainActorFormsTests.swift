@@ -27,7 +27,7 @@ struct MainActorFormsTests {
     return made.value!
   }
 
-  @Test("the work of a future runs on the main actor")
+  @Test("The work of a future runs on the main actor")
   func work() async throws {
     let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
     #expect(screen.lines == [])
@@ -36,7 +36,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["work"])
   }
 
-  @Test("work does not begin after a request (law 11, bodies that have not begun)")
+  @Test("Work does not begin after a request (law 11, bodies that have not begun)")
   func workNotBegun() async {
     let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
 
@@ -47,7 +47,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == [])
   }
 
-  @Test("the body of recoverWith runs on the main actor")
+  @Test("The body of recoverWith runs on the main actor")
   func recoverWith() async throws {
     let future = elsewhere { [screen] in
       Future<Int>.failed(Oops()).recoverWith(on: .main) { error in screen.show("\(error)", passing: .succeeded(1)) }
@@ -57,7 +57,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["oops"])
   }
 
-  @Test("the items of traverse run on the main actor")
+  @Test("The items of traverse run on the main actor")
   func traverse() async throws {
     let future = elsewhere { [screen] in
       Future.traverse([1, 2, 3], atMost: 1, on: .main) { item in screen.show("\(item)", passing: .succeeded(-item)) }
@@ -67,7 +67,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["1", "2", "3"])
   }
 
-  @Test("the attempts of retry run on the main actor")
+  @Test("The attempts of retry run on the main actor")
   func retry() async throws {
     let future = elsewhere { [screen] in
       Future<Int>.retry(.constant(attempts: 3), on: .main) { attempt in
@@ -79,7 +79,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["1", "2"])
   }
 
-  @Test("a handler of cancellation requests runs on the main actor")
+  @Test("A handler of cancellation requests runs on the main actor")
   func onRequestCancel() async {
     let promise = Promise<Int>()
     promise.onRequestCancel(on: .main) { [screen] request in
@@ -93,7 +93,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["closed"])
   }
 
-  @Test("the bodies of asyncMap, asyncRecover and asyncOnComplete stay on the main actor after an await")
+  @Test("The bodies of asyncMap, asyncRecover and asyncOnComplete stay on the main actor after an await")
   func tasks() async throws {
     let mapped = elsewhere { [screen] in
       Future.succeeded(1).asyncMap(on: .main) { value in
@@ -121,7 +121,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["map", "mapped", "oops", "completed"])
   }
 
-  @Test("the items of asyncTraverse run on the main actor, at most one at a time")
+  @Test("The items of asyncTraverse run on the main actor, at most one at a time")
   func asyncTraverse() async throws {
     let future = elsewhere { [screen] in
       Future.asyncTraverse(["a", "b"], atMost: 1, on: .main) { item in
@@ -135,7 +135,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["a begins", "a ends", "b begins", "b ends"])
   }
 
-  @Test("the attempts of asyncRetry run on the main actor until one succeeds")
+  @Test("The attempts of asyncRetry run on the main actor until one succeeds")
   func asyncRetry() async throws {
     let future = elsewhere { [screen] in
       Future.asyncRetry(.constant(attempts: 3), on: .main) { attempt in
@@ -165,7 +165,7 @@ struct MainActorFormsTests {
   ]
 
   @Test(
-    "a request is forwarded to a task on the main actor (law 15, a task as a source)", arguments: asyncOperators.indices
+    "A request is forwarded to a task on the main actor (law 15, a task as a source)", arguments: asyncOperators.indices
   )
   func forwards(index: Int) async {
     let gate = Promise<Void>()
@@ -181,7 +181,7 @@ struct MainActorFormsTests {
   }
 
   @Test(
-    "a queued task on the main actor begins after a request only if it always runs (law 11, bodies that have not begun)"
+    "A queued task on the main actor begins after a request only if it always runs (law 11, bodies that have not begun)"
   )
   func notBegun() async {
     let mapped = elsewhere { [screen] in

@@ -14,7 +14,7 @@ private final class Screen {
 @Suite("Main-actor bodies: operators and observers")
 @MainActor
 struct MainActorTests {
-  @Test("bodies with `on: .main` access main-actor state directly")
+  @Test("Bodies with `on: .main` access main-actor state directly")
   func bodies() async throws {
     let screen = Screen()
     let number = Future(on: .global()) { 2 }
@@ -40,7 +40,7 @@ struct MainActorTests {
     #expect(screen.lines == ["map", "flatMap", "onSuccess 3", "onSuccess future", "ensure"])
   }
 
-  @Test("bodies for failure, cancellation and every outcome access main-actor state directly")
+  @Test("Bodies for failure, cancellation and every outcome access main-actor state directly")
   func otherBodies() async throws {
     let screen = Screen()
     let failed = Future<Int>(on: .global()) { throw Oops() }
@@ -62,7 +62,7 @@ struct MainActorTests {
     #expect(screen.lines.sorted() == expected)
   }
 
-  @Test("an observer on the main actor receives the outcome")
+  @Test("An observer on the main actor receives the outcome")
   func observer() async throws {
     let screen = Screen()
     let promise = Promise<Int>()
@@ -78,7 +78,7 @@ struct MainActorTests {
     #expect(screen.lines == ["success(1)"])
   }
 
-  @Test("a body runs without a hop if it is on the main actor already")
+  @Test("A body runs without a hop if it is on the main actor already")
   func noHop() {
     let screen = Screen()
 
@@ -91,7 +91,7 @@ struct MainActorTests {
     #expect(future.state == "success(1)")
   }
 
-  @Test("a body queued on the main actor does not begin after a request")
+  @Test("A body queued on the main actor does not begin after a request")
   func notBegun() async {
     let screen = Screen()
     let queued = Promise<Int>()

@@ -9,7 +9,7 @@ struct MisuseTests {
     future.outcomeIfCompleted?.error is CompletedWithItself
   }
 
-  @Test("a promise completed with its own future fails")
+  @Test("A promise completed with its own future fails")
   func itself() {
     let promise = Promise<Int>()
 
@@ -18,7 +18,7 @@ struct MisuseTests {
     #expect(isCircle(promise.future))
   }
 
-  @Test("a promise completed with a future derived from its own fails")
+  @Test("A promise completed with a future derived from its own fails")
   func derived() {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }.ensure {}
@@ -28,7 +28,7 @@ struct MisuseTests {
     #expect(isCircle(promise.future) && isCircle(derived))
   }
 
-  @Test("promises in a cycle of up to nine fail", arguments: 1...9)
+  @Test("Promises in a cycle of up to nine fail", arguments: 1...9)
   func circle(length: Int) {
     let promises = (0..<length).map { _ in Promise<Int>() }
 
@@ -40,7 +40,7 @@ struct MisuseTests {
     #expect(promises.allSatisfy { $0.cancelRequest == nil })
   }
 
-  @Test("a longer cycle is not detected, is shown by tree() and ends by force")
+  @Test("A longer cycle is not detected, is shown by tree() and ends by force")
   func longCircle() {
     let promises = (0..<10).map { _ in Promise<Int>() }
     for (index, promise) in promises.enumerated() {
@@ -54,7 +54,7 @@ struct MisuseTests {
     #expect(promises.allSatisfy { $0.future.state == "cancelled" })
   }
 
-  @Test("a body that returns its own future or a derived one fails it", arguments: [true, false])
+  @Test("A body that returns its own future or a derived one fails it", arguments: [true, false])
   func bodyReturnsItself(isDerived: Bool) {
     let box = Locked<Future<Int>?>(nil)
     let promise = Promise<Int>()
@@ -65,7 +65,7 @@ struct MisuseTests {
     #expect(isCircle(box.value!))
   }
 
-  @Test("both promises fail if two threads close a cycle", .timeLimit(.minutes(60)))
+  @Test("Both promises fail if two threads close a cycle", .timeLimit(.minutes(60)))
   func racingCircle() {
     race(
       rounds: 2_000, { (Promise<Int>(), Promise<Int>()) },
@@ -81,7 +81,7 @@ struct MisuseTests {
       })
   }
 
-  @Test("a second completion returns false")
+  @Test("A second completion returns false")
   func twice() {
     let promise = Promise<Int>()
 
@@ -91,7 +91,7 @@ struct MisuseTests {
     #expect(promise.future.state == "success(1)")
   }
 
-  @Test("a second remove() or cancel() has no effect")
+  @Test("A second remove() or cancel() has no effect")
   func handles() {
     let promise = Promise<Int>()
     let observation = promise.future.observe { _ in }
@@ -108,7 +108,7 @@ struct MisuseTests {
     #expect(token.cancel().effect == .duplicate)
   }
 
-  @Test("a future can be joined with itself")
+  @Test("A future can be joined with itself")
   func joinedWithItself() {
     let promise = Promise<Int>()
     let joined = Future.all([promise.future, promise.future])
@@ -120,7 +120,7 @@ struct MisuseTests {
     #expect(zipped.map { [$0.0, $0.1] }.state == "success([1, 1])")
   }
 
-  @Test("a negative duration, a limit of 0 and zero attempts fail with errors that state place and remedy")
+  @Test("A negative duration, a limit of 0 and zero attempts fail with errors that state place and remedy")
   func arguments() {
     let clock = ManualClock()
     let number = Future.succeeded(1)

@@ -9,7 +9,7 @@ import Testing
     var title = ""
   }
 
-  @Test("an @Observable model compiles beside FutureTree")
+  @Test("An @Observable model compiles beside FutureTree")
   func observable() {
     let (model, changes) = (Model(), Locked(0))
     withObservationTracking {

@@ -98,7 +98,7 @@ struct TypeInferenceTests {
     #expect(future.state == "success(user 2)")
   }
 
-  @Test("a chain can end with a body without result")
+  @Test("A chain can end with a body without result")
   func discarded() {
     let log = Recorder()
     _ = number.map { $0 + 1 }.map { log("\($0)") }
@@ -170,7 +170,7 @@ struct TypeInferenceTests {
     #expect(log.entries == ["success(2)"])
   }
 
-  @Test("functions and key paths can replace closures")
+  @Test("Functions and key paths can replace closures")
   func functions() {
     let fetched = number.flatMap(fetch)
     let succeeded = number.onSuccess(fetch)
@@ -181,7 +181,7 @@ struct TypeInferenceTests {
     #expect([described.state, made.state] == ["success(2)", "success(2)"])
   }
 
-  @Test("an optional, an array, a tuple and a nested future are values")
+  @Test("An optional, an array, a tuple and a nested future are values")
   func otherValues() {
     let optional: Future<Int?> = number.map { $0 > 1 ? $0 : nil }
     let array = number.map { [$0] }
@@ -194,7 +194,7 @@ struct TypeInferenceTests {
     #expect(nested.isCompleted)
   }
 
-  @Test("futures are hashable by identity")
+  @Test("Futures are hashable by identity")
   func identity() {
     let first = Future.succeeded(1)
     let second = Future.succeeded(1)
@@ -207,7 +207,7 @@ struct TypeInferenceTests {
     #expect(first.named("first") == first)
   }
 
-  @Test("bodies run on custom and global executors")
+  @Test("Bodies run on custom and global executors")
   func executors() async throws {
     let custom = FutureExecutor.custom { job in job() }
 
@@ -219,7 +219,7 @@ struct TypeInferenceTests {
     #expect([away, work] == [4, 5])
   }
 
-  @Test("an unused token, observation or receipt causes no warning")
+  @Test("An unused token, observation or receipt causes no warning")
   func discardable() {
     let promise = Promise<Int>()
     promise.future.observe { _ in }
