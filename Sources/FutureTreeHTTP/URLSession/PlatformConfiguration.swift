@@ -69,6 +69,6 @@ enum PlatformConfiguration {
 
   private static func fault(_ property: String, _ reason: String) -> HTTPError {
     HTTPError(
-      .invalidConfiguration, "The property \(property) of the URLSessionConfiguration is not supported. \(reason)")
+      .invalidConfiguration, "The property \(property) of the URLSessionConfiguration cannot be used. \(reason)")
   }
 }
