@@ -56,34 +56,35 @@ import FutureTreeOAuth2
 
 extension Tour {
   private func logIn() async throws {
-    title("Four loads of three users, and nobody is logged in")
+    title("Four loads of three users, before the log-in")
     server.hold("/authorize")
     let loads = users(1, 2, 3, 1)
     try await server.waitForRequests(to: "/authorize")
-    say("the page of the log-in is open; requests to the API so far: \(server.requestCount(to: "/users/1"))")
+    say("the log-in page is open; requests to the API so far: \(server.requestCount(to: "/users/1"))")
     time.pass(.seconds(8))
     server.answer("/authorize")
     await report(loads) { $0.name }
     say("log-in: \(server.logIns)")
-    say("requests: \(server.requestCount(to: "/users/1", "/users/2", "/users/3")), as two loads shared one")
+    say(
+      "requests: \(server.requestCount(to: "/users/1", "/users/2", "/users/3")), because two loads shared one request")
     journal.show()
   }
 
   private func places() async throws {
-    title("Four loads and two places: the one that somebody looks at is next")
+    title("Four loads and two slots: the load with the high priority is next")
     server.hold("/users/4", "/users/5", "/users/6", "/users/7")
     let loads = users(4, 5, 6) + [("user 7, high", client.user(7, priority: .high))]
     try await server.waitForRequests(to: "/users/4", "/users/5")
-    say("under way: user 4 and user 5")
+    say("in flight: user 4 and user 5")
     time.pass(.milliseconds(30))
     server.answer("/users/4")
     try await server.waitForRequests(to: "/users/7")
     _ = await loads[0].future.outcome
-    say("user 4 is answered; next is user 7")
+    say("user 4 is complete; next is user 7")
     time.pass(.milliseconds(20))
     server.answer("/users/5")
     try await server.waitForRequests(to: "/users/6")
-    say("user 5 is answered; next is user 6")
+    say("user 5 is complete; next is user 6")
     server.answer("/users/6", "/users/7")
     await report(loads) { $0.name }
     journal.show()
@@ -98,11 +99,11 @@ extension Tour {
 
 extension Tour {
   private func unavailable() async throws {
-    title("A list that needs two attempts: the server asks to come back in 30 seconds")
+    title("A list that needs two attempts: the server asks for a retry after 30 seconds")
     let backOff = time.timer(of: .seconds(30))
     let notes = client.notes(of: 1, containing: "salary")
     _ = try await backOff.value
-    say("answered with 503; the next attempt waits for 30 seconds, and takes no place meanwhile")
+    say("the response is 503; the next attempt begins in 30 seconds, and occupies no slot until then")
     time.pass(.seconds(30))
     await report([("notes", notes)]) { $0.map(\.text).joined(separator: ", ") }
     say("requests: \(server.requestCount(to: "/users/1/notes"))")
@@ -111,11 +112,11 @@ extension Tour {
   }
 
   private func cutAndStalled() async throws {
-    title("A connection that is cut within the answer, and a server that never answers")
+    title("A connection that closes during a response, and a server that never responds")
     var backOff = time.timer(of: .milliseconds(250))
     let may = client.report(of: "may")
     _ = try await backOff.value
-    say("may: cut after 10 of 28 bytes, which is no answer")
+    say("may: closed after 10 of 28 bytes; the incomplete response is not used")
     time.pass(.milliseconds(250))
     await report([("may", may)]) { "\($0.pages) pages, with request \(server.requestCount(to: "/reports/may"))" }
 
@@ -124,7 +125,7 @@ extension Tour {
     try await server.waitForRequests(to: "/reports/june")
     time.pass(.seconds(10))
     try await server.waitForClose(of: "/reports/june")
-    say("june: no answer in 10 seconds; the server saw the connection close")
+    say("june: no response within 10 seconds; the client closed the connection")
     _ = try await backOff.value
     time.pass(.milliseconds(250))
     await report([("june", june)]) { "\($0.pages) pages, with request \(server.requestCount(to: "/reports/june"))" }
@@ -140,18 +141,18 @@ extension Tour {
     server.answer("/users/1", "/users/2", "/users/3")
     try await server.waitForRequests(to: "/users/1", "/users/2", "/users/3", count: 2)
     try await server.waitForRequests(to: "/token", count: 2)
-    say("sent with the revoked token: \(server.requestCount(withToken: 1) - sent); all wait for one new token")
+    say("requests with the revoked token: \(server.requestCount(withToken: 1) - sent); all wait for one refresh")
     server.answer("/token")
     await report(loads) { $0.name }
-    say("sent again with the new one: \(server.requestCount(withToken: 2)); so far: \(server.logIns)")
+    say("repeated with the new token: \(server.requestCount(withToken: 2)); token requests so far: \(server.logIns)")
     journal.show()
   }
 
   private func redirected() async throws {
-    title("Redirects: to the same server with the token, to another without it")
+    title("Redirects: to the same server with the token, to another server without it")
     await report([("me", client.me())]) { $0.name }
     await report([("picture", client.picture(of: 1))]) { "\($0.count) bytes" }
-    say("the other server got the token: \(server.pictureHadToken ? "yes" : "no")")
+    say("the other server received the token: \(server.pictureHadToken ? "yes" : "no")")
     journal.show()
   }
 }
@@ -160,44 +161,44 @@ extension Tour {
 
 extension Tour {
   private func cancelled() async throws {
-    title("Of four loads two are cancelled, and the others go on")
+    title("Two of four loads are cancelled, and the others continue")
     server.hold("/users/8", "/users/9", "/users/10")
     let loads = users(8, 9, 9, 10)
     try await server.waitForRequests(to: "/users/8", "/users/9")
-    say("under way: user 8, and user 9 for two; user 10 waits for a place")
+    say("in flight: user 8, and user 9 for two callers; user 10 waits for a slot")
     time.pass(.milliseconds(400))
     say("user 8: \(loads[0].future.cancel(reason: "the reader scrolled past it"))")
     say("user 9: \(loads[2].future.cancel(reason: "it is on the screen twice"))")
     try await server.waitForClose(of: "/users/8")
     try await server.waitForRequests(to: "/users/10")
-    say("the server saw the connection of user 8 close; its place went to user 10")
+    say("the client closed the connection of user 8; user 10 took its slot")
     server.answer("/users/9", "/users/10")
     await report(loads) { $0.name }
     journal.show()
   }
 
   private func logOut() async throws {
-    title("A log-out while loads are under way")
+    title("A log-out while loads are in flight")
     let backOffs = [time.timer(of: .seconds(5)), time.timer(of: .seconds(90))]
     let reports = ["july", "august"].map { ($0, client.report(of: $0)) }
     for backOff in backOffs { _ = try await backOff.value }
-    say("july and august wait for their next attempts, and hold up nobody:")
+    say("july and august wait for their next attempts, and block no other load:")
     await report(users(2)) { $0.name }
     server.hold("/users/11", "/users/12")
     let loads = users(11, 12)
     try await server.waitForRequests(to: "/users/11", "/users/12")
     time.pass(.seconds(5))
-    say("under way: user 11 and user 12; july waits for a place, and august for its next attempt")
+    say("in flight: user 11 and user 12; july waits for a slot, and august for its next attempt")
     // A queued request is cancelled at once. So this load begins while the loads in flight are still ending.
     let stubborn = reports[0].1.onComplete { _ in client.user(3) }
 
     _ = try await client.logOut().value
     await report(loads) { $0.name }
     await report(reports) { "\($0.pages) pages" }
-    await report([("user 3, asked for when july had ended", stubborn)]) { $0.name }
+    await report([("user 3, requested after july had ended", stubborn)]) { $0.name }
     try await server.waitForClose(of: "/users/11", "/users/12")
-    say("the server saw the connections of user 11 and user 12 close")
-    say("credential: \(store.credential == nil ? "none" : "there is one")")
+    say("the client closed the connections of user 11 and user 12")
+    say("credential: \(store.credential == nil ? "none" : "stored")")
     journal.show()
 
     title("The next load logs in again")
@@ -205,7 +206,7 @@ extension Tour {
     say("log-in: \(server.logIns)")
     journal.show()
     say(
-      "lines of the log that have a token, a code or what was searched for: \(journal.count(of: Server.secrets + ["salary"]))"
+      "log lines that contain a token, a code or the search text: \(journal.count(of: Server.secrets + ["salary"]))"
     )
   }
 }

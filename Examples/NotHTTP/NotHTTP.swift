@@ -28,12 +28,12 @@ import FutureTree
     let work = try Work(mode)
     let controlC = ControlC { press in
       guard press == 1 else {
-        title("Control-C again: by force")
+        title("Control-C again: forced cancellation")
         work.everything.cancel(.forceImmediately, reason: "control-C again")
         work.backup.endByForce()
         return
       }
-      title("Control-C: everything is asked to end. A second one waits for nobody")
+      title("Control-C: all work receives a cancellation request. Press it again to force the end")
       say("receipt: \(work.everything.cancel(reason: "control-C"))")
     }
     _ = await controlC.isWatching.outcome
@@ -43,7 +43,7 @@ import FutureTree
     _ = await script.outcome
     await work.end()  // No process and no thread is left behind, also after force.
 
-    title("What became of each")
+    title("Outcomes")
     report("backup", work.backup.output)
     report("words", work.words.output)
     for (index, frame) in work.frames.enumerated() { report("frame \(index + 1)", frame) }
@@ -54,23 +54,23 @@ import FutureTree
   /// Runs the steps of the example when nobody presses control-C.
   private static func play(_ work: Work, _ mode: Mode) async throws {
     try await work.waitUntilBusy()
-    title("Two processes, four frames for two threads, and a rest after the words")
+    title("Two processes, four frames on two threads, and a timer after the word count")
     say("\(work.everything.tree())")
 
-    title("The process that counts words gets some, and is done; the rest is a timer")
-    work.words.send("one wish for many branches\n")
+    title("The word count completes, and its timer starts")
+    work.words.send("one request for many branches\n")
     say("words: \(try await work.words.output.value.filter(\.isNumber))")
     if mode != .brief {
       title("Press control-C")
       try await pause(for: .seconds(3_600)).value
     }
 
-    title("One branch is cancelled while the others go on: its process is terminated")
+    title("One branch is cancelled, which terminates its process. The others continue")
     say("receipt: \(work.backup.output.cancel(reason: "the battery is low"))")
     _ = await work.backup.output.outcome
     report("backup", work.backup.output)
 
-    title("A frame leaves the queue: it has not begun, and never does")
+    title("A queued frame is cancelled, and never begins")
     say("receipt: \(work.frames[3].cancel(reason: "three are enough"))")
     report("frame 4", work.frames[3])
     work.lightUp()

@@ -9,7 +9,7 @@ func report<Value: Sendable>(_ future: Future<Value>, _ outcome: Outcome<Value>)
   guard let entry = future.tree().entries.first else { return }
   let name = entry.name + String(repeating: " ", count: max(0, 20 - entry.name.count))
   switch outcome {
-  case .success(let values as [any Sendable]): print("\(name)\(entry.state): \(values.count) of them")
+  case .success(let values as [any Sendable]): print("\(name)\(entry.state): \(values.count) items")
   case .success(let value): print("\(name)\(entry.state): \(value)")
   case .failure, .cancelled: print("\(name)\(entry.state)")
   }

@@ -7,7 +7,7 @@ import FutureTreeHTTP
     let server = try BlogServer()
     let blog = Blog(at: server.url, over: URLSessionLoader())
 
-    title("One trunk: a user, then the posts. Three branches: the comments on each post")
+    title("A user, then the posts, then the comments on each of three posts")
     let posts = blog.user(1).onSuccess { user in blog.posts(of: user) }.named("posts")
     let branches = (0..<3).map { index in
       posts.onSuccess { posts in blog.comments(on: posts[index]) }.named("comments on post \(index + 1)")
@@ -15,20 +15,20 @@ import FutureTreeHTTP
     await server.waitForRequest(to: "/users/1/posts")
     print(posts.tree())
 
-    title("The posts are there. One branch is cancelled while all three are on the wire")
+    title("One branch is cancelled while all three loads are in flight")
     server.answerPosts()
     await server.waitForRequest(to: "/posts/1/comments", "/posts/2/comments", "/posts/3/comments")
     for branch in branches { print(branch.tree()) }
     print("receipt: \(branches[1].cancel(reason: "the reader scrolled past it"))")
 
-    title("What came of it")
+    title("Outcomes")
     await server.waitForClose(of: "/posts/2/comments")
     server.answerComments()
     for branch in branches { report(branch, await branch.outcome) }
     report(posts, await posts.outcome)
-    print("connections that the client closed, says the server: \(server.closedByClient)")
+    print("connections closed by the client, as seen by the server: \(server.closedByClient)")
 
-    title("A second run: the trunk is cancelled, and everything ends")
+    title("Second run: the user is cancelled, and everything that depends on it ends")
     let user = blog.user(2).named("user 2")
     let greetings = ["hello", "goodbye"].map { word in user.map { "\(word), \($0.name)" }.named(word) }
     await server.waitForRequest(to: "/users/2")
@@ -37,7 +37,7 @@ import FutureTreeHTTP
     for future in greetings { report(future, await future.outcome) }
     report(user, await user.outcome)
 
-    title("The same with work that is not HTTP: a computation on a queue, and a timer")
+    title("Work that is not HTTP: a computation on a queue, and a timer")
     let primes = Future(on: .global()) { countPrimes(below: 100_000) }.named("primes")
     let pause = timer(after: .seconds(60)).named("timer")
     let both = primes.onSuccess { count in pause.map { "\(count) primes, a minute later" } }.named("both")

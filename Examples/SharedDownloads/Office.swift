@@ -57,7 +57,7 @@ final class Office: Sendable {
   func leave(_ waiter: Waiter) {
     let receipt = waiter.copy.cancel(reason: "went home")
     screen.change(waiter.file.name) { $0.waiting -= 1 }
-    screen.line("\(waiter.name) leaves \(waiter.file.name): \(receipt)")
+    screen.line("\(waiter.name) cancels \(waiter.file.name): \(receipt)")
   }
 
   /// Releases a piece of each of these files, and waits until it has arrived.

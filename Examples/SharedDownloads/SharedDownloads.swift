@@ -1,4 +1,4 @@
-// Twelve people want three files. Each file is downloaded once.
+// Twelve people download three files. Each file is downloaded once.
 //
 //   swift run SharedDownloads                   ends by itself, within seconds
 //   swift run SharedDownloads --stall server    the server stops after a quarter; one control-C ends the program
@@ -11,7 +11,7 @@
 //   - A second control-C as force: `.forceImmediately` does not wait. Both end with the exit code 130.
 //
 // Expected output: three bars that grow in a terminal, or the lines of `expected.txt` if the output is not a terminal. The four
-// people who want harbour.jpg leave one by one. Then the line "the server saw the connection of harbour.jpg close" appears.
+// people who want harbour.jpg leave one by one. Then the line "the client closed the connection of harbour.jpg" appears.
 // Ada leaves atlas.pdf, which three others receive. Control-C ends the program at any time. No internet connection is needed:
 // the server runs on loopback.
 
@@ -34,11 +34,11 @@ import FutureTreeHTTP
 
     let controlC = ControlC { press in
       guard press == 1 else {
-        screen.title("Control-C again: by force")
+        screen.title("Control-C again: forced cancellation")
         everybody.cancel(.forceImmediately, reason: "control-C again")
         return
       }
-      screen.title("Control-C: everybody is asked to leave. A second one waits for nobody")
+      screen.title("Control-C: every download receives a cancellation request. Press it again to force the end")
       stopScript.cancel(reason: "control-C")
       screen.line("receipt: \(everybody.cancel(reason: "control-C"))")
     }
@@ -55,31 +55,31 @@ import FutureTreeHTTP
   private static func play(_ server: FileServer, _ office: Office, _ stall: Stall) async throws {
     let (atlas, harbour, notes) = (ServedFile.all[0], ServedFile.all[1], ServedFile.all[2])
     let screen = office.screen
-    screen.title("Twelve people want three files")
+    screen.title("Twelve people download three files")
     let paths = try await server.waitForRequests(for: ServedFile.all)
     screen.line("the server received \(paths.count) requests: \(paths.joined(separator: " "))")
 
-    screen.title("A quarter of each arrives")
+    screen.title("A quarter of each file arrives")
     try await office.receive(piece: 1, of: ServedFile.all, from: server)
-    if stall == .server { try await wait(screen, "The server sends nothing more. Press control-C") }
+    if stall == .server { try await wait(screen, "The server stalls. Press control-C") }
 
-    screen.title("Who wants harbour.jpg leaves, one after the other")
+    screen.title("All four people who wait for harbour.jpg cancel, one after the other")
     for waiter in office.waiters(for: harbour) {
       office.leave(waiter)
       try await Future.after(.milliseconds(200)).value
     }
     try await server.waitForClose(of: harbour)
-    screen.change(harbour.name) { $0.note = "given up" }
-    screen.line("the server saw the connection of harbour.jpg close")
+    screen.change(harbour.name) { $0.note = "cancelled" }
+    screen.line("the client closed the connection of harbour.jpg")
 
-    screen.title("Of those who want atlas.pdf, one leaves")
+    screen.title("One of the people who wait for atlas.pdf cancels")
     for waiter in office.waiters(for: atlas).prefix(1) { office.leave(waiter) }
 
-    screen.title("The other downloads go on")
+    screen.title("The other downloads continue")
     for piece in 2...ServedFile.pieceCount { try await office.receive(piece: piece, of: [atlas, notes], from: server) }
     if stall == .disk {
       try await office.disk.begun.reached(office.waiters.count { !$0.copy.isCompleted }).value
-      try await wait(screen, "The disk does not answer. Press control-C")
+      try await wait(screen, "The disk does not respond. Press control-C")
     }
   }
 
@@ -91,19 +91,19 @@ import FutureTreeHTTP
   private static func report(_ office: Office, _ server: FileServer) async throws {
     let screen = office.screen
     screen.leaveBars()
-    screen.title("What each has got")
+    screen.title("Outcomes")
     for waiter in office.waiters {
       let end =
         switch waiter.copy.outcomeIfCompleted {
         case .success(let bytes): "\(bytes) bytes of \(waiter.file.name)"
         case .failure(let error): "failed: \(error)"
         case .cancelled(let reason): "nothing: \(reason.message)"
-        case nil: "is still being written to; nobody waits for it"
+        case nil: "is still being written, without a consumer"
         }
       screen.line(waiter.name + String(repeating: " ", count: 6 - waiter.name.count) + end)
     }
     let closed = try await server.closedEarly().map(\.name)
-    screen.line("connections that were closed early, says the server: \(closed.joined(separator: " "))")
+    screen.line("connections closed early, as seen by the server: \(closed.joined(separator: " "))")
   }
 }
 

@@ -118,15 +118,17 @@ extension Picture {
     guard let future = self[number] else { return "" }
     let count = wanting(number).count
     guard future.state == .pending, count > 0 else { return future.state.rawValue }
-    return "pending, \(count) want\(count == 1 ? "s" : "") it"
+    return "pending, \(count) consumer\(count == 1 ? "" : "s")"
   }
 
   /// Returns the short text below the state of a future.
   func brief(of number: Int) -> String {
     guard let future = self[number] else { return "" }
-    if let (others, _) = future.withheld { return "withheld: \(others) other\(others == 1 ? " wants" : "s want") it" }
+    if let (others, _) = future.withheld { return "withheld: \(others) other consumer\(others == 1 ? "" : "s")" }
     if let caption = future.caption { return caption }
-    if future.state == .pending || future.endedForAnotherReason, let asked = future.asked { return "asked: \(asked)" }
+    if future.state == .pending || future.endedForAnotherReason, let asked = future.asked {
+      return "asked to cancel: \(asked)"
+    }
     return future.ending ?? ""
   }
 
@@ -134,7 +136,7 @@ extension Picture {
   func detail(of number: Int) -> String {
     guard let future = self[number] else { return "" }
     var parts = [brief(of: number)]
-    if let withheld = future.withheld { parts.append("asked: \(withheld.reason)") }
+    if let withheld = future.withheld { parts.append("asked to cancel: \(withheld.reason)") }
     if future.endedForAnotherReason, let ending = future.ending { parts.append("ended: \(ending)") }
     return parts.joined(separator: "; ")
   }

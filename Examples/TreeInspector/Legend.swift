@@ -17,8 +17,9 @@ extension Drawing {
     let cross = #"<circle class="gap" cx="20" cy="12" r="8"/><path class="cross" d="M16 8l8 8m0 -8l-8 8"/>"#
     return [
       (svg("future pending withheld", box), "withholds a request"),
-      (svg("edge wanted", arrow), "somebody waits for the value"), (svg("edge delivered", arrow), "the value has come"),
-      (svg("edge cut", arrow + cross), "no value comes, or nobody waits for it"),
+      (svg("edge wanted", arrow), "a consumer waits for the value"),
+      (svg("edge delivered", arrow), "the value was delivered"),
+      (svg("edge cut", arrow + cross), "no value follows, or no consumer waits"),
     ]
   }
 

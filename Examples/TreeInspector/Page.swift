@@ -30,7 +30,7 @@ struct Page {
     </head>
     <body>
     <h1>\(escaped(title))</h1>
-    <section id="events" aria-label="What happened">
+    <section id="events" aria-label="Events">
     <ol>
     \(moments.map { listItem(for: $0) }.joined(separator: "\n"))
     </ol>
@@ -71,7 +71,7 @@ extension Page {
       <div class="columns">
       <div><h3>Who wants what</h3>
       \(table(of: picture))</div>
-      <div><h3>What happened</h3>
+      <div><h3>Events</h3>
       \(events(of: moment))</div>
       </div>
       </section>
@@ -116,7 +116,7 @@ extension Page {
       "<table>\n<thead><tr>\(head.joined())</tr></thead>\n<tbody>\n\(rows.joined(separator: "\n"))\n</tbody>\n</table>"
   }
 
-  private static let columns = ["future", "state", "wanted by", "wants", "asked, withheld, ended"]
+  private static let columns = ["future", "state", "consumers", "inputs", "requests and end"]
 
   /// Returns a cell. A narrow page shows the name of the column before the text, and hides empty cells.
   private func cell(_ column: String, _ text: String) -> String {

@@ -38,7 +38,7 @@ final class Stage: Sendable {
     let promise = Promise<String>()
     promise.future.named(name)
     promise.onRequestCancel { [weak self] _ in
-      self?.say("\(name): its handler is called, and answers \(answers)")
+      self?.say("\(name): its handler runs and answers \(answers)")
       return handler()
     }
     if let caption { self.caption(name, caption) }

@@ -17,8 +17,8 @@ extension Stage {
     let branches = loads.enumerated().map { index, load in
       posts.onSuccess { _ in load.future }.named("comments on post \(index + 1)")
     }
-    stage.moment("One trunk, three branches", "The comments wait for the posts, and these for the user.") {}
-    stage.moment("One branch is cancelled", "Its connection is closed. The others go on.") {
+    stage.moment("One user, three branches", "The comments wait for the posts, and the posts wait for the user.") {}
+    stage.moment("One branch is cancelled", "Its connection is closed. The others continue.") {
       user.succeed("Ada")
       branches[1].cancel(reason: "the reader scrolled past it")
     }
@@ -42,45 +42,49 @@ extension Stage {
       "The inbox, a search and the avatar need a session. The sign-in is marked as shared."
     ) {}
     stage.moment(
-      "The search is cleared", "The request stops at the sign-in, because others want it. Only the search ends.",
+      "The search is cleared",
+      "The request stops at the sign-in, because it has other consumers. Only the search ends.",
       after: .milliseconds(200)
     ) {
       stage.say("receipt: \(search.cancel(reason: "the search for \"cats & <dogs>\" was cleared"))")
     }
     stage.moment(
-      "The sign-in succeeds", "Two bodies run, and each returns a future: the inbox and the avatar now wait for those.",
+      "The sign-in succeeds",
+      "Two bodies run, and each returns a future. The inbox and the avatar now wait for these futures.",
       after: .milliseconds(300)
     ) {
       signIn.succeed("session")
     }
     stage.moment(
-      "The badge leaves politely",
-      "It asks with doNotForwardIfOthersWaiting. The list wants the inbox as well, so it stops there.",
+      "The badge is hidden",
+      "It requests with doNotForwardIfOthersWaiting. The list is another consumer of the inbox, so the request stops there.",
       after: .milliseconds(300)
     ) {
       stage.say("receipt: \(badge.cancel(.doNotForwardIfOthersWaiting, reason: "the badge was hidden"))")
     }
     stage.moment(
-      "The list leaves as well",
-      "Nobody wants the inbox any more: what was withheld is delivered, with its own reason, and the handler completes. "
-        + "The list ends as the inbox does, with the reason of the badge.",
+      "The list is closed",
+      "The inbox has no consumer left. The withheld request is delivered with its own reason, and the handler completes. "
+        + "The list completes as the inbox does, with the reason of the badge.",
       after: .milliseconds(300)
     ) {
       stage.say("receipt: \(list.cancel(.doNotForwardIfOthersWaiting, reason: "the list was closed"))")
     }
     stage.moment(
-      "The avatar is asked", "The handler of its load answers .continue: the avatar waits for what comes back.",
+      "The avatar is cancelled",
+      "The handler of its load answers .continue. The avatar waits for the outcome of the load.",
       after: .milliseconds(300)
     ) {
       stage.say("receipt: \(avatar.cancel(reason: "the window was closed"))")
     }
     stage.moment(
-      "The avatar is forced", "It ends now. Its load was asked before, gets no force, and takes its time.",
+      "The avatar is forced",
+      "It completes immediately. Its load received a request before, is not forced, and continues.",
       after: .milliseconds(300)
     ) {
       stage.say("receipt: \(avatar.cancel(.forceImmediately, reason: "the program ends"))")
     }
-    stage.moment("The load of the avatar ends", "Nobody waits for it any more.", after: .milliseconds(300)) {
+    stage.moment("The load of the avatar ends", "No consumer waits for it.", after: .milliseconds(300)) {
       loadAvatar.succeed("a picture")
     }
     return stage

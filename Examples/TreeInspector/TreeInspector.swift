@@ -41,7 +41,7 @@ import FutureTree
     guard let last = history.last else { return "" }
     // Only the last picture is shown, so the layout needs no room for earlier texts.
     let title =
-      "User and posts are there. The comments on the second of three posts were cancelled, and their connection "
+      "The user and the posts have succeeded. The comments on the second of three posts were cancelled, and their connection "
       + "was closed; the others are pending."
     return Drawing(last, Drawing.layout(of: [last]), title: title).svg(isAlone: true)
   }
@@ -53,7 +53,7 @@ import FutureTree
       print(path)
     } catch {
       let reason = isDirectory(path) ? "It is a directory." : error.localizedDescription
-      let message = "TreeInspector: \(path) cannot be written. \(reason) Give the path of a file.\n"
+      let message = "TreeInspector: \(path) cannot be written. \(reason) Pass the path of a file.\n"
       FileHandle.standardError.write(Data(message.utf8))
       exit(73)  // EX_CANTCREAT
     }

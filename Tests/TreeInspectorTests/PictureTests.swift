@@ -9,7 +9,7 @@ import Testing
     let history = Picture.history(of: Stage.mail().moments)
 
     let inbox = try #require(history[0].futures.first { $0.future.name == "inbox" }?.number)
-    #expect(history[3].brief(of: inbox) == "withheld: 1 other wants it")
+    #expect(history[3].brief(of: inbox) == "withheld: 1 other consumer")
     #expect(history[3].wanting(inbox) == ["list"])
     #expect(history[4].brief(of: inbox) == "the badge was hidden")
     #expect(history[4].stateText(of: inbox) == "cancelled")
@@ -22,8 +22,8 @@ import Testing
     let list = try #require(history[0].futures.first { $0.future.name == "list" }?.number)
     #expect(history[3].brief(of: list) == "")
     #expect(history[4].stateText(of: list) == "cancelled")
-    #expect(history[4].brief(of: list) == "asked: the list was closed")
-    #expect(history[4].detail(of: list) == "asked: the list was closed; ended: the badge was hidden")
+    #expect(history[4].brief(of: list) == "asked to cancel: the list was closed")
+    #expect(history[4].detail(of: list) == "asked to cancel: the list was closed; ended: the badge was hidden")
   }
 
   @Test("An edge is wanted, delivered or cut")
