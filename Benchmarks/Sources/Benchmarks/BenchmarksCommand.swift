@@ -14,15 +14,15 @@ struct BenchmarksCommand: ParsableCommand {
 }
 
 struct Compare: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Measures, and prints a table in Markdown.")
+  static let configuration = CommandConfiguration(abstract: "Measures all rows, and prints a table in Markdown.")
 
-  @Option(help: "Measure only rows whose work or peer contains this.") var filter: String?
-  @Option(help: "How often ours and theirs are measured, by turns.") var rounds: Int?
-  @Flag(help: "Few short rounds, for a first look.") var quick = false
+  @Option(help: "Measure only the rows whose work or peer contains this text.") var filter: String?
+  @Option(help: "The number of rounds. Each round measures both sides by turns.") var rounds: Int?
+  @Flag(help: "Measure a few short rounds only.") var quick = false
   @Flag(help: "Print JSON instead of the table.") var json = false
   @Flag(
     help:
-      "Also say what each row should reach, and check the limits of instructions, blocks and bytes. Times never fail.")
+      "Print the threshold of each row, and check the limits of instructions, blocks and bytes. Times never fail.")
   var check = false
 
   func validate() throws {
@@ -32,16 +32,16 @@ struct Compare: ParsableCommand {
 
   func run() throws {
     let rows = Row.all.filter { $0.matches(filter ?? "") }
-    guard !rows.isEmpty else { throw ValidationError("no row matches; without --filter all are measured") }
+    guard !rows.isEmpty else { throw ValidationError("no row matches --filter") }
     #if DEBUG
-      note("NOT OPTIMISED: these figures say nothing about speed; build with -c release.")
+      note("NOT OPTIMIZED: these figures are not comparable. Build with -c release.")
     #endif
     let measurement = Measurement(rounds: rounds ?? (quick ? 5 : 21), roundTime: quick ? 2e6 : 10e6)
     let results = rows.map { row in
       note("\(row.name), against \(row.peer)")
       return measurement.result(of: row)
     }
-    if !heapCounterExists() { note("SKIPPED: the heap cannot be counted on this platform") }
+    if !heapCounterExists() { note("SKIPPED: heap blocks cannot be counted on this platform") }
     if json { try printJSON(results) } else if check { try printVerdicts(rows, results) } else { printTable(results) }
   }
 
@@ -77,9 +77,9 @@ struct Compare: ParsableCommand {
 }
 
 struct Run: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Only runs one work, for a profiler.")
+  static let configuration = CommandConfiguration(abstract: "Runs one work, for a profiler.")
 
-  @Argument(help: "Its name; a wrong one lists them.") var work: String
+  @Argument(help: "The name of the work. An unknown name prints the list.") var work: String
   @Argument(help: "How often.") var repetitions: Int
 
   func run() throws {
@@ -88,9 +88,9 @@ struct Run: ParsableCommand {
 }
 
 struct Operations: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Prints how many operations one run of a work has.")
+  static let configuration = CommandConfiguration(abstract: "Prints the number of operations in one run of a work.")
 
-  @Argument(help: "Its name; a wrong one lists them.") var work: String
+  @Argument(help: "The name of the work. An unknown name prints the list.") var work: String
 
   func run() throws {
     print(try NamedWork.named(work).operations)
