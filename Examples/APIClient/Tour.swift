@@ -125,7 +125,7 @@ extension Tour {
     try await server.waitForRequests(to: "/reports/june")
     time.pass(.seconds(10))
     try await server.waitForClose(of: "/reports/june")
-    say("june: no response within 10 seconds; the client closed the connection")
+    say("june: no response within 10 s; the client closed the connection")
     _ = try await backOff.value
     time.pass(.milliseconds(250))
     await report([("june", june)]) { "\($0.pages) pages, with request \(server.requestCount(to: "/reports/june"))" }

@@ -11,13 +11,17 @@ import Testing
     let mock = MockLoader()
     let request = try HTTPRequest("http://example.com/feed")
     let unexpected = try #require(await error { try await mock.load(request).value })
-    mock.answer()
+    mock.on("/other", .status(.ok))
+    let unmatched = try #require(await error { try await mock.load(request).value })
     let unused = try #require(#expect(throws: MockVerificationError.self) { try mock.verify() })
     let server = try LoopbackServer()
+    let late = try #require(await error { try await server.waitUntil(within: .milliseconds(1)) { _ in false }.value })
     let wait = server.waitForRequest(to: "/feed")
     server.stop()
     let stopped = try #require(await error { try await wait.value })
-    let errors: [any Error] = [unexpected, unused, stopped, LoopbackServerError(call: "bind", number: 24)]
+    let errors: [any Error] = [
+      unexpected, unmatched, unused, late, stopped, LoopbackServerError(call: "bind", number: 24),
+    ]
 
     for error in errors { #expect(ErrorText.fault(of: error) == nil) }
   }

@@ -38,10 +38,16 @@ public struct AllFailed: Error, CustomStringConvertible {
 
   public var description: String {
     switch errors.count {
-    case 0: "`any` failed. The list of futures was empty. Pass at least one future."
-    case 1: "`any` failed. The only future that was not cancelled failed: \(errors[0])"
-    default:
-      "`any` failed. All \(errors.count) futures that were not cancelled failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
+    case 0: "No future can succeed. The list of futures is empty. Pass at least one future."
+    default: "No future succeeded, and \(errors.count) failed: \(causes). Recover from this error, or see `errors`."
     }
+  }
+
+  /// The texts of the errors, without final periods.
+  private var causes: String {
+    errors.map { error in
+      let text = "\(error)"
+      return text.hasSuffix(".") ? String(text.dropLast()) : text
+    }.joined(separator: "; ")
   }
 }

@@ -73,5 +73,8 @@ public struct FutureCancelled: Error, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
-  public var description: String { "The future was cancelled: \(reason)" }
+  public var description: String {
+    let text = "The future was cancelled: \(reason)"
+    return text.hasSuffix(".") ? text : text + "."
+  }
 }

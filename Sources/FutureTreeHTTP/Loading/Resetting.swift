@@ -35,7 +35,7 @@ public struct ResetFailed: Error, CustomStringConvertible {
 
   /// The number of parts that failed. The descriptions of the errors are omitted, because they may contain secrets.
   public var description: String {
-    "\(errors.count) part\(errors.count == 1 ? "" : "s") of the chain could not be reset. See `errors`, and reset again."
+    "The reset failed in \(errors.count) part\(errors.count == 1 ? "" : "s") of the chain. See `errors`, and reset again."
   }
 }
 

@@ -13,7 +13,7 @@ struct URLReference {
   /// - Throws: `HTTPError` with the code `invalidURL` for bytes that are not allowed in a URL.
   init(_ text: String, _ noun: String = "The URL") throws(HTTPError) {
     if let offset = text.utf8.enumerated().first(where: { !URLReference.isURLByte($0.element) })?.offset {
-      throw URLReference.refused(noun, "has a byte at offset \(offset) that must be percent-encoded")
+      throw URLReference.refused(noun, "has a byte at offset \(offset) that is not allowed. Percent-encode it")
     }
     var rest = text.prefix { $0 != "#" }
     let first = rest.prefix { $0 != ":" && $0 != "/" && $0 != "?" }

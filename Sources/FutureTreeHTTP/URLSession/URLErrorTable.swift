@@ -35,7 +35,7 @@ enum URLErrorTable {
     case -1022, -1206...(-1200):
       return HTTPError(
         .insecureConnection,
-        "\(peer) could not prove its identity. Check its certificate and the clock of this device.",
+        "The identity of \(peer) cannot be verified. Check its certificate and the clock of this device.",
         underlying: underlying)
     case -1000 where isLinux && url?.host.hasPrefix("[") == true:
       return HTTPError(
@@ -93,7 +93,7 @@ enum URLErrorTable {
     default:
       return HTTPError(
         .connectionLost,
-        "\(peer) closed the connection before it responded. Load again if the request may be sent twice.",
+        "The connection to \(peer) was closed before a response arrived. Load again if the request may be sent twice.",
         underlying: underlying)
     }
   }

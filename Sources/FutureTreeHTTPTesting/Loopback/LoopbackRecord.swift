@@ -45,8 +45,18 @@ extension LoopbackRecord: CustomStringConvertible {
   public var description: String {
     connections.map { connection in
       let seen = connection.requestIndices.map { requests[$0].summary }.joined(separator: ", ")
-      return "connection \(connection.id), \(connection.state): \(seen)"
+      return "connection \(connection.id), \(connection.state.text): \(seen)"
     }.joined(separator: "\n")
+  }
+}
+
+extension LoopbackConnection.State {
+  fileprivate var text: String {
+    switch self {
+    case .open: "open"
+    case .closedByClient(let path): "closed by the client" + (path.map { " during \($0)" } ?? "")
+    case .closedByServer: "closed by the server"
+    }
   }
 }
 
@@ -54,7 +64,7 @@ extension LoopbackRequest {
   fileprivate var summary: String {
     switch progress {
     case .complete: "\(method) \(path)"
-    case .receivingBody: "\(method) \(path) (\(body.count) bytes of its body)"
+    case .receivingBody: "\(method) \(path) (\(body.count) body bytes received)"
     case .malformed(let reason): "malformed: \(reason)"
     }
   }

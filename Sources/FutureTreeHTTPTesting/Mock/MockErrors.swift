@@ -8,9 +8,9 @@ public struct UnexpectedRequest: Error, Hashable, CustomStringConvertible {
   public var description: String {
     let advice = "Add a stub with `on`, `answer`, `fail` or `hold` before the load."
     guard !mismatches.isEmpty else {
-      return "MockLoader has no answer for \(request), because it has no stubs. \(advice)"
+      return "MockLoader has no response for \(request), because it has no stubs. \(advice)"
     }
-    return "MockLoader has no answer for \(request). \(advice) Its stubs:\n\(MockErrors.list(mismatches))"
+    return "MockLoader has no response for \(request). \(advice) Its stubs:\n\(MockErrors.list(mismatches))"
   }
 }
 
@@ -25,7 +25,7 @@ public struct MockVerificationError: Error, Hashable, CustomStringConvertible {
     var parts: [String] = []
     if !unusedStubs.isEmpty {
       parts.append(
-        "Stubs of a MockLoader have unused answers. Send the expected requests, or remove the stubs:\n\(MockErrors.list(unusedStubs))"
+        "Stubs of a MockLoader were not used up. Send the expected requests, or remove the stubs:\n\(MockErrors.list(unusedStubs))"
       )
     }
     parts += unexpectedRequests.map(\.description)

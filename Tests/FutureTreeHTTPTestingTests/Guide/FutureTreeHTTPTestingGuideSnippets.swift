@@ -23,13 +23,13 @@ struct FutureTreeHTTPTestingGuideSnippets {
     let feed = api.load(request).timeout(after: .seconds(10), clock: clock)
 
     clock.advance(by: .seconds(10))
-    feed.onFailure { print($0) }  // The future timed out after 10 seconds. Allow more time, or print its `tree()`.
-    print(held.cancelRequest?.reason.message ?? "not asked")  // timed out after 10 seconds
+    feed.onFailure { print($0) }  // The future timed out after 10 s. Allow more time, or print its `tree()`.
+    print(held.cancelRequest?.reason.message ?? "not asked")  // timed out after 10 s
     // end
 
     #expect(
       print.lines == [
-        "The future timed out after 10 seconds. Allow more time, or print its `tree()`.", "timed out after 10 seconds",
+        "The future timed out after 10 s. Allow more time, or print its `tree()`.", "timed out after 10 s",
       ])
   }
 }

@@ -32,7 +32,7 @@ import Testing
 
     #expect(
       future.outcomeIfCompleted?.ending == .failed
-        && "\(future.tree())".contains("no answer for GET http://example.com/surprise"))
+        && "\(future.tree())".contains("no response for GET http://example.com/surprise"))
   }
 
   @Test("A held answer is pending until the test completes it, and records cancellation requests")

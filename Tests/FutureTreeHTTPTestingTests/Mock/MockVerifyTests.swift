@@ -37,7 +37,7 @@ import Testing
     let file = "FutureTreeHTTPTestingTests/MockVerifyTests.swift"
     #expect(
       "\(error)" == """
-        Stubs of a MockLoader have unused answers. Send the expected requests, or remove the stubs:
+        Stubs of a MockLoader were not used up. Send the expected requests, or remove the stubs:
         - path /users/*, created at \(file):\(line + 1): never used
         - method POST and path /flaky, created at \(file):\(line + 2): 1 of 3 answers given
         - any request, created at \(file):\(line + 3): never used
@@ -61,7 +61,7 @@ import Testing
     let file = "FutureTreeHTTPTestingTests/MockVerifyTests.swift"
     #expect(
       "\(error)" == """
-        MockLoader has no answer for GET http://example.com/once?…. \
+        MockLoader has no response for GET http://example.com/once?…. \
         Add a stub with `on`, `answer`, `fail` or `hold` before the load. Its stubs:
         - path /once, created at \(file):\(line + 1): all its answers are used
         - host other.example.com, created at \(file):\(line + 2): its host is example.com
@@ -83,7 +83,7 @@ import Testing
   func empty() throws {
     let future = try load("/surprise")
 
-    let expected = "MockLoader has no answer for GET http://example.com/surprise, because it has no stubs. "
+    let expected = "MockLoader has no response for GET http://example.com/surprise, because it has no stubs. "
     guard case .failure(let error)? = future.outcomeIfCompleted else {
       Issue.record("it is not a failure")
       return

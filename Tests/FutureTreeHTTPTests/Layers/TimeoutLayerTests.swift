@@ -37,11 +37,11 @@ import Testing
     arguments: [
       (
         0, "deadlineExceeded",
-        "GET http://example.com/ did not complete by its deadline, 5 seconds after the load began."
+        "GET http://example.com/ did not complete by its deadline, 5 s after the load began."
       ),
-      (1, "timedOut", "GET http://example.com/ did not complete within 5 seconds."),
-      (2, "timedOut", "The response to GET http://example.com/ did not begin within 5 seconds."),
-      (3, "timedOut", "Nothing was sent or received for GET http://example.com/ within 5 seconds."),
+      (1, "timedOut", "GET http://example.com/ did not complete within 5 s."),
+      (2, "timedOut", "The response to GET http://example.com/ did not begin within 5 s."),
+      (3, "timedOut", "Nothing was sent or received for GET http://example.com/ within 5 s."),
     ])
   func kinds(kind: Int, code: String, message: String) {
     let times = (0..<4).map { $0 == kind ? Duration.seconds(5) : nil }

@@ -43,6 +43,11 @@ import Testing
     }
   }
 
+  @Test("A failed reset says how many parts failed", arguments: [1, 2])
+  func reset(count: Int) {
+    #expect(ErrorText.fault(of: ResetFailed(Array(repeating: Oops(), count: count))) == nil)
+  }
+
   @Test("A failed transfer names its request")
   func transfer() async throws {
     let server = try Loopback.server()
@@ -107,6 +112,11 @@ extension HTTPErrorTextTests {
       ("invalidURL", { _ = try HTTPPath("../a") }),
       ("invalidURL", { _ = try HTTPPath(["", "a"]) }),
       ("invalidURL", { _ = try HTTPPath([".."]) }),
+      ("invalidURL", { _ = try HTTPPath("a:b") }),
+      ("invalidURL", { _ = try await mock.get("a/\("")/b").value }),
+      ("invalidURL", { _ = try await mock.get("http://\("a")/").value }),
+      ("invalidURL", { _ = try await mock.get("\(try HTTPURL("http://a/b"))c").value }),
+      ("invalidHeaderValue", { try HTTPBody.data(Data(), contentType: "text").checkContentType() }),
       ("invalidHeaderName", { _ = try HTTPHeaders.Field("a b", "c") }),
       ("invalidHeaderValue", { _ = try HTTPHeaders.Field("a", "b\n") }),
       ("forbiddenHeader", { try forbidden() }),

@@ -140,14 +140,14 @@ struct CancellationGuideSnippets17to23 {
 
     let clock = ManualClock()
     let limited = slow.future.timeout(after: .seconds(5), clock: clock)
-    clock.advance(by: .seconds(5))  // detached: timed out after 5 seconds
-    limited.onFailure { print($0) }  // The future timed out after 5 seconds. Allow more time, or print its `tree()`.
+    clock.advance(by: .seconds(5))  // detached: timed out after 5 s
+    limited.onFailure { print($0) }  // The future timed out after 5 s. Allow more time, or print its `tree()`.
     // end
 
     #expect(
       print.lines == [
-        "detached: `race` completed without this future", "success(\"a page\")", "detached: timed out after 5 seconds",
-        "The future timed out after 5 seconds. Allow more time, or print its `tree()`.",
+        "detached: `race` completed without this future", "success(\"a page\")", "detached: timed out after 5 s",
+        "The future timed out after 5 s. Allow more time, or print its `tree()`.",
       ])
   }
 }

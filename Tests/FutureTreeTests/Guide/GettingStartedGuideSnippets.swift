@@ -139,7 +139,7 @@ struct GettingStartedGuideSnippets {
     clock.advance(by: .seconds(5))
 
     #expect(page.outcomeIfCompleted?.ending == .failed)
-    #expect(download.cancelRequest?.reason.message == "timed out after 5 seconds")
+    #expect(download.cancelRequest?.reason.message == "timed out after 5 s")
   }
 
   @Test("A cancelled page is not parsed")

@@ -83,7 +83,7 @@ struct Law23DecidingDetachesTests {
 
     #expect(timed.outcomeIfCompleted?.error as? TimeoutError == TimeoutError(duration: .seconds(5)))
     #expect(log.entries == ["source: ifOthers"])
-    #expect(promise.cancelRequest?.reason.message == "timed out after 5 seconds")
+    #expect(promise.cancelRequest?.reason.message == "timed out after 5 s")
     #expect(promise.future.tree().entries[0].consumers == 0)
   }
 
@@ -99,7 +99,7 @@ struct Law23DecidingDetachesTests {
 
     #expect(
       [timed.state, other.state] == [
-        "failure(The future timed out after 5 seconds. Allow more time, or print its `tree()`.)", "success(1)",
+        "failure(The future timed out after 5 s. Allow more time, or print its `tree()`.)", "success(1)",
       ])
     #expect(log.entries == [])
   }

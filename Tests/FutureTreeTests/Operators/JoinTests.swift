@@ -247,7 +247,8 @@ struct AnyTests {
     let errors = (any.outcomeIfCompleted?.error as? AllFailed)?.errors.map { "\($0)" }
     #expect(errors == ["first", "second"])
     #expect(
-      "\(any.outcomeIfCompleted!.error!)" == "`any` failed. All 2 futures that were not cancelled failed: first; second"
+      "\(any.outcomeIfCompleted!.error!)"
+        == "No future succeeded, and 2 failed: first; second. Recover from this error, or see `errors`."
     )
   }
 
@@ -262,7 +263,9 @@ struct AnyTests {
   func mixed() {
     let any = Future<Int>.any([.cancelled("gone"), .failed(Oops())])
 
-    #expect("\(any.outcomeIfCompleted!.error!)" == "`any` failed. The only future that was not cancelled failed: oops")
+    #expect(
+      "\(any.outcomeIfCompleted!.error!)"
+        == "No future succeeded, and 1 failed: oops. Recover from this error, or see `errors`.")
   }
 
   @Test("Any of no inputs fails with AllFailed without errors")

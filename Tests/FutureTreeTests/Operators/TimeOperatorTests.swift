@@ -64,7 +64,7 @@ struct TimeoutTests {
 
     let error = timed.outcomeIfCompleted?.error as? InvalidArgument
     #expect(error?.function == "timeout(after:)" && error?.fileID.hasSuffix("TimeOperatorTests.swift") == true)
-    #expect(error?.problem.contains("-1 second") == true)
+    #expect(error?.problem.contains("-1 s") == true)
     #expect(log.entries == ["source: ifOthers"])
     #expect(clock.timerCount == 0)
   }
