@@ -82,15 +82,15 @@ struct OAuth2State {
 
   let source: Source
   let leeway: TimeInterval
+  /// Whether a 401 without any credential begins a renewal.
+  var renewsMissingToken = true
   private(set) var session = Session.unknown
   private(set) var work: Work?
   private(set) var isResetting = false
-  private(set) var generation = 0
-  private(set) var version = 0
+  private(set) var (generation, version) = (0, 0)
   /// The number of failed renewals, and the error of the last one.
-  private var failures = 0
+  private var (failures, lastWork) = (0, 0)
   private var failure: HTTPError?
-  private var lastWork = 0
   private(set) var waiters: Set<Int> = []
   /// The waiters that need a log-in after the work in flight.
   private(set) var logIns: Set<Int> = []
@@ -131,7 +131,7 @@ extension OAuth2State {
     // A renewal failed after the request was sent: the server rejects all tokens from before that renewal.
     if let failure, rejected.failures < failures, credential?.accessToken == rejected.value { return .fail(failure) }
     guard rejected.value == nil, credential == nil, work == nil else { return tokenWanted(by: waiter, at: now) }
-    return wait(waiter, beginning: freshKind)
+    return renewsMissingToken ? wait(waiter, beginning: freshKind) : nil
   }
 
   /// Registers that a server rejected a token. Returns whether the request may be sent again.

@@ -13,7 +13,7 @@ import FutureTreeHTTP
 /// requests of the refresh must therefore name their host.
 ///
 /// Requests are sent with the current token in the header `Authorization`. If there is no token, they are forwarded
-/// unchanged. When the response is 401, the layer calls `refresh` **once for all loads that wait**, and repeats each
+/// unchanged, and a 401 is their response (see `refreshesWithoutToken`). When a token is rejected with 401, the layer calls `refresh` **once for all loads that wait**, and repeats each
 /// request with the new token. If the token has changed since the request was sent, the layer skips the refresh. A second
 /// 401 is the response. `OAuth2` does the same for authorization servers, and gets tokens by itself.
 ///
@@ -56,21 +56,25 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   /// Creates a layer that gets its tokens from a closure.
   ///
   /// - Parameters:
-  ///   - token: The first token. Defaults to `nil`: requests are sent without a token until a server responds with 401.
+  ///   - token: The first token. Defaults to `nil`: requests are sent without a token until `replaceToken(with:)`.
   ///   - targets: The requests that get the token. Defaults to every request that goes through the layer.
   ///   - allowsInsecureConnections: Whether the token may be sent over plain `http`. Defaults to `false`.
+  ///   - refreshesWithoutToken: Whether a 401 also calls `refresh` if there is no token. Defaults to `false`, so that no
+  ///     load logs a user in again after a reset. Pass `true` if `refresh` can get a first token, for example with a key
+  ///     of the app.
   ///   - refresh: A closure that receives the loader after this layer, and returns a future of a new token. It is called
   ///     outside every lock, on the thread on which the 401 arrived. If it throws an error, the refresh fails with it.
   ///   - onChange: A closure that stores the token. It is called outside every lock, before the new token is used. It is
   ///     not called with a token after a reset.
   public init(
     _ token: BearerToken? = nil, for targets: CredentialTargets = .everyRequest,
-    allowsInsecureConnections: Bool = false,
+    allowsInsecureConnections: Bool = false, refreshesWithoutToken: Bool = false,
     refresh: @escaping @Sendable (_ loader: any HTTPLoader) throws -> Future<BearerToken>,
     onChange: ChangeHandler? = nil
   ) {
     let work = TokenRefresh(refresh: refresh, onChange: onChange)
-    let state = OAuth2State(source: .renewal, credential: token.map { OAuth2Credential(accessToken: $0) })
+    var state = OAuth2State(source: .renewal, credential: token.map { OAuth2Credential(accessToken: $0) })
+    state.renewsMissingToken = refreshesWithoutToken
     loads = AuthorizedLoads(
       session: OAuth2Session(state, work, date: .system),
       rules: CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections),

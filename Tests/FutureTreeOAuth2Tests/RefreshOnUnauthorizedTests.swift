@@ -18,7 +18,7 @@ import Testing
   func refreshing(_ token: String? = "a1", for targets: CredentialTargets = .everyRequest)
     -> RefreshOnUnauthorized
   {
-    RefreshOnUnauthorized(token.map(Self.token), for: targets) { loader in
+    RefreshOnUnauthorized(token.map(Self.token), for: targets, refreshesWithoutToken: true) { loader in
       loader.load(try HTTPRequest("https://example.com/refresh")).map { response in
         try BearerToken(String(decoding: try response.body, as: UTF8.self))
       }
@@ -69,6 +69,33 @@ import Testing
     #expect((layer --> mock).load(request("/x")).status == "200")
     #expect((layer --> mock).load(request("/y")).status == "200")
     #expect(sent == ["/x", "/refresh", "/x a1", "/y a1"] && layer.isIdle)
+  }
+
+  @Test("Without a token a 401 is the response, also after a reset")
+  func noTokenNoRefresh() throws {
+    mock.onOthers(.status(.unauthorized))
+    let layer = RefreshOnUnauthorized(Self.token("a1")) { _ in .failed(Oops()) }
+    let api = layer --> mock
+
+    api.reset()
+    #expect(api.load(request("/x")).status == "401")
+    #expect(sent == ["/x"])
+    layer.replaceToken(with: Self.token("a2"))
+    #expect(api.load(request("/y")).text == "credentialsUnavailable")
+    #expect(sent == ["/x", "/y a2"] && layer.isIdle)
+  }
+
+  @Test("A load that was sent before the log-in takes the new token after its 401")
+  func logInInBetween() {
+    let held = mock.hold("/x")
+    mock.on(.header("Authorization", "Bearer a1"), .status(.ok))
+    let layer = RefreshOnUnauthorized { _ in .failed(Oops()) }
+    let load = (layer --> mock).load(request("/x"))
+
+    layer.replaceToken(with: Self.token("a1"))
+    held.answer(.status(.unauthorized))
+
+    #expect(load.status == "200" && sent == ["/x", "/x a1"])
   }
 
   @Test("Without a 401 no token is fetched")
@@ -190,7 +217,7 @@ import Testing
   func storm(token: String?) {
     let held = mock.on(!.path("/refresh") && !.path("/next"), .hold().forever())
     let refreshes = Locked(0)
-    let layer = RefreshOnUnauthorized(token.map(Self.token)) { _ in
+    let layer = RefreshOnUnauthorized(token.map(Self.token), refreshesWithoutToken: true) { _ in
       refreshes.withLock { $0 += 1 }
       throw Oops()
     }
