@@ -30,8 +30,8 @@ extension RandomSource {
     }
   }
 
-  /// Returns a source that always generates the same fraction of its range, from 0 to 1. With 1, a jittered delay has its
-  /// maximum.
+  /// Returns a source that always generates the same fraction of its range, from 0 to 1. With 1, a delay with jitter has
+  /// its maximum length.
   ///
   /// - Precondition: `fraction` is from 0 to 1.
   public static func constant(_ fraction: Double) -> RandomSource {

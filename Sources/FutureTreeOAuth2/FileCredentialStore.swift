@@ -2,15 +2,15 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// A credential store that uses a file which only its user can read.
+/// A credential store that uses a file that only its user can read.
 ///
 /// ```swift
 /// let store = FileCredentialStore(at: URL(filePath: "/home/ada/.config/example/credential"))
 /// ```
 ///
-/// The file has the permissions 0600. It is encoded as JSON and not encrypted: if there is a keychain, use the keychain.
-/// A write is atomic: a temporary file in the same directory is written, synchronized to disk, and renamed. If the
-/// directory is missing, it is created with the permissions 0700.
+/// The file has the permissions 0600. It contains JSON and is not encrypted. If the platform has a keychain, use the
+/// keychain instead. A write is atomic: a temporary file in the same directory is written, synchronized to disk, and
+/// renamed. If the directory is missing, it is created with the permissions 0700.
 ///
 /// The store fails with the code `credentialStoreFailed` in these cases, because other users could read or replace the
 /// file:
@@ -31,8 +31,8 @@ public final class FileCredentialStore: CredentialStore {
   ///
   /// - Parameters:
   ///   - url: The URL of the file.
-  ///   - executor: The executor on which the file is read and written. It may block. Defaults to a global queue of
-  ///     utility quality.
+  ///   - executor: The executor on which the file is read and written. It may block. Defaults to a global queue with the
+  ///     quality of service `utility`.
   ///   - random: The source of the names of temporary files.
   public init(at url: URL, on executor: FutureExecutor = .global(qos: .utility), random: RandomSource = .system) {
     file = PrivateFile(url: url, random: random)

@@ -27,10 +27,10 @@ import FutureTreeHTTP
 /// - It comes from the origin of the request.
 /// - It responds to a request with that token.
 ///
-/// If the layer has another token in the meantime, the request is sent again with that token. Otherwise it waits for a
-/// refresh first. A request is sent again once, with its body; a second 401 is the response. If the body cannot be sent
-/// again, the 401 is the response, and the next load refreshes the token. A credential without a refresh token leads to
-/// the grant.
+/// If the layer has received another token in the meantime, the request is sent again with that token. Otherwise it waits for a
+/// refresh first. A request is sent again at most once, with its body. A second 401 is returned as the response. If the body
+/// cannot be sent again, the 401 is returned, and the next load refreshes the token. If the credential has no refresh token,
+/// the grant is used.
 ///
 /// **Failed refreshes.** A failed refresh fails all loads that wait for it. The next load tries again. If the server
 /// responds with `invalid_grant`, the session ends: loads fail with the code `authenticationRequired` until there is a
@@ -65,9 +65,9 @@ public final class OAuth2: HTTPLayer {
   ///
   /// - Parameters:
   ///   - configuration: The client, the token endpoint and the grant.
-  ///   - store: The store that keeps the credential between runs of the program. Defaults to memory.
-  ///   - tokens: The loader for token requests. It must not lead through this layer. Redirects of token requests are not
-  ///     followed, not even by a `Redirect`, because their bodies contain secrets.
+  ///   - store: The store that keeps the credential between runs of the program. Defaults to a store in memory.
+  ///   - tokens: The loader for token requests. Its requests must not pass through this layer. Redirects of token requests are
+  ///     never followed, not even by a `Redirect` in that loader, because the bodies contain secrets.
   ///   - targets: The requests that get a token. Defaults to every request that goes through the layer.
   ///   - leeway: The time before its expiry at which a token is refreshed. Defaults to 60 seconds. Values below 0 are
   ///     treated as 0. It must be shorter than the lifetime of tokens; otherwise each load refreshes the token.
@@ -120,8 +120,8 @@ public final class OAuth2: HTTPLayer {
 // MARK: - The credential
 
 extension OAuth2 {
-  /// Gets a new credential with the grant, whatever credential there is. Use it for a log-in button, and when the session
-  /// has ended.
+  /// Gets a new credential with the grant, even if there is a valid one. Use it for a log-in button, and when the session has
+  /// ended.
   ///
   /// ```swift
   /// oauth.logIn().map(on: .main) { window.show(.home) }
@@ -135,7 +135,7 @@ extension OAuth2 {
   @discardableResult
   public func logIn() -> Future<Void> { session.ask(.logIn).completion }
 
-  /// Replaces the credential by one from another source, and saves it.
+  /// Replaces the credential with one from another source, and saves it.
   ///
   /// Work in flight for the old credential is asked to cancel and awaited, and its result is discarded. Loads that wait
   /// get the new credential.

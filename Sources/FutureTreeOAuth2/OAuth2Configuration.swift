@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// The method by which a client proves its secret in a token request (RFC 6749, section 2.3.1).
+/// The method by which a client proves in a token request that it knows its secret (RFC 6749, section 2.3.1).
 public enum ClientAuthenticationMethod: Sendable, Hashable {
   /// The header `Authorization`, which every server supports.
   case header
@@ -65,10 +65,11 @@ public struct OAuth2Grant: Sendable {
   ///
   /// - Parameters:
   ///   - endpoint: The authorization endpoint.
-  ///   - redirectURI: The URI to which the page finally leads, as registered with the server.
+  ///   - redirectURI: The URI to which the page redirects at the end, as registered with the server.
   ///   - parameters: Further parameters for the endpoint, such as `("prompt", "login")`.
-  ///   - present: A closure that shows the page at a URL, and returns a future of the URL to which it leads. It is called
-  ///     outside every lock, from any thread. The future is asked to cancel when no load waits for the log-in.
+  ///   - present: A closure that shows the page at a URL, and returns a future of the URL to which the page redirects at
+  ///     the end. It is called outside every lock, from any thread. The future is asked to cancel when no load waits for
+  ///     the log-in.
   public static func authorizationCode(
     at endpoint: HTTPURL, redirectURI: String, parameters: [(String, String)] = [],
     present: @escaping @Sendable (URL) throws -> Future<URL>
@@ -93,7 +94,7 @@ public struct OAuth2Configuration: Sendable {
   public let client: OAuth2Client
   /// The token endpoint.
   public let tokenEndpoint: HTTPURL
-  /// The requested scopes. Empty for the default of the server.
+  /// The requested scopes. If the array is empty, the server's default applies.
   public let scope: [String]
   /// The grant that gets the first credential.
   public let grant: OAuth2Grant

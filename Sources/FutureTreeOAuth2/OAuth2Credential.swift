@@ -8,11 +8,11 @@ import FutureTreeHTTP
 public struct OAuth2Credential: Sendable, Hashable, Codable {
   /// The access token, which is sent with requests.
   public let accessToken: BearerToken
-  /// The refresh token, with which the next access token is requested once. `nil` if there is none.
+  /// The refresh token, which can be used once to request the next access token. `nil` if there is none.
   public let refreshToken: String?
   /// The expiry date of the access token. `nil` if the server did not report one.
   public let expires: Date?
-  /// The scope of the access token, separated by blanks. `nil` if it is the requested scope.
+  /// The scope of the access token, separated by spaces. `nil` if it is the requested scope.
   public let scope: String?
 
   /// Creates a credential from another source.

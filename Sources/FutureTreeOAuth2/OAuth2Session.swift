@@ -71,7 +71,7 @@ final class OAuth2Session: Sendable {
     var state: OAuth2State
     private var lastWaiter = 0
     private var waiting: [Int: Waiter] = [:]
-    /// The work in flight, also if its result is no longer needed.
+    /// The work in flight, even if its result is no longer needed.
     var running: (number: Int, promise: Work)?
     var wipe: Promise<Void>?
 
@@ -177,7 +177,7 @@ final class OAuth2Session: Sendable {
     _ = shared.withLock { $0.state.tokenRejected(token) }
   }
 
-  /// The latest token, also if a server has rejected it.
+  /// The latest token, even if a server has rejected it.
   var token: BearerToken? { shared.withLock { $0.state.credential?.accessToken } }
 
   func ask(_ demand: Demand, over next: (any HTTPLoader)? = nil) -> Answer {

@@ -15,7 +15,7 @@ struct OAuth2State {
   enum Source {
     /// A user logs in.
     case logIn
-    /// The client requests a token in its own name, also instead of a refresh.
+    /// The client requests a token in its own name. It also does so instead of a refresh.
     case client
     /// The credential comes only from outside.
     case store
@@ -39,7 +39,7 @@ struct OAuth2State {
   struct Work: Equatable {
     let number: Int
     let kind: Kind
-    /// Whether no load waited for it any more, and it was asked to cancel.
+    /// Whether no load waited for it anymore, and it was asked to cancel.
     var isAbandoned = false
   }
 

@@ -27,17 +27,17 @@ import FutureTreeHTTP
 /// code `insecureCredentials`.
 ///
 /// **Failed refreshes.** A failed refresh fails all loads that wait for it, with the code `credentialsUnavailable`. It
-/// also fails loads that were sent before and complete with 401 later. A load that begins afterwards refreshes again:
+/// also fails loads that were sent before and complete with 401 later. A load that begins afterward refreshes again:
 /// before it is sent if there is a token, otherwise after its own 401.
 ///
 /// **Loads of the refresh itself** bypass this layer. These are the loads over the loader that `refresh` receives, and
 /// loads over the chain that `refresh` begins while it runs or in a task that it starts. A load over the chain that a
-/// continuation of another future begins is not recognized. It waits for the refresh that waits for it: use the loader
-/// instead.
+/// continuation of another future begins is not recognized. Such a load and the refresh would wait for each other, so use
+/// the loader instead.
 ///
 /// **Cancellation.** The layer holds loads that wait for the refresh. A cancelled load completes at once with
 /// `.cancelled`, and is not sent again, unless it was cancelled with `.doNotForwardRequest`. The refresh continues for
-/// other loads, and also if no load is left: the server may already have used up a refresh token. A load in flight is
+/// other loads, and even if no load is left: the server may already have used up a refresh token. A load in flight is
 /// cancelled by the loaders after this layer.
 ///
 /// **Reset.** Loads that wait complete with `.cancelled`. The refresh is asked to cancel and awaited, and its token is

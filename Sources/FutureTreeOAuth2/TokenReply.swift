@@ -41,8 +41,8 @@ enum TokenReply {
     self = .credential(try TokenReply.credential(fields, sent: sent, replacing: old))
   }
 
-  /// The error codes of RFC 6749, section 5.2, and RFC 8628, section 3.5. Other texts are not shown, because a server may
-  /// repeat the data of the request in them.
+  /// The error codes of RFC 6749, section 5.2, and RFC 8628, section 3.5. Other strings are not shown, because a server
+  /// may repeat the data of the request in them.
   private static let knownErrors: Set<String> = [
     "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
     "invalid_scope", "invalid_target", "access_denied", "server_error", "temporarily_unavailable",
@@ -88,7 +88,7 @@ enum TokenReply {
     }
   }
 
-  /// A number, or a text of digits, which some servers send.
+  /// A number, or a string of digits, which some servers send.
   private struct Seconds: Decodable {
     let seconds: TimeInterval
 

@@ -12,7 +12,7 @@ import FutureTree
 /// Timers fire on the thread that advances the clock, one after another, the earliest first. A timer's body can advance the
 /// clock: the time then moves on from the deadline of that timer.
 ///
-/// - Note: Callable from any thread.
+/// - Note: All members can be used from any thread.
 public final class ManualClock: FutureClock {
   private struct Time {
     var now = Duration.zero
@@ -45,8 +45,8 @@ public final class ManualClock: FutureClock {
   /// Moves the time forward and fires the timers that are due, each at its own deadline.
   ///
   /// When this method returns, every timer that was due has fired. This includes timers that other timers scheduled within
-  /// `duration`. Futures that these timers completed have run their bodies on executors that run at once. If you call this
-  /// method inside a callback of a future, consumers are notified when the callback returns.
+  /// `duration`. The bodies of futures that these timers completed have run as well, if their executors run jobs at once.
+  /// If you call this method inside a callback of a future, consumers are notified when the callback returns.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {

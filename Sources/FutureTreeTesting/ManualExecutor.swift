@@ -11,7 +11,7 @@ import FutureTree
 ///
 /// Jobs run on the thread that calls `runNext` or `runAll`.
 ///
-/// - Note: Callable from any thread.
+/// - Note: All members can be used from any thread.
 public final class ManualExecutor: Sendable {
   private let jobs = Locked<[FutureExecutor.Job]>([])
   /// The executors whose job runs on the current thread.

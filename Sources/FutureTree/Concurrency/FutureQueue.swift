@@ -7,9 +7,9 @@
 /// second.cancel()  // Leaves the queue; the header is written.
 /// ```
 ///
-/// A queue only orders work. A queued future is not a consumer of the work before it, and forwards no request to it. It
-/// begins after any outcome of that work. See <doc:Cancellation#Ordering-is-not-interest>. A queued future that is asked to
-/// cancel leaves the queue and completes as `.cancelled` at once. Its body does not run.
+/// A queue only orders work. A queued future is not a consumer of the work before it, and forwards no request to it. Its body
+/// runs after that work completes, whatever the outcome. See <doc:Cancellation#Ordering-is-not-interest>. A queued future that
+/// is asked to cancel leaves the queue and completes as `.cancelled` at once. Its body does not run.
 ///
 /// Bodies run one at a time, outside every lock. If no work is running, `add` runs the body. Otherwise the body runs where
 /// the previous future completes, after the consumers of that future have been notified. A queue can be used from any
@@ -28,18 +28,18 @@ public final class FutureQueue: Sendable {
   /// Creates an empty queue.
   public init() {}
 
-  /// The number of bodies that wait in the queue.
+  /// The number of bodies waiting in the queue.
   public var waitingCount: Int { state.withLock { $0.waiting } }
 
-  /// Runs `body` when all work that was added before has completed, and returns a future of its result.
+  /// Runs `body` once all previously added work has completed, and returns a future of its result.
   ///
-  /// After `body` began, a cancellation request is forwarded to the future that `body` returned. The next body waits for
-  /// that future, also if the future that `add` returned ends early.
+  /// After `body` has begun, cancellation requests are forwarded to the future that `body` returned. The next body waits for
+  /// that future, even if the future that `add` returned ends early.
   ///
-  /// - Parameter body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it. It
-  ///   must not wait for work that is added to the same queue later.
+  /// - Parameter body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///   `FutureCancelled`, the future is cancelled. It must not wait for work that is added to the same queue later.
   /// - Returns: A new future with the outcome of the future that `body` returns.
-  /// - Complexity: O(1), also to leave the queue.
+  /// - Complexity: O(1). Leaving the queue is O(1) as well.
   @discardableResult
   public func add<Value>(_ body: @escaping @Sendable () throws -> Future<Value>) -> Future<Value> {
     let promise = Promise<Value>()

@@ -5,11 +5,12 @@ extension Future {
   /// let user = Future.retry(.exponential(attempts: 3)) { attempt in api.user(1) }
   /// ```
   ///
-  /// After a failure the next attempt begins, until the policy gives up. The last failure is then the failure of the future.
-  /// A cancellation of an attempt passes.
+  /// After each failure, the next attempt begins, until the policy gives up. The future then fails with the last error. If
+  /// an attempt is cancelled, the future is cancelled.
   ///
-  /// After a cancellation request no other attempt begins. The request is forwarded to the attempt in flight, and a failure
-  /// of that attempt passes. Between two attempts, the request completes the future as `.cancelled` at once.
+  /// After a cancellation request, no further attempt begins. The request is forwarded to the attempt in flight. If that
+  /// attempt fails, the future fails with its error. Between two attempts, the request completes the future as `.cancelled`
+  /// at once.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts, and the delays between them.
@@ -17,8 +18,9 @@ extension Future {
   ///   - clock: The clock that measures the delays. Defaults to `.system`.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  ///   - body: Receives the number of the attempt, counted from 1. An error that it throws is a failure of the attempt.
-  /// - Returns: A consumer of each attempt while it waits for that attempt.
+  ///   - body: The closure that starts an attempt. It receives the number of the attempt, counted from 1. If it throws, the
+  ///     attempt fails.
+  /// - Returns: A future that is a consumer of each attempt while it waits for that attempt.
   /// - Complexity: O(1) memory, for any number of attempts.
   public static func retry(
     _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
@@ -53,17 +55,17 @@ extension Future {
     }
   }
 
-  /// Begins one attempt after another, with a pause between attempts, until `next` returns an outcome.
+  /// Begins attempts one after another, with a pause between them, until `next` returns an outcome.
   ///
-  /// After a cancellation request no other attempt begins, and `next` is not called. The outcome of the attempt in flight
-  /// passes. A pause that succeeds after the request ends the future as `.cancelled`. A pause that does not succeed passes
-  /// its outcome.
+  /// After a cancellation request, no further attempt begins, and `next` is not called. The future takes the outcome of the
+  /// attempt in flight. If the request arrives during a pause, and the pause succeeds, the future ends as `.cancelled`. If
+  /// the pause does not succeed, the future takes its outcome.
   ///
   /// - Parameters:
   ///   - begin: Receives the number of the attempt, counted from 1, and a closure that returns whether the future has
   ///     ended. It is called in the turn of the previous attempt or pause.
   ///   - next: Receives the number of an attempt that has completed, and its outcome.
-  /// - Returns: A consumer of each attempt and of each pause while it waits for it.
+  /// - Returns: A future that is a consumer of each attempt and each pause while it waits for it.
   /// - Complexity: O(1) memory and stack, for any number of attempts.
   @inlinable package static func attempts(
     _ begin: @escaping @Sendable (_ attempt: Int, _ isOver: @escaping @Sendable () -> Bool) -> Future,
@@ -111,14 +113,14 @@ extension Future {
 /// BackOff(attempts: 3) { attempt, error in error is Busy ? .seconds(attempt) : nil }
 /// ```
 public struct BackOff: Sendable {
-  /// The maximum number of attempts, the first included.
+  /// The maximum number of attempts, including the first.
   public let attempts: Int
   private let delayAfter: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
 
   /// Creates a custom policy.
   ///
   /// - Parameters:
-  ///   - attempts: The maximum number of attempts, the first included.
+  ///   - attempts: The maximum number of attempts, including the first.
   ///   - delay: Receives the number of the failed attempt, counted from 1, and its error. Returns the delay before the next
   ///     attempt, or `nil` to give up.
   public init(attempts: Int, delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) {
@@ -133,15 +135,15 @@ public struct BackOff: Sendable {
 
   /// Returns a policy whose maximum delay doubles after each attempt, up to a limit.
   ///
-  /// The delay is a random part of the maximum. Clients that failed at the same moment therefore do not retry at the same
+  /// Each delay is a random fraction of the maximum, so clients that fail at the same moment do not retry at the same
   /// moment.
   ///
   /// - Parameters:
-  ///   - attempts: The maximum number of attempts, the first included.
+  ///   - attempts: The maximum number of attempts, including the first.
   ///   - first: The maximum delay after the first attempt. Defaults to 100 milliseconds.
   ///   - limit: The maximum delay after any attempt. Defaults to 30 seconds.
-  ///   - random: Returns the part of the maximum to wait, from 0 to 1. Defaults to a uniform distribution. Tests pass
-  ///     `{ 1 }`.
+  ///   - random: Returns the fraction of the maximum to wait, from 0 to 1. Defaults to a uniform distribution. In tests,
+  ///     pass `{ 1 }`.
   public static func exponential(
     attempts: Int, first: Duration = .milliseconds(100), limit: Duration = .seconds(30),
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }

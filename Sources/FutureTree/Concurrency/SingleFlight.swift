@@ -5,19 +5,20 @@
 /// let user = users.load(id) { api.user(id) }
 /// ```
 ///
-/// The first caller of a key starts a flight: one load of its value. Later callers of the key join that flight. When the
-/// flight completes, its key is free. Nothing is cached.
+/// The first caller for a key starts a *flight*: one load of the value. Later callers for the key join that flight. When the
+/// flight completes, the next caller starts a new one. Nothing is cached.
 ///
 /// Each caller receives its own future, so cancelling one does not affect the others:
 ///
-/// - While other callers wait, a request of one caller ends only that caller's future, whatever its options.
-/// - When the last caller requests, the load is asked to cancel, and no caller can join the flight any more. The next caller
-///   starts a new flight, even if the previous one has not completed yet.
+/// - While other callers wait, a cancellation request from one caller ends only that caller's future, whatever the options
+///   of the request.
+/// - When the last caller requests cancellation, the load is asked to cancel, and no caller can join the flight anymore. The
+///   next caller starts a new flight, even if the previous one has not completed yet.
 ///
-/// It can be used from any thread and from inside any callback. The `==` and `hash(into:)` of a key run under its lock:
-/// they must not call back.
+/// A group can be used from any thread and from inside any callback. The `==` and `hash(into:)` of a key run under the lock
+/// of the group, so they must not call the group.
 ///
-/// - Note: Dropping it cancels nothing. Flights complete for their callers.
+/// - Note: Dropping a group cancels nothing. Its flights still complete for their callers.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let flights = Locked<[Key: Future<Value>]>([:])
 
@@ -35,9 +36,9 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Parameters:
   ///   - key: The key of the value.
-  ///   - start: Starts a flight. It is called at once and outside every lock, or not at all: once for each flight, for any
-  ///     number of concurrent callers. An error that it throws fails the flight; `CancellationError` and `FutureCancelled`
-  ///     cancel it. It must not wait for the flight that it starts.
+  ///   - start: The closure that starts a flight. It is called outside every lock, before this method returns, and only if
+  ///     there is no flight to join. If it throws, the flight fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the flight is cancelled. It must not wait for the flight that it starts.
   /// - Returns: A new future with the outcome of the flight. It is a consumer of the flight.
   /// - Complexity: O(1).
   @inlinable public func load(_ key: Key, _ start: () throws -> Future<Value>) -> Future<Value> {

@@ -1,13 +1,13 @@
 extension Future {
-  /// Calls `body` for each item, with a limit of futures in flight, and returns a future of all values in the order of the
-  /// items.
+  /// Calls `body` for each item, with a limited number of futures in flight, and returns a future of all values in the
+  /// order of the items.
   ///
   /// ```swift
   /// let pages = Future.traverse(urls, atMost: 4) { url in api.load(url) }
   /// ```
   ///
-  /// The first failure or cancellation decides. Items that have not begun do not begin, and the futures in flight are asked
-  /// to cancel with `doNotForwardIfOthersWaiting`. See <doc:Cancellation#Deciding-detaches>.
+  /// The first failure or cancellation decides the outcome. Items that have not begun do not begin, and the futures in
+  /// flight are asked to cancel with `doNotForwardIfOthersWaiting`. See <doc:Cancellation#Deciding-detaches>.
   ///
   /// A cancellation request is forwarded to the futures in flight. Items that have not begun do not begin. The returned
   /// future is `.cancelled` once the futures in flight have completed.
@@ -18,8 +18,9 @@ extension Future {
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  ///   - body: Returns the future of an item. An error that it throws is a failure of its item.
-  /// - Returns: A consumer of each future while it waits for that future. Without items, a success with an empty array.
+  ///   - body: Returns the future of an item. If it throws, its item fails.
+  /// - Returns: A future that is a consumer of each future while it waits for that future. If there are no items, it
+  ///   succeeds with an empty array.
   /// - Complexity: O(n).
   public static func traverse<Item: Sendable>(
     _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,

@@ -10,7 +10,8 @@ extension Future {
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `work`. Defaults to `.global()`, so that the caller is not blocked.
-  ///   - work: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  ///   - work: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
   public init(on executor: FutureExecutor = .global(), _ work: @escaping @Sendable () throws -> Value) {
     self = Future<Void>.succeeded.mapNode(.work, executor) { try work() }
   }

@@ -8,7 +8,7 @@ public struct FutureEvent: Sendable, Hashable, Codable {
   public let nanoseconds: Int64
   /// The number of the future, counted from 1 in each log.
   public let future: Int
-  /// The name of the future at that time, or the operator that made it.
+  /// The name of the future at that time, or the operator that created it.
   public let name: String
   /// The kind and the details of the event.
   public let fact: Fact
@@ -20,7 +20,8 @@ public struct FutureEvent: Sendable, Hashable, Codable {
   public enum Fact: Sendable, Hashable {
     /// An operator created the future from a future in the log.
     case created
-    /// The future existed when it joined the log: when the log was switched on, or when two futures were linked.
+    /// An existing future joined the log, either when the log was switched on or when the tree of the future was
+    /// linked to a logged one.
     case joined
     /// The future received the name of this event.
     case named
@@ -28,7 +29,8 @@ public struct FutureEvent: Sendable, Hashable, Codable {
     case linked(to: Int)
     /// A cancellation request took effect on the future.
     case cancelRequested(CancelRequest)
-    /// A request stopped at the future, because this number of other consumers have interest.
+    /// A request stopped at the future because other consumers have interest. The associated value `by` is their
+    /// number.
     case withheld(CancelRequest, by: Int)
     /// The future succeeded. Logs do not show the value.
     case succeeded

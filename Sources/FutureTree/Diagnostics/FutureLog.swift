@@ -12,13 +12,13 @@ import Synchronization
 /// 0.000000 s  1 load  joined the log
 /// 0.000000 s  2 page  joined the log
 /// 0.000000 s  2 page  waits for 1 load
-/// 0.250000 s  2 page  asked: the tab was closed (App/Tab.swift:7)
-/// 0.250000 s  1 load  asked: the tab was closed (App/Tab.swift:7)
+/// 0.250000 s  2 page  asked to cancel: the tab was closed (App/Tab.swift:7)
+/// 0.250000 s  1 load  asked to cancel: the tab was closed (App/Tab.swift:7)
 /// ```
 ///
-/// `logged(in:)` switches the log on for a future and every future connected with it. Futures that are later derived from
-/// or linked with these are logged as well. A future belongs to at most one log: the first. A future that is not logged
-/// only pays for the check of one bit.
+/// `logged(in:)` switches the log on for a future and every future connected to it. Futures that are later derived from
+/// or linked with these are logged as well. A future belongs to at most one log: the first. The only cost for a future
+/// that is not logged is the check of one bit.
 ///
 /// A log keeps the latest events, up to its limit, and counts the events that it dropped. It retains no future and no
 /// error: errors are described when their futures fail. The log reads errors and the clock outside every lock, on the

@@ -82,7 +82,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
     return { for report in reports { report() } }
   }
 
-  /// Adds a future that began to wait for this one to the same log, with all futures connected with it.
+  /// Adds a future that began to wait for this one to the same log, with all futures connected to it.
   private func addKnown(_ waiting: Node) {
     log.add(treeOf: waiting, as: waiting is Join ? .created : .joined)
     waiting.lock.withLock { LogMembership.of(waiting, in: log)?.note(.linked(to: future)) }?()
@@ -90,7 +90,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
 }
 
 extension FutureLog {
-  /// Adds a future and all futures connected with it, if they are pending and in no log.
+  /// Adds a future and all futures connected to it, if they are pending and in no log.
   ///
   /// - Complexity: O(futures + edges).
   func add(treeOf node: Node, as fact: FutureEvent.Fact = .joined) {

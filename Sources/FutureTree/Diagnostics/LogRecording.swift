@@ -2,8 +2,8 @@ extension FutureLog {
   /// Creates an empty log. `logged(in:)` switches it on for a tree.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of events. Older events are dropped and counted. Defaults to 10,000. With a limit below
-  ///     1, the log only counts events.
+  ///   - limit: The maximum number of events. Older events are dropped and counted. Defaults to 10,000. If the limit is
+  ///     below 1, the log only counts events.
   ///   - clock: The clock that measures the time. The log reads it outside every lock. Defaults to `.system`.
   public convenience init(limit: Int = 10_000, clock: any FutureClock = .system) {
     self.init(limit: limit) { clock.now }
@@ -34,7 +34,7 @@ extension FutureLog {
 }
 
 extension Future {
-  /// Switches a log on for this future and every future connected with it, and returns this future.
+  /// Switches a log on for this future and every future connected to it, and returns this future.
   ///
   /// ```swift
   /// let log = FutureLog()

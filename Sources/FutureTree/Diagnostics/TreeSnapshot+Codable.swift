@@ -6,7 +6,7 @@ extension TreeSnapshot: Codable {
     case entries = "futures"
   }
 
-  /// - Throws: `DecodingError`, also if a future refers to a future that is not in the snapshot.
+  /// - Throws: `DecodingError` if the data is invalid, or if a future refers to a future that is not in the snapshot.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     entries = try container.decode([Entry].self, forKey: .entries)

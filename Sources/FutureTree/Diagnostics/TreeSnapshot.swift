@@ -1,4 +1,4 @@
-/// A snapshot of a future and every future connected with it.
+/// A snapshot of a future and every future connected to it.
 ///
 /// ```swift
 /// print(posts.tree())
@@ -17,7 +17,7 @@
 public struct TreeSnapshot: Sendable, Hashable {
   /// One future in a snapshot.
   public struct Entry: Sendable, Hashable, Codable {
-    /// The name that `named(_:)` set, or the operator that made the future.
+    /// The name that `named(_:)` set, or the operator that created the future.
     public let name: String
     /// The state of the future.
     public let state: State
@@ -25,7 +25,7 @@ public struct TreeSnapshot: Sendable, Hashable {
     public let consumers: Int
     /// The cancellation request that took effect on the future.
     public let request: CancelRequest?
-    /// The cancellation request that is withheld until the other consumers withdraw.
+    /// The cancellation request that is withheld until the other consumers withdraw their interest.
     public let withheldRequest: CancelRequest?
     /// Whether `shared()` marked the future.
     public let isShared: Bool
@@ -34,7 +34,7 @@ public struct TreeSnapshot: Sendable, Hashable {
     /// The line that created the promise, in debug builds of this package, otherwise the line that named the future. `nil`
     /// if neither is known.
     ///
-    /// Other futures do not record a line, because every operator call and every future would pay for it.
+    /// Other futures do not record a line, because that would make every operator call slower and every future larger.
     public let createdAt: CodeLocation?
     /// The futures that wait for this one, as indexes in `entries`.
     public internal(set) var waiters: [Int]
@@ -71,7 +71,7 @@ public struct TreeSnapshot: Sendable, Hashable {
 }
 
 extension Future {
-  /// Returns a snapshot of this future and every future connected with it.
+  /// Returns a snapshot of this future and every future connected to it.
   ///
   /// Errors are described on the calling thread, outside every lock.
   ///

@@ -6,7 +6,7 @@ extension TreeSnapshot: CustomStringConvertible {
   /// for it.
   ///
   /// A future with several upstream futures is drawn in full below the first, and referred to below the others. A branch that
-  /// is too deep continues further below, under a number. Text that would break a line is escaped.
+  /// is too deep is continued further down, under a number. Text that would break a line is escaped.
   ///
   /// - Parameter showsSourceLocations: Whether lines end with the line that created the future, if it is known. Defaults to
   ///   `false`.
@@ -114,7 +114,8 @@ private struct TreeText {
 }
 
 extension TreeSnapshot.Entry {
-  /// State, consumers and requests, such as `pending`, `2 consumers`, `asked: the tab was closed (App/Tab.swift:7)`.
+  /// State, consumers and requests, such as `pending`, `2 consumers`,
+  /// `asked to cancel: the tab was closed (App/Tab.swift:7)`.
   var facts: [String] {
     var parts = ["\(state)"]
     if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 consumer" : "\(consumers) consumers") }

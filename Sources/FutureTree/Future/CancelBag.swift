@@ -7,8 +7,8 @@
 /// }  // When the screen is deallocated, the feed is asked to cancel, unless another screen waits for it.
 /// ```
 ///
-/// On deallocation, each token requests with `doNotForwardIfOthersWaiting`. Work that other consumers wait for continues.
-/// `cancel()` requests with the options of the call. See <doc:Cancellation#Tokens>.
+/// When the bag is deallocated, each token requests cancellation with `doNotForwardIfOthersWaiting`. Work that other
+/// consumers wait for continues. `cancel()` uses the options of the call. See <doc:Cancellation#Tokens>.
 ///
 /// A bag removes a token when its future completes, so the bag of a long-lived object does not grow. See
 /// <doc:Cancellation#Bounded-memory>.
@@ -31,7 +31,7 @@ public final class CancelBag: Sendable {
     if let observation { contents.add(observation, for: token) }
   }
 
-  /// Creates a token of a future and inserts it.
+  /// Creates a token for a future and inserts it.
   ///
   /// ```swift
   /// bag.insert(api.get("feed", as: Feed.self))
@@ -44,7 +44,7 @@ public final class CancelBag: Sendable {
 
   /// Cancels every token in the bag in insertion order, and empties the bag.
   ///
-  /// This call does not cancel tokens that are inserted later. They stay in the bag until the next call.
+  /// The call does not affect tokens that are inserted later. They stay in the bag until the next call.
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) {
@@ -107,7 +107,7 @@ public final class CancelBag: Sendable {
 }
 
 extension CancelToken {
-  /// Inserts this token into a bag, which then cancels it with its other tokens.
+  /// Inserts this token into a bag, which then cancels it together with its other tokens.
   public func store(in bag: CancelBag) {
     bag.insert(self)
   }

@@ -5,10 +5,10 @@
 /// closeButton.action = { token.cancel(reason: "the user closed the window") }
 /// ```
 ///
-/// A live token has interest in the future: requests with `doNotForwardIfOthersWaiting` stop there. A token that has
-/// requested no longer has interest. Dropping a token withdraws its interest and is not a request. If other consumers
-/// requested before and the token was the last consumer, the withheld request is delivered. See
-/// <doc:Cancellation#Tokens>.
+/// A live token has interest in the future, so requests with `doNotForwardIfOthersWaiting` stop there. A token that has
+/// requested cancellation no longer has interest. Dropping a token withdraws its interest without requesting cancellation.
+/// If the token was the last consumer, and other consumers had requested cancellation before, the withheld request is
+/// delivered. See <doc:Cancellation#Tokens>.
 ///
 /// A token retains its future only while the future is pending. It never retains the outcome.
 public final class CancelToken: Sendable {
@@ -26,7 +26,7 @@ public final class CancelToken: Sendable {
   /// Asks the future to cancel. The request is attributed to this token as a consumer.
   ///
   /// - Returns: A receipt that reports what happened to the request.
-  /// - Complexity: O(futures + edges) that the request reaches.
+  /// - Complexity: O(n) in the number of futures and edges that the request reaches.
   @discardableResult
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
@@ -62,7 +62,7 @@ public final class CancelToken: Sendable {
   }
 }
 
-/// The entry of a token in the waiter list of its future: a consumer until the token requests, and an observer afterwards.
+/// The entry of a token in the waiter list of its future: a consumer until the token requests, and an observer afterward.
 private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock` guards the target.
   enum Target {
     case pending(Node)

@@ -8,8 +8,8 @@
 /// }
 /// ```
 ///
-/// Copies are the same token and compare equal. A long-lived token holds only the current registrations. See
-/// <doc:Cancellation#Bounded-memory>. A token can be used from any thread and from inside any callback.
+/// Copies are the same token and compare equal. A long-lived token holds only the registrations that have not been removed.
+/// See <doc:Cancellation#Bounded-memory>. A token can be used from any thread and from inside any callback.
 public struct CancellationToken: Sendable {
   /// The source, or `nil` in the token that is never cancelled.
   let source: CancellationTokenSource?
@@ -27,8 +27,8 @@ public struct CancellationToken: Sendable {
 // MARK: - Registering
 
 extension CancellationToken {
-  /// Registers a body that receives the reason when the source is cancelled. If the source is already cancelled, calls the
-  /// body now.
+  /// Registers a body that receives the reason when the source is cancelled. If the source is already cancelled, the body
+  /// is called now.
   ///
   /// ```swift
   /// let registration = token.register { reason in download.stop() }

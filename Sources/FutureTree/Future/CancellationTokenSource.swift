@@ -6,16 +6,16 @@
 /// source.cancel(reason: "memory is short")
 /// ```
 ///
-/// The source is cancelled; its tokens report the cancellation. The first call of `cancel` takes effect, and a source
-/// cannot be reused after it. Dropping a source cancels nothing. The bodies registered with its tokens are released,
-/// because no code can cancel them any more.
+/// Only the source can be cancelled; its tokens report the cancellation. The first call to `cancel` takes effect, and
+/// a source cannot be reused after that. Dropping a source cancels nothing. The bodies registered with its tokens are
+/// released, because no code can cancel them anymore.
 ///
 /// A `CancelToken` is different: it belongs to one future and asks that future to cancel. `future.cancel(when: token)`
 /// connects the two.
 ///
 /// A source can be used from any thread and from inside any callback.
 public final class CancellationTokenSource: Sendable {
-  /// The state that the source shares with its tokens. The source notifies it when no code can register any more.
+  /// The state that the source shares with its tokens. The source notifies it when no code can register anymore.
   let state: CancellationTokenState
 
   /// Creates a source that is not linked to any token.
@@ -29,8 +29,8 @@ public final class CancellationTokenSource: Sendable {
   /// let page = CancellationTokenSource(linkedTo: [app.shutdown, session.token])
   /// ```
   ///
-  /// The source unlinks from those tokens when it is cancelled. It also unlinks when the source and its tokens are
-  /// deallocated, and no registration or linked source is left. Cancelling this source does not cancel those tokens.
+  /// The source unlinks from those tokens when it is cancelled. It also unlinks when it and its own tokens have been
+  /// deallocated and no registration or linked source is left. Cancelling this source does not cancel those tokens.
   ///
   /// - Complexity: O(tokens).
   public init(linkedTo tokens: [CancellationToken]) {

@@ -1,4 +1,5 @@
-/// The state that a source shares with its tokens: the reason of the cancellation, the registrations and the linked sources.
+/// The state that a source shares with its tokens: the reason for the cancellation, the registrations and the linked
+/// sources.
 ///
 /// # Invariants
 /// 1. `lock` guards every field here, the links of the entries, the body of a listed entry, and the `child` of a listed
@@ -44,7 +45,7 @@ final class CancellationTokenState: @unchecked Sendable {  // Because: see invar
     }
   }
 
-  /// The reason of the cancellation, or `nil` if this state was not cancelled.
+  /// The reason for the cancellation, or `nil` if this state was not cancelled.
   var currentReason: CancellationReason? { lock.withLock { reason } }
 
   /// The number of registrations and linked sources in the lists of this state.
@@ -162,7 +163,7 @@ extension CancellationTokenState {
     }
   }
 
-  /// Takes the contents that no cancellation can reach any more. The caller releases them outside the lock. Called under it.
+  /// Takes the contents that no cancellation can reach anymore. The caller releases them outside the lock. Called under it.
   private func takeAbandoned() -> (bodies: [CancellationEntry.Body], children: [Child]) {
     guard !hasSource, links.isEmpty, reason == nil else { return ([], []) }
     var bodies: [CancellationEntry.Body] = []
@@ -183,7 +184,7 @@ extension CancellationTokenState {
     }
   }
 
-  /// Removes entries from the lists of their parents, and continues upwards where a parent is no longer used.
+  /// Removes entries from the lists of their parents, and continues upward where a parent is no longer used.
   private static func remove(_ links: [Link]) {
     var links = links
     while let link = links.popLast() {

@@ -1,4 +1,4 @@
-/// The result that completes a promise, or that a body returns: an outcome, or a future that will have one.
+/// A result that completes a promise or that a body returns: an outcome, or a future that will have one.
 ///
 /// ```swift
 /// let page = download.onComplete { outcome -> Completion<Page> in
@@ -19,7 +19,7 @@ public enum Completion<Value: Sendable>: Sendable {
   /// Completes with the outcome of another future. Requests to cancel are then forwarded to that future.
   case completeUsing(Future<Value>)
 
-  /// A cancelled completion with the reason of the request that was received.
+  /// A cancelled completion with the reason for the request that was received.
   @inlinable public static var cancelled: Completion { .cancelled(.unspecified) }
 
   /// Creates a completion from an outcome.
@@ -46,7 +46,7 @@ extension Completion where Value == Void {
   public static var success: Completion { .success(()) }
 }
 
-/// The answer of a handler to a cancellation request. See <doc:Cancellation#Handlers-answer>.
+/// A handler's answer to a cancellation request. See <doc:Cancellation#Handlers-answer>.
 public enum CancelRequestResponse<Value: Sendable>: Sendable {
   /// Continues the work. The promise is completed later.
   case `continue`

@@ -6,7 +6,7 @@
 /// posts.cancel(reason: "the page was closed")
 /// ```
 ///
-/// A future completes exactly once: with a value, with an error, or as `.cancelled`. Operators make derived futures, which
+/// A future completes exactly once: with a value, with an error, or as `.cancelled`. Operators create derived futures, which
 /// form a tree. A cancellation request propagates through the tree, from a future to the futures that it depends on.
 /// `cancel` is a request: the outcome of the future shows its effect. See <doc:Cancellation>.
 ///
@@ -60,8 +60,9 @@ extension Future {
   /// }
   /// ```
   ///
-  /// Use it in functions that return a future and should not throw as well. `CancellationError` and `FutureCancelled` make a
-  /// cancelled future. See <doc:Cancellation#A-task-as-a-source>.
+  /// Use this method in functions that return a future, so that callers do not have to handle thrown errors as well. If
+  /// `body` throws `CancellationError` or `FutureCancelled`, the future is cancelled. See
+  /// <doc:Cancellation#A-task-as-a-source>.
   public static func attempt(_ body: () throws -> Future) -> Future {
     do {
       return try body()
@@ -130,8 +131,8 @@ extension Future {
   /// let receipt = posts.cancel(reason: "the page was closed")
   /// ```
   ///
-  /// With no options, every future upstream is asked, even where other consumers wait. `CancellationOptions` can limit the
-  /// request. The future then waits for the outcome of its upstream. If the work completes first, its result is kept. See
+  /// By default, every future upstream is asked to cancel, even where other consumers wait. `options` can limit the request.
+  /// The future then waits for the outcome of its upstream. If the work completes first, its result is kept. See
   /// <doc:Cancellation#Forwarding>.
   ///
   /// - Parameters:
@@ -140,8 +141,8 @@ extension Future {
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
   /// - Returns: A receipt that reports what happened to the request.
-  /// - Complexity: O(futures + edges) that the request reaches.
-  /// - Complexity: O(futures + edges) that the request reaches.
+  /// - Complexity: O(n) in the number of futures and edges that the request reaches.
+  /// - Complexity: O(n) in the number of futures and edges that the request reaches.
   @discardableResult
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
@@ -158,10 +159,10 @@ extension Future {
   /// }
   /// ```
   ///
-  /// The answers of handlers are not known: handlers are counted, not called. Other threads can change the tree meanwhile.
+  /// Handlers are counted but not called, so their answers are not known. Other threads can change the tree in the meantime.
   ///
   /// - Returns: The receipt that `cancel` would return. See <doc:Cancellation#Receipts>.
-  /// - Complexity: O(futures + edges) that the request would reach.
+  /// - Complexity: O(n) in the number of futures and edges that the request would reach.
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
     CancellationPropagation.preview(
       Signal(node: node, request: CancelRequest(options: options, reason: .unspecified)))

@@ -8,9 +8,10 @@
 ///   .onSuccess { posts in posts.isEmpty ? .failed(NoPosts()) : api.comments(on: posts[0]) }
 /// ```
 ///
-/// Each operator has one closure shape. This protocol lets one shape accept all three types. Overloads that differ only in
-/// the result of their closures would make the compiler try every combination along a chain. `flatMap` takes only futures
-/// and is the fastest to compile. Prefer it in long chains whose closures contain operators or literals.
+/// Because of this protocol, each operator needs only one overload, whose closure can return any of the three types. If
+/// there were overloads that differ only in the results of their closures, the compiler would try every combination along
+/// a chain. `flatMap` accepts only futures and is the fastest to compile. Prefer it in long chains whose closures contain
+/// operators or literals.
 ///
 /// A closure of several statements needs an explicit result type. Without it the compiler cannot infer `.failed`:
 ///
@@ -50,7 +51,7 @@ extension Outcome: FutureConvertible {
 // These members make `.succeeded(value)` compile as the only expression of a body, and where a body returns `Future`.
 
 extension FutureConvertible {
-  /// Returns a future that succeeded. For bodies that return a type that is convertible to a future.
+  /// Returns a future that succeeded. Use it in bodies that return a `FutureConvertible` type.
   ///
   /// ```swift
   /// let text = download.onComplete { outcome in .succeeded("\(outcome)") }
@@ -59,12 +60,12 @@ extension FutureConvertible {
     Future<Value>.succeeded(value)
   }
 
-  /// Returns a future that failed. For bodies that return a type that is convertible to a future.
+  /// Returns a future that failed. Use it in bodies that return a `FutureConvertible` type.
   @inlinable public static func failed<Value>(_ error: any Error) -> Future<Value> where Self == Future<Value> {
     Future<Value>.failed(error)
   }
 
-  /// Returns a future that was cancelled. For bodies that return a type that is convertible to a future.
+  /// Returns a future that was cancelled. Use it in bodies that return a `FutureConvertible` type.
   @inlinable public static func cancelled<Value>(_ reason: CancellationReason) -> Future<Value>
   where Self == Future<Value> {
     Future<Value>.cancelled(reason)
@@ -72,6 +73,6 @@ extension FutureConvertible {
 }
 
 extension FutureConvertible where Self == Future<Void> {
-  /// A future that succeeded without a value. For bodies that return a type that is convertible to a future.
+  /// A future that succeeded without a value. Use it in bodies that return a `FutureConvertible` type.
   @inlinable public static var succeeded: Future<Void> { .succeeded(()) }
 }

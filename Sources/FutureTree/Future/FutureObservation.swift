@@ -1,4 +1,4 @@
-/// A handle of an observer that was added to a future.
+/// A handle that removes an observer from a future.
 ///
 /// After the observer is called or removed, the handle retains nothing.
 public struct FutureObservation: Sendable {

@@ -1,4 +1,4 @@
-/// The object that completes a future.
+/// An object that completes a future.
 ///
 /// ```swift
 /// func load(_ url: String) -> Future<Data> {
@@ -12,11 +12,11 @@
 /// }
 /// ```
 ///
-/// The first completion wins. Each later one returns `false` and has no effect. See
+/// The first completion takes effect. Each later completion returns `false` and has no effect. See
 /// <doc:Cancellation#Requests-not-commands>.
 ///
-/// A promise that is dropped before it was completed completes its future: `.cancelled` if the future was asked to cancel,
-/// otherwise with `BrokenPromise`. See <doc:Cancellation#A-dropped-promise>.
+/// If a promise is dropped before it is completed, its future completes: as `.cancelled` if the future was asked to
+/// cancel, otherwise with `BrokenPromise`. See <doc:Cancellation#A-dropped-promise>.
 public final class Promise<Value: Sendable>: Sendable {
   @usableFromInline let source: Source
   /// A static string: a `String` would cost each promise 100 instructions.
@@ -65,7 +65,7 @@ public final class Promise<Value: Sendable>: Sendable {
 // MARK: - Completing
 
 extension Promise {
-  /// Completes the future, or seals it onto another future and later takes that future's outcome.
+  /// Completes the future, or seals the promise onto another future, whose outcome the future then takes.
   ///
   /// - Returns: `false` if the promise was completed or sealed before. Then nothing changes.
   @discardableResult
@@ -94,7 +94,8 @@ extension Promise {
   /// Completes the future as `.cancelled`.
   ///
   /// - Parameters:
-  ///   - reason: The reason. `nil` uses the reason of the received request. Without a request, the reason names this call.
+  ///   - reason: The reason. If it is `nil`, the reason for the received request is used. If no request was received, the
+  ///     reason has the file and line of this call.
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
   /// - Returns: `false` if the promise was completed or sealed before. Then nothing changes.
@@ -128,9 +129,9 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// Handlers run outside every lock, last installed first, each at most once. The first `.complete` decides. See
-  /// <doc:Cancellation#Handlers-run>. A request that was stored before is delivered to the handler at once. See
-  /// <doc:Cancellation#No-request-is-lost>. When the promise is completed, its handlers are released.
+  /// Handlers run outside every lock, in reverse order of installation, each at most once. The first `.complete` decides
+  /// the outcome. See <doc:Cancellation#Handlers-run>. A request that was stored before is delivered to the handler at
+  /// once. See <doc:Cancellation#No-request-is-lost>. When the promise is completed, its handlers are released.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the handler. Defaults to `.immediate`.
@@ -171,10 +172,10 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   /// The options of the request.
   public var options: CancellationOptions { request.options }
 
-  /// The reason of the request, with the file and line of the call.
+  /// The reason for the request, with the file and line of the call.
   public var reason: CancellationReason { request.reason }
 
-  /// Completes the future that was asked, now or later. A handler therefore needs no reference to its promise.
+  /// Completes the future that received the request, now or later. A handler therefore needs no reference to its promise.
   ///
   /// - Returns: `false` if the promise was completed or sealed before.
   @discardableResult
@@ -183,7 +184,7 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   }
 }
 
-/// A handle of a handler that was installed with `onRequestCancel`.
+/// A handle that removes a handler installed with `onRequestCancel`.
 public struct CancelHandler: Sendable {
   let entry: HandlerEntry
 

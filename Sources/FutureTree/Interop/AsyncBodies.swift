@@ -16,13 +16,14 @@ extension Future {
   /// let thumbnail = image.asyncMap { image in try await renderer.thumbnail(of: image) }
   /// ```
   ///
-  /// Failures and cancellations pass. A cancellation request is forwarded to `self`, or to the task that runs `body`. See
-  /// <doc:Cancellation#A-task-as-a-source>.
+  /// Failures and cancellations pass through. A cancellation request is forwarded to `self`, or to the task that runs `body`.
+  /// See <doc:Cancellation#A-task-as-a-source>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   @inlinable @discardableResult
   public func asyncMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
@@ -50,14 +51,15 @@ extension Future {
   /// let feed = download.asyncRecover { _ in try await cache.feed() }
   /// ```
   ///
-  /// Successes and cancellations pass. A cancellation request is forwarded to `self`, or to the task that runs `body`. If the
-  /// future was asked to cancel before `body` began, `body` does not run and the failure passes. See
+  /// Successes and cancellations pass through. A cancellation request is forwarded to `self`, or to the task that runs `body`.
+  /// If the future was asked to cancel before `body` began, `body` does not run, and the failure passes through. See
   /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   @inlinable @discardableResult
   public func asyncRecover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
@@ -95,13 +97,14 @@ extension Future {
   /// }
   /// ```
   ///
-  /// `body` always runs, also when its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`,
-  /// and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>.
+  /// `body` always runs, even if its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`, and
+  /// its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   @inlinable @discardableResult
   public func asyncOnComplete<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U

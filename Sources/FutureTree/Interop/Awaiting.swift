@@ -7,7 +7,7 @@ extension Future {
   ///
   /// The awaiting task is a consumer while it waits. When the task is cancelled, the wait ends at once with
   /// `CancellationError`. The task's interest is withdrawn with a `doNotForwardIfOthersWaiting` request. See
-  /// <doc:Cancellation#Awaiting>. A completed future returns its value also in a cancelled task.
+  /// <doc:Cancellation#Awaiting>. If the future has completed, its value is returned even in a cancelled task.
   ///
   /// - Throws: The error of a failure; `FutureCancelled`, with the reason, if the future was cancelled; and
   ///   `CancellationError` if the awaiting task was cancelled.
@@ -25,10 +25,11 @@ extension Future {
   /// ```
   ///
   /// - Parameters:
-  ///   - options: The options of the request that a cancelled task makes.
+  ///   - options: The options of the request that is made when the task is cancelled.
   ///   - waitingForOutcome: Whether a cancelled task still waits for the outcome, and returns or throws it. Defaults to
   ///     `false`.
-  /// - Throws: The same errors as `value`. With `waitingForOutcome`, no `CancellationError` for the cancelled task.
+  /// - Throws: The same errors as `value`. With `waitingForOutcome`, cancelling the task does not throw
+  ///   `CancellationError`.
   public nonisolated(nonsending) func value(
     cancellingWith options: CancellationOptions, waitingForOutcome: Bool = false
   ) async throws -> Value {

@@ -1,4 +1,4 @@
-/// An adapter that makes a `FutureClock` of any Swift `Clock`. Each timer is a task that sleeps.
+/// An adapter that makes a `FutureClock` from any Swift `Clock`. Each timer is a task that sleeps.
 ///
 /// ```swift
 /// let answer = load().timeout(after: .seconds(5), clock: ClockAdapter(SuspendingClock()))

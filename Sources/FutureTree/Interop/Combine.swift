@@ -19,10 +19,10 @@
     /// let name = api.user(1).publisher.map(\.name).sink { print($0) } receiveValue: { label.text = $0 }
     /// ```
     ///
-    /// Each subscription is a consumer of this future from its creation. Cancelling the subscription ends it at once, and
-    /// withdraws its interest with a `doNotForwardIfOthersWaiting` request. See
-    /// <doc:Cancellation#Stopping-where-others-wait>. The publisher holds a value until the subscriber demands one. It sends
-    /// a failure without a demand.
+    /// Each subscription is a consumer of this future from the moment it is created. Cancelling the subscription ends it at
+    /// once, and withdraws its interest with a `doNotForwardIfOthersWaiting` request. See
+    /// <doc:Cancellation#Stopping-where-others-wait>. The publisher holds the value until the subscriber demands one. It sends
+    /// a failure without waiting for a demand.
     ///
     /// - Returns: A publisher that sends the value and finishes, or fails. If the future was cancelled, it fails with
     ///   `FutureCancelled`, which has the reason. It sends on the thread that completes the future or demands the value.

@@ -17,15 +17,15 @@ extension Future {
   /// let image = Future<Image>.wrapping { completion in decoder.decode(data, completionHandler: completion) }
   /// ```
   ///
-  /// The first report decides, even if it comes before `start` returns. Later reports have no effect. A call that drops its
-  /// handler without a report fails the future with `BrokenPromise`, which names the line of `wrapping`. A cancellation
-  /// request finds no handler and is stored.
+  /// The first report decides the outcome, even if it comes before `start` returns. Later reports have no effect. A call
+  /// that drops its handler without a report fails the future with `BrokenPromise`, which names the line of `wrapping`. The
+  /// call cannot be cancelled, so a cancellation request is only stored.
   ///
   /// - Parameters:
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  ///   - start: Makes the call. It is called once, now. An error that it throws fails the future. `CancellationError` and
-  ///     `FutureCancelled`, thrown or reported, complete the future as `.cancelled`.
+  ///   - start: Makes the call. It is called once, now. If it throws, the future fails with the error. `CancellationError`
+  ///     and `FutureCancelled`, thrown or reported, complete the future as `.cancelled`.
   /// - Returns: A future that the call completes, on the thread of its report.
   /// - Complexity: O(1).
   public static func wrapping(
@@ -42,8 +42,8 @@ extension Future {
   /// let image = Future<Image>.wrappingOptionals { completion in cache.read(key, completionHandler: completion) }
   /// ```
   ///
-  /// Behaves like `wrapping`, for a handler with two optional parameters. If the call reports both, the error decides. If it
-  /// reports neither, the future fails with `ReportedNothing`.
+  /// Behaves like `wrapping`, for a handler with two optional parameters. If the call reports both, the error takes
+  /// precedence. If it reports neither, the future fails with `ReportedNothing`.
   public static func wrappingOptionals(
     fileID: String = #fileID, line: UInt = #line, _ start: (_ completion: @escaping OptionalsHandler) throws -> Void
   ) -> Future {
@@ -70,12 +70,12 @@ extension Future {
   /// - An error for which `isCancellation` returns `true` completes the future as `.cancelled`.
   /// - A request that arrives before `start` has returned cancels the call as soon as `start` returns it.
   ///
-  /// The first report decides, even if it comes before `start` returns. Later reports have no effect. A call that drops its
-  /// handler without a report completes the future: as `.cancelled` if it was asked to cancel, otherwise with
+  /// The first report decides the outcome, even if it comes before `start` returns. Later reports have no effect. A call
+  /// that drops its handler without a report completes the future: as `.cancelled` if it was asked to cancel, otherwise with
   /// `BrokenPromise`, which names the line of `wrapping`.
   ///
-  /// The call does not need to be `Sendable`; `DispatchWorkItem` is an example. `start` transfers it, and only `cancel`
-  /// receives it.
+  /// The call does not need to be `Sendable`; `DispatchWorkItem` is an example. `start` transfers the call, and only
+  /// `cancel` receives it.
   ///
   /// The future retains the call until it completes. Some calls retain their own handler, such as a `DispatchWorkItem`. Such
   /// a call must report or be cancelled: if its owner drops it, the future stays pending.
@@ -85,8 +85,8 @@ extension Future {
   ///   - line: The line of the call, for the error.
   ///   - start: Makes the call and returns it. It is called once, now. An error that it throws fails the future.
   ///   - cancel: Cancels the call. It runs outside every lock, on the thread that makes the request.
-  ///   - isCancellation: Returns whether an error, reported or thrown, means that the call was cancelled. By default,
-  ///     `CancellationError` and `FutureCancelled` do.
+  ///   - isCancellation: Returns whether an error, reported or thrown, means that the call was cancelled. By default, it
+  ///     returns `true` for `CancellationError` and `FutureCancelled`.
   /// - Returns: A future that the call completes, on the thread of its report.
   /// - Complexity: O(1).
   public static func wrapping<Call>(
@@ -118,8 +118,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// Behaves like `wrapping`, for a handler with two optional parameters. If the call reports both, the error decides. If it
-  /// reports neither, the future fails with `ReportedNothing`.
+  /// Behaves like `wrapping`, for a handler with two optional parameters. If the call reports both, the error takes
+  /// precedence. If it reports neither, the future fails with `ReportedNothing`.
   public static func wrappingOptionals<Call>(
     fileID: String = #fileID, line: UInt = #line,
     _ start: (_ completion: @escaping OptionalsHandler) throws -> sending Call,
@@ -198,17 +198,18 @@ extension Future {
   /// }
   /// ```
   ///
-  /// The handler is always called exactly once, also when its branch ends early. See
+  /// The handler is always called exactly once, even when its branch ends early. See
   /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// The returned future is a consumer, not an observer, because the owner of the handler waits for the value. Requests with
-  /// `doNotForwardIfOthersWaiting` stop at `self`. Use the returned future to withdraw that interest, or to request.
+  /// `doNotForwardIfOthersWaiting` stop at `self`. Use the returned future to withdraw that interest or to request
+  /// cancellation.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `handler`. Defaults to `.immediate`.
   ///   - handler: Receives the value or the error. If the future was cancelled, the error is `FutureCancelled`, with the
   ///     reason.
-  /// - Returns: A consumer of `self` with the same outcome.
+  /// - Returns: A future that is a consumer of `self`, with the same outcome.
   /// - Complexity: O(1).
   @discardableResult
   public func report(on executor: FutureExecutor = .immediate, to handler: @escaping ResultHandler) -> Future {

@@ -7,7 +7,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// - Returns: A sequence with one element for each future. Futures that have completed already come first, in their order.
+  /// - Returns: A sequence with one element for each future. Futures that have already completed come first, in their
+  ///   original order.
   /// - Complexity: O(futures) when an iteration begins and when it ends early; O(1) for each outcome.
   public static func outcomes(of futures: some Sequence<Future>) -> OutcomeSequence<Value> {
     OutcomeSequence(futures: Array(futures))
@@ -16,12 +17,12 @@ extension Future {
 
 /// A sequence of the outcomes of several futures, in the order in which they complete. `Future.outcomes(of:)` returns it.
 ///
-/// Each iteration is a consumer of every future, from its begin until the future completes. If the iterating task is
+/// Each iteration is a consumer of every future, from its beginning until the future completes. If the iterating task is
 /// cancelled, `next` throws `CancellationError` instead of waiting. An iteration can also end early with `break` or an error.
 /// In both cases its interest in the remaining futures is withdrawn with a `doNotForwardIfOthersWaiting` request. See
 /// <doc:Cancellation#Awaiting>.
 ///
-/// A sequence can be iterated several times, also concurrently.
+/// A sequence can be iterated several times, even concurrently.
 public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
   let futures: [Future<Value>]
 
@@ -48,7 +49,7 @@ public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
 
     /// Returns the next outcome as soon as a future completes, or `nil` after the outcome of the last future.
     ///
-    /// An outcome that is available is returned also in a cancelled task.
+    /// An outcome that is already available is returned even in a cancelled task.
     ///
     /// - Throws: `CancellationError` if the task was cancelled. The error ends the iteration.
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {

@@ -11,7 +11,8 @@ extension Future {
   ///
   /// - Parameters:
   ///   - priority: The priority of the task. `nil` uses the priority of the caller.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
   public static func task(
     priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {

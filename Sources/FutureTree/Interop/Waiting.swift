@@ -1,5 +1,6 @@
 extension Future {
-  /// Blocks the calling thread until the future completes or a duration has passed. For `main` functions, scripts and tests.
+  /// Blocks the calling thread until the future completes or a duration has passed. Use it in `main` functions, scripts and
+  /// tests.
   ///
   /// ```swift
   /// guard let outcome = try download.wait(for: .seconds(30)) else { exit(1) }
@@ -7,11 +8,11 @@ extension Future {
   ///
   /// The thread is a consumer while it waits. After `duration` its interest is withdrawn, and no future is asked to cancel.
   ///
-  /// This method cannot be called from async code: write `await outcome` there. Inside a callback, the pending notifications
+  /// This method cannot be called from async code: use `await outcome` there. Inside a callback, the pending notifications
   /// of this thread are delivered before the wait. See <doc:Cancellation#No-user-code-under-a-lock>.
   ///
   /// - Parameters:
-  ///   - duration: The maximum time to wait, measured by the clock of the machine.
+  ///   - duration: The maximum time to wait, measured by the system clock.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
   /// - Returns: The outcome, or `nil` if the future did not complete in time.

@@ -5,11 +5,11 @@ extension Future {
   /// let pages = Future.all(urls.map { api.page($0) })
   /// ```
   ///
-  /// The first failure or cancellation decides. Each remaining future is then asked to cancel with
+  /// The first failure or cancellation decides the outcome. Each remaining future is then asked to cancel with
   /// `doNotForwardIfOthersWaiting`. See <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every
   /// unfinished future.
   ///
-  /// - Returns: A consumer of each future. If `futures` is empty, a success with an empty array.
+  /// - Returns: A future that is a consumer of each future. If `futures` is empty, it succeeds with an empty array.
   /// - Complexity: O(n).
   @inlinable public static func all(_ futures: [Future]) -> Future<[Value]> {
     guard !futures.isEmpty else { return .succeeded([]) }

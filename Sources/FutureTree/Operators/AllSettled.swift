@@ -9,7 +9,8 @@ extension Future {
   /// Failures and cancellations count as outcomes. A cancellation request is forwarded to every unfinished future. The
   /// returned future is then `.cancelled` once all futures have completed.
   ///
-  /// - Returns: A consumer of each future. It never fails. If `futures` is empty, a success with an empty array.
+  /// - Returns: A future that is a consumer of each future. It never fails. If `futures` is empty, it succeeds with an
+  ///   empty array.
   /// - Complexity: O(n).
   @inlinable public static func allSettled(_ futures: [Future]) -> Future<[Outcome<Value>]> {
     guard !futures.isEmpty else { return .succeeded([]) }

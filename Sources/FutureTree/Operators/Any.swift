@@ -5,15 +5,15 @@ extension Future {
   /// let page = Future.any(mirrors.map { $0.load(path) })
   /// ```
   ///
-  /// The first success decides. Each remaining future is then asked to cancel with `doNotForwardIfOthersWaiting`. See
-  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future.
+  /// The first success decides the outcome. Each remaining future is then asked to cancel with `doNotForwardIfOthersWaiting`.
+  /// See <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future.
   ///
   /// If no future succeeds, the result is:
   ///
   /// - `.cancelled` with the reason of the first future, if all futures were cancelled;
-  /// - otherwise a failure with `AllFailed`, also if `futures` is empty.
+  /// - otherwise, a failure with `AllFailed`. This includes an empty `futures`.
   ///
-  /// - Returns: A consumer of each future.
+  /// - Returns: A future that is a consumer of each future.
   /// - Complexity: O(n).
   @inlinable public static func any(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }
@@ -26,7 +26,7 @@ extension Future {
   }
 }
 
-/// The error of `any` and `race` when there is no value: at least one future failed and none succeeded, or the list was empty.
+/// The error of `any` and `race` if there is no value: at least one future failed and none succeeded, or the list was empty.
 public struct AllFailed: Error, CustomStringConvertible {
   /// The errors of the futures that failed, in the order of the futures.
   public let errors: [any Error]

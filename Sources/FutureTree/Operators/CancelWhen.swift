@@ -6,14 +6,14 @@ extension Future {
   /// ```
   ///
   /// The request is the same as `cancel(_:reason:)` with the reason of the source. It is not attributed to a consumer. With
-  /// `doNotForwardIfOthersWaiting`, every consumer of this future therefore withholds it. If the source was cancelled
-  /// before, this future is asked now.
+  /// `doNotForwardIfOthersWaiting`, the request is therefore withheld if this future has any consumer. If the source was
+  /// cancelled before, the request is made now.
   ///
   /// When this future completes, it removes its registration from the token. If the source is deallocated first, this
   /// future keeps an empty registration until it completes. See <doc:Cancellation#Bounded-memory>.
   ///
   /// - Parameters:
-  ///   - token: The token whose cancellation makes the request.
+  ///   - token: The token whose cancellation triggers the request.
   ///   - options: The options of the request.
   /// - Returns: This future. The call derives no new future.
   /// - Complexity: O(1).

@@ -1,19 +1,19 @@
 extension Future {
-  /// Returns a future with the same outcome that delays a value.
+  /// Returns a future with the same outcome, in which a value is delayed.
   ///
   /// ```swift
   /// let shown = result.delayed(by: .milliseconds(300))
   /// ```
   ///
-  /// Failures and cancellations pass at once. A request during the delay completes the future as `.cancelled` at once. A
-  /// request before the delay is forwarded to `self`. Then no delay begins, and a success becomes `.cancelled`.
+  /// Failures and cancellations pass through at once. A request during the delay completes the future as `.cancelled` at
+  /// once. A request before the delay is forwarded to `self`. Then no delay begins, and a success becomes `.cancelled`.
   ///
   /// - Parameters:
-  ///   - duration: The delay of a value. If it is negative, the future fails with `InvalidArgument`.
+  ///   - duration: The delay for a value. If it is negative, the future fails with `InvalidArgument`.
   ///   - clock: The clock that measures the delay. Defaults to `.system`.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  /// - Returns: A consumer of `self`.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1), and one timer of the clock.
   @inlinable public func delayed(
     by duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line

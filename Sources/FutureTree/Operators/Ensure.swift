@@ -5,13 +5,13 @@ extension Future {
   /// let saved = write(file).ensure { file.close() }
   /// ```
   ///
-  /// `body` always runs, exactly once: also when its future was asked to cancel, and when its branch ends early. See
+  /// `body` always runs exactly once, even if its future was asked to cancel or its branch ends early. See
   /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: A closure that returns nothing and does not throw. The outcome passes when it returns.
-  /// - Returns: A consumer of `self`.
+  ///   - body: A closure that returns nothing and does not throw. The outcome is passed on when it returns.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func ensure(
@@ -26,7 +26,8 @@ extension Future {
     ensure(on: MainExecutor.executor) { MainExecutor.assume { body() } }
   }
 
-  /// Returns a consumer of this future with the same outcome. For callers that must not receive this future itself.
+  /// Returns a consumer of this future with the same outcome. Use it for callers that must not receive this future
+  /// itself.
   @inlinable package func forwarded() -> Future {
     passingNode(.ensure, .immediate) { _ in }
   }

@@ -11,8 +11,9 @@ extension Future {
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   @inlinable @discardableResult
   public func flatMap<U>(

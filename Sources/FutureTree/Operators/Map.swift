@@ -5,13 +5,14 @@ extension Future {
   /// let count = posts.map { $0.count }
   /// ```
   ///
-  /// Failures and cancellations pass. A cancellation request is forwarded to `self`. `body` does not run if its future was
-  /// asked to cancel before it began. See <doc:Cancellation#Bodies-that-have-not-begun>.
+  /// Failures and cancellations pass through. A cancellation request is forwarded to `self`. `body` does not run if its
+  /// future was asked to cancel before it began. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   @inlinable @discardableResult
   public func map<U>(

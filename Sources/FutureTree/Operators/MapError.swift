@@ -5,13 +5,13 @@ extension Future {
   /// let user = api.user(1).mapError { error in ProfileError.unavailable(because: error) }
   /// ```
   ///
-  /// Successes and cancellations pass. A cancellation request is forwarded to `self`. If `self` fails after the request,
-  /// `body` still runs.
+  /// Successes and cancellations pass through. A cancellation request is forwarded to `self`. If `self` fails after the
+  /// request, `body` still runs.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: Returns the error that the future fails with. An error that it throws fails the future as well.
-  /// - Returns: A consumer of `self`.
+  ///   - body: Returns the error that the future fails with. If it throws, the future fails with the thrown error.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func mapError(

@@ -1,5 +1,5 @@
 extension Future {
-  /// Calls `body` with the outcome, and returns a future that takes its outcome from what `body` returns.
+  /// Calls `body` with the outcome, and returns a future that takes its outcome from the result of `body`.
   ///
   /// ```swift
   /// let line = comments.onComplete { outcome -> Outcome<String> in
@@ -13,14 +13,16 @@ extension Future {
   ///
   /// `body` returns a future, a `Completion` or an `Outcome`. If the compiler cannot infer which, write the result type.
   ///
-  /// `body` always runs, also when its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`,
-  /// and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>. A future that `body` returns for a
-  /// cancellation is clean-up and is not asked to cancel. See <doc:Cancellation#No-request-is-lost>.
+  /// `body` always runs, even if its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`,
+  /// and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>. If `body` returns a future after a
+  /// cancellation, that future is considered clean-up and is not asked to cancel. See
+  /// <doc:Cancellation#No-request-is-lost>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func onComplete<Next: FutureConvertible>(
@@ -29,7 +31,8 @@ extension Future {
     completionNode(.onComplete, executor) { outcome in try body(outcome).completion }
   }
 
-  /// Calls `body` with the outcome on the main actor, and returns a future that takes its outcome from what `body` returns.
+  /// Calls `body` with the outcome on the main actor, and returns a future that takes its outcome from the result of
+  /// `body`.
   @discardableResult
   public func onComplete<Next: FutureConvertible>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) throws -> Next
@@ -37,7 +40,8 @@ extension Future {
     onComplete(on: MainExecutor.executor) { outcome in try MainExecutor.assume { try body(outcome) } }
   }
 
-  /// Like `onComplete`, with a body that also receives the returned future. The body can read its `cancelRequest`.
+  /// Behaves like `onComplete`, with a body that also receives the returned future. The body can read its
+  /// `cancelRequest`.
   @inlinable package func completed<U>(
     _ body: @escaping @Sendable (_ outcome: Outcome<Value>, _ future: Future<U>) throws -> Completion<U>
   ) -> Future<U> {

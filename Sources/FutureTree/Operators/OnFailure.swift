@@ -5,12 +5,12 @@ extension Future {
   /// let feed = download.onFailure { error in log(error) }
   /// ```
   ///
-  /// If the future was asked to cancel and `self` still fails, `body` runs.
+  /// `body` runs even if the future was asked to cancel before `self` failed.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: A closure that returns nothing and does not throw. The outcome passes when it returns.
-  /// - Returns: A consumer of `self`.
+  ///   - body: A closure that returns nothing and does not throw. The outcome is passed on when it returns.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func onFailure(

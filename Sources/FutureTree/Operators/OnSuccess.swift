@@ -1,5 +1,5 @@
 extension Future {
-  /// Calls `body` with the value, and returns a future that takes its outcome from what `body` returns.
+  /// Calls `body` with the value, and returns a future that takes its outcome from the result of `body`.
   ///
   /// ```swift
   /// let comments = api.user(1)
@@ -9,14 +9,15 @@ extension Future {
   ///
   /// `body` returns a future, a `Completion` or an `Outcome`. For a plain value or a side effect, use `map`.
   ///
-  /// Failures and cancellations pass. A cancellation request is forwarded to the future that this one depends on now:
-  /// `self`, or the future that `body` returned. `body` does not run if its future was asked to cancel before it began. See
-  /// <doc:Cancellation#Bodies-that-have-not-begun>.
+  /// Failures and cancellations pass through. A cancellation request is forwarded to the future that this one depends on
+  /// now: `self`, or the future that `body` returned. `body` does not run if its future was asked to cancel before it
+  /// began. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1) and one allocation.
   @inlinable @discardableResult
   public func onSuccess<Next: FutureConvertible>(
@@ -25,7 +26,7 @@ extension Future {
     flatMapNode(.onSuccess, executor, body)
   }
 
-  /// Calls `body` with the value on the main actor, and returns a future that takes its outcome from what `body` returns.
+  /// Calls `body` with the value on the main actor, and returns a future that takes its outcome from the result of `body`.
   @discardableResult
   public func onSuccess<Next: FutureConvertible>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Next

@@ -9,7 +9,8 @@ extension Future {
   /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future. For the first
   /// *success*, use `any(_:)`.
   ///
-  /// - Returns: A consumer of each future. If `futures` is empty, a failure with `AllFailed` without errors.
+  /// - Returns: A future that is a consumer of each future. If `futures` is empty, it fails with an `AllFailed` that has
+  ///   no errors.
   /// - Complexity: O(n).
   @inlinable public static func race(_ futures: [Future]) -> Future {
     guard !futures.isEmpty else { return .failed(AllFailed(errors: [])) }

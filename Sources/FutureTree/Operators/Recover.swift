@@ -5,13 +5,15 @@ extension Future {
   /// let feed = download.recover { _ in Feed.empty }
   /// ```
   ///
-  /// Successes and cancellations pass. A cancellation request is forwarded to `self`. If the future was asked to cancel
-  /// before `body` began, `body` does not run and the failure passes. See <doc:Cancellation#Bodies-that-have-not-begun>.
+  /// Successes and cancellations pass through. A cancellation request is forwarded to `self`. If the future was asked to
+  /// cancel before `body` began, `body` does not run, and the failure passes through. See
+  /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func recover(
@@ -39,8 +41,9 @@ extension Future {
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
-  ///   - body: An error that it throws fails the future; `CancellationError` and `FutureCancelled` cancel it.
-  /// - Returns: A consumer of `self`.
+  ///   - body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
+  ///     `FutureCancelled`, the future is cancelled.
+  /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
   public func recoverWith(

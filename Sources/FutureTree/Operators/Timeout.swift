@@ -1,13 +1,13 @@
 extension Future {
-  /// Returns a future with the same outcome that fails if `self` does not complete within a duration.
+  /// Returns a future that has the same outcome, but fails if `self` does not complete within a duration.
   ///
   /// ```swift
   /// let page = load(url).timeout(after: .seconds(5))
   /// ```
   ///
-  /// On expiry the future fails with `TimeoutError`, and `self` is asked to cancel with `doNotForwardIfOthersWaiting`. See
-  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to `self` and does not stop the timer. Work
-  /// that does not answer the request in time therefore expires as well.
+  /// If the duration passes first, the future fails with `TimeoutError`, and `self` is asked to cancel with
+  /// `doNotForwardIfOthersWaiting`. See <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to
+  /// `self` and does not stop the timer. Work that does not respond to the request in time therefore times out as well.
   ///
   /// - Parameters:
   ///   - duration: The time to wait from now. If it is negative, the future fails with `InvalidArgument`, and `self` is

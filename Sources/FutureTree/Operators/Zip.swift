@@ -7,10 +7,10 @@ extension Future {
   /// let (user, settings) = try await Future.zip(api.user(1), api.settings()).value
   /// ```
   ///
-  /// Behaves like `all`: the first failure or cancellation decides, and the join withdraws from the remaining futures. See
-  /// <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future.
+  /// Behaves like `all`: the first failure or cancellation decides the outcome, and the join withdraws from the remaining
+  /// futures. See <doc:Cancellation#Deciding-detaches>. A cancellation request is forwarded to every unfinished future.
   ///
-  /// - Returns: A consumer of each future.
+  /// - Returns: A future that is a consumer of each future.
   /// - Complexity: O(1).
   @inlinable public static func zip<First: Sendable, Second: Sendable>(
     _ first: Future<First>, _ second: Future<Second>

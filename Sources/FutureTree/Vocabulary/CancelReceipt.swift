@@ -5,9 +5,10 @@
 /// print(receipt)  // withheld by 2 others, reached 3 futures
 /// ```
 ///
-/// A receipt covers only the time while `cancel` ran. The outcome of the future shows the effect of the request.
+/// A receipt covers only the time during which `cancel` ran. The outcome of the future shows the effect of the
+/// request.
 public struct CancelReceipt: Sendable, Hashable {
-  /// The effect of a request. If a tree gave several answers, the first case in this list that applies.
+  /// The effect of a request. If several cases apply, the first one in this list is reported.
   public enum Effect: Sendable, Hashable {
     /// The future had completed before. The associated value is its ending.
     case tooLate(Ending)
@@ -18,7 +19,7 @@ public struct CancelReceipt: Sendable, Hashable {
     case completed
     /// At least one handler received the request.
     case delivered
-    /// The request stopped at a future with this number of other consumers. The branch of the requester ended.
+    /// The request stopped at a future with this number of other consumers. The requester's branch ended.
     case withheld(by: Int)
     /// No handler was installed. The request is stored until a handler is installed or an inner future is linked.
     case stored
@@ -27,7 +28,7 @@ public struct CancelReceipt: Sendable, Hashable {
   /// The effect of the request.
   public let effect: Effect
 
-  /// The number of futures that the request reached, the target included.
+  /// The number of futures that the request reached, including the target.
   public let reached: Int
 
   /// The number of handlers that received the request.

@@ -24,7 +24,7 @@ public struct CancelRequest: Sendable {
   /// The options of the request.
   public var options: CancellationOptions { storage.options }
 
-  /// The reason of the request, with the file and line of the call.
+  /// The reason for the request, with the file and line of the call.
   public var reason: CancellationReason { CancellationReason(storage) }
 
   /// Whether both values are the same request object, not only equal.

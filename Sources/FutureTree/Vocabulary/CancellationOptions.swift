@@ -8,8 +8,8 @@
 /// ```
 ///
 /// The options order requests by strength, from weak to strong: `doNotForwardRequest`, `doNotForwardIfOthersWaiting`, no
-/// option. A future that was asked ignores a request that is not stronger. A pending future never ignores
-/// `forceImmediately`. See <doc:Cancellation#Handlers-run>.
+/// option. A future that has received a request ignores later requests that are not stronger. A pending future never
+/// ignores `forceImmediately`. See <doc:Cancellation#Handlers-run>.
 public struct CancellationOptions: OptionSet, Sendable, Hashable {
   public let rawValue: UInt8
 
@@ -17,12 +17,12 @@ public struct CancellationOptions: OptionSet, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// Asks this future only. A derived future detaches from its upstream, which is not asked. See
+  /// Asks only this future to cancel. A derived future detaches from its upstream, which does not receive the request. See
   /// <doc:Cancellation#This-future-only>.
   public static let doNotForwardRequest = CancellationOptions(rawValue: 1 << 0)
 
-  /// Stops the request at the first future in which a consumer other than the requester has interest, the target included.
-  /// See <doc:Cancellation#Stopping-where-others-wait>.
+  /// Stops the request at the first future in which a consumer other than the requester has interest, including the
+  /// target. See <doc:Cancellation#Stopping-where-others-wait>.
   public static let doNotForwardIfOthersWaiting = CancellationOptions(rawValue: 1 << 1)
 
   /// Completes the target as `.cancelled` now, whatever its handlers answer. See <doc:Cancellation#Force>.

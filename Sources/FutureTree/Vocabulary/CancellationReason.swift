@@ -1,11 +1,11 @@
-/// The reason of a cancellation: a message, and the file and line of the request.
+/// The reason for a cancellation: a message, and the file and line of the request.
 ///
 /// ```swift
 /// branch.cancel(reason: "the user closed the tab")
 /// ```
 ///
 /// Handlers receive the reason, and `.cancelled` outcomes carry it. See <doc:Cancellation#Provenance>. `cancel` adds the
-/// file and line of its call to a reason without a location. A string literal is therefore enough.
+/// file and line of its call to a reason without a location. A string literal is therefore sufficient.
 public struct CancellationReason: Sendable {
   private let storage: Storage
 
@@ -51,7 +51,7 @@ public struct CancellationReason: Sendable {
 }
 
 extension CancellationReason {
-  /// A placeholder for the reason of the received request. The future that was asked replaces it.
+  /// A placeholder for the reason for the received request. The future that was asked replaces it.
   @usableFromInline static let unspecified = CancellationReason(unspecifiedMessage, fileID: "", line: 0)
 
   static var unspecifiedMessage: String { "no reason given" }

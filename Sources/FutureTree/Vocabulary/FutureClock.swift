@@ -7,7 +7,7 @@
 /// ```
 ///
 /// Swift's `Clock` only suspends a task. With it, every timer would cost a task, and a test could not know when a timer has
-/// been set. This protocol is synchronous. `SystemClock` is the clock of the machine. `ClockAdapter` adapts any
+/// been set. This protocol is synchronous. `SystemClock` is the system's monotonic clock. `ClockAdapter` adapts any
 /// `Clock<Duration>`.
 public protocol FutureClock: Sendable {
   /// The time since an origin that the clock defines. It never decreases.
@@ -19,11 +19,11 @@ public protocol FutureClock: Sendable {
   func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer
 }
 
-/// A handle of a scheduled timer.
+/// A handle for a scheduled timer.
 public struct FutureTimer: Sendable {
   private let onCancel: @Sendable () -> Void
 
-  /// Creates a timer. For implementations of `FutureClock`: `onCancel` runs when the timer is cancelled.
+  /// Creates a timer, for implementations of `FutureClock`. `onCancel` runs when the timer is cancelled.
   public init(onCancel: @escaping @Sendable () -> Void) {
     self.onCancel = onCancel
   }

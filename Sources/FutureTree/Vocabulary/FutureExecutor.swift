@@ -5,8 +5,8 @@
 /// let title = parsed.map { $0.title }  // `.immediate`: runs on the thread that completes `parsed`.
 /// ```
 ///
-/// Every operator defaults to `immediate`. Bodies that must run on the main actor take `.main`. It has its own type,
-/// `MainExecutor`, because its closures are isolated.
+/// Every operator defaults to `immediate`. For bodies that must run on the main actor, pass `.main`. It has its own type,
+/// `MainExecutor`, because its closures are isolated to the main actor.
 ///
 /// - Note: If an executor drops a job without running it, the future of the job does not hang: it fails with `DroppedJob`.
 public struct FutureExecutor: Sendable {
@@ -77,7 +77,8 @@ public struct FutureExecutor: Sendable {
   var isBlockedByCaller: Bool { target?.isCurrentSerial?() ?? false }
 }
 
-/// The error of a future whose executor dropped the body without running it. A pool that was shut down is an example.
+/// The error of a future whose executor dropped the body without running it. For example, a pool that was shut down drops
+/// its jobs.
 public struct DroppedJob: Error, Hashable, CustomStringConvertible {
   /// Creates the error, for tests of error handling.
   public init() {}

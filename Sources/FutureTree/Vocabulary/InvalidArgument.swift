@@ -4,7 +4,7 @@
 /// let page = load().timeout(after: deadline - now)  // The deadline has passed: the future fails with `InvalidArgument`.
 /// ```
 ///
-/// The library neither traps for an invalid duration nor replaces it silently.
+/// The library neither traps on an invalid duration nor silently replaces it.
 public struct InvalidArgument: Error, Hashable, CustomStringConvertible {
   /// The function that was called, such as `timeout(after:)`.
   public let function: String

@@ -65,7 +65,7 @@ public enum Ending: Sendable, Hashable {
 /// `CancellationError` is not used for this: it means that the *awaiting task* was cancelled. See
 /// <doc:Cancellation#Awaiting>.
 public struct FutureCancelled: Error, Hashable, CustomStringConvertible {
-  /// The reason of the cancellation, with the file and line of the request.
+  /// The reason for the cancellation, with the file and line of the request.
   public let reason: CancellationReason
 
   /// Creates the error. A body throws it to complete its future as `.cancelled`.

@@ -12,7 +12,7 @@ extension HTTPLoader {
   /// task.cancel()
   /// ```
   ///
-  /// The handler is always called exactly once, also if the task is cancelled. It may be called before this method
+  /// The handler is always called exactly once, even if the task is cancelled. It may be called before this method
   /// returns. The handler belongs to the task: it is not a separate consumer, so it does not withhold a request with
   /// `.doNotForwardIfOthersWaiting`. The task's future completes when the handler has returned.
   ///
@@ -22,7 +22,7 @@ extension HTTPLoader {
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
   ///   - completion: The handler of the outcome.
-  /// - Returns: The task, already started. It does not have to be kept.
+  /// - Returns: The task, already started. You do not have to keep a reference to it.
   @discardableResult
   public func load(
     _ request: HTTPRequest, on executor: FutureExecutor = .immediate, fileID: String = #fileID, line: UInt = #line,

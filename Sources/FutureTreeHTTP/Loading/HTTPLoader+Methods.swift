@@ -24,8 +24,7 @@ extension HTTPLoader {
     .attempt { load(try makeRequest()) }
   }
 
-  /// A closure that changes a new request before it is loaded. It is a parameter of `get`, `post` and the similar
-  /// methods.
+  /// A closure that changes a new request before it is loaded. `get`, `post` and similar methods take it as a parameter.
   public typealias Configure = (inout HTTPRequest) throws -> Void
 }
 

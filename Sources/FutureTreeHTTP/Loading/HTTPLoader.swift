@@ -12,17 +12,17 @@ import FutureTree
 /// - *Completes once*: Every `load` returns a future that completes once. No loader calls external code while it holds a
 ///   lock.
 /// - *The holder completes*: A cancellation request reaches the part of the chain that holds the request at that moment.
-/// - *One load, one execution*: Loading a request twice means two executions.
+/// - *One load, one execution*: If a request is loaded twice, it is executed twice.
 public protocol HTTPLoader: Sendable {
   /// Begins to load a request.
   func load(_ request: HTTPRequest) -> Future<HTTPResponse>
 
-  /// Cancels all loads, waits for them to end, and removes stored state. The loader is usable afterwards.
+  /// Cancels all loads, waits for them to end, and removes stored state. The loader is usable afterward.
   @discardableResult
   func reset() -> Future<Void>
 }
 
-/// A type that stands before a loader and can change each request and each response.
+/// A type that precedes a loader in a chain, and can change each request and each response.
 ///
 /// ```swift
 /// struct Stamp: HTTPLayer {
@@ -35,7 +35,8 @@ public protocol HTTPLoader: Sendable {
 /// let api = Stamp() --> URLSessionLoader()
 /// ```
 ///
-/// A layer receives its `next` with each call, so a chain is a value: it cannot form a cycle and cannot lack its end.
+/// A layer receives its `next` with each call. A chain is therefore a value, which cannot contain a cycle and always
+/// ends with a loader.
 ///
 /// The rule *The holder completes* says how a layer handles a cancellation request. A layer that holds a request
 /// completes it with `.cancelled`. A layer that has forwarded the request returns the future of `next`, or a future

@@ -9,10 +9,10 @@ import FutureTree
 /// task.start()
 /// ```
 ///
-/// A request is a value and cannot be cancelled; a task can. If a task is cancelled before it starts, it completes with
-/// `.cancelled`, and `start()` does not call the loader. After the start, each cancellation request is forwarded to the
-/// load, with its options and its reason. Loaders and layers never see the task. They receive a request and return a
-/// future.
+/// A request is a value and cannot be cancelled. A task can be cancelled. If a task is cancelled before it starts, it
+/// completes with `.cancelled`, and `start()` does not call the loader. After the start, each cancellation request is
+/// forwarded to the load, with its options and its reason. Loaders and layers never see the task. They receive a
+/// request and return a future.
 ///
 /// If a task is dropped before it starts, its future completes according to the law *A dropped promise*. A started task
 /// can be dropped without any effect. A task can be used from any thread.
@@ -31,7 +31,7 @@ public final class HTTPTask: Sendable, Identifiable {
         })
     }
 
-    /// A text such as `task 7`. Numbers increase within a process.
+    /// The number as text, such as `task 7`. Numbers increase within a process.
     public var description: String { "task \(number)" }
   }
 
@@ -89,7 +89,7 @@ extension HTTPTask {
 
   /// Requests to cancel the task, as `Future.cancel` does.
   ///
-  /// - Returns: A receipt that says what the request caused.
+  /// - Returns: A receipt that reports what happened to the request.
   @discardableResult
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line

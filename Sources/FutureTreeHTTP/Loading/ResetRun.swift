@@ -1,6 +1,6 @@
 import FutureTree
 
-/// One reset of several chains that may share loaders. Each loader is reset once, when no chain can lead to it any more.
+/// One reset of several chains that may share loaders. Each loader is reset once, when no chain can lead to it anymore.
 ///
 /// A link *passes the reset on* when its layer resets `next` or completes its reset. Until then, every loader to which
 /// the link may lead (`ChainOrder`) waits for the link. A loader that the layer resets before `next` is an exception,
@@ -97,7 +97,7 @@ final class ResetRun: Sendable {
     return joined?.map { $0.isFirst ? $0.promise.future.forwarded() : $0.promise.future.onComplete { _ in .succeeded } }
   }
 
-  /// Resets every part to which no other part can lead any more.
+  /// Resets every part to which no other part can lead anymore.
   private func advance() {
     while let part = beginNext() {
       let reset = ResetRun.$caller.withValue((self, part.id)) { part.loader.reset() }

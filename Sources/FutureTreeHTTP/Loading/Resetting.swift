@@ -2,7 +2,8 @@ import Foundation
 import FutureTree
 
 extension Future where Value == Void {
-  /// Joins resets. The future completes when all resets have completed, and fails if one of them failed.
+  /// Combines several resets. The returned future completes when all resets have completed, and fails if one of them
+  /// failed.
   ///
   /// ```swift
   /// func reset(next: any HTTPLoader) -> Future<Void> {
@@ -24,7 +25,7 @@ extension Future where Value == Void {
   }
 }
 
-/// An error that says that parts of a chain could not be reset. All other parts were reset.
+/// The error of a reset that failed in some parts of a chain. All other parts were reset.
 public struct ResetFailed: Error, CustomStringConvertible {
   /// The errors, one for each part that failed.
   public let errors: [any Error]

@@ -37,7 +37,7 @@ package enum ASCII {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// Decodes percent-encoded text to bytes. A malformed `%` stays as it is; Foundation returns nothing for such a text.
+  /// Decodes percent-encoded text to bytes. A malformed `%` stays as it is; Foundation returns `nil` for such a string.
   package static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
     var decoded: [UInt8] = []
     var rest = text.utf8[...]

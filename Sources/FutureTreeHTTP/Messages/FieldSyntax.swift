@@ -42,8 +42,8 @@ package enum FieldSyntax {
     return nil
   }
 
-  /// Returns the elements of a list, without empty elements and surrounding blanks. Commas inside quotes do not separate
-  /// elements.
+  /// Returns the elements of a list, without empty elements and surrounding whitespace. Commas inside quotes do not
+  /// separate elements.
   static func elements(of value: String) -> [String] {
     var elements: [String] = []
     var rest = value.utf8[...]

@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 
 extension Future where Value == HTTPResponse {
-  /// Fails if the status of the response is not accepted. By default, 200 to 299 are accepted.
+  /// Checks the status of the response. By default, 200 to 299 are accepted.
   ///
   /// ```swift
   /// api.load(request).validated().recover { error in
@@ -11,10 +11,10 @@ extension Future where Value == HTTPResponse {
   /// }
   /// ```
   ///
-  /// Failures and cancellations pass through. Cancellation requests are forwarded, as by `map`.
+  /// Failures and cancellations pass through. Cancellation requests are forwarded, as with `map`.
   ///
-  /// - Returns: A future that fails with `HTTPError` of the code `unacceptableStatus`. The property `response` of the
-  ///   error has the response.
+  /// - Returns: A future that fails with the code `unacceptableStatus` if the status is not accepted.
+  ///   `HTTPError.response` has the response.
   @discardableResult
   public func validated(
     _ accepts: @escaping @Sendable (HTTPStatus) -> Bool = { $0.isSuccess }
@@ -36,8 +36,8 @@ extension Future where Value == HTTPResponse {
   /// let user = api.load(request).validated().decoded(as: User.self)
   /// ```
   ///
-  /// Failures and cancellations pass through. Cancellation requests are forwarded, as by `map`: if decoding has not begun
-  /// when the future is cancelled, it does not begin.
+  /// Failures and cancellations pass through. Cancellation requests are forwarded, as with `map`: if decoding has not
+  /// begun when the future is cancelled, it does not begin.
   ///
   /// The messages of decoding errors contain positions and types, never values. If the body is not JSON, the message
   /// names its content type. If the body is an HTML page, the message shows the first elements of the page, without
@@ -47,8 +47,8 @@ extension Future where Value == HTTPResponse {
   ///   - type: The type to decode.
   ///   - decoder: The decoder, which defines the format of keys, dates and data.
   ///   - executor: The executor on which the body is decoded. Defaults to the place where the response arrives.
-  /// - Returns: A future that fails with `HTTPError` of the code `undecodableBody`, whose `response` has the response. It
-  ///   fails with `bodyInFile` if the body is in a file.
+  /// - Returns: A future that fails with the code `undecodableBody` if the body cannot be decoded, and with `bodyInFile`
+  ///   if the body is in a file. `HTTPError.response` has the response of an `undecodableBody` error.
   @discardableResult
   public func decoded<Decoded: Decodable & Sendable>(
     as type: Decoded.Type = Decoded.self, using decoder: JSONDecoder = JSONDecoder(),

@@ -15,8 +15,8 @@ public struct HTTPBody: Sendable {
     case data(Data)
     /// All bytes of a file. The file is read while the body is sent.
     case file(URL)
-    /// Bytes that are read from a stream while the body is sent. `open` is called each time the body is sent, once at
-    /// most if the body is not replayable.
+    /// Bytes that are read from a stream while the body is sent. `open` is called each time the body is sent. If the
+    /// body is not replayable, `open` is called at most once.
     ///
     /// `length` is the number of bytes, or `nil` if the number is not known. A transport opens the stream with
     /// `HTTPBody.makeReader()`, which checks that length.

@@ -7,8 +7,8 @@ import Foundation
 /// let reader = HTTPBodyReader { maximum in try file.read(upToCount: maximum) ?? Data() }
 /// ```
 ///
-/// The transport requests each block of bytes, so that a reader is never faster than the connection. A reader is used by
-/// one thread at a time. The values that its closure captures are released when the transport has sent the body or stops
+/// The transport requests each block of bytes, so a reader never gets ahead of the connection. A reader is used by one
+/// thread at a time. The values that its closure captures are released when the transport has sent the body or stops
 /// sending it.
 public struct HTTPBodyReader {
   private let next: (Int) throws -> Data
@@ -67,8 +67,8 @@ extension HTTPBody {
   /// of a stream, or than the size of a file when it was opened. A body with an announced length therefore never ends
   /// early or late without an error.
   ///
-  /// - Throws: `HTTPError` with the code `unreadableBody`, also for errors of opening a stream. `wrongBodyLength` for a
-  ///   negative length.
+  /// - Throws: `HTTPError` with the code `unreadableBody` if the body cannot be read or its stream cannot be opened, or
+  ///   `wrongBodyLength` if its length is negative.
   public func makeReader() throws(HTTPError) -> HTTPBodyReader {
     switch content {
     case .empty: return HTTPBodyReader { _ in Data() }

@@ -8,8 +8,8 @@ import Foundation
 /// ```
 ///
 /// The literal parts are sent as written. In an interpolated value, every character except letters, digits, `-`, `.`, `_`
-/// and `~` is percent-encoded. The value cannot begin another path segment or add a query. Texts, numbers and `UUID` can
-/// be interpolated.
+/// and `~` is percent-encoded. The value cannot begin another path segment or add a query. Strings, numbers and `UUID`
+/// values can be interpolated.
 ///
 /// The following values are refused:
 ///
@@ -135,7 +135,7 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       }
     }
 
-    /// Appends a text or a number, percent-encoded so that it stays in its path segment or query item.
+    /// Appends a string or a number, percent-encoded so that it stays in its path segment or query item.
     ///
     /// Other types are not accepted: their descriptions may be redacted, or may not be intended for a server.
     public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {

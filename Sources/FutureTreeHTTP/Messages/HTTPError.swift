@@ -25,9 +25,9 @@ public struct HTTPError: Error, Sendable {
     /// }
     /// ```
     ///
-    /// Codes with the same name are equal. Begin the name with the name of your module and a period: later versions may
-    /// add names without a period. The name is printed and measured, so it must contain no secrets and no part of a
-    /// message.
+    /// Codes with the same name are equal. Begin the name with the name of your module and a period, because later
+    /// versions may add names without a period. The name is printed and measured, so it must contain no secrets and no
+    /// part of a message.
     public init(_ name: String) {
       description = name
     }
@@ -53,7 +53,7 @@ public struct HTTPError: Error, Sendable {
     self.underlying = underlying
   }
 
-  /// Returns this error with the name of a request in front of its message, unless the message already contains the name.
+  /// Returns this error with the name of a request before its message, unless the message already contains the name.
   ///
   /// ```swift
   /// throw HTTPError(.cannotConnect, "All ports are in use. Load again.").naming(request)
@@ -157,7 +157,7 @@ extension HTTPError.Code {
   public static let bodyTooLarge = HTTPError.Code("bodyTooLarge")
   /// The body cannot be written to the requested file.
   public static let unwritableBody = HTTPError.Code("unwritableBody")
-  /// The body is encoded, so that the platform hides whether it is complete.
+  /// The body is encoded, and the platform does not report whether it is complete.
   public static let encodedBody = HTTPError.Code("encodedBody")
 }
 

@@ -1,4 +1,4 @@
-/// The header fields of a message, in order (RFC 9110, section 5). Names compare without case, and a name can have
+/// The header fields of a message, in order (RFC 9110, section 5). Names compare case-insensitively, and a name can have
 /// several values.
 ///
 /// ```swift
@@ -12,7 +12,7 @@
 /// Headers are equal if each name has the same values in the same order. The order of fields with different names does
 /// not matter.
 public struct HTTPHeaders: Sendable {
-  /// One header field. Fields are equal if their values are equal, and their names are equal without case.
+  /// One header field. Fields are equal if their values are equal and their names differ at most in case.
   public struct Field: Sendable {
     /// The name, with its original spelling.
     public let name: String
@@ -120,7 +120,8 @@ public struct HTTPHeaders: Sendable {
     fields.append(try Field(name, value))
   }
 
-  /// Replaces all fields with this name by one field, at the position of the first. Appends the field if there is none.
+  /// Replaces all fields that have this name with one field, at the position of the first. Appends the field if there is
+  /// none.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`.
   public mutating func set(_ name: String, _ value: String) throws(HTTPError) {

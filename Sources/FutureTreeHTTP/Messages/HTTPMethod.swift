@@ -4,8 +4,8 @@
 /// let purge = try HTTPMethod("PURGE")
 /// ```
 ///
-/// Methods are case-sensitive tokens (RFC 9110, section 9.1). Other texts are refused: a line break in a method would add
-/// lines to the request.
+/// Methods are case-sensitive tokens (RFC 9110, section 9.1). Other strings are refused, because a line break in a method
+/// would add lines to the request.
 ///
 /// - Note: `URLSession` on Linux sends methods in upper case, whatever their spelling.
 public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
@@ -32,7 +32,7 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   public static let head = HTTPMethod(known: "HEAD")
   /// Submits the body to the resource (RFC 9110, section 9.3.3).
   public static let post = HTTPMethod(known: "POST")
-  /// Replaces the resource by the body (RFC 9110, section 9.3.4).
+  /// Replaces the resource with the body (RFC 9110, section 9.3.4).
   public static let put = HTTPMethod(known: "PUT")
   /// Changes the resource as the body describes (RFC 5789).
   public static let patch = HTTPMethod(known: "PATCH")

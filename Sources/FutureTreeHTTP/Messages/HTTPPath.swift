@@ -38,7 +38,7 @@ public struct HTTPPath: Sendable, Hashable {
     query = reference.query.map(String.init)
   }
 
-  /// Creates a path below the prefix from segments. Segments are percent-encoded where necessary, as by `HTTPURL`.
+  /// Creates a path below the prefix from segments. Segments are percent-encoded where necessary, as in `HTTPURL`.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL` for the segments `.` and `..`, and if the first of several segments
   ///   is empty.
@@ -58,7 +58,7 @@ public struct HTTPPath: Sendable, Hashable {
     self.query = query
   }
 
-  /// Returns the path with items appended to its query, percent-encoded as by `HTTPURL`.
+  /// Returns the path with items appended to its query, percent-encoded as in `HTTPURL`.
   func appending(query items: [(String, String?)]) -> HTTPPath {
     HTTPPath(path: path, query: URLText.appending(items, to: query))
   }

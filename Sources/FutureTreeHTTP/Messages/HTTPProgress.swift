@@ -37,13 +37,14 @@ public struct HTTPProgress: Sendable, Hashable {
   }
 }
 
-/// An option of a request: a closure that receives the progress.
+/// A request option that sets a closure to receive the progress.
 ///
 /// The closure is called when the head of the response has arrived, and after each piece of a body. It runs on the queue
-/// of the transport, one call at a time, and under no lock. Keep it short: it delays the other requests of the loader.
+/// of the transport, one call at a time, and outside every lock. Keep it short: it delays the other requests of the
+/// loader.
 ///
-/// The closure is not called after the future has completed. A completion waits until a running call has returned. Only
-/// forced cancellation does not wait, so it can complete the future during a call.
+/// The closure is not called after the future has completed. If a call is running, the completion waits for it to
+/// return. Forced cancellation is the exception: it can complete the future during a call.
 public enum ProgressHandler: HTTPRequestOption {
   /// No closure.
   public static var defaultValue: (@Sendable (HTTPProgress) -> Void)? { nil }

@@ -10,14 +10,14 @@ extension HTTPRequest {
   /// request.curl(redacting: .nothing)  // What loads the same, secrets included.
   /// ```
   ///
-  /// Every POSIX shell reads the command alike, because each value is one word in single quotes. The body is represented
-  /// as follows:
+  /// Every POSIX shell interprets the command in the same way, because each value is one word in single quotes. The body
+  /// is represented as follows:
   ///
   /// - A body of printable text is part of the command, with its line breaks.
   /// - Any other body in memory is written by `printf` into a pipe, so that the command contains neither NUL nor escape
   ///   sequences.
   /// - A file is read by `curl`.
-  /// - A stream can be read only by its sender: the command reads the bytes from the standard input.
+  /// - A stream is not part of the command, which reads the bytes from standard input instead.
   ///
   /// Header fields that `URLSessionLoader` adds are not included, except the content type of the body. A request that has
   /// only a path is shown with the path alone: print it after the layer that fills in the host.

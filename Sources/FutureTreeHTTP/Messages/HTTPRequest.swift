@@ -8,8 +8,8 @@
 ///
 /// Parts that could split or smuggle a request are refused with an error that names the part (RFC 9110 and RFC 9112).
 /// These are control bytes in the method, in header names and in header values, header fields that frame the message, and
-/// user information in the URL. Nothing is dropped or rewritten silently. A request that is loaded twice is two
-/// executions.
+/// user information in the URL. Nothing is dropped or rewritten silently. If a request is loaded twice, it is executed
+/// twice.
 public struct HTTPRequest: Sendable {
   /// The target of a request.
   public enum Target: Sendable, Hashable {
@@ -135,7 +135,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// Replaces all header fields with this name by one field.
+  /// Replaces all header fields that have this name with one field.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public mutating func setHeader(_ name: String, _ value: String) throws(HTTPError) {

@@ -23,7 +23,7 @@ struct HTTPRequestOptions: Sendable {
       guard let value = values.first(where: { $0.option == ObjectIdentifier(option) }) else {
         return Option.defaultValue
       }
-      // The option determines the type of its value. A checked cast would take longer than the rest of the look-up.
+      // The option determines the type of its value. A checked cast would take longer than the rest of the lookup.
       return unsafeDowncast(value, to: TypedValue<Option.Value>.self).value
     }
     set {

@@ -16,7 +16,8 @@ extension HTTPURL {
   ///   - segments: The segments of the path, in order.
   ///   - query: Names and values in order. A name without a value has no `=`.
   /// - Throws: `HTTPError` with the code `invalidURL`. Its message names the part and the fault. The segments `.` and
-  ///   `..` are refused, because they change the path; many servers treat their encoded forms in the same way.
+  ///   `..` are refused, because they change the path. Their encoded forms would not help, because many servers treat
+  ///   them in the same way.
   public init(
     scheme: Scheme = .https, host: String, port: UInt16? = nil, path segments: [String] = [],
     query: [(String, String?)] = []

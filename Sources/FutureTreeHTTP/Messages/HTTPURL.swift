@@ -50,7 +50,7 @@ public struct HTTPURL: Sendable, Hashable {
     return origin
   }
 
-  /// Appends `origin` to a text.
+  /// Appends `origin` to a string.
   func write(originTo text: inout String) {
     text += scheme.rawValue
     text += "://"

@@ -1,6 +1,6 @@
 /// A namespace for text that always stays on one line.
 enum OneLine {
-  /// Escapes all characters that could break the line, be invisible, or change the direction of writing.
+  /// Escapes all characters that could break the line, be invisible, or change the writing direction.
   ///
   /// - Parameter limit: The maximum number of scalars, including those of escapes. An ellipsis replaces the rest.
   static func text(_ text: String, limit: Int = 500) -> String {

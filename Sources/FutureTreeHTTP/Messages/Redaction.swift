@@ -14,9 +14,9 @@
 /// The header fields that are known to be secret, and the fields that the request lists in `SensitiveHeaders`, are never
 /// shown, even if `shownHeaders` contains them. Only `nothing` shows them.
 public struct Redaction: Sendable, Hashable {
-  /// The header fields whose values are shown. Names compare without case.
+  /// The header fields whose values are shown. Names compare case-insensitively.
   public var shownHeaders: HeaderNames
-  /// The decoded names of the query items whose values are shown. Names compare with case.
+  /// The decoded names of the query items whose values are shown. Names compare case-sensitively.
   public var shownQueryItems: Set<String>
   /// Whether bodies are shown, and the paths of files that are sent.
   public var showsBodies: Bool
@@ -67,7 +67,7 @@ extension Redaction {
     return target
   }
 
-  /// Appends `target(of:)` to a text.
+  /// Appends `target(of:)` to a string.
   func write(targetOf request: HTTPRequest, to text: inout String) {
     request.url?.write(originTo: &text)
     text += request.path

@@ -21,7 +21,7 @@ public struct HTTPDeadline: Sendable {
     self.instant = instant
   }
 
-  /// Returns the deadline after `duration` from now.
+  /// Returns a deadline at `duration` from now.
   public static func after(_ duration: Duration, clock: any FutureClock = .system) -> HTTPDeadline {
     HTTPDeadline(clock.now + duration.withinTime, of: clock)
   }

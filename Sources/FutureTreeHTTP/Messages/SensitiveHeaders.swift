@@ -5,8 +5,8 @@
 /// request[option: SensitiveHeaders.self].insert("X-Session")
 /// ```
 ///
-/// A redirect to another origin drops these fields, and their values are never printed. A layer that puts a credential
-/// into a custom field adds the name of the field. Names compare without case.
+/// A redirect to another origin drops these fields, and their values are never printed. If a layer puts a credential
+/// into a custom field, it must add the name of that field. Names compare case-insensitively.
 public struct HeaderNames: Sendable, Hashable {
   private var names: Set<String> = []
 
@@ -20,7 +20,7 @@ public struct HeaderNames: Sendable, Hashable {
     names.insert(name.lowercased())
   }
 
-  /// Returns whether the set contains a name, compared without case.
+  /// Returns whether the set contains a name. The comparison is case-insensitive.
   public func contains(_ name: String) -> Bool { names.contains(name.lowercased()) }
 
   /// The names in lower case, sorted.

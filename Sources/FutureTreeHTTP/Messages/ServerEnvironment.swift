@@ -1,4 +1,4 @@
-/// The server for requests that do not name one: for example production, staging or a test server.
+/// The server for requests that do not name one, such as a production, staging or test server.
 ///
 /// ```swift
 /// let staging = try ServerEnvironment(host: "staging.example.com", pathPrefix: "/v1", headers: [("X-Team", "blue")])
@@ -57,7 +57,7 @@ public struct ServerEnvironment: Sendable {
   /// credentials, and credentials never cross an origin. For the same reason the names of the added fields are inserted
   /// into `SensitiveHeaders`, so that redirects to other origins drop them.
   ///
-  /// - Throws: `HTTPError` if the result is not a valid request. At present the result is always valid.
+  /// - Throws: `HTTPError` if the result is not a valid request. Currently, the result is always valid.
   /// - Complexity: O(n) in the size of the request's head.
   public func applied(to request: HTTPRequest) throws(HTTPError) -> HTTPRequest {
     var request = request
@@ -85,12 +85,12 @@ public struct ServerEnvironment: Sendable {
 }
 
 extension ServerEnvironment: HTTPRequestOption {
-  /// No environment: the layer decides.
+  /// `nil`: the layer uses its own environment.
   public static var defaultValue: ServerEnvironment? { nil }
 }
 
 extension HTTPRequest {
-  /// The server of this request, which replaces the server of the layer. `nil` selects the server of the layer.
+  /// The server of this request, which replaces the server of the layer. If it is `nil`, the layer uses its own.
   ///
   /// ```swift
   /// request.serverEnvironment = staging

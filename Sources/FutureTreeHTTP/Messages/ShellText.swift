@@ -1,7 +1,7 @@
 /// Functions that quote words for a POSIX shell (IEEE Std 1003.1, sections 2.2 and `printf`).
 enum ShellText {
-  /// Quotes a text as one word. Every character except NUL is allowed: between single quotes no character is special, and
-  /// a single quote is written outside them.
+  /// Quotes a string as one word. Every character except NUL is allowed: between single quotes no character is special,
+  /// and a single quote is written outside them.
   ///
   /// Quotes are always written: a word such as `=ls` or `~` is plain in one shell and special in another.
   static func quoted(_ text: String) -> String {
@@ -28,8 +28,8 @@ enum ShellText {
     return String(decoding: word, as: UTF8.self)
   }
 
-  /// Returns whether a text can be shown in a command as it is. No character may move the cursor, be invisible, or change
-  /// the direction of writing, so that the pasted text is the visible text. Line feeds are allowed.
+  /// Returns whether a string can be shown in a command as it is. No character may move the cursor, be invisible, or
+  /// change the writing direction, so that the pasted text is the visible text. Line feeds are allowed.
   static func isPrintable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { $0 == "\n" || !OneLine.isEscaped($0) }
   }

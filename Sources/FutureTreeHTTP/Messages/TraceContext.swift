@@ -21,7 +21,7 @@ public struct TraceContext: Sendable, Hashable {
   /// Parses the header fields `traceparent` and `tracestate` (sections 3.2 and 3.3).
   ///
   /// - Parameters:
-  ///   - traceparent: The value of `traceparent`, of version 00 or of a later version that begins in the same way.
+  ///   - traceparent: The value of `traceparent`, in version 00 or in a later version that begins in the same way.
   ///   - tracestate: The value of `tracestate`. It is ignored if it is not a valid field value, or has more than 32
   ///     members.
   /// - Returns: `nil` if `traceparent` is invalid. The recipient then begins a new trace.

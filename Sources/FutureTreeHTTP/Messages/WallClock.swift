@@ -1,13 +1,13 @@
 import Foundation
 
-/// A source of the current date, for calendar dates such as `Retry-After` and the expiry of tokens.
+/// A source of the current date, for comparison with calendar dates such as `Retry-After` and the expiry of tokens.
 ///
 /// ```swift
 /// let clock = ManualClock()  // FutureTreeTesting
 /// let retry = Retry(clock: clock, date: clock.wallClock())
 /// ```
 ///
-/// A date can jump and move backwards. Durations are measured with a `FutureClock` instead.
+/// A date can jump and move backward. Durations are measured with a `FutureClock` instead.
 public struct WallClock: Sendable {
   private let date: @Sendable () -> Date
 

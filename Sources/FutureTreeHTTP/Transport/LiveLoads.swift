@@ -14,7 +14,7 @@ import FutureTree
 /// }
 /// ```
 ///
-/// It can be used from any thread, and retains a load only until it has ended.
+/// A registry can be used from any thread. It retains each load only until the load has ended.
 public final class LiveLoads: Sendable {
   private struct State {
     var drains: [Int: @Sendable () -> Future<Void>] = [:]
@@ -64,7 +64,7 @@ public final class LiveLoads: Sendable {
 
   static let resetReason: CancellationReason = "the loader was reset"
 
-  /// Cancels all loads, and waits until their work has ended, also if their callers already have an outcome.
+  /// Cancels all loads, and waits until their work has ended, even if their callers already have an outcome.
   ///
   /// Loads that begin in the meantime are neither cancelled nor awaited. Cancelling the returned future only stops the
   /// wait.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An option of a request that says where the body of its response is delivered.
+/// A request option that determines where the body of the response is delivered.
 ///
 /// ```swift
 /// request[option: ResponseDelivery.self] = .file(URL(fileURLWithPath: "film.mp4"), maximumSize: 4 << 30)

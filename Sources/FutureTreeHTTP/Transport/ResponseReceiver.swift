@@ -12,8 +12,8 @@ import Foundation
 /// A transport creates one receiver for each load before it sends the request, and passes all received data to it. Then
 /// the following rules hold for every transport:
 ///
-/// - A body that is cut, too long or ambiguous is an error. A body is ambiguous if its header fields do not define its
-///   end clearly (RFC 9112, section 6.3).
+/// - A body that is truncated, too long or ambiguous is an error. A body is ambiguous if its header fields do not define
+///   its end clearly (RFC 9112, section 6.3).
 /// - The size of a body is limited by the request or the transport.
 /// - A body is stored in memory or in a file, as `ResponseDelivery` specifies. Only a complete body gets the final name
 ///   of the file. If the receiver is dropped, it removes its temporary file.
@@ -34,8 +34,8 @@ public struct ResponseReceiver: ~Copyable, Sendable {
     ///
     /// The associated value has the accepted encodings in lower case. A body with another encoding fails with the code
     /// `encodedBody`. The length of a body with an accepted encoding is not checked, and its response has neither
-    /// `Content-Encoding` nor `Content-Length`. The platform must detect a cut body. An empty set accepts no encoded
-    /// body.
+    /// `Content-Encoding` nor `Content-Length`. The platform must detect a truncated body. An empty set accepts no
+    /// encoded body.
     case platform(accepting: Set<String>)
   }
 
@@ -80,7 +80,7 @@ extension ResponseReceiver {
   ///
   /// - Parameters:
   ///   - status: The status code.
-  ///   - fields: The header fields in order, as received. Blanks around values are removed.
+  ///   - fields: The header fields in order, as received. Whitespace around values is removed.
   /// - Throws: `HTTPError` with the code `ambiguousBody`, `encodedBody`, `bodyTooLarge` or `unwritableBody`.
   ///   `invalidResponse` if there was a head before.
   /// - Complexity: O(n) in the number of fields.

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension HTTPHeaders {
-  /// Returns the fields of a response as the platform reports them, without blanks around the values.
+  /// Returns the fields of a response as the platform reports them, without whitespace around the values.
   static func fields(of response: HTTPURLResponse) -> [(name: String, value: String)] {
     response.allHeaderFields.compactMap { name, value in
       (name as? String).flatMap { name in (value as? String).map { (name, BodyFraming.trimmed($0[...])) } }
@@ -28,7 +28,7 @@ extension HTTPHeaders {
   /// Splits cookies that a platform joined with commas. `Set-Cookie` is the only field whose values contain commas, in
   /// `Expires` (RFC 6265, section 3).
   ///
-  /// A comma separates two cookies if a blank, a name and `=` follow it. In a date, no `=` follows the comma before the
+  /// A comma separates two cookies if a space, a name and `=` follow it. In a date, no `=` follows the comma before the
   /// next semicolon or comma.
   static func splitCookies(_ joined: String) -> [String] {
     var cookies: [Substring] = []

@@ -42,8 +42,8 @@ final class Transfer: Sendable {
 
   var future: Future<HTTPResponse> { promise.future }
 
-  /// Completes when the platform has released the task, also if the future completed long before. Cancelling it stops the
-  /// transfer, also if the future is marked as shared and others have interest in it.
+  /// Completes when the platform has released the task, even if the future completed long before. Cancelling it stops the
+  /// transfer, even if the future is marked as shared and others have interest in it.
   var confirmed: Future<Void> { confirmation.future }
 
   func start(timeout: Duration?) -> Future<HTTPResponse> {

@@ -5,7 +5,7 @@
 /// 1. It ends once. Later events, including a success, change nothing.
 /// 2. H12 (a cut body is an error): a response that the receiver did not get completely is never a success.
 /// 3. H5 (confirmed cancellation): a cancellation ends it only when the transport confirms, so that its connection is
-///    free then. Force, a deadline or a fault ends it at once, and the transport is stopped afterwards.
+///    free then. Force, a deadline or a fault ends it at once, and the transport is stopped afterward.
 /// 4. One piece of work runs at a time. An ending that arrives in the meantime waits until the work is done. Nothing is
 ///    therefore written to an abandoned file, and no progress is reported after the end.
 struct TransferState {

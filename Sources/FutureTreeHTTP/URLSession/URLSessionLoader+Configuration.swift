@@ -37,7 +37,7 @@ extension URLSessionLoader {
     public var acceptsEncodedBodies = Configuration.acceptsEncodedBodiesByDefault
 
     #if canImport(Darwin)
-      /// A decision about the identity of a server.
+      /// The decision on whether to trust a server.
       public enum ServerTrust: Sendable, Hashable {
         /// The platform evaluates the certificate of the server, as it does without a closure.
         case evaluateByPlatform
@@ -47,8 +47,8 @@ extension URLSessionLoader {
         case refuse
       }
 
-      /// A closure that decides about the identity of the server of an `https` URL, for example by its pinned public key.
-      /// `nil` leaves all decisions to the platform.
+      /// A closure that decides whether to trust the server of an `https` URL, for example by its pinned public key. `nil`
+      /// leaves all decisions to the platform.
       ///
       /// ```swift
       /// configuration.serverTrust = { trust, host in
@@ -70,8 +70,8 @@ extension URLSessionLoader {
       /// }
       /// ```
       ///
-      /// The closure is called on the queue of the session. Check the host, because a certificate identifies the user to
-      /// the server. The credential is not stored if its persistence is `none`.
+      /// The closure is called on the queue of the session. Check the host, because a certificate identifies the user to the
+      /// server. If the persistence of the credential is `none`, it is not stored.
       public var clientCertificate: (@Sendable (URLProtectionSpace) -> URLCredential?)?
     #endif
 
@@ -80,7 +80,7 @@ extension URLSessionLoader {
     /// The header fields for requests that do not set them.
     private(set) var additionalHeaders = HTTPHeaders()
 
-    /// Creates a configuration. The defaults are suitable for a client of an API.
+    /// Creates a configuration. The defaults are suitable for an API client.
     public init(
       timeout: Duration? = .seconds(60), idleTimeout: Duration? = nil, maximumBodySize: Int = 64 << 20,
       maximumConnectionsPerHost: Int = 6
@@ -117,7 +117,7 @@ extension URLSessionLoader {
     /// Redirects are not followed, whatever the configuration is: see `Redirect`. Additional fields are not part of any
     /// `HTTPRequest`. They are sent to every origin that the loader connects to, so they must not be secrets.
     ///
-    /// - Parameter platform: The configuration of the platform. Later changes of it have no effect.
+    /// - Parameter platform: The configuration of the platform. Later changes to it have no effect.
     /// - Throws: `HTTPError` with the code `invalidConfiguration`, `invalidHeaderName`, `invalidHeaderValue` or
     ///   `forbiddenHeader`.
     public init(_ platform: URLSessionConfiguration) throws(HTTPError) {

@@ -14,14 +14,14 @@ import FutureTree
 /// ```
 ///
 /// Each load sends one request and follows no redirects. The loader stores no cookies, no cache and no credentials. If a
-/// body is cut, too long, or has no clear end, the load fails. It never succeeds with a shorter body, except for encoded
-/// bodies on Linux (`Configuration.acceptsEncodedBodies`).
+/// body is truncated, too long, or has no clear end, the load fails. It never succeeds with a shorter body, except for
+/// encoded bodies on Linux (`Configuration.acceptsEncodedBodies`).
 ///
 /// **Request bodies.** The session reads a body piece by piece, on its own thread, as the connection accepts data. A slow
 /// source delays the other requests of the loader, and on Linux those of every `URLSession` in the process. Time limits
 /// and force still apply. If the length of a body is known, it is announced and enforced. If a file shrinks or grows
-/// while it is sent, or a stream has another length than announced, the request fails before the server can accept the
-/// body as complete. An open file is sent completely, also if it is deleted in the meantime.
+/// while it is sent, or a stream does not have the announced length, the request fails before the server can accept the
+/// body as complete. An open file is sent completely, even if it is deleted in the meantime.
 ///
 /// If the server closes a reused connection without a response, the platform sends the request again. A request with a
 /// body is not sent again if its method must not be repeated or its body cannot be read again (RFC 9110, section 9.2.2).
@@ -31,7 +31,7 @@ import FutureTree
 ///
 /// **Cancellation.** A cancellation request stops the transfer. The future ends when the transport has confirmed, so that
 /// its connection is free (the rule *Confirmed cancellation*). If the response is complete first, it is kept. With
-/// `.forceImmediately` the future ends at once, and the transfer is stopped afterwards.
+/// `.forceImmediately` the future ends at once, and the transfer is stopped afterward.
 ///
 /// **Reset.** A reset cancels all requests in flight and waits until the platform has released them.
 ///

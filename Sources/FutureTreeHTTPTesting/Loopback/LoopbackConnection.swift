@@ -5,11 +5,12 @@
 /// #expect(abandoned.count == 1)
 /// ```
 public struct LoopbackConnection: Sendable, Hashable {
-  /// Whether a connection is open, and otherwise who closed it.
+  /// Whether a connection is open, or which side closed it.
   public enum State: Sendable, Hashable {
     /// The connection is open.
     case open
-    /// The client closed or reset the connection before the answer to this path was finished. `nil`: no answer was pending.
+    /// The client closed or reset the connection before the answer to this path was finished. `nil` means that no answer
+    /// was pending.
     case closedByClient(while: String?)
     /// The server closed the connection: by a step, for `Connection: close`, after a malformed request or in `stop()`.
     case closedByServer
@@ -18,7 +19,7 @@ public struct LoopbackConnection: Sendable, Hashable {
   /// The number of this connection in the order of arrival, starting at 1.
   public let id: Int
 
-  /// Whether the connection is open, and otherwise who closed it.
+  /// Whether the connection is open, or which side closed it.
   public internal(set) var state = State.open
 
   /// The targets of the requests on this connection, in order.

@@ -12,7 +12,7 @@ import FutureTree
 ///
 /// An open gate stays open: later answers pass without waiting. One gate can hold answers of many connections and servers.
 ///
-/// - Note: Callable from any thread.
+/// - Note: All members can be used from any thread.
 public final class LoopbackGate: Sendable {
   private struct State {
     var isOpen = false

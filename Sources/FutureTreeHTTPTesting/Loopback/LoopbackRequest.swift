@@ -21,11 +21,11 @@ public struct LoopbackRequest: Sendable, Hashable {
     case malformed(String)
   }
 
-  /// A header field as the client sent it, without blanks around its value.
+  /// A header field as the client sent it, without whitespace around its value.
   public struct Field: Sendable, Hashable {
     /// The name as the client wrote it. Lookups ignore its case.
     public let name: String
-    /// The value without the blanks around it.
+    /// The value, without surrounding whitespace.
     public let value: String
   }
 
@@ -70,7 +70,7 @@ extension LoopbackRequest {
   /// Whether the whole request has arrived.
   public var isComplete: Bool { progress == .complete }
 
-  /// Returns the values of the header fields with this name, in any case.
+  /// Returns the values of the header fields with this name. The comparison is case-insensitive.
   public func values(for name: String) -> [String] {
     let name = name.lowercased()
     return headers.filter { $0.name.lowercased() == name }.map(\.value)

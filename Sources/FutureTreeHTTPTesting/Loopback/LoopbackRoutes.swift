@@ -1,8 +1,8 @@
 /// The moment at which a loopback server begins to answer a request.
 public enum LoopbackMoment: Sendable, Hashable {
-  /// When the head is complete. The body continues to arrive while the answer runs.
+  /// The head is complete. The body continues to arrive while the answer runs.
   case headComplete
-  /// When the body is complete, too.
+  /// The body is complete as well.
   case requestComplete
 }
 

@@ -13,10 +13,11 @@ extension LoopbackServer {
   /// The call replaces earlier answers for the same path and method. Answers in flight continue.
   ///
   /// - Parameters:
-  ///   - path: A target with its query, or a path for every query. A target takes precedence over a path.
-  ///   - method: The method that the answers apply to. `nil`: every method without answers of its own.
+  ///   - path: A target with its query, or a path that matches any query. A target takes precedence over a path.
+  ///   - method: The method that the answers apply to. `nil` means every method that has no answers of its own.
   ///   - moment: The moment at which the answer begins. At `.headComplete` the server sends no `100 Continue`.
-  ///   - answers: The answers, given in the order in which requests arrive. The last one repeats. If empty: 404.
+  ///   - answers: The answers, given in the order in which requests arrive. The last one repeats. If there are none, the
+  ///     server answers 404.
   public func on(
     _ path: String, method: String? = nil, beginning moment: LoopbackMoment = .requestComplete,
     _ answers: LoopbackAnswer...

@@ -11,8 +11,8 @@ extension LoopbackServer {
   /// condition runs on the server's queue, outside every lock, with a snapshot. It must not block.
   ///
   /// - Parameters:
-  ///   - limit: The time after which the future fails with `LoopbackWaitError`, which carries the record. It limits the time of
-  ///     failing tests; a passing test does not wait for it. Defaults to 120 seconds.
+  ///   - limit: The time after which the future fails with `LoopbackWaitError`, which carries the record. It limits only the
+  ///     duration of failing tests: a passing test does not wait that long. Defaults to 120 seconds.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
   ///   - condition: The condition to wait for.

@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 
-/// A scripted HTTP/1.1 server on 127.0.0.1 that can misbehave, for tests.
+/// A scripted HTTP/1.1 server on 127.0.0.1 for tests, which can also misbehave.
 ///
 /// ```swift
 /// let server = try LoopbackServer()
@@ -18,14 +18,15 @@ import FutureTreeHTTP
 /// An answer is a list of steps: send, hold, pause, drip, stall, cut or reset the connection. The server keeps connections
 /// alive between requests. It answers 404 to requests without a route, and 400 to malformed requests.
 ///
-/// The server records every request and every connection. It detects that a client closes a connection while an answer is held,
+/// The server records every request and every connection. It detects when a client closes a connection while an answer is held,
 /// stalled, paused or dripping. A half-close by the client counts as a close: no HTTP client half-closes and still expects an
 /// answer.
 ///
 /// The server stops when it is deallocated, so keep a reference for the whole test.
 ///
-/// - Note: Callable from any thread. Handlers and conditions run one at a time on the server's queue, outside every lock. While
-///   one of them runs, the server does nothing else. Futures complete on a thread that the server does not need.
+/// - Note: All members can be used from any thread. Handlers and conditions run one at a time on the server's queue, outside
+///   every lock. While one of them runs, the server does nothing else. Futures complete on a thread that the server does not
+///   need.
 /// - Note: If the environment names a proxy, the first server of a process adds loopback to `no_proxy`. Otherwise `URLSession`
 ///   on Linux would send requests for 127.0.0.1 to the proxy.
 public final class LoopbackServer: Sendable {
@@ -73,7 +74,7 @@ public final class LoopbackServer: Sendable {
   /// The record stays readable. Pending waits fail with `LoopbackWaitError`. New connections to the port are refused. Calls
   /// after the first have no effect.
   ///
-  /// - Note: Returns when everything is closed. In a handler or a condition, it returns before that.
+  /// - Note: This method returns when everything is closed. If a handler or a condition calls it, it returns earlier.
   public func stop() {
     engine.stop()
   }
@@ -82,8 +83,8 @@ public final class LoopbackServer: Sendable {
 // MARK: - The record
 
 extension LoopbackServer {
-  /// A snapshot of the requests and connections so far. Wait for a condition before you compare it: clients change it at any
-  /// time.
+  /// A snapshot of the requests and connections so far. Wait for a condition before you compare the record, because it can
+  /// change at any time.
   public var record: LoopbackRecord { engine.record.withLock { $0 } }
 
   /// The requests so far, in the order in which their heads arrived. A request is listed before its answer begins.

@@ -32,7 +32,7 @@ extension LoopbackStep {
 
   /// Sends a correct response.
   ///
-  /// `Content-Length` is added unless `headers` frame the body. It is left out where HTTP forbids it (1xx, 204). A body that
+  /// `Content-Length` is added unless `headers` frame the body. It is omitted where HTTP forbids it (1xx, 204). A body that
   /// HTTP does not allow (after HEAD, 1xx, 204, 304) is not sent; to send it, use `send`. The connection closes after the
   /// answer if the request or `headers` contain `Connection: close`.
   public static func respond(
@@ -57,7 +57,7 @@ extension LoopbackStep {
     drip(Array(text.utf8), chunk: chunk, every: pause)
   }
 
-  /// Waits for a time. A test that can name its condition is faster and more reliable with `hold`.
+  /// Waits for a duration. If a test can wait for a condition instead, use `hold`, which is faster and more reliable.
   public static func pause(_ duration: Duration) -> LoopbackStep { LoopbackStep(kind: .pause(duration)) }
 
   /// Waits until a gate opens.

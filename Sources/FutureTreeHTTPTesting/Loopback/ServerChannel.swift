@@ -4,7 +4,7 @@ import Dispatch
 ///
 /// # Invariants
 /// 1. All methods run on the server's queue.
-/// 2. The descriptor is used only while `isClosed` is false. Afterwards its number may belong to another socket.
+/// 2. The descriptor is used only while `isClosed` is false. Afterward its number may belong to another socket.
 final class ServerChannel: @unchecked Sendable {  // Because: invariant 1.
   let id: Int
   private let descriptor: Int32

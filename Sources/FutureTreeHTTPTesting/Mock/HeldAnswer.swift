@@ -14,13 +14,13 @@ import FutureTreeHTTP
 ///
 /// If a held answer is deallocated before it is completed, its load fails.
 ///
-/// - Note: Callable from any thread.
+/// - Note: All members can be used from any thread.
 public final class HeldAnswer: Sendable {
   /// The reaction of a held answer to a cancellation request. The request is recorded in each case.
   public enum WhenCancelled: Sendable, Hashable {
-    /// Continues until the test completes the load, as a transport does that confirms the cancellation.
+    /// Continues until the test completes the load, like a transport that confirms the cancellation later.
     case `continue`
-    /// Completes the load `.cancelled` at once.
+    /// Completes the load as `.cancelled` at once.
     case complete
     /// Ignores the request, and a `reset` of the mock does not wait for the load. Use it to test code that stops waiting.
     case ignore
@@ -67,13 +67,13 @@ public final class HeldAnswer: Sendable {
     return complete(.success(HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))))
   }
 
-  /// Completes the load with an answer of the kind that stubs give.
+  /// Completes the load with an answer, as a stub would.
   ///
   /// ```swift
   /// held.answer(.json("[]"))
   /// ```
   ///
-  /// - Precondition: The answer is not itself a held one.
+  /// - Precondition: The answer is not itself a held answer.
   /// - Returns: `false` if the load was completed before or has not begun.
   @discardableResult
   public func answer(_ answer: MockAnswer) -> Bool {

@@ -23,7 +23,7 @@ public struct MockAnswer: Sendable {
 
   let action: Action
   private(set) var delay: Delay?
-  /// How often the answer is given before the next one. `nil`: for ever.
+  /// How often the answer is given before the next one. `nil` means forever.
   private(set) var count: Int? = 1
 
   init(_ action: Action) {
@@ -101,7 +101,7 @@ extension MockAnswer {
   }
 
   /// Returns this answer, given after a delay. A held answer begins after the delay. A cancellation request during the delay
-  /// completes the load `.cancelled` at once.
+  /// completes the load as `.cancelled` at once.
   ///
   /// - Precondition: `duration` is not negative.
   public func delayed(by duration: Duration, clock: any FutureClock) -> MockAnswer {
@@ -112,7 +112,7 @@ extension MockAnswer {
     return answer
   }
 
-  /// Returns the answer with one use less, or `nil` if none is left.
+  /// Returns the answer with one use fewer, or `nil` if none is left.
   func usedOnce() -> MockAnswer? {
     guard let count else { return self }
     return count > 1 ? times(count - 1) : nil

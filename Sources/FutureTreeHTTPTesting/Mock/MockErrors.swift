@@ -16,7 +16,8 @@ public struct UnexpectedRequest: Error, Hashable, CustomStringConvertible {
 
 /// The error of a mock whose stubs were not used up, or that received unexpected requests.
 public struct MockVerificationError: Error, Hashable, CustomStringConvertible {
-  /// The stubs with answers that were never given. Each text has the matcher, the place of the call and the usage.
+  /// The stubs with answers that were never given. Each string has the matcher, the source location of the call, and
+  /// the usage.
   public let unusedStubs: [String]
   /// The requests that matched no stub, in order.
   public let unexpectedRequests: [UnexpectedRequest]

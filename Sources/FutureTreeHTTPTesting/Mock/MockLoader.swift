@@ -20,9 +20,9 @@ import FutureTreeHTTP
 /// Each call of `on`, `answer`, `fail` and `hold` makes a *stub*. A load takes the next answer of the first stub that matches
 /// it and has answers left. Stubs are searched in the order in which they were made, so stubs for any request form a queue. A
 /// load that no stub matches gets the default answer, if there is one. Otherwise it fails with `UnexpectedRequest`, which has
-/// the reason for each stub.
+/// the reason why each stub did not match.
 ///
-/// - Note: Callable from any thread. The closures of the test run outside every lock.
+/// - Note: All members can be used from any thread. The closures of the test run outside every lock.
 public final class MockLoader: HTTPLoader {
   /// A cancellation request that reached the mock, with the request that it cancels.
   public struct ReceivedCancel: Sendable {
@@ -30,7 +30,7 @@ public final class MockLoader: HTTPLoader {
     public let request: HTTPRequest
     /// The options of the cancellation request.
     public let options: CancellationOptions
-    /// The reason of the cancellation request.
+    /// The reason for the cancellation request.
     public let reason: CancellationReason
   }
 

@@ -22,7 +22,7 @@ public struct MockStub: Sendable, CustomStringConvertible {
   /// The number of answers that were not given yet. An answer that is `forever()` counts until it was given once.
   public var unusedAnswers: Int { state.unusedAnswers }
 
-  /// The matcher, the place where the stub was made, and how far it was used.
+  /// The matcher, the source location of the stub, and its usage.
   public var description: String {
     let state = state
     return "\(state.title): \(state.usage)"

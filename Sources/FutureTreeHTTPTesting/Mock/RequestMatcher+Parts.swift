@@ -9,7 +9,8 @@ extension RequestMatcher {
     }
   }
 
-  /// Matches requests to a host. `*` matches any characters except a dot, `**` any characters. Case is ignored.
+  /// Matches requests to a host. `*` matches any characters except a dot, `**` any characters. The comparison is
+  /// case-insensitive.
   public static func host(_ pattern: String) -> RequestMatcher {
     let wildcards = Wildcards(pattern.lowercased(), separator: ".")
     return RequestMatcher("host \(pattern)") { request in
@@ -60,14 +61,15 @@ extension RequestMatcher {
     body("\(data.count) bytes") { $0 == data }
   }
 
-  /// Matches requests whose body passes a test. A body that is not in memory (a file, a stream) does not match.
+  /// Matches requests for whose body a predicate returns `true`. A body that is not in memory (a file, a stream) does not
+  /// match.
   ///
   /// ```swift
   /// mock.on(.body("a user") { (try? JSONDecoder().decode(User.self, from: $0)) != nil }, .status(.created))
   /// ```
   ///
   /// - Parameters:
-  ///   - description: The purpose of the test, for errors.
+  ///   - description: A description of the predicate, for errors.
   ///   - test: Receives the bytes, which are empty if there is no body. Called outside every lock, on the thread of the load.
   public static func body(_ description: String, where test: @escaping @Sendable (Data) -> Bool) -> RequestMatcher {
     RequestMatcher("body of \(description)") { request in
@@ -79,10 +81,10 @@ extension RequestMatcher {
     }
   }
 
-  /// Matches requests that pass a test.
+  /// Matches requests for which a predicate returns `true`.
   ///
   /// - Parameters:
-  ///   - description: The purpose of the test, for errors.
+  ///   - description: A description of the predicate, for errors.
   ///   - test: Receives the request. Called outside every lock, on the thread of the load.
   public static func matching(
     _ description: String, _ test: @escaping @Sendable (HTTPRequest) -> Bool

@@ -1,6 +1,6 @@
 import FutureTreeHTTP
 
-/// A predicate on requests, which selects the requests that a stub of a `MockLoader` answers.
+/// A predicate that selects the requests that a stub of a `MockLoader` answers.
 ///
 /// ```swift
 /// mock.on("/users/*", .json("{}"))                                     // A string literal is a path.

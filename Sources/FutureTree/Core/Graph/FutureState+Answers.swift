@@ -34,7 +34,7 @@ extension FutureState {
     }
   }
 
-  /// How one future disposes of a request.
+  /// The decision of one future about a request.
   enum Disposition: Equatable {
     case tooLate(Ending)
     /// The future received a request that was at least as strong before.
@@ -54,8 +54,8 @@ extension FutureState {
     /// No other future receives the request now. A future that the body returns receives it when it is linked. A clean-up never
     /// receives it. Law 8 (no request is lost).
     case stores
-    /// The future ends `.cancelled` now and detaches from the futures that it waits for. They receive the request, unless it is
-    /// not forwarded.
+    /// The future ends as `.cancelled` now and detaches from the futures that it waits for. They receive the request, unless it
+    /// is not forwarded.
     case ends
     /// The future ends now because its body will not run: with the failure of its upstream, or `.cancelled`.
     case skipsBody
@@ -67,11 +67,11 @@ extension FutureState {
     case gone
     /// It ends with the outcome of its upstream.
     case passes
-    /// It ends `.cancelled`, because it received a request before its body began.
+    /// It ends as `.cancelled`, because it received a request before its body began.
     case cancels
     /// The body runs now.
     case runs
-    /// The body goes to its executor.
+    /// The body is submitted to its executor.
     case queues
   }
 }

@@ -9,7 +9,7 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
   typealias Step = @Sendable (_ entry: HandlerEntry, _ source: Source, _ request: CancelRequest?) -> Void
 
   private let lock = Lock()
-  /// `nil` after the handler was called or removed. The thread that takes the reference owns the handler. Afterwards, a handle
+  /// `nil` after the handler was called or removed. The thread that takes the reference owns the handler. Afterward, a handle
   /// of the entry keeps nothing alive.
   @exclusivity(unchecked) private final var source: Source?
   private final let step: Step

@@ -15,7 +15,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     @usableFromInline let index: Int
     /// Set while the slot is in the list of a pending input. Unretained, like `Node.upstream`.
     @exclusivity(unchecked) fileprivate var input: Unmanaged<Node>?
-    /// The number of inputs of this slot that have ended. From it, `wait` detects that an input ended while `wait` ran.
+    /// The number of inputs of this slot that have ended. `wait` compares it to detect that an input ended while `wait` ran.
     @exclusivity(unchecked) fileprivate var endedInputs = 0
 
     fileprivate init(join: Join, index: Int, step: @escaping Step) {
@@ -77,7 +77,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   /// begun).
   @usableFromInline final var request: CancelRequest? { lock.withLock { state.requests.asked } }
 
-  /// Creates the slots. Called once, before other code knows the join.
+  /// Creates the slots. Called once, before other code can access the join.
   @usableFromInline final func makeSlots(_ count: Int, step: @escaping Step) -> [Slot] {
     let slots = [Slot](unsafeUninitializedCapacity: count) { buffer, initialized in
       for index in 0..<count { buffer.initializeElement(at: index, to: Slot(join: self, index: index, step: step)) }
@@ -179,12 +179,12 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     decide(because: decidedReason) { endLocked(failing: error) }
   }
 
-  /// Ends `.cancelled`, and detaches from the remaining inputs.
+  /// Ends as `.cancelled`, and detaches from the remaining inputs.
   @usableFromInline final func decide(cancelled reason: CancellationReason) -> Bool {
     decide(because: decidedReason) { endLocked(cancelled: reason) }
   }
 
-  /// The reason of the request to the remaining inputs when a join is decided.
+  /// The reason for the request to the remaining inputs when a join is decided.
   final var decidedReason: CancellationReason {
     "`\(state.createdBy.name)` completed without this future"
   }

@@ -1,7 +1,7 @@
 /// Bypassing a future that only forwards an outcome, so that a recursion of `flatMap` holds one link instead of one per turn.
 /// Law 21 (bounded memory).
 ///
-/// Before the bypass, `outer` waits for `node`, whose body has just returned `inner`. Afterwards `outer` waits for `inner`, and
+/// Before the bypass, `outer` waits for `node`, whose body has just returned `inner`. Afterward `outer` waits for `inner`, and
 /// `node` is released. No other code can observe the change: the thread that ends the turn of `node` has the only reference to
 /// it, and only `outer.upstream` points to it.
 extension Node {

@@ -31,9 +31,8 @@ extension Node {
 
 /// The error of a future whose promise or body completed it with itself, or with a future that waits for it.
 ///
-/// Such a future would wait for its own outcome for ever. Cycles of up to nine futures are detected. Longer cycles, and cycles
-/// through a join of more than 16 futures, are not detected. `tree()` shows them, and they keep the captures of their bodies
-/// alive.
+/// Such a future would never complete. Cycles of up to nine futures are detected. Longer cycles, and cycles through a join of
+/// more than 16 futures, are not detected. `tree()` shows them, and they keep the captures of their bodies alive.
 public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
   /// Creates the error, for tests of error handling.
   public init() {}

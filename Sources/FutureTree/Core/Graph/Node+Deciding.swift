@@ -3,7 +3,7 @@ extension Node {
   /// Ends, and then detaches from the futures that this one still waits for.
   ///
   /// - Parameters:
-  ///   - reason: The reason of the request to the remaining futures.
+  ///   - reason: The reason for the request to the remaining futures.
   ///   - end: Ends this future, under its lock. Returns false if it had ended.
   final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
     let left = lock.withLock { () -> LeftInputs? in

@@ -17,7 +17,7 @@ extension Node {
   /// Updates the interest of this future in its inputs, and so on up to the sources.
   ///
   /// Threads that change the interest of one future may update its upstream in a different order. Each thread checks again
-  /// afterwards, so the last update is right.
+  /// afterward, so the last update is right.
   func notifyOfInterest() {
     if lock.withLock({ state.isAbandoned || !state.createdBy.isJoin && upstream == nil }) { return }
     var pending = [self]

@@ -70,7 +70,7 @@ extension Node {
     return error is CancellationError ? cancel(.unspecified) : fail(error)
   }
 
-  /// Ends `.cancelled`. An unspecified reason is replaced by the reason of the strongest request.
+  /// Ends as `.cancelled`. An unspecified reason is replaced by the reason for the strongest request.
   @usableFromInline final func cancel(_ reason: CancellationReason, byPromise: Bool = false) -> Bool {
     lock.withLock { end(.cancelled, storing: actualReason(reason), as: CancellationReason.self, byPromise: byPromise) }
   }
@@ -116,12 +116,12 @@ extension Node {
     end(.failed, storing: error, as: (any Error).self)
   }
 
-  /// Ends `.cancelled`, with the reason as it is. Called under the lock.
+  /// Ends as `.cancelled`, with the reason as it is. Called under the lock.
   func endLocked(cancelled reason: CancellationReason) -> Bool {
     end(.cancelled, storing: reason, as: CancellationReason.self)
   }
 
-  /// Ends `.cancelled` early. Called under the lock.
+  /// Ends as `.cancelled` early. Called under the lock.
   func endCancelled(_ reason: CancellationReason) -> Bool {
     end(.cancelled, storing: actualReason(reason), as: CancellationReason.self)
   }

@@ -186,7 +186,7 @@ private final class QueuedBody: @unchecked Sendable {  // Because: `node` belong
   private func run() {
     // No variable retains the node, so that it can be bypassed after its turn (`Node.linkOrBypass`).
     guard let entry = node.take().map({ Unmanaged.passRetained($0 as Waiter) }) else { return }
-    // The turn is taken now, also inside a callback: a body must run inside the job that its executor gave it.
+    // The turn is taken now, even inside a callback: a body must run inside the job that its executor gave it.
     Trampoline.turnNow(of: entry, upstream: upstream, .bodyBegins)
   }
 

@@ -43,7 +43,7 @@
 ///    position of an entry in a list and its `isCounted` are guarded by the lock of the future that owns the list. When a
 ///    future has ended, its `state` and `storage` no longer change. Code that has learned of the end reads them without the
 ///    lock. `waiters` then belongs to the thread that notifies them. For this reason, code checks `isPending` before it changes
-///    the state. The lock guards `details`, and the `observer` of a source, also after the end. `details` is written without
+///    the state. The lock guards `details`, and the `observer` of a source, even after the end. `details` is written without
 ///    the lock only before other code knows the future.
 /// 2. A pending future is retained by the object that will complete it: its promise, the list of its upstream, its slots, the
 ///    job of an executor, or the trampoline during its turn. `upstream` does not retain. While `upstream` is set, the upstream
@@ -106,7 +106,7 @@
 ///    thread is already in the loop of its trampoline, or in a callback, the source is only added to the queue of the
 ///    trampoline.
 /// 3. Each waiter takes its turn. `FutureState.beginsAtOnce` and `passesAtOnce` decide the common cases, and `upstreamEnded`
-///    the others. A derived future runs its body now, submits it to an executor, ends as its upstream did, or ends
+///    the others. A derived future runs its body now, submits it to an executor, ends as its upstream did, or ends as
 ///    `.cancelled`. Its `step` does the work that needs the types. The `step` is a closure without captures, specialized where
 ///    the types are known (`StoredStep`). If the body returned a future, `Node.link` adds the derived future to the list of
 ///    that inner future, or `Node.linkOrBypass` removes the derived future from the chain, by law 21 (bounded memory).
@@ -122,8 +122,8 @@
 ///    already, withheld because other consumers remain, or applied. `appliesAtOnce` and `withholdsAtOnce` decide the common
 ///    cases, and `receive` all cases. A request that is applied reaches a source, is forwarded, is stored while a body is
 ///    queued or runs or cleans up, ends the future, or skips the body.
-/// 2. If the request was withheld, the futures on the way to the withholding future end `.cancelled` (`prune`), including the
-///    target of `cancel`.
+/// 2. If the request was withheld, the futures on the way to the withholding future end as `.cancelled` (`prune`), including
+///    the target of `cancel`.
 /// 3. The futures that ended in step 2, and the entries at which the request stopped, leave the lists that they are in
 ///    (`leave`). A future that ended in step 1 has left already: its signals have the departure `.leaves`. Then the reports of
 ///    logs are delivered.
@@ -159,8 +159,8 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   final let lock = Lock()
   @exclusivity(unchecked) final var state: FutureState
   @exclusivity(unchecked) final var waiters = LinkedList<Waiter>()
-  /// While the future is pending: the reference to its upstream. Afterwards: the value, the error or the reason, by the phase
-  /// of `state`.
+  /// While the future is pending: the reference to its upstream. Afterward: the value, the error or the reason, by the phase of
+  /// `state`.
   @exclusivity(unchecked) @usableFromInline final var storage = ValueStorage()
   @exclusivity(unchecked) private final var ownedDetails: Unmanaged<Details>?
 

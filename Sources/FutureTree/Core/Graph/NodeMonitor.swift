@@ -4,7 +4,7 @@ class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future gua
     case named(String)
     /// The strongest request received, or a withheld request that takes effect in its place, and its disposition.
     case received(CancelRequest?, FutureState.Disposition?)
-    /// An operator has made a future from this one. No other code knows it yet.
+    /// An operator has made a future from this one. No other code can access it yet.
     case makes(Node)
     /// An entry has begun to wait for this future.
     case hasWaiter(Waiter)

@@ -13,8 +13,8 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     if observer.words.0 != 0 { removeObserver() }
   }
 
-  /// Records the source line that created the promise. Called before other code knows this future, so it takes no lock: the
-  /// caller may hold another one.
+  /// Records the source line that created the promise. Called before other code can access this future, so it takes no lock:
+  /// the caller may hold another one.
   @usableFromInline func record(_ place: CodeLocation) {
     details = Details(place: place)
   }

@@ -41,8 +41,8 @@ class Waiter: ListEntry, @unchecked Sendable {  // Because: see invariant 1.
   /// once the future that it waits for has ended.
   @usableFromInline
   enum Action {
-    /// Runs the body with the outcome of `upstream`. If `upstream` is the future itself, the future has ended `.cancelled`
-    /// early. Then the body gets this outcome, and its result is ignored.
+    /// Runs the body with the outcome of `upstream`. If `upstream` is the future itself, the future has ended as `.cancelled`
+    /// early. Then the body receives that outcome, and its result is ignored.
     case run
     /// Succeeds with the value of `upstream`.
     case passValue

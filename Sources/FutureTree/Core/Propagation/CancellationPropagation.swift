@@ -70,7 +70,7 @@ struct CancellationPropagation: ~Copyable {
 
   /// Runs a propagation that begins with one signal, and returns its receipt.
   ///
-  /// - Complexity: O(futures + edges) that the request reaches.
+  /// - Complexity: O(n) in the number of futures and edges that the request reaches.
   @discardableResult
   static func run(_ signal: Signal) -> CancelReceipt {
     Trampoline.run {

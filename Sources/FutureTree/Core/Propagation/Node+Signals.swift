@@ -199,7 +199,7 @@ extension Node {
     }
   }
 
-  /// Ends `.cancelled` now, if it still waits for `input`.
+  /// Ends as `.cancelled` now, if it still waits for `input`.
   ///
   /// - Parameter left: Receives the other futures that it waited for.
   /// - Returns: Whether the caller owns the body, or `nil` if this future did not wait for `input`.

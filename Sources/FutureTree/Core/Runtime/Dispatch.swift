@@ -2,7 +2,7 @@ import Dispatch
 
 // The parts of the library that need Dispatch: executors and the system clock.
 
-/// The main actor as an executor of bodies. Its one value is `.main`.
+/// An executor that runs bodies on the main actor. Its only value is `.main`.
 ///
 /// ```swift
 /// feed.map(on: .main) { feed in view.show(feed) }  // The body is isolated to the main actor.
@@ -48,8 +48,9 @@ extension FutureExecutor {
   ///
   /// - Parameters:
   ///   - queue: The queue of the jobs.
-  ///   - isConcurrent: Whether the queue runs several jobs at once. A queue does not expose this, and `wait(for:)` needs it. On
-  ///     a serial queue, `wait(for:)` throws if it would block work that can only run after it returns. Defaults to `false`.
+  ///   - isConcurrent: Whether the queue runs several jobs at once. A queue does not expose this property, and `wait(for:)`
+  ///     depends on it. On a serial queue, `wait(for:)` throws if it would block work that can only run after it returns.
+  ///     Defaults to `false`.
   public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
     if isConcurrent { return custom { job in queue.async(execute: job) } }
     return serial({ job in queue.async(execute: job) }, isCurrent: QueueMark.isCurrent(queue))
@@ -101,14 +102,14 @@ final class Gate: Sendable {
 
 // MARK: - Time
 
-/// The system clock: monotonic, and stopped while the machine sleeps.
+/// The system clock. It is monotonic, and stops while the machine sleeps.
 ///
 /// Bodies run on the concurrent pool of Dispatch, so a slow body does not delay others. One Dispatch timer serves all scheduled
 /// bodies. A cancelled body is released at once.
 ///
 /// - Complexity: O(log n) to schedule and to cancel, where n is the number of scheduled bodies.
 public struct SystemClock: FutureClock {
-  /// Creates a system clock. All values are the same clock. `.system` is shorter.
+  /// Creates a system clock. All values represent the same clock. `.system` is a shorthand.
   public init() {}
 
   public var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }

@@ -50,7 +50,8 @@
     #endif
   }
 
-  /// A scheduling point before a step without the lock on data that the lock guarded before, for the explorer of the tests.
+  /// A scheduling point for the explorer of the tests. It comes before a step that accesses, without the lock, data that the
+  /// lock guarded before.
   @inline(__always)
   func pointWithout() {
     #if FUTURETREE_EXPLORER

@@ -28,7 +28,7 @@
     func wait(for place: ObjectIdentifier)
     /// The threads that wait for `place` can try again.
     func left(_ place: ObjectIdentifier)
-    /// A future was created (1) or deallocated (-1).
+    /// Records that a future was created (1) or deallocated (-1).
     func countNodes(_ change: Int)
     /// The current thread broke a rule.
     func broke(_ rule: String)

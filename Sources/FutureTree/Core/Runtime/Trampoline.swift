@@ -32,12 +32,12 @@ final class Trampoline {
     }
   }
 
-  /// Lets an entry take its turn: now, or when the current callback of this thread has returned.
+  /// Gives an entry its turn: now, or when the current callback of this thread has returned.
   static func turn(of entry: Waiter, upstream: Node, _ turn: Node.Turn) {
     add(.turn(.passRetained(entry), upstream: .passRetained(upstream), turn))
   }
 
-  /// Lets an entry take its turn at once, also inside a callback, and releases the entry. Futures that the turn completes are
+  /// Gives an entry its turn at once, even inside a callback, and releases the entry. Futures that the turn completes are
   /// notified as usual.
   static func turnNow(of entry: Unmanaged<Waiter>, upstream: Node, _ turn: Node.Turn) {
     let trampoline = ofThread.takeUnretainedValue()

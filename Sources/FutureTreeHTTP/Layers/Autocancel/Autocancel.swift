@@ -7,8 +7,8 @@ import FutureTree
 /// api.reset()  // Every load ends with `.cancelled`. Then the loaders after the layer are reset.
 /// ```
 ///
-/// **Reset.** A reset cancels every load in flight, as by `cancel()`, and waits for it. The next loader is reset only
-/// then, so that no earlier load reaches a loader that has been wiped.
+/// **Reset.** A reset cancels every load in flight, as if by `cancel()`, and waits for it. Only then is the next loader
+/// reset, so that no earlier load reaches a loader that has been reset.
 ///
 /// - If a load has not ended after `drainTimeout`, it is cancelled again with `.forceImmediately`.
 /// - If a load succeeds before it reacts to the cancellation, its result is kept.

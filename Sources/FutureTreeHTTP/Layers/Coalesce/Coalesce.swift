@@ -24,24 +24,24 @@ import FutureTree
 ///
 /// Each caller gets a response with its own request. The following options are handled for each caller:
 ///
-/// - `ProgressHandler`: Every handler is called until the future of its caller has completed. The handler of a caller
-///   that joins later is called from the next report on. A report that is being delivered when a caller detaches may
-///   still reach its handler.
+/// - `ProgressHandler`: Every handler is called until the future of its caller has completed. The handler of a caller that
+///   joins later is called starting with the next report. A report that is being delivered when a caller detaches may still
+///   reach its handler.
 /// - `RequestDeadline`: When the deadline of a caller passes, the caller's future fails with `deadlineExceeded` and
-///   detaches, as by a cancellation. The shared load has no deadline.
+///   detaches, as if the caller had cancelled it. The shared load has no deadline.
 /// - `RequestPriority` and `RequestAttempt`: The values of the first caller apply to the load.
 ///
 /// A `RequestTimeout` starts when the shared load begins.
 ///
 /// **Cancellation.** If a caller cancels while others wait, its future ends immediately with `.cancelled`. The other
 /// callers are not affected, whatever the options of the cancellation are. When the last caller cancels, the load is
-/// cancelled, and the future of that caller ends when the next loader has confirmed it. A request that arrives while the
-/// load is being cancelled begins a new load.
+/// cancelled, and the future of that caller ends when the next loader has confirmed the cancellation. A request that
+/// arrives while the load is being cancelled begins a new load.
 ///
 /// **Reset.** After a reset, no request joins an earlier load. The loads themselves are not cancelled. An `Autocancel`
 /// before this layer cancels the callers, and therefore the loads.
 ///
-/// **In two chains.** Loads of both chains are shared if the same loader stands after the layer in both.
+/// **In two chains.** Loads of both chains are shared if the layer is followed by the same loader in both.
 public final class Coalesce: HTTPLayer {
   private let flights = SingleFlight<CoalesceKey, HTTPResponse>()
   /// The options that are not compared.

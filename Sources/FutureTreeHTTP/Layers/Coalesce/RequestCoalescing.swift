@@ -1,4 +1,4 @@
-/// An option of a request that says whether it may share its load with identical requests.
+/// A request option that determines whether identical requests may share one load.
 ///
 /// ```swift
 /// poll[option: RequestCoalescing.self] = .never            // Each poll needs its own response.

@@ -8,7 +8,7 @@ import FutureTree
 /// let other = BasicAuth { keychain.credentials() } --> URLSessionLoader()
 /// ```
 ///
-/// If a request has its own credentials (`HTTPRequest.basicCredentials`), they are used instead of the layer's, also if
+/// If a request has its own credentials (`HTTPRequest.basicCredentials`), they are used instead of the layer's, even if
 /// the request is not among the layer's targets. A request that has the header `Authorization` is forwarded unchanged.
 ///
 /// Credentials are sent over plain `http` only to this machine (`localhost`, `127.x.x.x`, `[::1]`), unless insecure

@@ -6,7 +6,8 @@ import Foundation
 /// let credentials = try BasicCredentials(userName: "Aladdin", password: "open sesame")
 /// ```
 ///
-/// Both are sent as UTF-8 without normalization. If the server needs a normal form (RFC 8265), apply it before.
+/// Both are sent as UTF-8 without normalization. If the server requires a normalized form (RFC 8265), normalize both
+/// before you create the credentials.
 public struct BasicCredentials: Sendable, Hashable {
   /// The user name.
   public let userName: String
@@ -40,12 +41,13 @@ extension BasicCredentials: HeaderCredentials {
 }
 
 extension BasicCredentials: HTTPRequestOption {
-  /// No credentials: the layer decides.
+  /// `nil`: the layer uses its own credentials.
   public static var defaultValue: BasicCredentials? { nil }
 }
 
 extension HTTPRequest {
-  /// The credentials of this request, which replace those of the layer `BasicAuth`. `nil` selects those of the layer.
+  /// The credentials of this request, which replace those of the layer `BasicAuth`. If they are `nil`, the layer uses
+  /// its own.
   ///
   /// ```swift
   /// request.basicCredentials = try BasicCredentials(userName: "Ada", password: password)
@@ -57,7 +59,7 @@ extension HTTPRequest {
 }
 
 extension BasicCredentials: CustomStringConvertible, CustomReflectable {
-  /// A text without the user name and the password.
+  /// A fixed text, which shows neither the user name nor the password.
   public var description: String { "BasicCredentials(…)" }
 
   public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }

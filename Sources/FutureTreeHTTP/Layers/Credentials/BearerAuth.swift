@@ -7,7 +7,7 @@ import FutureTree
 /// let other = BearerAuth { session.token() } --> URLSessionLoader()
 /// ```
 ///
-/// If a request has its own token (`HTTPRequest.bearerToken`), it is used instead of the layer's, also if the request is
+/// If a request has its own token (`HTTPRequest.bearerToken`), it is used instead of the layer's, even if the request is
 /// not among the layer's targets. A request that has the header `Authorization` is forwarded unchanged.
 ///
 /// Tokens are sent over plain `http` only to this machine (`localhost`, `127.x.x.x`, `[::1]`), unless insecure

@@ -28,12 +28,13 @@ extension BearerToken: HeaderCredentials {
 }
 
 extension BearerToken: HTTPRequestOption {
-  /// No token: the layer decides.
+  /// `nil`: the layer uses its own token.
   public static var defaultValue: BearerToken? { nil }
 }
 
 extension HTTPRequest {
-  /// The token of this request, which replaces the token of the layer `BearerAuth`. `nil` selects the token of the layer.
+  /// The token of this request, which replaces the token of the layer `BearerAuth`. If it is `nil`, the layer uses its
+  /// own.
   ///
   /// ```swift
   /// request.bearerToken = try BearerToken(text)
@@ -59,7 +60,7 @@ extension BearerToken: Codable {
 }
 
 extension BearerToken: CustomStringConvertible, CustomReflectable {
-  /// A text without the token.
+  /// A fixed text, which does not show the token.
   public var description: String { "BearerToken(…)" }
 
   public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }

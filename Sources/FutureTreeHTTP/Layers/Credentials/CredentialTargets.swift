@@ -7,7 +7,7 @@ import FutureTree
 /// ```
 ///
 /// Other requests are forwarded without credentials. The targets are not evaluated again for redirects: `Redirect`, which
-/// stands after the credentials, removes them when a redirect leads to another origin.
+/// comes after the credentials, removes them when a redirect leads to another origin.
 public struct CredentialTargets: Sendable {
   private let includes: @Sendable (HTTPRequest) -> Bool
 

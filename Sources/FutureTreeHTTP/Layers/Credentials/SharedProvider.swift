@@ -64,7 +64,7 @@ final class SharedProvider<Value: Sendable>: Sendable {
 }
 
 extension HTTPError {
-  /// Creates the error of loads that wait for credentials which a closure of the app failed to provide.
+  /// Creates the error of loads that wait for credentials that a closure of the app failed to provide.
   package init(credentialsUnavailable error: any Error, _ source: String) {
     self.init(
       .credentialsUnavailable, "The \(source) failed (\(type(of: error))). See `underlying`, and load again.",

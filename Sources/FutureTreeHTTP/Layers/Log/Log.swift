@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A layer that writes a line when a load begins, and a line when it ends.
+/// A layer that writes one log line when a load begins, and another when it ends.
 ///
 /// ```swift
 /// let api = Log() --> URLSessionLoader()
@@ -13,17 +13,17 @@ import FutureTree
 /// ```
 ///
 /// Each load has a number, counted from 1 in each log, which is part of both lines. From the second attempt on, the
-/// number of the attempt follows. After a `Retry`, the log writes each attempt; before it, each load. For an error, the
-/// line contains its code, or its type if it is not an `HTTPError`.
+/// number of the attempt follows. A log after `Retry` writes each attempt. A log before `Retry` writes each load. For an
+/// error, the line contains its code, or its type if it is not an `HTTPError`.
 ///
-/// Lines contain no secrets: `Redaction` defines which values are shown, and of bodies only the size is known. An entry
-/// is always one line. Characters in a URL or a reason that could break the line or change the direction of writing are
-/// escaped. Long texts are shortened.
+/// Lines contain no secrets: `Redaction` defines which values are shown, and only the sizes of bodies are shown. An
+/// entry is always one line. Characters in a URL or a reason that could break the line or change the writing direction
+/// are escaped. Long strings are shortened.
 ///
-/// The writer is called under no lock: on the thread of the load, and then on the thread on which it ends. Calls for one
-/// load come in this order. Calls for several loads can be concurrent, so the writer must be thread-safe. Requests that
-/// the writer loads itself, in the call or in a task that it starts there, are not logged. Requests whose option
-/// `RequestLogging` is `false` are not logged.
+/// The writer is called outside every lock: first on the thread that begins the load, and then on the thread on which
+/// the load ends. The two calls for one load are always in this order. Calls for several loads can be concurrent, so the
+/// writer must be thread-safe. Requests that the writer loads itself, in the call or in a task that it starts there, are
+/// not logged. Requests whose option `RequestLogging` is `false` are not logged.
 ///
 /// **Cancellation.** The layer holds no requests. It returns the future of the next loader and observes it without
 /// interest. The line of a cancelled load contains the reason, and the file and line of the cancellation request. A load
@@ -42,8 +42,8 @@ public final class Log: HTTPLayer {
   /// Creates the layer.
   ///
   /// - Parameters:
-  ///   - write: The closure that receives each line, without a line break. By default lines are printed.
-  ///   - label: A text in front of the numbers, which distinguishes two logs. Defaults to `nil`.
+  ///   - write: The closure that receives each line, without a line break. By default, lines are printed.
+  ///   - label: A prefix of the numbers, which distinguishes several logs. Defaults to `nil`.
   ///   - redaction: The values that lines show.
   ///   - clock: The clock that measures the duration of loads.
   public init(
@@ -77,7 +77,7 @@ public final class Log: HTTPLayer {
   }
 }
 
-/// An option of a request that says whether `Log` writes its load.
+/// A request option that determines whether `Log` writes the load.
 ///
 /// ```swift
 /// request[option: RequestLogging.self] = false  // A poll every second.

@@ -10,7 +10,7 @@ struct LogText: Sendable {
 
   init(number: Int, label: String?, _ request: HTTPRequest, _ redaction: Redaction) {
     let attempt = request[option: RequestAttempt.self]
-    // Neither a method nor a URL contains a blank, so neither can imitate other parts of the line.
+    // Neither a method nor a URL contains a space, so neither can imitate other parts of the line.
     var target = request.method.name
     target.reserveCapacity(LogText.usualLength)
     target += " "

@@ -23,7 +23,7 @@ extension HTTPRequest {
     return attributes
   }
 
-  /// The known methods (RFC 9110, section 9, and RFC 5789). Methods compare with case.
+  /// The known methods (RFC 9110, section 9, and RFC 5789). Methods compare case-sensitively.
   private static let measuredMethods: Set<String> = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
   ]

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A measurement of a load at its beginning or at its end, with the names of OpenTelemetry.
+/// A measurement of a load at its beginning or at its end, with attribute names of OpenTelemetry.
 ///
 /// ```swift
 /// for sample in measurement.samples { meter.add(sample.value, to: sample.name, sample.attributes) }
@@ -19,7 +19,7 @@ public struct HTTPMeasurement: Sendable {
 
   /// The value of an attribute.
   public enum Value: Sendable, Hashable {
-    /// A text, such as a method.
+    /// A string, such as a method.
     case string(String)
     /// A number, such as a status.
     case int(Int)
@@ -100,7 +100,7 @@ extension HTTPMeasurement.Value: CustomStringConvertible, ExpressibleByStringLit
 
   public init(integerLiteral value: Int) { self = .int(value) }
 
-  /// The text or the number.
+  /// The string or the number.
   public var description: String {
     switch self {
     case .string(let text): text

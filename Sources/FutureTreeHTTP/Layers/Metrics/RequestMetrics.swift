@@ -1,6 +1,7 @@
 import FutureTree
 
-/// A layer that measures loads with the names of OpenTelemetry, and sends the header `traceparent` (W3C Trace Context).
+/// A layer that measures loads, with attribute names of OpenTelemetry, and sends the header `traceparent` (W3C Trace
+/// Context).
 ///
 /// ```swift
 /// let api = Retry() --> RequestMetrics { measurement in
@@ -8,9 +9,9 @@ import FutureTree
 /// } --> URLSessionLoader()
 /// ```
 ///
-/// The observer is called when a load begins and when it ends, once each, in this order, under no lock. The first call is
-/// on the thread of the load, the second on the thread on which it ends. The observer cannot change the outcome. Requests
-/// that it loads itself, in the call or in a task that it starts there, are not measured. Requests whose option
+/// The observer is called twice for each load, outside every lock: when the load begins, on the thread that begins it,
+/// and when the load ends, on the thread on which it ends. The observer cannot change the outcome. Requests that it
+/// loads itself, in the call or in a task that it starts there, are not measured. Requests whose option
 /// `RequestMeasurement` is `false` are not measured, and are forwarded unchanged.
 ///
 /// Each load is a span in a trace: in the trace of the option `RequestTraceContext`, or in a new trace. The layer stores
@@ -19,7 +20,7 @@ import FutureTree
 /// attempt, put the layer after `Retry`. Put it after the layer that fills in the host.
 ///
 /// **Cancellation.** The layer holds no requests. It returns the future of the next loader and observes it without
-/// interest. A cancelled load has the `error.type` `cancelled`.
+/// interest. For a cancelled load, the attribute `error.type` is `cancelled`.
 ///
 /// **Reset.** The layer keeps no state.
 public struct RequestMetrics: HTTPLayer {
@@ -80,7 +81,7 @@ public struct RequestMetrics: HTTPLayer {
   }
 }
 
-/// An option of a request that says whether `RequestMetrics` measures its load.
+/// A request option that determines whether `RequestMetrics` measures the load.
 ///
 /// ```swift
 /// request[option: RequestMeasurement.self] = false  // The upload of the measurements.

@@ -27,7 +27,7 @@ public struct ModifyRequest: HTTPLayer {
     self.change = change
   }
 
-  /// Creates a layer that forwards the request as the closure changes it.
+  /// Creates a layer that changes each request with a closure, and forwards it.
   ///
   /// - Parameter modify: The closure that changes the request in place. It is called outside every lock, on the thread of
   ///   the load.
@@ -35,7 +35,7 @@ public struct ModifyRequest: HTTPLayer {
     self.init(change: .now(modify))
   }
 
-  /// Returns a layer that forwards the request which the future of the closure succeeds with.
+  /// Returns a layer that waits for the future of the closure, and forwards the request that it delivers.
   ///
   /// - Parameter modify: The closure that returns the future. It is called outside every lock, on the thread of the load.
   public static func deferred(

@@ -27,16 +27,16 @@ import FutureTree
 /// - the credentials of the options `basicCredentials` and `bearerToken`
 ///
 /// The body is not removed: after 307 or 308 the other origin receives it. A policy can prevent that. A layer after this
-/// one adds its fields to each request. Put a layer that adds a credential without regard to the host before this layer.
+/// one adds its fields to each request. If a layer adds a credential regardless of the host, put it before this layer.
 /// Put a cookie jar, which checks the host, after it.
 ///
 /// **Refused redirects.** The load fails with the following codes. `HTTPError.response` has the response.
 ///
 /// - `insecureRedirect`: The redirect leads from `https` to `http`.
-/// - `invalidRedirect`: The `Location` is empty, has a byte that is not visible ASCII, occurs twice with different
-///   values, or is not a valid URL for a request (another scheme, user information).
-/// - `tooManyRedirects`: The limit is reached. Cycles are not detected in another way, because a server may redirect to
-///   the same URL after it has set a cookie.
+/// - `invalidRedirect`: The `Location` is empty, has a byte that is not visible ASCII, or occurs twice with different
+///   values. Or it is not a valid URL for a request: for example, it has another scheme or contains user information.
+/// - `tooManyRedirects`: The limit is reached. The limit is the only protection against cycles, because a server may
+///   redirect to the same URL after it has set a cookie.
 ///
 /// A response without a `Location`, which RFC 9110 allows, is returned. So are responses with other statuses (300, 304,
 /// 305). On Linux, ``URLSessionLoader`` fails with `invalidRedirect` if such a response has a body: see
@@ -52,8 +52,8 @@ import FutureTree
 ///   file.
 ///
 /// **Cancellation.** A cancellation request is forwarded to the loader that has the request. No request is sent
-/// afterwards. If the response is a redirect that would be followed, the future ends with `.cancelled`. Otherwise the
-/// response is its outcome.
+/// afterward. If the response is a redirect that would be followed, the future ends with `.cancelled`. Otherwise, the
+/// future completes with the response.
 ///
 /// **Reset.** The layer keeps no state.
 public struct Redirect: HTTPLayer {

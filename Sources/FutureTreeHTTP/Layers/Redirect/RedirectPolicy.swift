@@ -44,7 +44,7 @@ extension Redirect {
   }
 }
 
-/// An option of a request that says how `Redirect` handles its redirects.
+/// A request option that determines how `Redirect` handles the redirects of the request.
 ///
 /// ```swift
 /// request[option: RequestRedirects.self] = .off  // The load returns a 302.
@@ -54,7 +54,7 @@ public enum RequestRedirects: HTTPRequestOption, Sendable, Hashable {
   case standard
   /// Follows at most this many redirects. Negative values are treated as 0.
   case limit(Int)
-  /// Follows no redirect: the response that redirects is returned.
+  /// Follows no redirects. The redirect response is returned.
   case off
 
   /// Defaults to `standard`.

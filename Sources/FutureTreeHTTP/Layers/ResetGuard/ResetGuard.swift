@@ -1,6 +1,7 @@
 import FutureTree
 
-/// A layer that refuses loads while the chain after it is reset, and joins overlapping resets. Put it first in the chain.
+/// A layer that refuses loads while the chain after it is being reset, and joins overlapping resets. Put it first in the
+/// chain.
 ///
 /// ```swift
 /// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
@@ -11,11 +12,11 @@ import FutureTree
 /// **Reset.** Loads fail from the moment a reset is requested until it has ended. The reset has the following steps:
 ///
 /// 1. It waits until every earlier load has reached the next loader, so that no load reaches a loader that has been
-///    wiped.
+///    reset.
 /// 2. It resets the next loader.
 /// 3. It waits until every earlier load has ended.
 ///
-/// The chain is usable again afterwards, also if the reset failed. A reset that is requested in the meantime joins the
+/// The chain is usable again afterward, even if the reset failed. A reset that is requested in the meantime joins the
 /// running one. A reset cannot be cancelled: cancelling its future only stops the wait.
 ///
 /// The layer cancels no loads. Without an `Autocancel` after it, a reset waits until the loads end by themselves, except

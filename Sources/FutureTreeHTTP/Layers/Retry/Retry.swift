@@ -11,24 +11,24 @@ import FutureTree
 /// By default a load has up to three attempts. Only requests that can be repeated (`RetryContext.isRepeatable`) are
 /// retried, and only after transient failures (`RetryContext.isTransientFailure`). The delay before the second attempt is
 /// random, up to 0.25 seconds; before the third, up to 0.5 seconds. A `RetryStrategy` changes these rules. The outcome of
-/// the last attempt is the outcome of the load, whether it is a response or an error. The option `RequestAttempt` gives
-/// the layers after this one the number of the attempt.
+/// the last attempt is the outcome of the load, whether it is a response or an error. The layers after this one can read
+/// the number of the attempt from the option `RequestAttempt`.
 ///
 /// Whatever the strategy says, there is no further attempt in these cases:
 ///
 /// - The body cannot be sent again (`HTTPBody.isReplayable`).
 /// - The load was cancelled, or failed with the code `resetInProgress`, `deadlineExceeded` or `bodyNotReplayable`.
 /// - The server asked for a delay (`HTTPResponse.retryAfter(now:)`) longer than `longestRetryAfter`. The response is
-///   returned at once. A shorter delay is respected.
+///   returned at once. Shorter delays are respected.
 /// - The attempt would begin after the `RequestDeadline` of the request. The load fails at once with the code
 ///   `deadlineExceeded`. The error has the last response in `HTTPError.response`, or the last error in
 ///   `HTTPError.underlying`.
 /// - The `RetryBudget` of the server is used up.
 ///
 /// **Cancellation.** A cancellation request during an attempt is forwarded to that attempt, and the outcome of the
-/// attempt is the outcome of the load, also if it is a response or an error. A cancellation request during a delay ends
-/// the load at once with `.cancelled`, and cancels the timer. No attempt begins after a cancellation request. With
-/// `.doNotForwardRequest`, the current attempt continues, and no attempt follows.
+/// attempt is the outcome of the load, whether it is a response, an error or a cancellation. A cancellation request
+/// during a delay ends the load at once with `.cancelled`, and cancels the timer. No attempt begins after a cancellation
+/// request. With `.doNotForwardRequest`, the current attempt continues, and no attempt follows.
 ///
 /// **Reset.** Loads that wait for their next attempt end with `.cancelled`. Attempts in flight are not cancelled by this
 /// layer (an `Autocancel` before it does that), and no attempt follows them. All budgets are refilled.
@@ -46,7 +46,7 @@ public final class Retry: HTTPLayer {
   ///
   /// - Parameters:
   ///   - strategy: The strategy for requests that have no strategy of their own (`RequestRetry`).
-  ///   - budget: The limit of additional requests to a server. `nil` disables the limit.
+  ///   - budget: The limit on additional requests to a server. `nil` disables the limit.
   ///   - longestRetryAfter: The longest delay that a server may ask for. Defaults to 2 minutes. Values below 0 are
   ///     treated as 0.
   ///   - clock: The clock that measures delays.
@@ -74,7 +74,7 @@ public final class Retry: HTTPLayer {
   ///
   /// - Parameters:
   ///   - attempts: The maximum number of attempts, including the first. Values below 1 are treated as 1.
-  ///   - budget: The limit of additional requests to a server. `nil` disables the limit.
+  ///   - budget: The limit on additional requests to a server. `nil` disables the limit.
   ///   - clock: The clock that measures delays.
   ///   - random: The source of the jitter.
   public convenience init(

@@ -10,11 +10,11 @@ extension HTTPResponse {
   ///
   /// Both forms are supported: a number of seconds, and a date. A date is compared with the `Date` of the same response,
   /// so that the result does not depend on the local clock. Without that field, it is compared with `now`. A date in the
-  /// past means no delay. If there are several values, the longest delay applies, also if a platform joined them with
+  /// past means no delay. If there are several values, the longest delay applies, even if a platform joined them with
   /// commas. Values that are neither a number nor a date, including negative numbers, are ignored.
   ///
   /// - Parameter now: The local clock.
-  /// - Returns: The delay, from zero to a century. `nil` if the response has no valid value.
+  /// - Returns: The delay, from zero to 100 years. `nil` if the response has no valid value.
   public func retryAfter(now: WallClock = .system) -> Duration? {
     let values = headers.values(for: "Retry-After").flatMap(RetryAfter.values)
     guard !values.isEmpty else { return nil }

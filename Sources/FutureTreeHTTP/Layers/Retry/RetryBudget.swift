@@ -1,28 +1,29 @@
-/// A limit of the additional requests that `Retry` may send to one server, so that retries do not overload a server that
-/// is recovering.
+/// A limit on the additional requests that `Retry` may send to one server, so that retries do not overload a server that is
+/// recovering.
 ///
 /// ```swift
 /// let retry = Retry(budget: RetryBudget(reserve: 20, perSuccess: 0.1))  // In the long run, at most one in ten.
 /// ```
 ///
-/// Each server (scheme, host and port) begins with a full reserve. Each attempt after the first takes 1 from it. Each
-/// response that indicates a healthy server returns `perSuccess`. If less than 1 is left, there is no further attempt.
-/// The cost is taken before the delay. If the load ends during the delay, the cost is returned.
+/// Each server (scheme, host and port) begins with a full reserve. Each attempt after the first takes 1 from it. Each response
+/// that indicates a healthy server adds `perSuccess` to the reserve. If less than 1 is left, there is no further attempt. The
+/// cost is taken before the delay. If the load ends during the delay, the cost is returned.
 public struct RetryBudget: Sendable, Hashable {
-  /// The number of additional attempts without a success.
+  /// The maximum number of additional attempts while no attempt succeeds.
   public let reserve: Int
-  /// The part of an attempt that a success returns.
+  /// The amount that each success adds to the reserve.
   public let perSuccess: Double
-  /// The maximum number of servers with a recorded budget. Beyond it, the record of the server with the most left is
-  /// dropped, and that server begins with a full reserve.
+  /// The maximum number of servers with a recorded budget. If there are more, the record of the server with the largest
+  /// remaining budget is dropped, and that server begins again with a full reserve.
   public let servers: Int
 
   /// Creates a budget.
   ///
   /// - Parameters:
-  ///   - reserve: The number of additional attempts without a success, from 0 to 1,000,000. Values outside are clamped.
-  ///     Defaults to 10.
-  ///   - perSuccess: The part of an attempt that a success returns. Negative values and NaN are treated as 0. Defaults to 0.2.
+  ///   - reserve: The maximum number of additional attempts while no attempt succeeds, from 0 to 1,000,000. Values outside
+  ///     this range are clamped. Defaults to 10.
+  ///   - perSuccess: The amount that each success adds to the reserve. Negative values and NaN are treated as 0. Defaults to
+  ///     0.2.
   ///   - servers: The maximum number of servers with a recorded budget. Values below 1 are treated as 1. Defaults to 1,000.
   public init(reserve: Int = 10, perSuccess: Double = 0.2, servers: Int = 1000) {
     self.reserve = min(max(reserve, 0), 1_000_000)

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// The information about an ended attempt that a retry strategy receives.
+/// Information about a completed attempt, which a retry strategy receives.
 public struct RetryContext: Sendable {
   /// The request.
   public let request: HTTPRequest
@@ -25,7 +25,7 @@ public struct RetryContext: Sendable {
     self.random = random
   }
 
-  /// The response, also if a layer converted it to an error with the code `unacceptableStatus`. `nil` if there is none.
+  /// The response, even if a layer converted it to an error with the code `unacceptableStatus`. `nil` if there is none.
   public var response: HTTPResponse? {
     switch result {
     case .success(let response): response
@@ -46,16 +46,16 @@ public struct RetryContext: Sendable {
   /// Whether the request can be repeated and the failure is transient.
   public var isRetryable: Bool { isRepeatable && isTransientFailure }
 
-  /// Whether repeated requests have the same effect as one: the method is idempotent (RFC 9110, section 9.2.2), or the
-  /// request has the header `Idempotency-Key`, by which the server recognizes copies.
+  /// Whether sending the request repeatedly has the same effect as sending it once: the method is idempotent (RFC 9110,
+  /// section 9.2.2), or the request has the header `Idempotency-Key`, by which the server recognizes copies.
   public var isRepeatable: Bool { request.method.isIdempotent || request.headers.contains("Idempotency-Key") }
 
   /// Whether a retry may succeed: the status is 408, 429, 500, 502, 503 or 504, or the code is `unknownHost`,
   /// `cannotConnect`, `connectionLost`, `truncatedBody` or `timedOut`.
   ///
-  /// `unknownHost` is included, because name services fail temporarily as well. `insecureConnection` is excluded, because
-  /// the next connection would fail in the same way. Responses that cannot be trusted are excluded, because the server
-  /// has handled the request.
+  /// `unknownHost` is included, because name resolution can fail temporarily as well. `insecureConnection` is excluded,
+  /// because the next connection would fail in the same way. Responses that cannot be trusted are excluded, because the
+  /// server has handled the request.
   public var isTransientFailure: Bool {
     if let status { return RetryContext.statuses.contains(status.code) }
     return code.map(RetryContext.codes.contains) ?? false

@@ -13,7 +13,7 @@ public struct RetryStrategy: Sendable {
   /// Creates a strategy from a closure.
   ///
   /// - Parameter delay: The closure that returns the delay before the next attempt, or `nil` for no further attempt.
-  ///   Values below 0 are treated as 0. It is called under no lock.
+  ///   Values below 0 are treated as 0. It is called outside every lock.
   public init(_ delay: @escaping @Sendable (RetryContext) -> Duration?) {
     decide = delay
   }
@@ -79,6 +79,6 @@ public struct RetryStrategy: Sendable {
 /// request[option: RequestRetry.self] = .never
 /// ```
 public enum RequestRetry: HTTPRequestOption {
-  /// No strategy: the layer decides.
+  /// `nil`: the layer uses its own strategy.
   public static var defaultValue: RetryStrategy? { nil }
 }

@@ -15,11 +15,11 @@ import FutureTree
 ///
 /// **Reset.** Every branch is reset, including branches that have not received a request. A loader that several branches
 /// share, such as the loader after the route, is reset once, after all of these branches have passed on the reset. Until
-/// then, loads of another branch may still reach it. If a part fails, the others are reset nevertheless.
+/// then, loads of another branch may still reach it. If one part fails, the others are still reset.
 ///
-/// The same holds for a chain inside a loader of your own, if its `reset()` resets the chain before it returns. A loader
-/// that is not built with `-->` is reset once for each loader of your own that calls it. Your `reset()` must not block
-/// its thread until another reset has ended, because that reset begins only after your method has returned.
+/// The same applies to a chain inside a loader of your own, if its `reset()` resets the chain before it returns. A
+/// loader that is not built with `-->` is reset once for each of your own loaders that calls it. Your `reset()` must not
+/// block its thread until another reset has ended, because that reset begins only after your method has returned.
 public struct Route: HTTPLayer {
   /// One branch of a route.
   public struct Branch: Sendable {
@@ -61,7 +61,7 @@ public struct Route: HTTPLayer {
 
   private let branches: [Branch]
 
-  /// Creates a route. The branches are checked in this order.
+  /// Creates a route. The branches are checked in the given order.
   public init(_ branches: Branch...) {
     self.branches = branches
   }

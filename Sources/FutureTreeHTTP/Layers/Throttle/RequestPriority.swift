@@ -1,4 +1,4 @@
-/// An option of a request that orders it among queued requests.
+/// A request option that sets the priority of the request among queued requests.
 ///
 /// ```swift
 /// request[option: RequestPriority.self] = .high
@@ -9,15 +9,15 @@ public struct RequestPriority: HTTPRequestOption, Sendable, Hashable, Comparable
   /// The level, from 0 (lowest).
   let level: Int
 
-  /// For requests whose result is not needed yet, such as a prefetch.
+  /// The priority for requests whose result is not needed yet, such as a prefetch.
   public static let lowest = RequestPriority(level: 0)
-  /// For requests that can wait.
+  /// The priority for requests that can wait.
   public static let low = RequestPriority(level: 1)
   /// The default priority.
   public static let normal = RequestPriority(level: 2)
-  /// For requests whose result a user waits for.
+  /// The priority for requests whose result a user is waiting for.
   public static let high = RequestPriority(level: 3)
-  /// For requests that all others depend on, such as a token refresh.
+  /// The priority for requests that all others depend on, such as a token refresh.
   public static let highest = RequestPriority(level: 4)
 
   /// Defaults to `normal`.
@@ -34,8 +34,8 @@ extension RequestPriority: CustomStringConvertible {
   public var description: String { ["lowest", "low", "normal", "high", "highest"][level] }
 }
 
-/// An option of a request that says whether it bypasses the queue of a `Throttle`. Such a request counts as running and
-/// takes a token of the rate, but it never waits, not even while the throttle is paused.
+/// A request option that determines whether the request bypasses the queue of a `Throttle`. Such a request counts as
+/// running and takes a token of the rate, but it never waits, not even while the throttle is paused.
 ///
 /// ```swift
 /// refresh[option: BypassesThrottle.self] = true  // The requests that wait for the token fill the throttle.

@@ -13,7 +13,7 @@ extension Throttle {
   public struct Rate: Sendable, Hashable {
     /// The number of tokens added in a `duration`.
     public let count: Int
-    /// The time in which `count` tokens are added, evenly.
+    /// The time during which `count` tokens are added at a constant rate.
     public let duration: Duration
     /// The maximum number of tokens in the bucket.
     public let burst: Int
@@ -21,9 +21,10 @@ extension Throttle {
     /// Creates a rate limit.
     ///
     /// - Parameters:
-    ///   - count: The number of tokens added in a `duration`, from 1 to 1,000,000,000. Values outside are clamped.
-    ///   - duration: The time in which the tokens are added, from a nanosecond to a century. Defaults to 1 second. Values
-    ///     outside are clamped.
+    ///   - count: The number of tokens added in a `duration`, from 1 to 1,000,000,000. Values outside this range are
+    ///     clamped.
+    ///   - duration: The time in which the tokens are added, from one nanosecond to 100 years. Defaults to 1 second.
+    ///     Values outside this range are clamped.
     ///   - burst: The maximum number of tokens in the bucket, with the same bounds as `count`. Defaults to `count`.
     public init(_ count: Int, per duration: Duration = .seconds(1), burst: Int? = nil) {
       self.count = Rate.bounded(count)

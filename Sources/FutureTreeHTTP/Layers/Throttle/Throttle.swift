@@ -13,9 +13,9 @@ import FutureTree
 /// applies all limits: a sequence of queues would invert priorities.
 ///
 /// A request counts as in flight until the future of the next loader has ended. If a caller forces the end of its load or
-/// detaches from it, the request still counts until the transport has finished. The host is the host of the URL, whatever
-/// the port is. All requests that have only a path count as one host. Requests with the option `BypassesThrottle` are
-/// counted but do not wait.
+/// detaches from it, the request still counts until the transport has finished. Hosts are distinguished by name, not by
+/// port. All requests that have only a path count as requests to one host. Requests with the option `BypassesThrottle`
+/// are counted but do not wait.
 ///
 /// A load fails with the code `queueFull` if `queueLimit` requests are already queued. A queued request fails with
 /// `deadlineExceeded` when its `RequestDeadline` passes. It fails at once if the deadline has already passed, or if the
@@ -45,7 +45,7 @@ public final class Throttle: HTTPLayer {
   /// - Parameters:
   ///   - limit: The maximum number of requests in flight. Values below 0 are treated as 0, which holds all requests.
   ///   - perHost: The maximum number of requests in flight to one host. Values below 1 are treated as 1. Defaults to
-  ///     `nil`, which sets no limit of its own.
+  ///     `nil`, which disables this limit.
   ///   - rate: The rate limit. Defaults to `nil`, which disables it.
   ///   - queueLimit: The maximum number of queued requests. Defaults to 1,000. Values below 0 are treated as 0.
   ///   - aging: The additional waiting time that counts as one priority. Defaults to 10 seconds. `nil` disables aging.

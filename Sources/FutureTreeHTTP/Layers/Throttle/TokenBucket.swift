@@ -7,7 +7,7 @@ import FutureTree
 /// 1. `credit` is measured in attoseconds times `count`: a token costs `period`, and each attosecond adds `count`.
 /// 2. `credit` is at most `capacity` and at least `-capacity`. Requests that bypass the queue create a debt, which is
 ///    limited.
-/// 3. Time that goes backwards counts as zero.
+/// 3. If time goes backward, the elapsed time counts as zero.
 struct TokenBucket {
   private let count: Int128
   private let period: Int128

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A layer that ends loads which exceed a time limit.
+/// A layer that ends loads that exceed a time limit.
 ///
 /// ```swift
 /// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10), idle: .seconds(5)) --> URLSessionLoader()
@@ -18,13 +18,13 @@ import FutureTree
 /// | `idle` | the time in which no data is sent or received | `timedOut` |
 ///
 /// To limit a request with all its retries, put a `Timeout(total:)` before `Retry`, or set the `RequestDeadline` of the
-/// request. After a `Retry`, `total` applies to each attempt separately. Every `Timeout`, also one without limits, ends a
-/// request at its deadline. A request whose deadline has passed fails at once, and so does every request if a limit is 0
-/// or less. A request that fails at once is not loaded. Limits over a century are treated as a century.
+/// request. After a `Retry`, `total` applies to each attempt separately. Every `Timeout`, even one without limits, ends a
+/// request at its deadline. A request whose deadline has passed fails at once, and so does every request if a limit is 0 or
+/// less. A request that fails at once is not loaded. Limits above 100 years are treated as 100 years.
 ///
-/// `firstByte` and `idle` depend on the reports of the loader to `ProgressHandler`. The request's own handler is called
-/// as well. If the loader reports no progress, both limits apply to the whole response. Put them after `Retry` and
-/// `Redirect`: the first head that arrives ends the `firstByte` of this layer.
+/// `firstByte` and `idle` depend on the reports of the loader to `ProgressHandler`. The request's own handler is called as
+/// well. If the loader reports no progress, both limits apply to the whole response. Put them after `Retry` and `Redirect`: the
+/// first head that arrives ends the `firstByte` limit of this layer.
 ///
 /// The limits of the transport apply as well, and the shortest limit takes effect. To prevent the general limits of a
 /// loader (`URLSessionLoader.Configuration`) from taking effect first, this layer sets `RequestTimeout` to `attempt` plus

@@ -1,7 +1,7 @@
 /// The state of one load with time limits. Pure: takes no lock, reads no clock.
 ///
 /// # Invariants
-/// 1. It ends once, by an outcome or by an exceeded limit. Afterwards no timer is set, and no timer has an effect.
+/// 1. It ends once, by an outcome or by an exceeded limit. Afterward no timer is set, and no timer has an effect.
 /// 2. A progress report is about the response, unless it says that more was sent. A transport reports the head of the
 ///    response together with the bytes sent so far, and then each piece of either body.
 struct TimeoutState {

@@ -6,17 +6,17 @@
 /// challenge?["error"]  // "invalid_token"
 /// ```
 public struct AuthenticationChallenge: Sendable, Hashable {
-  /// The name of the scheme, with the spelling of the server.
+  /// The name of the scheme, as the server spells it.
   public let scheme: String
   /// The token that follows the scheme, if the challenge has no list of parameters.
   public let token68: String?
   /// The values of the parameters. The keys are names in lower case.
   public let parameters: [String: String]
 
-  /// Returns the value of a parameter. The name is compared without case.
+  /// Returns the value of a parameter. The name is compared case-insensitively.
   public subscript(name: String) -> String? { parameters[name.lowercased()] }
 
-  /// Returns whether the challenge has this scheme. Schemes are compared without case.
+  /// Returns whether the challenge has this scheme. Schemes are compared case-insensitively.
   public func isOf(scheme: String) -> Bool { self.scheme.lowercased() == scheme.lowercased() }
 
   /// Parses one field value as a list of challenges.
@@ -61,7 +61,7 @@ private struct ChallengeReader {
     return challenges
   }
 
-  /// Reads a scheme and its token or parameters. Afterwards the reader is at a comma, at the next scheme, or at the end.
+  /// Reads a scheme and its token or parameters. Afterward the reader is at a comma, at the next scheme, or at the end.
   private mutating func challenge() -> AuthenticationChallenge? {
     guard let scheme = token() else { return nil }
     let hasBlank = take(UInt8(ascii: " "))

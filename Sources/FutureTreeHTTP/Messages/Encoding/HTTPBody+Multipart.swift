@@ -13,7 +13,7 @@ extension HTTPBody {
     let contentType: String?
     let content: Content
 
-    /// Returns a part with a text, encoded as UTF-8.
+    /// Returns a part with text, encoded as UTF-8.
     public static func text(_ name: String, _ value: String) -> Part {
       Part(name: name, fileName: nil, contentType: nil, content: .data(Data(value.utf8)))
     }
@@ -67,7 +67,7 @@ extension HTTPBody {
   /// control bytes are percent-encoded too, because some servers interpret them.
   ///
   /// - Throws: `HTTPError` with the code `unreadableBody` if a file is missing or is not a regular file.
-  /// - Complexity: One attribute look-up and one open for each file, and one copy of the content in memory.
+  /// - Complexity: One attribute lookup and one open for each file, and one copy of the content in memory.
   public static func multipart(_ parts: [Part]) throws(HTTPError) -> HTTPBody {
     var generator = SystemRandomNumberGenerator()
     return try multipart(parts, using: &generator)

@@ -7,9 +7,10 @@ import Foundation
 /// date?.description  // The same text.
 /// ```
 ///
-/// It parses the current format and the two obsolete formats that a recipient must accept: `Sunday, 06-Nov-94 08:49:37
-/// GMT` and `Sun Nov  6 08:49:37 1994`. Parsing is strict. The case of letters and the blanks must be exactly as shown.
-/// The day must exist and match the day of the week. A leap second (`23:59:60`) means the second after 23:59:59.
+/// It parses the current format and the two obsolete formats that a recipient must accept:
+/// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Parsing is strict. Letter case and spaces must be
+/// exactly as shown. The day must exist and match the day of the week. A leap second (`23:59:60`) means the second
+/// after 23:59:59.
 public struct HTTPDate: Sendable, Hashable {
   /// The seconds since 1970-01-01 00:00:00 GMT, without leap seconds. Negative for earlier dates.
   public let secondsSince1970: Int64
@@ -27,7 +28,7 @@ public struct HTTPDate: Sendable, Hashable {
   /// Parses a date. Returns `nil` if the text is not a valid date.
   ///
   /// - Parameters:
-  ///   - text: A whole field value, without blanks around it.
+  ///   - text: A whole field value, without surrounding whitespace.
   ///   - now: The current date, which selects the century for the obsolete format with a two-digit year. The year is at
   ///     most 50 years ahead of `now`, and less than 50 years before it.
   public init?(_ text: some StringProtocol, now: Date) {

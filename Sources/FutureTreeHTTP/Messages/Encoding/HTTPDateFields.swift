@@ -3,7 +3,7 @@ import Foundation
 /// The parsed fields of the three date formats, before the check that such a day exists (RFC 9110, section 5.6.7).
 ///
 /// Foundation cannot be used: on Linux, a `DateFormatter` that is not lenient accepts a wrong day of the week, a missing
-/// `GMT`, extra blanks, and digits that are not ASCII.
+/// `GMT`, extra spaces, and digits that are not ASCII.
 struct HTTPDateFields {
   /// The day of the week; 0 is Sunday.
   private var weekday = 0
