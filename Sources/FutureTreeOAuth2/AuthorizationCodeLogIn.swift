@@ -36,7 +36,7 @@ struct AuthorizationCodeLogIn: Sendable {
     guard let url = URL(string: page.absoluteString) else {
       throw HTTPError(
         .invalidURL,
-        "The platform cannot parse the authorization endpoint \(grant.endpoint). Percent-encode its unusual characters."
+        "The platform cannot parse the authorization endpoint \(grant.endpoint). Percent-encode its special characters."
       )
     }
     return url

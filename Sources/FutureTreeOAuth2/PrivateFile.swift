@@ -127,6 +127,6 @@ struct PrivateFile: Sendable {
     let reason = code == 0 ? "" : " (\(String(cString: strerror(code))))"
     return HTTPError(
       .credentialStoreFailed,
-      "The file of the credential \(fault)\(reason). Check its path and permissions, or use another file.")
+      "The credential file \(fault)\(reason). Check its path and permissions, or use another file.")
   }
 }

@@ -85,7 +85,7 @@ struct TokenEndpoint: Sendable {
     }
     return HTTPError(
       .tokenRefused,
-      "The token endpoint \(configuration.tokenEndpoint) refused a token: \(FieldSyntax.visible(error)). "
+      "The token endpoint \(configuration.tokenEndpoint) refused to issue a token: \(FieldSyntax.visible(error)). "
         + "Compare the client, the grant and the scope with the registration.")
   }
 

@@ -96,7 +96,7 @@ enum TokenReply {
       let container = try decoder.singleValueContainer()
       if let text = try? container.decode(String.self) {
         guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy(ASCII.isDigit), let number = Double(text) else {
-          throw DecodingError.dataCorruptedError(in: container, debugDescription: "no number")
+          throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a number")
         }
         seconds = number
       } else {

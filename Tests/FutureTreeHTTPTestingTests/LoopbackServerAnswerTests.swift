@@ -258,7 +258,7 @@ import Testing
 
     #expect(client.readToEnd().text.hasPrefix("HTTP/1.1 400 "))
     #expect(server.requestCount == 1)
-    #expect(server.requests[0].progress == .malformed("a chunk that is longer than it says"))
+    #expect(server.requests[0].progress == .malformed("a chunk that is longer than its declared size"))
     #expect(server.requests[0].text == "ok")
   }
 }

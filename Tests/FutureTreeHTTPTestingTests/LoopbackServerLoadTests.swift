@@ -68,7 +68,7 @@ import Testing
     withExtendedLifetime(clients) {}
   }
 
-  @Test("A dropped server stops, also while a wait is pending")
+  @Test("A dropped server stops, even while a wait is pending")
   func dropped() async throws {
     var server: LoopbackServer? = try LoopbackServer()
     let port = try #require(server?.port)

@@ -20,7 +20,7 @@ import Testing
     #expect(client.readToEnd() == ("\0\u{1}\u{2}HTTP/1.1 1000 \r\nContent-Length: -5\r\n\r\nx", .finished))
   }
 
-  @Test("A response can be cut by FIN")
+  @Test("A response can be truncated by FIN")
   func cut() {
     server.on("/a", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .close])
 
@@ -40,7 +40,7 @@ import Testing
     #expect(server.connections[0].state == .closedByServer)
   }
 
-  @Test("A response can be cut by RST after the client has read its beginning")
+  @Test("A response can be truncated by RST after the client has read its beginning")
   func resetInside() {
     let gate = LoopbackGate()
     server.on("/a", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0123"), .hold(gate), .reset])

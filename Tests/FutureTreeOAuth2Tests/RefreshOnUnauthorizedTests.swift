@@ -71,7 +71,7 @@ import Testing
     #expect(sent == ["/x", "/refresh", "/x a1", "/y a1"] && layer.isIdle)
   }
 
-  @Test("Without a token a 401 is the response, also after a reset")
+  @Test("Without a token a 401 is the response, even after a reset")
   func noTokenNoRefresh() throws {
     mock.onOthers(.status(.unauthorized))
     let layer = RefreshOnUnauthorized(Self.token("a1")) { _ in .failed(Oops()) }
@@ -267,7 +267,7 @@ import Testing
     #expect(mock.requests.filter { $0.path == "/refresh" }.allSatisfy { $0.headers["Authorization"] == nil })
   }
 
-  @Test("A load that follows a waiting load does not bypass the layer, also if a task completed the refresh")
+  @Test("A load that follows a waiting load does not bypass the layer, even if a task completed the refresh")
   func afterRefresh() async throws {
     reject("a1")
     mock.onOthers(.status(.ok))

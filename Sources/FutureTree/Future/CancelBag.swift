@@ -19,7 +19,7 @@ public final class CancelBag: Sendable {
   public init() {}
 
   deinit {
-    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "its bag was deallocated"))
+    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "the cancel bag was deallocated"))
   }
 
   /// Inserts a token. The bag removes the token when its future completes.

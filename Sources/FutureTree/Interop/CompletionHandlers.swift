@@ -183,7 +183,7 @@ public struct ReportedNothing: Error, Hashable, CustomStringConvertible {
 
   public var description: String {
     "A call reported neither a value nor an error to its completion handler. "
-      + "Read the documentation of the API for this case. Convert the case into a value or an error before you wrap the call."
+      + "Check the documentation of the API for this case. Convert it to a value or an error before you wrap the call."
   }
 }
 

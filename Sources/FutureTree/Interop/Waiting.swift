@@ -20,7 +20,7 @@ extension Future {
   ///   that it waits for now: on the serial executor that must run its body, and inside its body.
   /// - Complexity: O(futures) that this future depends on.
   @available(
-    *, noasync, message: "Blocking a thread of the pool can deadlock the program. Write 'await future.outcome'."
+    *, noasync, message: "Blocking a thread of the pool can deadlock the program. Use 'await future.outcome' instead."
   )
   public func wait(
     for duration: Duration, fileID: String = #fileID, line: UInt = #line

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let receipt = branch.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
-/// print(receipt)  // withheld by 2 others, reached 3 futures
+/// print(receipt)  // withheld by 2 other consumers, reached 3 futures
 /// ```
 ///
 /// A receipt covers only the time during which `cancel` ran. The outcome of the future shows the effect of the
@@ -43,12 +43,12 @@ extension CancelReceipt: CustomStringConvertible {
 
   private var effectDescription: String {
     switch effect {
-    case .tooLate(let ending): "too late, it had \(ending == .cancelled ? "been cancelled" : "\(ending)")"
+    case .tooLate(let ending): "too late, the future had \(ending == .cancelled ? "been cancelled" : "\(ending)")"
     case .duplicate: "duplicate"
     case .completed: "completed at once"
     case .delivered: "delivered to \(counted(handlers, "handler"))"
-    case .withheld(let others): "withheld by \(counted(others, "other"))"
-    case .stored: "stored, no handler yet"
+    case .withheld(let others): "withheld by \(counted(others, "other consumer"))"
+    case .stored: "stored until a handler is installed"
     }
   }
 

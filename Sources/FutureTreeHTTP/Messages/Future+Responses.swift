@@ -90,12 +90,12 @@ private struct DecodingFault: CustomStringConvertible {
       case DecodingError.keyNotFound(let key, let context):
         "\(CodingPath(keys: context.codingPath + [key])) is missing"
       case DecodingError.valueNotFound(let type, let context):
-        "\(CodingPath(keys: context.codingPath)) is null, and must be of the type \(type)"
+        "\(CodingPath(keys: context.codingPath)) is null, but must be of type \(type)"
       case DecodingError.typeMismatch(let type, let context):
-        "\(CodingPath(keys: context.codingPath)) is not of the type \(type)"
+        "\(CodingPath(keys: context.codingPath)) is not of type \(type)"
       case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
         JSONSyntax.fault(in: body).map { "the body is not JSON at byte \($0). \(Self.kind(of: body, response))" }
-          ?? "a value has the wrong type, and the decoder does not name it"
+          ?? "a value has the wrong type, but the decoder does not report its position"
       case DecodingError.dataCorrupted(let context):
         "\(CodingPath(keys: context.codingPath)) has an invalid value"
       default:

@@ -34,7 +34,7 @@ public struct HTTPBodyReader {
   /// - Throws: `HTTPError` with the code `unreadableBody` or `wrongBodyLength`. After an error the transport must close
   ///   its connection: otherwise the server could accept the partial body as a whole one.
   public func read(upTo maximum: Int) throws(HTTPError) -> Data {
-    precondition(maximum > 0, "A read of \(maximum) bytes is not possible. Read at least one byte.")
+    precondition(maximum > 0, "Cannot read at most \(maximum) bytes. Pass at least 1.")
     let bytes = try HTTPBodyReader.naming { try next(maximum) }
     guard bytes.count <= maximum else {
       throw HTTPError(

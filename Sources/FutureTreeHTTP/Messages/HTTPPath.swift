@@ -32,7 +32,7 @@ public struct HTTPPath: Sendable, Hashable {
         "The path", "begins with an empty segment after its dot segments are resolved. Write it without dot segments")
     }
     guard reference.path.hasPrefix("/") || !HTTPPath.climbs(reference.path) else {
-      throw URLReference.refused("The path", "leads out of its prefix. Remove a .. segment")
+      throw URLReference.refused("The path", "climbs above its prefix. Remove a .. segment")
     }
     self.path = path
     query = reference.query.map(String.init)

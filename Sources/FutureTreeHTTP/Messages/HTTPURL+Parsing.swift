@@ -24,7 +24,7 @@ extension HTTPURL {
 
   static func scheme(_ text: Substring) throws(HTTPError) -> Scheme {
     guard let scheme = Scheme(rawValue: text.lowercased()) else {
-      throw refused("has a scheme other than http and https. Use one of these")
+      throw refused("has a scheme other than http and https. Use http or https")
     }
     return scheme
   }

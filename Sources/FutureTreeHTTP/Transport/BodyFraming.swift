@@ -21,7 +21,7 @@ enum BodyFraming {
         HTTPError(
           .encodedBody,
           "The body is encoded (\(FieldSyntax.visible(encoding))) although the request did not ask for an encoding. "
-            + "The platform decodes it without a check for completeness. Fix the server."))
+            + "The platform decodes it without checking that it is complete. Fix the server."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
     } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0[...]).lowercased() }) != ["chunked"] {

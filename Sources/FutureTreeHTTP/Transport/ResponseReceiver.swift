@@ -136,7 +136,7 @@ extension ResponseReceiver {
     guard received.total != 0 else { return }
     throw fault(
       .invalidRedirect,
-      "The response redirects with \(status), and its Location is missing or not readable for the platform, which "
+      "The response redirects with \(status), but its Location is missing, or the platform cannot read it and therefore "
         + "drops the body. Fix the Location, or use another transport.")
   }
 

@@ -61,7 +61,7 @@ enum PlatformConfiguration {
         )
       }
       guard name.lowercased() != "accept-encoding" else {
-        throw fault("httpAdditionalHeaders", "The loader sets Accept-Encoding. Use acceptsEncodedBodies.")
+        throw fault("httpAdditionalHeaders", "The loader sets Accept-Encoding. Use acceptsEncodedBodies instead.")
       }
     }
     return headers

@@ -90,7 +90,7 @@ extension TransferState {
 
   private mutating func timedOut(_ what: String) -> Action {
     guard !isCancelAsked else { return hasEnded ? .none : end(.cancelled, stopsTransport: true) }
-    let place = !hasHead ? "before the response began" : "while the body arrived"
+    let place = !hasHead ? "before the response began" : "while the body was arriving"
     return fail(.timedOut, "\(what) \(place). Load again, or allow more time.")
   }
 }
@@ -157,7 +157,7 @@ extension TransferState {
     case .stopped:
       return self.end(
         .failure(
-          HTTPError(.transportFailed, "The platform cancelled the request without a cancellation request. Load again."))
+          HTTPError(.transportFailed, "The platform cancelled the request on its own. Load again."))
       )
     case .failed(let error):
       return self.end(.failure(error))

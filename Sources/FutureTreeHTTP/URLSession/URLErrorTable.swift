@@ -30,7 +30,7 @@ enum URLErrorTable {
         underlying: underlying)
     case -1001:
       return HTTPError(
-        .timedOut, "The platform timed out while it waited for \(peer). Load again, or allow more time.",
+        .timedOut, "The platform timed out while waiting for \(peer). Load again, or allow more time.",
         underlying: underlying)
     case -1022, -1206...(-1200):
       return HTTPError(
@@ -45,7 +45,7 @@ enum URLErrorTable {
         underlying: underlying)
     case -1000:
       return HTTPError(
-        .invalidURL, "The platform rejects the URL. Percent-encode its unusual characters.", underlying: underlying
+        .invalidURL, "The platform rejects the URL. Percent-encode its special characters.", underlying: underlying
       )
     case -1015, -1016:
       return HTTPError(
@@ -79,7 +79,7 @@ enum URLErrorTable {
     case -1 where isOfUnreadableHead(underlying):
       return HTTPError(
         .invalidResponse,
-        "The platform cannot read the header of the response from \(peer). A line is malformed, or has a byte that "
+        "The platform cannot read the header of the response from \(peer). A line is malformed, or contains a byte that "
           + "is not UTF-8. Fix the server, or use another transport.",
         underlying: underlying)
     case -1002, -1014, -1017:

@@ -31,7 +31,7 @@ extension URLRequest {
     let text = target.absoluteString
     guard let url = URL(string: text), url.absoluteString == text else {
       throw HTTPError(
-        .invalidURL, "The platform would change the URL \(target). Percent-encode its unusual characters.")
+        .invalidURL, "The platform would change the URL \(target). Percent-encode its special characters.")
     }
     guard request.body.isEmpty || ![.get, .head].contains(request.method.inUpperCase) else {
       throw HTTPError(

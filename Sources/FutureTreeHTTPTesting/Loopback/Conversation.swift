@@ -152,7 +152,7 @@ extension Conversation {
   private mutating func clientLeft(_ actions: inout [Action]) {
     let abandoned = turns.first
     if parser.isInsideHead {
-      refuse(.init("the client closed in the middle of the head"), parser.partialHead, &actions)
+      refuse(.init("the client closed the connection in the middle of the head"), parser.partialHead, &actions)
     }
     end(.closedByClient(while: abandoned?.path), abandoned: abandoned?.target, &actions)
   }

@@ -94,7 +94,7 @@ extension RequestHead {
     guard let first = lengths.first else { return .length(0) }
     guard lengths.allSatisfy({ $0 == first }) else { throw Malformed("conflicting Content-Lengths") }
     guard !first.isEmpty, first.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let length = Int(first) else {
-      throw Malformed("a Content-Length that is no number")
+      throw Malformed("a Content-Length that is not a number")
     }
     return .length(length)
   }

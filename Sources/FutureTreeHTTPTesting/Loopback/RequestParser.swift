@@ -62,7 +62,7 @@ struct RequestParser {
 extension RequestParser {
   private mutating func readHead(_ rest: inout ArraySlice<UInt8>, _ events: inout [Event]) {
     if held.isEmpty, let first = rest.first, first != 0x0D, first <= 0x20 || first >= 0x7F {
-      return fail(.init("no text, but perhaps a TLS handshake"), bytes: [first], &events)
+      return fail(.init("not text, possibly a TLS handshake"), bytes: [first], &events)
     }
     guard holdLine(&rest, &events, of: "header block") else { return }
     if held == [0x0D, 0x0A] {  // RFC 9112 asks servers to ignore an empty line before a request.
@@ -105,7 +105,7 @@ extension RequestParser {
     guard !digits.isEmpty, digits.allSatisfy(\.isHexDigit),
       let size = Int(String(decoding: digits, as: UTF8.self), radix: 16)
     else {
-      return fail(.init("a chunk size that is no number"), bytes: Array(line), &events)
+      return fail(.init("a chunk size that is not a number"), bytes: Array(line), &events)
     }
     state = size == 0 ? .trailers : .chunk(remaining: size)
   }
@@ -121,7 +121,7 @@ extension RequestParser {
     held.append(rest.removeFirst())
     let expected: [UInt8] = [0x0D, 0x0A]
     guard held == Array(expected.prefix(held.count)) else {
-      return fail(.init("a chunk that is longer than it says"), bytes: held, &events)
+      return fail(.init("a chunk that is longer than its declared size"), bytes: held, &events)
     }
     guard held.count == 2 else { return }
     held = []

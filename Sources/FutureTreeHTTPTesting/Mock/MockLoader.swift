@@ -153,7 +153,7 @@ extension MockLoader {
   private func add(_ matcher: RequestMatcher, _ answers: [MockAnswer], fileID: String, line: UInt) -> MockStub {
     precondition(
       answers.dropLast().allSatisfy { $0.count != nil },
-      "A stub at \(fileID):\(line) has an answer after an answer with `forever()`, which is never used. Remove it.")
+      "A stub at \(fileID):\(line) has an answer after a `forever()` answer. It would never be used. Remove it.")
     let number = script.withLock { $0.add(matcher, answers, fileID: fileID, line: line) }
     return MockStub(mock: self, number: number)
   }

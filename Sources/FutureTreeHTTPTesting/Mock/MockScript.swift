@@ -72,7 +72,7 @@ struct MockScript {
     requests.append(request)
     let error = UnexpectedRequest(
       request: request.description,
-      mismatches: stubs.indices.map { "\(stubs[$0].title): \(mismatches[$0] ?? "all its answers are used")" })
+      mismatches: stubs.indices.map { "\(stubs[$0].title): \(mismatches[$0] ?? "all of its answers have been used")" })
     unexpectedRequests.append(error)
     return error
   }

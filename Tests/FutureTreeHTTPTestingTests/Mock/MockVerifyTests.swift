@@ -63,7 +63,7 @@ import Testing
       "\(error)" == """
         MockLoader has no response for GET http://example.com/once?…. \
         Add a stub with `on`, `answer`, `fail` or `hold` before the load. Its stubs:
-        - path /once, created at \(file):\(line + 1): all its answers are used
+        - path /once, created at \(file):\(line + 1): all of its answers have been used
         - host other.example.com, created at \(file):\(line + 2): its host is example.com
         """)
     #expect(error.unusedStubs.isEmpty && error.unexpectedRequests.count == 1)

@@ -176,7 +176,7 @@ struct WritingATransportGuideSnippets {
     #expect(ended.value)
   }
 
-  @Test("A truncated body is an error, also if the stream fails (H12, whole bodies)")
+  @Test("A truncated body is an error, even if the stream fails (H12, whole bodies)")
   func cut() async throws {
     let cut = try #require(await answering(HeldBody("abc").end(), length: 4).load(request).outcome.error)
     let broken = try #require(await answering(HeldBody("abc").end(Oops()), length: 4).load(request).outcome.error)

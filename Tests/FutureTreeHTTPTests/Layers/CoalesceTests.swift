@@ -41,7 +41,7 @@ struct CoalesceTests {
     expectNothingLeft()
   }
 
-  @Test("Loads are shared in a branch of a route, also if Coalesce is not its last layer")
+  @Test("Loads are shared in a branch of a route, even if Coalesce is not its last layer")
   func sharesInBranch() {
     let held = mock.hold()
     let layers = Redirect() --> coalesce --> Retry() --> Redirect()

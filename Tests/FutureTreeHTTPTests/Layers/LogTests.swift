@@ -158,7 +158,7 @@ struct LogTests {
     chain.value = nil
   }
 
-  @Test("Log returns the future of the next loader, is no consumer, and keeps a shared future shared")
+  @Test("Log returns the future of the next loader, is not a consumer, and keeps a shared future shared")
   func future() {
     let promise = Promise<HTTPResponse>()
     let end = Constant(future: promise.future.shared())

@@ -26,11 +26,11 @@ struct RedirectRefusalTests {
     let error = try #require(load.outcomeIfCompleted?.error)
     #expect(error.code == .invalidRedirect && error.response?.status.code == 302 && mock.requests.count == 1)
     #expect(
-      error.message.hasPrefix("GET http://example.com/a?… was redirected with 302, but the field Location is "))
+      error.message.hasPrefix("GET http://example.com/a?… was redirected with 302, but the Location field is "))
     #expect(!error.message.contains("password") && !error.message.contains("secret"))
   }
 
-  @Test("Two different `Location` fields are refused, also if the platform joins them")
+  @Test("Two different `Location` fields are refused, even if the platform joins them")
   func severalLocations() throws {
     mock.on("/two", .redirect(to: "/b", "/c"))
     mock.on("/joined", .redirect(to: "/b, /c"))

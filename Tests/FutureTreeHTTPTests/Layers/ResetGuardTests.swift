@@ -56,7 +56,7 @@ struct ResetGuardTests {
 
   // MARK: Loads and resets at the same time
 
-  @Test("The chain is usable after a reset, also after a failed one", arguments: [nil, Oops()])
+  @Test("The chain is usable after a reset, even after a failed one", arguments: [nil, Oops()])
   func usable(error: Oops?) {
     let reset = api.reset()
     end.endReset(0, error.map { .failure($0) } ?? .success(()))

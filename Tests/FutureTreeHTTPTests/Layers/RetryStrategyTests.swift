@@ -60,7 +60,7 @@ import Testing
     #expect((0..<1000).allSatisfy { _ in (.zero ... .seconds(4)).contains(delay(strategy, attempt: 3, random)!) })
   }
 
-  @Test("Extreme numbers never trap, and are clamped to a century")
+  @Test("Extreme numbers never trap, and are clamped to 100 years")
   func extremes() {
     let times: [Duration] = [.zero, .seconds(-1), .nanoseconds(1), .seconds(Int64.max), .seconds(Int64.min)]
     for first in times {

@@ -70,7 +70,7 @@ import Testing
     #expect(queue.count == 1 && queue.laneCount <= 2)
   }
 
-  @Test("A clock that goes back does not change the order of successive requests")
+  @Test("A clock that moves backward does not change the order of successive requests")
   func backwards() {
     var queue = Queue(perHost: nil, aging: .seconds(1))
 

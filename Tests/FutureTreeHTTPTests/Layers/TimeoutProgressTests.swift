@@ -49,7 +49,7 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
-  @Test("The progress handler of the request is called as before, also after a timeout")
+  @Test("The progress handler of the request is called as before, even after a timeout")
   func handler() {
     let (reports, held) = (Locked(0), mock.hold())
     var request = anyRequest()

@@ -54,7 +54,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("The handler is no consumer of its own: only other consumers withhold a request")
+  @Test("The handler is not a consumer of its own: only other consumers withhold a request")
   func others() {
     let held = mock.hold(whenCancelled: .complete)
     let task = begin()

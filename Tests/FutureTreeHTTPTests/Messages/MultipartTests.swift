@@ -90,7 +90,7 @@ import Testing
     #expect(pieces.map(\.count).reduce(0, +) == body.contentLength)
   }
 
-  @Test("A file with another size than announced fails the body before its end", arguments: [0, 9, 11, 10_000])
+  @Test("A file with a size other than announced fails the body before its end", arguments: [0, 9, 11, 10_000])
   func changedFile(size: Int) throws {
     let file = try TemporaryFile("0123456789")
     let body = try form([.file("the file", file.url), .text("a", "b")])

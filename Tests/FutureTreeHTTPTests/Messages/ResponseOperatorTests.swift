@@ -62,9 +62,9 @@ import Testing
   @Test(
     "A decoding error shows the path of the fault, and no value",
     arguments: [
-      (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is not of the type Int"),
+      (#"{"name":"sentinel","tags":[1,"sentinel"]}"#, "tags[1] is not of type Int"),
       (#"{"tags":["sentinel"]}"#, "name is missing"),
-      (#"{"name":null,"tags":[]}"#, "name is null, and must be of the type String"), ("", "the body is empty"),
+      (#"{"name":null,"tags":[]}"#, "name is null, but must be of type String"), ("", "the body is empty"),
       (#"{"name":"a","tags":[1e99]}"#, "a value has the wrong type"),
       (#"["sentinel"]"#, "its top level is no"),
       (#"{"name":"a" sentinel}"#, "the body is not JSON at byte 12."),

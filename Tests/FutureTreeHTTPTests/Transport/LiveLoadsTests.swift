@@ -44,7 +44,7 @@ import Testing
     #expect(reset.text == "success" && live.count == 0)
   }
 
-  @Test("A reset cancels all work, also if a caller's future is shared, and waits for every outcome")
+  @Test("A reset cancels all work, even if a caller's future is shared, and waits for every outcome")
   func reset() {
     let works = (0..<3).map { _ in Promise<Int>() }
     let loads = works.map { live.track($0.future).shared() }

@@ -121,7 +121,7 @@ import Testing
     #expect(actions.map(summary) == ["none", "none", "timedOut, stop", "none"])
   }
 
-  @Test("Progress never decreases and never exceeds the total, also when a body is sent twice")
+  @Test("Progress never decreases and never exceeds the total, even when a body is sent twice")
   func progress() {
     var state = TransferState(TransferState.Rules(reportsProgress: true, bodyLength: 10))
     var seen: [String] = []

@@ -102,7 +102,7 @@ struct FromCompletionHandlerTests {
   }
 
   @Test(
-    "An error that `start` throws completes the future, also after the handler escaped",
+    "An error that `start` throws completes the future, even after the handler escaped",
     arguments: [(Oops(), "failure(oops)"), (CancellationError(), "cancelled")] as [(any Error & Sendable, String)])
   func throwing(error: any Error & Sendable, state: String) {
     let plain = Future<Int>.wrapping { completion in

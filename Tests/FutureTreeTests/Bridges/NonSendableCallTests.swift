@@ -55,7 +55,7 @@ struct NonSendableCallTests {
     #expect(try await future.value == 1)
   }
 
-  @Test("A call is cancelled once, also from a thread other than its own")
+  @Test("A call is cancelled once, even from a thread other than its own")
   func otherThread() {
     let handler = Locked<Future<Int>.ResultHandler?>(nil)
     let future = Future<Int>.wrapping { [log] completion in

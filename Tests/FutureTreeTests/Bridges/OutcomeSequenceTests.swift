@@ -133,7 +133,7 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["source: ifOthers", "CancellationError"])
   }
 
-  @Test("Available outcomes are returned also in a cancelled task")
+  @Test("Available outcomes are returned even in a cancelled task")
   func completedInCancelledTask() {
     let promise = source(log)
     let futures = [Future.succeeded(1), promise.future]

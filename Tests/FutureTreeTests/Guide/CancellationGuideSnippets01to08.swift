@@ -64,7 +64,7 @@ struct CancellationGuideSnippets01to08 {
     let size = download.future.map { $0.count }
 
     let first = headline.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
-    print(first)  // withheld by 1 other, reached 3 futures
+    print(first)  // withheld by 1 other consumer, reached 3 futures
     print(title.isCompleted, headline.isCompleted, download.future.isCompleted)  // true true false
     let second = size.cancel(.doNotForwardIfOthersWaiting, reason: "the app was closed")
     print(second)  // delivered to 1 handler, reached 2 futures
@@ -72,7 +72,7 @@ struct CancellationGuideSnippets01to08 {
 
     #expect(
       print.lines == [
-        "withheld by 1 other, reached 3 futures", "true true false", "asked: the tab was closed",
+        "withheld by 1 other consumer, reached 3 futures", "true true false", "asked: the tab was closed",
         "delivered to 1 handler, reached 2 futures",
       ])
     #expect([title, headline].states() == ["cancelled", "cancelled"])
@@ -92,13 +92,14 @@ struct CancellationGuideSnippets01to08 {
     print(title.cancel(.doNotForwardRequest))  // completed at once, reached 1 future
     print(download.cancelRequest == nil)  // true; the upstream received no request
     print(download.future.cancel(.doNotForwardRequest))  // delivered to 1 handler, reached 1 future
-    print(download.future.cancel())  // stored, no handler yet, reached 1 future; a stronger request is not a duplicate
+    print(download.future.cancel())
+    // stored until a handler is installed, reached 1 future; a stronger request is not a duplicate
     // end
 
     #expect(
       print.lines == [
         "completed at once, reached 1 future", "true", "asked: [doNotForwardRequest]",
-        "delivered to 1 handler, reached 1 future", "stored, no handler yet, reached 1 future",
+        "delivered to 1 handler, reached 1 future", "stored until a handler is installed, reached 1 future",
       ])
     #expect(title.state == "cancelled")
   }
@@ -138,14 +139,14 @@ struct CancellationGuideSnippets01to08 {
     let inbox = session.map { "inbox of \($0)" }
     let calendar = session.map { "calendar of \($0)" }
 
-    print(inbox.cancel(reason: "the inbox was closed"))  // withheld by 1 other, reached 2 futures
+    print(inbox.cancel(reason: "the inbox was closed"))  // withheld by 1 other consumer, reached 2 futures
     print(inbox.isCompleted, session.isCompleted)  // true false
     print(calendar.cancel(reason: "the calendar was closed"))  // delivered to 1 handler, reached 2 futures
     // end
 
     #expect(
       print.lines == [
-        "withheld by 1 other, reached 2 futures", "true false", "asked: the inbox was closed",
+        "withheld by 1 other consumer, reached 2 futures", "true false", "asked: the inbox was closed",
         "delivered to 1 handler, reached 2 futures",
       ])
     #expect([inbox, calendar].states() == ["cancelled", "cancelled"])
@@ -179,7 +180,7 @@ struct CancellationGuideSnippets01to08 {
     // guide 8
     let (login, inbox) = (Promise<String>(), Promise<String>())
     let mail = login.future.ensure { print("login over") }  // login over
-    print(mail.cancel(reason: "left"))  // stored, no handler yet, reached 2 futures
+    print(mail.cancel(reason: "left"))  // stored until a handler is installed, reached 2 futures
 
     login.onRequestCancel { request in
       print("login asked: \(request.reason.message)")  // login asked: left
@@ -194,7 +195,8 @@ struct CancellationGuideSnippets01to08 {
 
     #expect(
       print.lines == [
-        "stored, no handler yet, reached 2 futures", "login asked: left", "inbox asked: left", "login over",
+        "stored until a handler is installed, reached 2 futures", "login asked: left", "inbox asked: left",
+        "login over",
       ])
     #expect(mail.state == "cancelled")
   }

@@ -36,22 +36,23 @@ struct CancellationGuideSnippets09to16 {
     let (login, inbox) = (Promise<String>(), Promise<Int>())
     let mail = login.future.flatMap { _ in inbox.future }
 
-    print(login.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 1 future
+    print(login.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other consumer, reached 1 future
     login.succeed("session")
-    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 1 future
+    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other consumer, reached 1 future
 
     let badge = mail.map { "\($0) new" }
     badge.cancel(.doNotForwardRequest)  // `mail` lost its last consumer and has no interest.
-    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // stored, no handler yet, reached 1 future
+    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // stored until a handler is installed, reached 1 future
     mail.map { print("new:", $0) }  // new: 3
-    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 1 future
+    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other consumer, reached 1 future
     inbox.succeed(3)
     // end
 
     #expect(
       print.lines == [
-        "withheld by 1 other, reached 1 future", "withheld by 1 other, reached 1 future",
-        "stored, no handler yet, reached 1 future", "withheld by 1 other, reached 1 future", "new: 3",
+        "withheld by 1 other consumer, reached 1 future", "withheld by 1 other consumer, reached 1 future",
+        "stored until a handler is installed, reached 1 future", "withheld by 1 other consumer, reached 1 future",
+        "new: 3",
       ])
   }
 
@@ -66,7 +67,7 @@ struct CancellationGuideSnippets09to16 {
     let stored = parsed.ensure { print("file closed") }  // file closed
     let resized = Future(on: pool.executor) { print("resizing") }
 
-    print(parsed.cancel())  // stored, no handler yet, reached 2 futures
+    print(parsed.cancel())  // stored until a handler is installed, reached 2 futures
     download.succeed("a page")
     stored.observe { print("stored \($0.ending)") }  // stored cancelled
     print(resized.cancel())  // completed at once, reached 1 future
@@ -75,7 +76,7 @@ struct CancellationGuideSnippets09to16 {
 
     #expect(
       print.lines == [
-        "stored, no handler yet, reached 2 futures", "file closed", "stored cancelled",
+        "stored until a handler is installed, reached 2 futures", "file closed", "stored cancelled",
         "completed at once, reached 1 future",
       ])
   }
@@ -115,7 +116,7 @@ struct CancellationGuideSnippets09to16 {
     var tokens = [download.future.cancelToken(), download.future.cancelToken()]
 
     let receipt = tokens[0].cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed")
-    print(receipt)  // withheld by 1 other, reached 1 future
+    print(receipt)  // withheld by 1 other consumer, reached 1 future
     tokens.removeLast()  // The last consumer withdraws: the withheld request is delivered.
 
     let bag = CancelBag()
@@ -125,7 +126,7 @@ struct CancellationGuideSnippets09to16 {
 
     #expect(
       print.lines == [
-        "withheld by 1 other, reached 1 future", "asked: the tab was closed", "asked: the tab was closed",
+        "withheld by 1 other consumer, reached 1 future", "asked: the tab was closed", "asked: the tab was closed",
       ])
     #expect(feed.future.state == "cancelled")
   }

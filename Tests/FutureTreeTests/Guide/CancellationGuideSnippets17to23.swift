@@ -15,21 +15,21 @@ struct CancellationGuideSnippets17to23 {
     let title = download.future.map { $0.uppercased() }
     let size = download.future.map { $0.count }
 
-    print(title.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other, reached 2 futures
+    print(title.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other consumer, reached 2 futures
     print(size.cancel(.doNotForwardRequest))  // completed at once, reached 1 future
-    print(title.cancel())  // stored, no handler yet, reached 2 futures
+    print(title.cancel())  // stored until a handler is installed, reached 2 futures
     print(title.cancel())  // duplicate, reached 1 future
     download.onRequestCancel { _ in .complete(.cancelled) }
     let receipt = title.cancel()
-    print(receipt)  // too late, it had been cancelled, reached 1 future
+    print(receipt)  // too late, the future had been cancelled, reached 1 future
     print(receipt.effect == .tooLate(.cancelled), receipt.reached, receipt.handlers)  // true 1 0
     // end
 
     #expect(
       print.lines == [
-        "withheld by 1 other, reached 2 futures", "completed at once, reached 1 future",
-        "stored, no handler yet, reached 2 futures", "duplicate, reached 1 future",
-        "too late, it had been cancelled, reached 1 future", "true 1 0",
+        "withheld by 1 other consumer, reached 2 futures", "completed at once, reached 1 future",
+        "stored until a handler is installed, reached 2 futures", "duplicate, reached 1 future",
+        "too late, the future had been cancelled, reached 1 future", "true 1 0",
       ])
   }
 

@@ -63,14 +63,14 @@ struct CancellationGuideSnippetsUsing {
 
     let (users, answer) = (SingleFlight<Int, String>(), Promise<String>())
     let callers = (1...2).map { _ in users.load(7) { answer.future } }
-    print(callers[0].cancel())  // withheld by 1 other, reached 2 futures
+    print(callers[0].cancel())  // withheld by 1 other consumer, reached 2 futures
     answer.succeed("user 7")
     callers[1].observe { print($0) }  // success("user 7")
     // end
 
     #expect(
       print.lines == [
-        "memory is short", "memory is short", "withheld by 1 other, reached 2 futures", "success(\"user 7\")",
+        "memory is short", "memory is short", "withheld by 1 other consumer, reached 2 futures", "success(\"user 7\")",
       ])
     #expect(callers[0].state == "cancelled")
   }

@@ -24,7 +24,7 @@ struct FutureTreeGuideSnippets {
 
     print(posts.tree())
     print(posts.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed"))
-    // withheld by 1 other, reached 2 futures
+    // withheld by 1 other consumer, reached 2 futures
     print(badge.isCompleted)  // false; the download continues for it
     print(badge.cancel(.doNotForwardIfOthersWaiting))  // delivered to 1 handler, reached 2 futures
     badge.observe { print($0.ending) }  // cancelled
@@ -37,7 +37,8 @@ struct FutureTreeGuideSnippets {
         ├─ posts  pending  ← here
         └─ badge  pending
         """,
-        "withheld by 1 other, reached 2 futures", "false", "delivered to 1 handler, reached 2 futures", "cancelled",
+        "withheld by 1 other consumer, reached 2 futures", "false", "delivered to 1 handler, reached 2 futures",
+        "cancelled",
       ])
   }
 }

@@ -102,7 +102,7 @@ struct GettingStartedGuideSnippets {
     let size = page.map { $0.count }
 
     print(title.cancel(.doNotForwardIfOthersWaiting, reason: "the tab was closed"))
-    // withheld by 1 other, reached 2 futures
+    // withheld by 1 other consumer, reached 2 futures
     print(title.isCompleted, client.stopped)  // true []; `size` still has interest in the page
     print(size.cancel(.doNotForwardIfOthersWaiting))  // delivered to 1 handler, reached 2 futures
     print(client.stopped)  // ["/page"]
@@ -110,7 +110,8 @@ struct GettingStartedGuideSnippets {
 
     #expect(
       print.lines == [
-        "withheld by 1 other, reached 2 futures", "true []", "delivered to 1 handler, reached 2 futures", "[\"/page\"]",
+        "withheld by 1 other consumer, reached 2 futures", "true []", "delivered to 1 handler, reached 2 futures",
+        "[\"/page\"]",
       ])
   }
 

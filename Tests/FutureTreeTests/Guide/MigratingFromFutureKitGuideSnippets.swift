@@ -48,7 +48,7 @@ struct MigratingFromFutureKitGuideSnippets {
       ])
   }
 
-  @Test("A promise without owner is broken; a handler can retain it")
+  @Test("A promise without an owner is broken; a handler can retain it")
   func held() {
     // guide held
     func forgotten() -> Future<String> {

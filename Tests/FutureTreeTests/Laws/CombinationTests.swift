@@ -38,7 +38,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("A future without interest is no consumer of an inner future that it links later")
+  @Test("A future without interest is not a consumer of an inner future that it links later")
   func linkWithoutInterest() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()
@@ -52,7 +52,7 @@ struct InterestCombinationTests {
   }
 
   // Law 10 (one consumer, one count)
-  @Test("A promise without interest is no consumer of the future it is sealed onto")
+  @Test("A promise without interest is not a consumer of the future it is sealed onto")
   func sealWithoutInterest() {
     let outer = Promise<Int>()
     let inner = Promise<Int>()

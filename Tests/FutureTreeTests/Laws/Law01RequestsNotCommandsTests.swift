@@ -123,7 +123,7 @@ struct Law01RequestsNotCommandsTests {
     #expect(log.entries == [])
   }
 
-  @Test("A completion through the request loses against an earlier completion")
+  @Test("A completion through the request loses to an earlier completion")
   func requestCompletesTooLate() {
     let received = Locked<ReceivedCancelRequest<Int>?>(nil)
     let promise = Promise<Int>()

@@ -113,7 +113,7 @@ struct Law03OthersWaitingTests {
     #expect(log.entries == ["source: ifOthers+force"])
   }
 
-  @Test("A token requests as itself: the request of the only token is delivered")
+  @Test("A token requests cancellation as itself: the request of the only token is delivered")
   func tokenRequestsAsItself() {
     let log = Recorder()
     let promise = source(log)
@@ -168,7 +168,7 @@ struct Law03OthersWaitingTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("An awaiting task requests as itself")
+  @Test("An awaiting task requests cancellation as itself")
   func taskRequestsAsItself() {
     let log = Recorder()
     let promise = source(log)

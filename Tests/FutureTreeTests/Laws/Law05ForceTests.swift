@@ -81,7 +81,7 @@ struct Law05ForceTests {
     #expect(other.state == "pending")
   }
 
-  @Test("A future that a running body returns later is asked as well, without the force")
+  @Test("A future that a running body returns later is also asked to cancel, without force")
   func innerOfRunningBody() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -102,7 +102,7 @@ struct Law05ForceTests {
     #expect(inner.future.state == "pending")
   }
 
-  @Test("A future that a running body returns in a completion is asked as well, without the force")
+  @Test("A future that a running body returns in a completion is also asked to cancel, without force")
   func completionOfRunningBody() {
     let log = Recorder()
     let executor = ManualExecutor()

@@ -20,7 +20,9 @@ struct Law11NotBegunTests {
     }
   }
 
-  @Test("A future asked while it waits completes cancelled, and its body does not start", arguments: Body.allCases)
+  @Test(
+    "A future asked to cancel while it waits completes cancelled, and its body does not start", arguments: Body.allCases
+  )
   func whileItWaits(body: Body) {
     let log = Recorder()
     let promise = source(log)
@@ -35,7 +37,7 @@ struct Law11NotBegunTests {
     #expect(derived.reason?.message == "asked")
   }
 
-  @Test("A failure passes through a future asked while it waits", arguments: Body.allCases)
+  @Test("A failure passes through a future asked to cancel while it waits", arguments: Body.allCases)
   func failurePasses(body: Body) {
     let promise = Promise<Int>()
     let derived = body.attach(to: promise.future, on: .immediate, Recorder())
@@ -46,7 +48,7 @@ struct Law11NotBegunTests {
     #expect(derived.state == "failure(oops)")
   }
 
-  @Test("The body of a future asked while it waits does not run on its executor", arguments: Body.allCases)
+  @Test("The body of a future asked to cancel while it waits does not run on its executor", arguments: Body.allCases)
   func neverQueued(body: Body) {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -109,7 +111,7 @@ struct Law11NotBegunTests {
     #expect(log.entries == [])
   }
 
-  @Test("recover that is asked passes a success")
+  @Test("recover that is asked to cancel passes a success")
   func recoverSuccess() {
     let promise = Promise<Int>()
     let derived = promise.future.recover { _ in 0 }

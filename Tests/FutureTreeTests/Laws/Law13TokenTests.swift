@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Law 13: tokens")
 struct Law13TokenTests {
-  @Test("A token is a consumer while it lives")
+  @Test("A token is a consumer until it is released")
   func consumer() {
     let promise = Promise<Int>()
     let token = Locked<CancelToken?>(promise.future.cancelToken())
@@ -143,7 +143,7 @@ struct Law13TokenTests {
     bag.value = nil
 
     #expect(log.entries == ["own: ifOthers"] && !other.isCompleted)
-    #expect(own.cancelRequest?.reason.message == "its bag was deallocated")
+    #expect(own.cancelRequest?.reason.message == "the cancel bag was deallocated")
   }
 
   @Test("A token inserted after a cancel stays until the next cancel")
@@ -213,7 +213,7 @@ struct Law13TokenTests {
     #expect(token.cancel().effect == .tooLate(.succeeded))
   }
 
-  @Test("A token that requested is no consumer, releases its completed future, and reports the outcome")
+  @Test("A token that requested cancellation is not a consumer, releases its completed future, and reports the outcome")
   func requestedToken() {
     let census = Census()
     let promise = Promise<Int>()

@@ -232,7 +232,7 @@ struct Law14AwaitingTests {
     #expect(log.entries == ["source: plain", "task FutureCancelled"])
   }
 
-  @Test("A future that has completed returns its value also in a cancelled task")
+  @Test("A future that has completed returns its value even in a cancelled task")
   func completedInCancelledTask() {
     let task = Task(executorPreference: executor) { [log] in
       do {

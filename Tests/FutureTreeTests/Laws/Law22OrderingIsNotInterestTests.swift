@@ -15,7 +15,7 @@ struct Law22OrderingIsNotInterestTests {
     queue.add { promise.future }
   }
 
-  @Test("A queued item is no consumer of the running item")
+  @Test("A queued item is not a consumer of the running item")
   func isNoConsumer() {
     let running = source(log, "running")
     let first = add(running)

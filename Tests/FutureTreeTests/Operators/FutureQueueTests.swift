@@ -140,7 +140,7 @@ struct FutureQueueTests {
     #expect(log.entries == ["begin gate"])
   }
 
-  @Test("The next body waits for the work, also if its future ended early")
+  @Test("The next body waits for the work, even if its future ended early")
   func endedEarly() {
     let (promise, future) = add("first")
     _ = add("second")

@@ -136,7 +136,7 @@ struct JoinTests {
   }
 
   @Test(
-    "A join without consumers is no consumer of its inputs (law 10, one consumer, one count)",
+    "A join without consumers is not a consumer of its inputs (law 10, one consumer, one count)",
     arguments: JoinUnderTest.every)
   func abandoned(join: JoinUnderTest) {
     let promises = [Promise<Int>(), Promise<Int>()]

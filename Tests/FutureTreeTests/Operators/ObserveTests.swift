@@ -20,7 +20,7 @@ struct ObserveTests {
     #expect(log.entries == ["before \(outcome.state)", "after \(outcome.state)"])
   }
 
-  @Test("An observer is no consumer and withholds no request")
+  @Test("An observer is not a consumer and withholds no request")
   func noConsumer() {
     let log = Recorder()
     let promise = source(log)

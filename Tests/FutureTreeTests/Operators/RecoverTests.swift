@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Operators: recover")
 struct RecoverTests {
-  @Test("A success passes without the body and the executor")
+  @Test("A success passes through without running the body and the executor")
   func succeeds() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -44,7 +44,7 @@ struct RecoverTests {
     #expect(reasoned.reason?.message == "given up")
   }
 
-  @Test("A cancellation passes without the body")
+  @Test("A cancellation passes through without running the body")
   func cancelled() {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recover { _ in log("body", passing: 0) }
@@ -53,7 +53,7 @@ struct RecoverTests {
     #expect(log.entries == [])
   }
 
-  @Test("A request is forwarded, and a later failure passes without the body")
+  @Test("A request is forwarded, and a later failure passes through without running the body")
   func asked() {
     let log = Recorder()
     let promise = source(log)

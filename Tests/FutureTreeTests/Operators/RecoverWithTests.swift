@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Operators: recoverWith")
 struct RecoverWithTests {
-  @Test("A success passes without the body and the executor")
+  @Test("A success passes through without running the body and the executor")
   func succeeds() {
     let log = Recorder()
     let executor = ManualExecutor()
@@ -51,7 +51,7 @@ struct RecoverWithTests {
     #expect(reasoned.reason?.message == "mine")
   }
 
-  @Test("A cancellation passes without the body")
+  @Test("A cancellation passes through without running the body")
   func cancelled() {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recoverWith { _ in log("body", passing: .succeeded(0)) }
@@ -60,7 +60,7 @@ struct RecoverWithTests {
     #expect(log.entries == [])
   }
 
-  @Test("A request is forwarded, and a later failure passes without the body")
+  @Test("A request is forwarded, and a later failure passes through without running the body")
   func asked() {
     let log = Recorder()
     let promise = source(log)

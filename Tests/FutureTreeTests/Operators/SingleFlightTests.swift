@@ -126,7 +126,7 @@ struct SingleFlightTests {
     #expect(caller.state == "success(1)")
   }
 
-  @Test("The key of a completed flight is free, also inside its notifications")
+  @Test("The key of a completed flight is free, even inside its notifications")
   func keyIsFree() {
     let promise = source(log)
     let again = Locked<Future<Int>?>(nil)

@@ -54,7 +54,7 @@ struct SuccessOperatorsTests {
     #expect(reasoned.reason?.message == "inner")
   }
 
-  @Test("A failure passes without the body", arguments: SuccessOperator.allCases)
+  @Test("A failure passes through without running the body", arguments: SuccessOperator.allCases)
   func fails(operation: SuccessOperator) {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -66,7 +66,7 @@ struct SuccessOperatorsTests {
     #expect(log.entries == [])
   }
 
-  @Test("A cancellation passes without the body", arguments: SuccessOperator.allCases)
+  @Test("A cancellation passes through without running the body", arguments: SuccessOperator.allCases)
   func cancelled(operation: SuccessOperator) {
     let log = Recorder()
     let promise = Promise<Int>()

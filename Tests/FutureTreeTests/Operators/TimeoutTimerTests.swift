@@ -26,7 +26,7 @@ struct TimeoutTimerTests {
     #expect(clock.cancelled == 1)
   }
 
-  @Test("A future that timed out releases the timer, also one that retains its body")
+  @Test("A future that timed out releases the timer, even one that retains its body")
   func releasesTimer() {
     let promise = Promise<Int>()
     let clock = OwningClock()

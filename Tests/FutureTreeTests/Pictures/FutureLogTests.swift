@@ -111,7 +111,7 @@ import Testing
     withExtendedLifetime((other, joined)) {}
   }
 
-  @Test("A future derived from a logged future joins the log, also if the logged future has completed")
+  @Test("A future derived from a logged future joins the log, even if the logged future has completed")
   func derived() {
     let log = FutureLog(clock: clock)
     let promise = Promise<Int>()

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "A branch of a shared source ends at once, also after an earlier request to the source",
+    "A branch of a shared source ends at once, even after an earlier request to the source",
     arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func branchEnds(options: CancellationOptions) {
     let promise = source()
@@ -46,7 +46,7 @@ import Testing
     #expect(receipt.effect == .withheld(by: 2) && heard.value == ["[] before"])
   }
 
-  @Test("The receipt of a duplicate counts only its target, also if the withdrawal delivers a withheld request")
+  @Test("The receipt of a duplicate counts only its target, even if the withdrawal delivers a withheld request")
   func reachedByDuplicate() {
     let first = Promise<Int>()
     let inner = first.future.onComplete { $0 }

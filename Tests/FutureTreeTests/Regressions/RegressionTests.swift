@@ -67,7 +67,7 @@ struct RegressionTests {
     withExtendedLifetime(all) {}
   }
 
-  @Test("A body runs inside the job of its executor, also if the executor runs the job at once in a callback")
+  @Test("A body runs inside the job of its executor, even if the executor runs the job at once in a callback")
   func insideJob() {
     let log = Recorder()
     let isInside = Locked(false)
@@ -140,7 +140,7 @@ struct RegressionTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("A receipt counts each future once, also if a request is withheld on one path to it (law 17, receipts)")
+  @Test("A receipt counts each future once, even if a request is withheld on one path to it (law 17, receipts)")
   func receiptCount() {
     let promise = Promise<Int>()
     let all = Future.all([promise.future, promise.future.map { $0 }])
@@ -207,7 +207,7 @@ struct RegressionTests {
     #expect(log.entries == ["released"])
   }
 
-  @Test("All handlers run, also if a handler installed during the request completes the future (law 9, handlers run)")
+  @Test("All handlers run, even if a handler installed during the request completes the future (law 9, handlers run)")
   func handlersOfAnswered() {
     let log = Recorder()
     let (first, second) = (Promise<Int>(), Promise<Int>())

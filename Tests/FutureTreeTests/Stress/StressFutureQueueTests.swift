@@ -41,7 +41,7 @@ struct StressFutureQueueTests {
     }
   }
 
-  @Test("A cancellation that races the begin of a body: the body runs, or the future is cancelled")
+  @Test("A cancellation that races the start of a body: the body runs, or the future is cancelled")
   func cancelsAtBegin() {
     race(rounds: 2_000) {
       Round().gated()

@@ -73,7 +73,7 @@ struct AsyncTypeInferenceTests {
     #expect(log.entries.sorted() == ["ensured", "oops"])
   }
 
-  @Test("A closure without await is a synchronous body, also in an async function")
+  @Test("A closure without await is a synchronous body, even in an async function")
   func plain() async {
     let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .succeeded($0.state) }
 

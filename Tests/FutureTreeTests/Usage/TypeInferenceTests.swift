@@ -98,7 +98,7 @@ struct TypeInferenceTests {
     #expect(future.state == "success(user 2)")
   }
 
-  @Test("A chain can end with a body without result")
+  @Test("A chain can end with a body that returns nothing")
   func discarded() {
     let log = Recorder()
     _ = number.map { $0 + 1 }.map { log("\($0)") }

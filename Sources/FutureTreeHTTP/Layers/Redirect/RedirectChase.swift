@@ -55,7 +55,7 @@ struct RedirectChase: Sendable {
   private func exceeded(_ response: HTTPResponse) -> HTTPError {
     HTTPError(
       .tooManyRedirects,
-      "\(RedirectRules.story(of: response)) after \(limit) redirects, the limit. See "
+      "\(RedirectRules.story(of: response)) after the limit of \(limit) redirects. See "
         + "`response?.redirections`, or raise the limit.")
   }
 

@@ -81,7 +81,7 @@ extension RedirectRules {
   private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
     guard !response.hidesLocation else {
       throw invalid(
-        response, "the field Location has a byte that is not visible ASCII. Fix the server.")
+        response, "the Location field contains a byte that is not visible ASCII. Fix the server.")
     }
     let locations = response.headers.values(for: "Location")
     guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {
@@ -89,13 +89,13 @@ extension RedirectRules {
         response, "the response has \(locations.count) different Location fields. Fix the server.")
     }
     guard !location.isEmpty else {
-      throw invalid(response, "the field Location is empty. Fix the server.")
+      throw invalid(response, "the Location field is empty. Fix the server.")
     }
     let url: HTTPURL
     do throws(HTTPError) {
       url = try base.resolving(location)
     } catch {
-      throw invalid(response, "the field Location is not a valid URL. \(error.message)", error)
+      throw invalid(response, "the Location field is not a valid URL. \(error.message)", error)
     }
     try checkIsSecure(url, from: base, response)
     return url
