@@ -44,7 +44,7 @@ public final class CancelBag: Sendable {
 
   /// Cancels every token in the bag in insertion order, and empties the bag.
   ///
-  /// The call does not affect tokens that are inserted later. They stay in the bag until the next call.
+  /// The bag can be used again. The call does not affect tokens that are inserted later.
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) {

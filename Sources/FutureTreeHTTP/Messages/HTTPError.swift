@@ -140,7 +140,8 @@ extension HTTPError.Code {
   public static let invalidCredentials = HTTPError.Code("invalidCredentials")
   /// Credentials would be sent over a connection that others can read.
   public static let insecureCredentials = HTTPError.Code("insecureCredentials")
-  /// The provider of the credentials failed.
+  /// The provider of the credentials failed, or the refresh of a token. `response` has the response that refused the
+  /// credentials; it is `nil` if no server refused them, for example without a connection.
   public static let credentialsUnavailable = HTTPError.Code("credentialsUnavailable")
 }
 

@@ -129,6 +129,18 @@ extension FeedTests {
 
     #expect(held.cancelRequest != nil)
   }
+
+  @Test("A closed screen cancels its load, and can load again")
+  @MainActor func closed() {
+    let held = mock.hold(whenCancelled: .complete)
+    let screen = FeedScreen()
+    screen.show("ada", from: api)
+
+    screen.close()
+    screen.show("ben", from: api)
+
+    #expect(held.cancelRequest != nil && mock.requests.last?.path == "/authors/ben/posts")
+  }
 }
 // end
 
@@ -156,47 +168,6 @@ extension FeedTests {
 
     #expect(held.cancelRequest != nil)
     #expect(model.posts.isEmpty && model.problem == nil)
-  }
-}
-// end
-
-// guide accountTest
-extension FeedTests {
-  @Test("The user logs in, and a rejected token is refreshed once")
-  func account() async throws {
-    let saved = Mutex<[BearerToken?]>([])
-    let account = Account(server: server, transport: mock, deviceSecret: "device") { token in
-      saved.withLock { $0.append(token) }
-    }
-    mock.on("/session", .json(#"{"token": "one"}"#))
-    mock.on("/session/refresh", .json(#"{"token": "two"}"#))
-    mock.on(.header("Authorization", "Bearer one"), .status(.unauthorized))
-    mock.on("/posts/1" && .header("Authorization", "Bearer two"), .json(#"{"id": 1, "title": "Notes"}"#))
-
-    try await account.logIn(name: "ada", password: "secret").value
-
-    #expect(try await account.api.post(1).value?.title == "Notes")
-    #expect(try saved.withLock { $0 } == [BearerToken("one"), BearerToken("two")])
-    try mock.verify()
-  }
-}
-// end
-
-// guide logoutTest
-extension FeedTests {
-  @Test("A log-out cancels the loads in flight and deletes the token")
-  func logOut() async throws {
-    let saved = Mutex(BearerToken?.some(try BearerToken("one")))
-    let account = Account(
-      server: server, transport: mock, deviceSecret: "device", savedToken: try BearerToken("one")
-    ) { token in saved.withLock { $0 = token } }
-    let held = mock.hold("/posts/1", whenCancelled: .complete)
-    let post = account.api.post(1)
-
-    try await account.logOut().value
-
-    #expect(held.cancelRequest != nil && post.outcomeIfCompleted?.ending == .cancelled)
-    #expect(saved.withLock { $0 } == nil)
   }
 }
 // end

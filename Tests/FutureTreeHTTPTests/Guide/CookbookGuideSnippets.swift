@@ -18,8 +18,10 @@ struct FeedAPI: Sendable {
 }
 
 extension FeedAPI {
-  init(server: ServerEnvironment, transport: any HTTPLoader = Redirect() --> URLSessionLoader()) {
-    self.init(http: ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> Retry() --> transport)
+  init(
+    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> URLSessionLoader()
+  ) {
+    self.init(http: ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> retry --> transport)
   }
 }
 // end
@@ -113,6 +115,10 @@ extension FeedAPI {
   func show(_ author: String, from api: FeedAPI) {
     loads.insert(api.posts(by: author).map(on: .main) { [weak self] posts in self?.posts = posts })
   }
+
+  func close() {
+    loads.cancel(.doNotForwardIfOthersWaiting, reason: "The reader closed the screen.")
+  }
 }
 // end
 
@@ -129,7 +135,7 @@ extension FeedAPI {
   func load(_ author: String) async {
     switch await api.posts(by: author).outcome {
     case .success(let posts): self.posts = posts
-    case .failure(let error): problem = error.localizedDescription
+    case .failure(let error): problem = message(for: error)
     case .cancelled: break  // The view has disappeared, or shows another author.
     }
   }
@@ -176,11 +182,12 @@ final class Account: Sendable {
     } onChange: { token in
       save(token)
     }
-    logInAPI = FeedAPI(http: ApplyEnvironment(server) --> transport)
-    api = FeedAPI(server: server, transport: tokens --> transport)
+    let (resetGuard, autocancel) = (ResetGuard(), Autocancel())
+    logInAPI = FeedAPI(http: resetGuard --> autocancel --> ApplyEnvironment(server) --> transport)
+    api = FeedAPI(http: resetGuard --> autocancel --> ApplyEnvironment(server) --> Retry() --> tokens --> transport)
   }
 
-  /// Logs in over a chain without the layer that refreshes tokens: a 401 there means that the password is wrong.
+  /// Logs in over a chain without the token layer. A 401 on that chain means that the password is wrong.
   func logIn(name: String, password: String) -> Future<Void> {
     logInAPI.http.post("session", json: ["name": name, "password": password], as: Session.self)
       .flatMap { [tokens] session in tokens.replaceToken(with: try BearerToken(session.token)) }

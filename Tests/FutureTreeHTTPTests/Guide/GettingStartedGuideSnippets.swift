@@ -135,7 +135,7 @@ struct GettingStartedGuideSnippets {
   @Test("A 401 response refreshes the token and repeats the request")
   func refresh() throws {
     let (transport, savedToken, secret) = (mock, try BearerToken("old"), "secret")
-    let (server, base) = (try ServerEnvironment(host: "example.com"), try HTTPURL("https://example.com"))
+    let server = try ServerEnvironment(host: "example.com")
     mock.on("/session", .json(#"{"token": "new"}"#))
     mock.on(.header("Authorization", "Bearer old"), .status(.unauthorized))
     mock.onOthers(.status(.ok))
@@ -144,7 +144,8 @@ struct GettingStartedGuideSnippets {
     let signedIn =
       ApplyEnvironment(server)
       --> RefreshOnUnauthorized(savedToken) { loader in
-        loader.post("\(base)/session", json: ["refresh": secret], as: Session.self).map { try BearerToken($0.token) }
+        (ApplyEnvironment(server) --> loader).post("session", json: ["refresh": secret], as: Session.self)
+          .map { session in try BearerToken(session.token) }
       } --> transport
     // end
 

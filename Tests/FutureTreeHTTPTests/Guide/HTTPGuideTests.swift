@@ -15,11 +15,6 @@ struct HTTPGuideTests {
     #expect(try guide.problems() == [])
   }
 
-  @Test("The code of the README is in the tests, and the reverse")
-  func readme() throws {
-    #expect(try Guide(ofPackage: "README").problems() == [])
-  }
-
   @Test("Every documentation page with code is in the list of guides")
   func complete() throws {
     let pages = try Guide.pageNames(of: "FutureTreeHTTP").filter { name in

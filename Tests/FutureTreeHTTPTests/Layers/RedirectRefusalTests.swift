@@ -72,7 +72,7 @@ struct RedirectRefusalTests {
     #expect(error.response?.status.code == 301 && error.response?.redirections.count == 3)
     #expect(
       error.message
-        == "GET http://example.com/a?… was redirected with 301 after 3 redirects, the limit. See "
+        == "GET http://example.com/a?… was redirected with 301 after the limit of 3 redirects. See "
         + "`response?.redirections`, or raise the limit.")
   }
 

@@ -42,7 +42,8 @@ struct CancellationGuideSnippets09to16 {
 
     let badge = mail.map { "\($0) new" }
     badge.cancel(.doNotForwardRequest)  // `mail` lost its last consumer and has no interest.
-    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // stored until a handler is installed, reached 1 future
+    print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))
+    // stored until a handler is installed, reached 1 future
     mail.map { print("new:", $0) }  // new: 3
     print(inbox.future.previewCancel(.doNotForwardIfOthersWaiting))  // withheld by 1 other consumer, reached 1 future
     inbox.succeed(3)

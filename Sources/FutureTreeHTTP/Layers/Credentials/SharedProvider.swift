@@ -67,8 +67,8 @@ extension HTTPError {
   /// Creates the error of loads that wait for credentials that a closure of the app failed to provide.
   package init(credentialsUnavailable error: any Error, _ source: String) {
     self.init(
-      .credentialsUnavailable, "The \(source) failed (\(type(of: error))). See `underlying`, and load again.",
-      underlying: error)
+      .credentialsUnavailable, "The \(source) failed (\(type(of: error))). See `underlying`.",
+      response: (error as? HTTPError)?.response, underlying: error)
   }
 }
 

@@ -1,0 +1,114 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import Synchronization
+import Testing
+
+// More code of the article *Cookbook*, word for word. `HTTPGuideTests` compares the two.
+
+// guide retryTest
+extension FeedTests {
+  @Test("A load is repeated after a 503 response")
+  func retries() async throws {
+    let clock = ManualClock()
+    let retry = Retry(clock: clock, random: .constant(1))
+    let api = FeedAPI(server: server, retry: retry, transport: mock)
+    mock.on("/posts/1", .status(.serviceUnavailable), .json(#"{"id": 1, "title": "Notes"}"#))
+    let post = api.post(1)
+    #expect(mock.requests.count == 1 && !post.isCompleted)
+
+    clock.advance(by: .seconds(60))
+
+    #expect(try await post.value?.title == "Notes")
+  }
+}
+// end
+
+// guide message
+/// Returns a text for the user. The description of an error is a text for developers.
+func message(for error: any Error) -> String {
+  guard let error = error as? HTTPError else { return "An unknown error occurred." }
+  switch (error.code, error.response?.status) {
+  case (.credentialsUnavailable, .some): return "Your session has ended. Log in again."
+  case (_, .unauthorized?): return "The name or the password is wrong."
+  case (_, .notFound?): return "This post does not exist any longer."
+  case (.unknownHost, _), (.cannotConnect, _), (.connectionLost, _), (.timedOut, _), (.credentialsUnavailable, nil):
+    return "The server cannot be reached. Check your connection."
+  default: return "The server has a problem. Try again later."
+  }
+}
+// end
+
+// guide messageTest
+extension FeedTests {
+  @Test("A refused refresh and a lost connection have different messages")
+  func messages() async throws {
+    let account = Account(
+      server: server, transport: mock, deviceSecret: "device", savedToken: try BearerToken("one")
+    ) { _ in }
+    mock.on("/posts/*", .status(.unauthorized).forever())
+    mock.on("/session/refresh", .status(.forbidden), .fail(HTTPError(.cannotConnect, "The server is down.")))
+
+    let refused = try await #require(throws: HTTPError.self) { try await account.api.post(1).value }
+    let offline = try await #require(throws: HTTPError.self) { try await account.api.post(2).value }
+
+    #expect(message(for: refused) == "Your session has ended. Log in again.")
+    #expect(message(for: offline) == "The server cannot be reached. Check your connection.")
+  }
+}
+// end
+
+// guide accountTest
+extension FeedTests {
+  @Test("The user logs in, and a rejected token is refreshed once")
+  func account() async throws {
+    let saved = Mutex<[BearerToken?]>([])
+    let account = Account(server: server, transport: mock, deviceSecret: "device") { token in
+      saved.withLock { $0.append(token) }
+    }
+    mock.on("/session", .json(#"{"token": "one"}"#))
+    mock.on("/session/refresh", .json(#"{"token": "two"}"#))
+    mock.on(.header("Authorization", "Bearer one"), .status(.unauthorized))
+    mock.on("/posts/1" && .header("Authorization", "Bearer two"), .json(#"{"id": 1, "title": "Notes"}"#))
+
+    try await account.logIn(name: "ada", password: "secret").value
+
+    #expect(try await account.api.post(1).value?.title == "Notes")
+    #expect(try saved.withLock { $0 } == [BearerToken("one"), BearerToken("two")])
+    try mock.verify()
+  }
+}
+// end
+
+// guide logoutTest
+extension FeedTests {
+  @Test("A log-out cancels the loads in flight and deletes the token")
+  func logOut() async throws {
+    let saved = Mutex(BearerToken?.some(try BearerToken("one")))
+    let account = Account(
+      server: server, transport: mock, deviceSecret: "device", savedToken: try BearerToken("one")
+    ) { token in saved.withLock { $0 = token } }
+    let held = mock.hold("/posts/1", whenCancelled: .complete)
+    let post = account.api.post(1)
+
+    try await account.logOut().value
+
+    #expect(held.cancelRequest != nil && post.outcomeIfCompleted?.ending == .cancelled)
+    #expect(saved.withLock { $0 } == nil)
+  }
+
+  @Test("After a log-out, a 401 does not log the user in again")
+  func loggedOut() async throws {
+    let account = Account(
+      server: server, transport: mock, deviceSecret: "device", savedToken: try BearerToken("one")
+    ) { _ in }
+    mock.onOthers(.status(.unauthorized))
+    try await account.logOut().value
+
+    let error = await #expect(throws: HTTPError.self) { try await account.api.post(1).value }
+
+    #expect(error?.response?.status == .unauthorized && mock.requests.map(\.path) == ["/posts/1"])
+  }
+}
+// end
