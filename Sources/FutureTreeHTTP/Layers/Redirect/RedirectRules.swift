@@ -31,7 +31,7 @@ enum RedirectRules {
       next.removeHeaders { describesBody($0) }
     }
     if !url.hasSameOrigin(as: base) {
-      next.removeHeaders { isBoundToOrigin($0, in: request) }
+      next.removeHeaders { request.isBoundToOrigin(header: $0) }
       next.basicCredentials = nil
       next.bearerToken = nil
     }
@@ -54,17 +54,7 @@ enum RedirectRules {
     }
     guard !url.hasSameOrigin(as: base) else { return decided }
     var next = decided
-    if [request.basicCredentials, response.request.basicCredentials].contains(decided.basicCredentials) {
-      next.basicCredentials = nil
-    }
-    if [request.bearerToken, response.request.bearerToken].contains(decided.bearerToken) { next.bearerToken = nil }
-    for name in Set(decided.headers.map { $0.name.lowercased() })
-    where isBoundToOrigin(name, in: request) || isBoundToOrigin(name, in: decided) {
-      let old = request.headers.values(for: name) + response.request.headers.values(for: name)
-      let own = decided.headers.values(for: name).filter { !old.contains($0) }
-      next.removeHeader(name)
-      for value in own { try next.addHeader(name, value) }
-    }
+    try next.removeCredentials(of: [request, response.request])
     return next
   }
 }
@@ -138,12 +128,6 @@ extension RedirectRules {
   private static func describesBody(_ name: String) -> Bool {
     let name = name.lowercased()
     return name.hasPrefix("content-") || ["digest", "repr-digest", "last-modified"].contains(name)
-  }
-
-  /// Returns whether a field must not reach another origin: a credential, or a field that names the origin of the
-  /// request.
-  private static func isBoundToOrigin(_ name: String, in request: HTTPRequest) -> Bool {
-    request.isSensitive(header: name) || ["origin", "referer"].contains(name.lowercased())
   }
 }
 

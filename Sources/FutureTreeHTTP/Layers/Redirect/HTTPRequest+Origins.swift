@@ -1,0 +1,23 @@
+extension HTTPRequest {
+  /// Returns whether a field must not reach another origin: a credential, or a field that names the origin of the
+  /// request.
+  func isBoundToOrigin(header name: String) -> Bool {
+    isSensitive(header: name) || ["origin", "referer"].contains(name.lowercased())
+  }
+
+  /// Removes the credentials that this request shares with earlier requests, because it goes to another origin. New
+  /// credentials stay.
+  ///
+  /// - Throws: `HTTPError` if a value that stays is not valid. It is always valid, because the request has it already.
+  mutating func removeCredentials(of earlier: [HTTPRequest]) throws(HTTPError) {
+    if earlier.contains(where: { $0.basicCredentials == basicCredentials }) { basicCredentials = nil }
+    if earlier.contains(where: { $0.bearerToken == bearerToken }) { bearerToken = nil }
+    for name in Set(headers.map { $0.name.lowercased() })
+    where isBoundToOrigin(header: name) || earlier.contains(where: { $0.isBoundToOrigin(header: name) }) {
+      let old = earlier.flatMap { $0.headers.values(for: name) }
+      let own = headers.values(for: name).filter { !old.contains($0) }
+      removeHeader(name)
+      for value in own { try addHeader(name, value) }
+    }
+  }
+}
