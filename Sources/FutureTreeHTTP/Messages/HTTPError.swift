@@ -182,6 +182,17 @@ extension HTTPError.Code {
   public static let invalidRedirect = HTTPError.Code("invalidRedirect")
 }
 
+// MARK: - Pages
+
+extension HTTPError.Code {
+  /// There are more pages than the limit of the sequence. `HTTPError.response` has the last page.
+  public static let tooManyPages = HTTPError.Code("tooManyPages")
+  /// A page leads to another origin, or from `https` to `http`. `HTTPError.response` has the page.
+  public static let pageAtOtherOrigin = HTTPError.Code("pageAtOtherOrigin")
+  /// A field `Link` is malformed or has an invalid target. `HTTPError.response` has the response.
+  public static let invalidLink = HTTPError.Code("invalidLink")
+}
+
 extension HTTPError: CustomStringConvertible, CustomReflectable {
   /// The code and the message.
   public var description: String { "\(code): \(message)" }

@@ -188,6 +188,12 @@ extension HTTPErrorTextTests {
       ("invalidRedirect", { try await redirected("") }),
       ("invalidRedirect", { try Self.redirectedOutOfASCII() }),
       ("invalidRedirect", { try Self.redirectedToNowhere() }),
+      ("invalidLink", { try await linked("</b") }),
+      ("invalidLink", { try await linked("<ftp://a/>; rel=next") }),
+      ("tooManyPages", { try await linked("</b>; rel=next", limit: 1) }),
+      ("pageAtOtherOrigin", { try await linked("<https://a/>; rel=next") }),
+      ("pageAtOtherOrigin", { try await linked("<http://a/>; rel=next", from: "https://a/") }),
+      ("pageAtOtherOrigin", { try await pagedWithoutHost() }),
       ("invalidResponse", { throw try Self.reported(-1002) }),
       ("invalidResponse", { throw try Self.reported(-1, "Failed writing header") }),
       ("bodyTooLarge", { try transfer(("Content-Length", "100")) }),
@@ -254,6 +260,17 @@ extension HTTPErrorTextTests {
     var request = try HTTPRequest(.post, url)
     request.body = body
     try await load(request, Redirect(limit: limit) --> mock)
+  }
+
+  private func linked(_ link: String, from url: String = "http://example.com/", limit: Int? = nil) async throws {
+    let mock = MockLoader()
+    mock.answer(headers: try HTTPHeaders([("Link", link)]))
+    for try await _ in mock.pages(followingLinksFrom: try HTTPRequest(url), limit: limit) {}
+  }
+
+  private func pagedWithoutHost() async throws {
+    mock.answer()
+    for try await _ in mock.pages(try HTTPRequest(.get, path: "a"), next: { _ in anyRequest() }) {}
   }
 
   private static func redirectedOutOfASCII() throws {

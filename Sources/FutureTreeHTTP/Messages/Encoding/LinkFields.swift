@@ -1,0 +1,118 @@
+/// The links of all `Link` fields of a message, up to a limit.
+struct LinkFields {
+  /// The maximum number of links. Memory then does not grow with the fields, which a server can make long.
+  static let limit = 250
+
+  private(set) var links: [HTTPLink] = []
+  /// Whether every field was read to its end, without a malformed part.
+  private(set) var isWhole = true
+
+  init(_ headers: HTTPHeaders) {
+    for value in headers.values(for: "Link") {
+      var reader = LinkReader(value)
+      if !reader.read(into: &links, limit: LinkFields.limit) { isWhole = false }
+    }
+  }
+}
+
+/// A parser for the value of one `Link` field (RFC 8288, appendix B.2). Each byte is read once, by loops.
+private struct LinkReader {
+  private let bytes: [UInt8]
+  private var position = 0
+  /// Whether a quoted string has no end. Its text can contain further links.
+  private var isOpen = false
+
+  init(_ value: String) {
+    bytes = Array(value.utf8)
+  }
+
+  private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  /// Appends the links up to the first malformed part.
+  ///
+  /// - Returns: Whether all of the value was read.
+  mutating func read(into links: inout [HTTPLink], limit: Int) -> Bool {
+    skip { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }
+    while current != nil {
+      guard links.count < limit, let target = target() else { return false }
+      var parameters = parameters()
+      let relations = LinkReader.words(of: parameters.removeValue(forKey: "rel") ?? "")
+      if !relations.isEmpty { links.append(HTTPLink(target: target, relations: relations, parameters: parameters)) }
+      guard !isOpen, current == nil || current == UInt8(ascii: ",") else { return false }
+      skip { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }
+    }
+    return true
+  }
+
+  private mutating func target() -> String? {
+    guard take(UInt8(ascii: "<")) else { return nil }
+    let target = text { $0 != UInt8(ascii: ">") }
+    return take(UInt8(ascii: ">")) ? target : nil
+  }
+
+  /// Reads the parameters (RFC 8288, appendix B.3). Afterwards the reader is at a comma, at a malformed part, or at the
+  /// end.
+  private mutating func parameters() -> [String: String] {
+    var parameters: [String: String] = [:]
+    skip(FieldSyntax.isBlank)
+    while take(UInt8(ascii: ";")) {
+      skip(FieldSyntax.isBlank)
+      let name = text { !FieldSyntax.isBlank($0) && $0 != UInt8(ascii: "=") && !LinkReader.isEnd($0) }.lowercased()
+      skip(FieldSyntax.isBlank)
+      let value = take(UInt8(ascii: "=")) ? self.value() : ""
+      if !name.isEmpty, !name.hasSuffix("*"), parameters[name] == nil { parameters[name] = value }
+      skip(FieldSyntax.isBlank)
+    }
+    return parameters
+  }
+
+  private mutating func value() -> String {
+    skip(FieldSyntax.isBlank)
+    if current == UInt8(ascii: "\"") { return quoted() }
+    let value = text { !LinkReader.isEnd($0) }
+    return String(value.prefix(value.utf8.count - value.utf8.reversed().prefix(while: FieldSyntax.isBlank).count))
+  }
+
+  /// Reads a quoted string and returns it without quotes and backslashes. A string without an end is the rest of the
+  /// field (RFC 8288, appendix B.4).
+  private mutating func quoted() -> String {
+    position += 1
+    var text: [UInt8] = []
+    while let byte = current {
+      position += 1
+      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+      guard byte == UInt8(ascii: "\\") else {
+        text.append(byte)
+        continue
+      }
+      guard let escaped = current else { break }
+      position += 1
+      text.append(escaped)
+    }
+    isOpen = true
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func isEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ";") || byte == UInt8(ascii: ",") }
+
+  /// Returns the words between blanks, in lower case.
+  private static func words(of text: String) -> [String] {
+    text.utf8.split(whereSeparator: FieldSyntax.isBlank).map { String(decoding: $0, as: UTF8.self).lowercased() }
+  }
+
+  private mutating func text(while isPart: (UInt8) -> Bool) -> String {
+    let start = position
+    skip(isPart)
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+    while let byte = current, isSkipped(byte) { position += 1 }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard current == byte else { return false }
+    position += 1
+    return true
+  }
+}
