@@ -5,7 +5,8 @@ import FutureTreeHTTP
 ///
 /// ```swift
 /// let api = ApplyEnvironment(server) --> RefreshOnUnauthorized(savedToken) { loader in
-///   loader.post("\(base)/session", json: RefreshRequest(keychain), as: Session.self).map { try BearerToken($0.token) }
+///   (ApplyEnvironment(server) --> loader).post("session", json: RefreshRequest(keychain), as: Session.self)
+///     .map { session in try BearerToken(session.token) }
 /// } --> Redirect() --> URLSessionLoader()
 /// ```
 ///

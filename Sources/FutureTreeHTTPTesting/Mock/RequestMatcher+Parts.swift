@@ -51,7 +51,22 @@ extension RequestMatcher {
     }
   }
 
-  /// Matches requests whose body is this text in UTF-8.
+  /// Matches requests whose body is JSON with the same value as a text. The order of keys and white space are ignored.
+  ///
+  /// ```swift
+  /// mock.on(.method(.post) && "/session" && .body(json: #"{"name": "ada", "password": "secret"}"#), .json("{}"))
+  /// ```
+  ///
+  /// - Precondition: The text is JSON.
+  public static func body(json text: String) -> RequestMatcher {
+    guard let expected = Data(text.utf8).sortedJSON else {
+      preconditionFailure("The text of a matcher is not JSON. Pass valid JSON: \(text)")
+    }
+    return body("the same JSON") { $0.sortedJSON == expected }
+  }
+
+  /// Matches requests whose body is this text in UTF-8. To compare JSON, use `body(json:)`: an encoder may write keys in any
+  /// order.
   public static func body(_ text: String) -> RequestMatcher {
     body(Data(text.utf8))
   }
@@ -99,6 +114,15 @@ extension HTTPRequest {
       let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         .map { $0.removingPercentEncoding ?? String($0) }
       return parts.first == name ? parts.dropFirst().first ?? "" : nil
+    }
+  }
+}
+
+extension Data {
+  /// The JSON value with sorted keys and without white space. `nil` if the bytes are not JSON.
+  fileprivate var sortedJSON: Data? {
+    (try? JSONSerialization.jsonObject(with: self, options: .fragmentsAllowed)).flatMap { value in
+      try? JSONSerialization.data(withJSONObject: value, options: [.sortedKeys, .fragmentsAllowed])
     }
   }
 }

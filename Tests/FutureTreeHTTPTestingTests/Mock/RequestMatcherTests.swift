@@ -71,6 +71,19 @@ import Testing
     }
   }
 
+  @Test("JSON bodies match in any order of keys, and other values and broken JSON do not")
+  func json() throws {
+    var request = try HTTPRequest(.post, "https://example.com/session")
+    request.body = .data(Data(#"{ "b": [1, 2.5], "a": null }"#.utf8))
+
+    #expect(RequestMatcher.body(json: #"{"a":null,"b":[1,2.5]}"#).matches(request))
+    #expect(!RequestMatcher.body(json: #"{"a":null,"b":[2.5,1]}"#).matches(request))
+    request.body = .data(Data("3".utf8))
+    #expect(RequestMatcher.body(json: " 3 ").matches(request))
+    request.body = .data(Data("{".utf8))
+    #expect(!RequestMatcher.body(json: "3").matches(request))
+  }
+
   @Test("An empty body matches no other body, and a file body matches none")
   func bodies() throws {
     var request = try HTTPRequest(.post, "http://example.com/")

@@ -28,13 +28,15 @@ extension FeedTests {
 // guide message
 /// Returns a text for the user. The description of an error is a text for developers.
 func message(for error: any Error) -> String {
+  if error is FutureCancelled { return "The load was cancelled." }
   guard let error = error as? HTTPError else { return "An unknown error occurred." }
   switch (error.code, error.response?.status) {
   case (.credentialsUnavailable, .some): return "Your session has ended. Log in again."
-  case (_, .unauthorized?): return "The name or the password is wrong."
-  case (_, .notFound?): return "This post does not exist any longer."
+  case (_, .unauthorized?): return "Log in with a valid name and password."
+  case (_, .notFound?): return "This post no longer exists."
   case (.unknownHost, _), (.cannotConnect, _), (.connectionLost, _), (.timedOut, _), (.credentialsUnavailable, nil):
     return "The server cannot be reached. Check your connection."
+  case (.unwritableBody, _): return "The file cannot be saved. Check the free space."
   default: return "The server has a problem. Try again later."
   }
 }

@@ -46,8 +46,8 @@ extension FeedTests {
 extension FeedTests {
   @Test("A draft is sent as JSON")
   func post() async throws {
-    let draft = #"{"title":"Notes"}"#
-    mock.on(.method(.post) && "/posts" && .body(draft), .json(#"{"id": 2, "title": "Notes"}"#, status: .created))
+    let draft = RequestMatcher.body(json: #"{"title": "Notes"}"#)
+    mock.on(.method(.post) && "/posts" && draft, .json(#"{"id": 2, "title": "Notes"}"#, status: .created))
 
     #expect(try await api.publish(Draft(title: "Notes")).value.id == 2)
   }
@@ -112,6 +112,28 @@ extension FeedTests {
 
     #expect(second.cancelRequest != nil && posts.outcomeIfCompleted?.ending == .cancelled)
     #expect(mock.requests.count == 2)
+  }
+}
+// end
+
+// guide pageSequenceTest
+extension FeedTests {
+  @Test("No page is requested after the page with the post")
+  func search() async throws {
+    mock.on(.query("cursor", "first"), .json(#"{"posts": [{"id": 1, "title": "Notes"}], "next": "b"}"#))
+    mock.on(.query("cursor", "b"), .json(#"{"posts": [{"id": 2, "title": "Engines"}], "next": "c"}"#))
+
+    #expect(try await api.post(titled: "Engines")?.id == 2)
+    #expect(mock.requests.count == 2)
+  }
+
+  @Test("The links of the pages are followed to the last page")
+  func links() async throws {
+    let next = try HTTPHeaders([("Link", #"</archive?page=2>; rel="next""#)])
+    mock.on("/archive" && !.query("page"), .respond(headers: next, body: Data(#"[{"id": 1, "title": "Notes"}]"#.utf8)))
+    mock.on("/archive" && .query("page", "2"), .json(#"[{"id": 2, "title": "Engines"}]"#))
+
+    #expect(try await api.archive().reduce(into: []) { $0 += $1.map { $0.id } } == [1, 2])
   }
 }
 // end

@@ -107,13 +107,49 @@ extension FeedAPI {
 }
 // end
 
+// guide pageSequence
+extension FeedAPI {
+  /// Loads pages until a post has the title.
+  func post(titled title: String) async throws -> Post? {
+    let pages = http.pages(try HTTPRequest(.get, to: "posts", query: [("cursor", "first")])) { response in
+      let page = try JSONDecoder().decode(Page.self, from: response.body)
+      return try page.next.map { cursor in try HTTPRequest(.get, to: "posts", query: [("cursor", cursor)]) }
+    }
+    for try await response in pages {
+      let page = try JSONDecoder().decode(Page.self, from: response.body)
+      if let post = page.posts.first(where: { $0.title == title }) { return post }
+    }
+    return nil
+  }
+}
+// end
+
+// guide linkedPages
+extension FeedAPI {
+  /// Returns the posts of each page. A page is loaded while the page before it is used.
+  func archive() throws -> some AsyncSequence<[Post], any Error> {
+    http.pages(followingLinksFrom: try HTTPRequest(.get, path: "archive"), lookAhead: 1)
+      .map { response in try JSONDecoder().decode([Post].self, from: response.body) }
+  }
+}
+// end
+
 // guide bag
 @MainActor final class FeedScreen {
   private(set) var posts: [Post] = []
+  private(set) var problem: String?
   private let loads = CancelBag()
 
   func show(_ author: String, from api: FeedAPI) {
-    loads.insert(api.posts(by: author).map(on: .main) { [weak self] posts in self?.posts = posts })
+    let load = api.posts(by: author)
+    load.observe(on: .main) { [weak self] outcome in
+      switch outcome {
+      case .success(let posts): self?.posts = posts
+      case .failure(let error): self?.problem = message(for: error)
+      case .cancelled: break
+      }
+    }
+    loads.insert(load)
   }
 
   func close() {
@@ -173,8 +209,8 @@ final class Account: Sendable {
   private let logInAPI: FeedAPI
 
   init(
-    server: ServerEnvironment, transport: any HTTPLoader = Redirect() --> URLSessionLoader(), deviceSecret: String,
-    savedToken: BearerToken? = nil, save: @escaping @Sendable (BearerToken?) -> Void
+    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> URLSessionLoader(),
+    deviceSecret: String, savedToken: BearerToken? = nil, save: @escaping @Sendable (BearerToken?) -> Void
   ) {
     tokens = RefreshOnUnauthorized(savedToken) { loader in
       (ApplyEnvironment(server) --> loader).post("session/refresh", json: ["device": deviceSecret], as: Session.self)
@@ -184,7 +220,7 @@ final class Account: Sendable {
     }
     let (resetGuard, autocancel) = (ResetGuard(), Autocancel())
     logInAPI = FeedAPI(http: resetGuard --> autocancel --> ApplyEnvironment(server) --> transport)
-    api = FeedAPI(http: resetGuard --> autocancel --> ApplyEnvironment(server) --> Retry() --> tokens --> transport)
+    api = FeedAPI(http: resetGuard --> autocancel --> ApplyEnvironment(server) --> retry --> tokens --> transport)
   }
 
   /// Logs in over a chain without the token layer. A 401 on that chain means that the password is wrong.
