@@ -104,6 +104,24 @@ import Testing
     #expect(mock.requests.map { $0.headers["Authorization"] } == [sentinel, nil, nil, sentinel])
   }
 
+  @Test("A request for a third origin loses the credentials of the first request")
+  func thirdOrigin() async throws {
+    mock.onOthers(.text(""))
+    let first = try secret("https://example.com/1")
+    let pages = mock.pages(first, limit: 3, allowsOtherOrigins: true) { response in
+      guard response.request.url?.host == "example.com" else {
+        var next = first
+        next.target = .url(try HTTPURL("https://c.org/"))
+        return next
+      }
+      return try HTTPRequest("https://b.org/")
+    }
+
+    await #expect(throws: HTTPError.self) { try await load(pages) }
+
+    #expect(mock.requests.count == 3 && isBare(mock.requests[2]))
+  }
+
   @Test("A page without encryption after a page with encryption is always refused")
   func insecure() async throws {
     try link("http://example.com/b")
