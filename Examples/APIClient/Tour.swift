@@ -56,15 +56,15 @@ import FutureTreeOAuth2
 
 extension Tour {
   private func logIn() async throws {
-    title("Four loads of three users, before the log-in")
+    title("Four loads of three users, before the login")
     server.hold("/authorize")
     let loads = users(1, 2, 3, 1)
     try await server.waitForRequests(to: "/authorize")
-    say("the log-in page is open; requests to the API so far: \(server.requestCount(to: "/users/1"))")
+    say("the login page is open; requests to the API so far: \(server.requestCount(to: "/users/1"))")
     time.pass(.seconds(8))
     server.answer("/authorize")
     await report(loads) { $0.name }
-    say("log-in: \(server.logIns)")
+    say("login: \(server.logIns)")
     say(
       "requests: \(server.requestCount(to: "/users/1", "/users/2", "/users/3")), because two loads shared one request")
     journal.show()
@@ -178,7 +178,7 @@ extension Tour {
   }
 
   private func logOut() async throws {
-    title("A log-out while loads are in flight")
+    title("A logout while loads are in flight")
     let backOffs = [time.timer(of: .seconds(5)), time.timer(of: .seconds(90))]
     let reports = ["july", "august"].map { ($0, client.report(of: $0)) }
     for backOff in backOffs { _ = try await backOff.value }
@@ -189,7 +189,7 @@ extension Tour {
     try await server.waitForRequests(to: "/users/11", "/users/12")
     time.pass(.seconds(5))
     say("in flight: user 11 and user 12; july waits for a slot, and august for its next attempt")
-    // A queued request is cancelled at once. So this load begins while the loads in flight are still ending.
+    // A queued request is cancelled at once. This load therefore begins while the loads in flight are still completing.
     let stubborn = reports[0].1.onComplete { _ in client.user(3) }
 
     _ = try await client.logOut().value
@@ -203,7 +203,7 @@ extension Tour {
 
     title("The next load logs in again")
     await report(users(1)) { $0.name }
-    say("log-in: \(server.logIns)")
+    say("login: \(server.logIns)")
     journal.show()
     say(
       "log lines that contain a token, a code or the search text: \(journal.count(of: Server.secrets + ["salary"]))"

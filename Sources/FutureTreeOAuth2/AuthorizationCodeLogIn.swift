@@ -1,13 +1,13 @@
 import Foundation
 import FutureTreeHTTP
 
-/// One log-in with an authorization code: the URL of the page, and the check of its result (RFC 6749, section 4.1; RFC
+/// One login with an authorization code: the URL of the page, and the check of its result (RFC 6749, section 4.1; RFC
 /// 7636).
 struct AuthorizationCodeLogIn: Sendable {
   let grant: OAuth2Grant.AuthorizationCode
   /// The PKCE verifier. It proves that the code is exchanged by the client that showed the page.
   let verifier: String
-  /// The state parameter. It proves that the result belongs to this log-in.
+  /// The state parameter. It proves that the result belongs to this login.
   let state: String
 
   init(_ grant: OAuth2Grant.AuthorizationCode, random: RandomSource) {
@@ -49,7 +49,7 @@ struct AuthorizationCodeLogIn: Sendable {
     let fields = try AuthorizationCodeLogIn.fields(of: url)
     guard fields["state"] == state else {
       throw AuthorizationCodeLogIn.failed(
-        "failed. The redirect has the state of another log-in, or none. It may be forged. Log in again")
+        "failed. The redirect has the state of another login, or none. It may be forged. Log in again")
     }
     if let error = fields["error"] {
       throw AuthorizationCodeLogIn.failed("was refused with \(FieldSyntax.visible(error)). Log in again")
@@ -79,13 +79,13 @@ struct AuthorizationCodeLogIn: Sendable {
   }
 
   static func failed(_ fault: String, underlying: (any Error)? = nil) -> HTTPError {
-    HTTPError(.authorizationFailed, "The log-in \(fault).", underlying: underlying)
+    HTTPError(.authorizationFailed, "The login \(fault).", underlying: underlying)
   }
 }
 
 extension AuthorizationCodeLogIn: CustomStringConvertible, CustomReflectable {
   /// The endpoint, without the verifier and the state.
-  var description: String { "a log-in at \(grant.endpoint)" }
+  var description: String { "a login at \(grant.endpoint)" }
 
   var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }

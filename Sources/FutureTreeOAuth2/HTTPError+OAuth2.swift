@@ -1,9 +1,9 @@
 import FutureTreeHTTP
 
 extension HTTPError.Code {
-  /// There is no credential, and a log-in is needed to get one.
+  /// There is no credential, and a login is needed to get one.
   public static let authenticationRequired = HTTPError.Code("authenticationRequired")
-  /// A log-in was refused, or its result cannot be trusted.
+  /// A login was refused, or its result cannot be trusted.
   public static let authorizationFailed = HTTPError.Code("authorizationFailed")
   /// The token endpoint did not respond.
   public static let tokenRequestFailed = HTTPError.Code("tokenRequestFailed")

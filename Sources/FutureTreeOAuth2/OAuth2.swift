@@ -14,7 +14,7 @@ import FutureTreeHTTP
 /// let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> URLSessionLoader()
 /// ```
 ///
-/// The first load reads the credential from the store. If the store is empty, the grant is used: one log-in for all loads
+/// The first load reads the credential from the store. If the store is empty, the grant is used: one login for all loads
 /// that wait. A token that expires within `leeway` is refreshed before it is used. **Any number of loads share one
 /// refresh**, which uses its own loader. A request that has the header `Authorization`, or is not among the targets, is
 /// forwarded unchanged. Tokens, and requests for tokens, are sent over plain `http` only to this machine, unless insecure
@@ -36,16 +36,16 @@ import FutureTreeHTTP
 /// responds with `invalid_grant`, the session ends: loads fail with the code `authenticationRequired` until there is a
 /// new credential, by `logIn()`, `replaceCredential(with:)` or a reset.
 ///
-/// **Cancellation.** The layer holds loads that wait for a token. A cancelled load ends at once with `.cancelled` and is
-/// never sent. Only a load that was detached with `.doNotForwardRequest` after its 401 is still sent again. A refresh is
-/// not cancelled by the loads that wait for it, even if all are cancelled: the server may already have changed the
-/// refresh token, so its response is saved. A log-in is asked to cancel when the last load that waits for it is
+/// **Cancellation.** The layer holds loads that wait for a token. A cancelled load completes at once as `.cancelled` and
+/// is never sent. Only a load that was detached with `.doNotForwardRequest` after its 401 is still sent again. A refresh
+/// is not cancelled by the loads that wait for it, even if all are cancelled: the server may already have changed the
+/// refresh token, so its response is saved. A login is asked to cancel when the last load that waits for it is
 /// cancelled. A request that was forwarded is cancelled by the loaders after this layer; if it completes with 401, the
 /// 401 is the response.
 ///
 /// **Reset.** A reset has these effects. Each part is reset even if another fails.
 ///
-/// - Loads that wait end with `.cancelled`.
+/// - Loads that wait complete as `.cancelled`.
 /// - Work in flight for the credential is asked to cancel and awaited, and its result is discarded.
 /// - The store is emptied, and is not read again.
 /// - The token loader and the next loader are reset.
@@ -120,17 +120,17 @@ public final class OAuth2: HTTPLayer {
 // MARK: - The credential
 
 extension OAuth2 {
-  /// Gets a new credential with the grant, even if there is a valid one. Use it for a log-in button, and when the session has
+  /// Gets a new credential with the grant, even if there is a valid one. Use it for a login button, and when the session has
   /// ended.
   ///
   /// ```swift
   /// oauth.logIn().map(on: .main) { window.show(.home) }
   /// ```
   ///
-  /// It joins a log-in in flight, and waits for a refresh to end. Loads that begin in the meantime wait for the log-in. A
-  /// cancellation request ends the future at once, and ends the log-in if no other caller waits for it.
+  /// It joins a login in flight, and waits for a refresh to end. Loads that begin in the meantime wait for the login. A
+  /// cancellation request completes the future at once, and cancels the login if no other caller waits for it.
   ///
-  /// - Returns: A future that fails if the log-in fails. It fails with the code `authenticationRequired` if the grant is
+  /// - Returns: A future that fails if the login fails. It fails with the code `authenticationRequired` if the grant is
   ///   `storedCredential`.
   @discardableResult
   public func logIn() -> Future<Void> { session.ask(.logIn).completion }

@@ -69,7 +69,7 @@ public struct OAuth2Grant: Sendable {
   ///   - parameters: Further parameters for the endpoint, such as `("prompt", "login")`.
   ///   - present: A closure that shows the page at a URL, and returns a future of the URL to which the page redirects at
   ///     the end. It is called outside every lock, from any thread. The future is asked to cancel when no load waits for
-  ///     the log-in.
+  ///     the login.
   public static func authorizationCode(
     at endpoint: HTTPURL, redirectURI: String, parameters: [(String, String)] = [],
     present: @escaping @Sendable (URL) throws -> Future<URL>

@@ -36,12 +36,12 @@ final class OAuth2Session: Sendable {
   enum Answer {
     case use(OAuth2Token)
     case fail(HTTPError)
-    /// The future ends at once when it is asked to cancel.
+    /// The future completes at once when it is asked to cancel.
     case wait(Future<OAuth2Token>)
     /// The token is from before a reset, so there is no replacement for it.
     case none
 
-    /// A future that ends when the token is available, without the token.
+    /// A future that completes when the token is available, without the token.
     var completion: Future<Void> {
       switch self {
       case .use, .none: .succeeded
@@ -241,7 +241,7 @@ extension OAuth2Session {
 // MARK: - Resetting
 
 extension OAuth2Session {
-  /// Cancels all waiters, ends the work in flight and discards its result, and empties the store. Overlapping wipes are
+  /// Cancels all waiters and the work in flight, discards its result, and empties the store. Overlapping wipes are
   /// joined. Loads that begin in the meantime wait for its end.
   func wipe() -> Future<Void> {
     let wipe = shared.withLock { shared in shared.wipe.map { Wipe(promise: $0) } ?? shared.beginWipe() }

@@ -9,7 +9,7 @@ import FutureTreeHTTP
 /// 2. Waiters exist only during work or a reset. Each waiter is released once, or leaves.
 /// 3. `version` grows with each credential. A rejected token is never given out again.
 /// 4. During a reset no work begins, and no earlier data is known.
-/// 5. Only a new credential changes `.ended`: by a log-in that was requested, a replacement, or a reset.
+/// 5. Only a new credential changes `.ended`: by a login that was requested, a replacement, or a reset.
 struct OAuth2State {
   /// The source of a credential if there is none, or none that can be refreshed.
   enum Source {
@@ -92,7 +92,7 @@ struct OAuth2State {
   private var (failures, lastWork) = (0, 0)
   private var failure: HTTPError?
   private(set) var waiters: Set<Int> = []
-  /// The waiters that need a log-in after the work in flight.
+  /// The waiters that need a login after the work in flight.
   private(set) var logIns: Set<Int> = []
 
   init(source: Source, leeway: TimeInterval) {
@@ -144,7 +144,7 @@ extension OAuth2State {
     return true
   }
 
-  /// Requests a new log-in, whatever credential there is.
+  /// Requests a new login, regardless of the current credential.
   mutating func logInWanted(by waiter: Int) -> Answer {
     guard source != .store else { return .fail(OAuth2State.authenticationRequired) }
     let kind = freshKind
@@ -191,7 +191,7 @@ extension OAuth2State {
     guard let ended = work, ended.number == number else { return Effects() }
     work = nil
     switch outcome {
-    // Waiters that arrived while an abandoned log-in was ending did not request its cancellation.
+    // Waiters that arrived while an abandoned login was ending did not request its cancellation.
     case .failure where ended.isAbandoned && !waiters.isEmpty, .cancelled where ended.isAbandoned && !waiters.isEmpty:
       return beginLogIn(Effects())
     case .success(let credential?):

@@ -13,10 +13,11 @@ import FutureTreeHTTP
 /// Put the layer after the layer that fills in the host, because it must know the origin to which a token is sent. The
 /// requests of the refresh must therefore name their host.
 ///
-/// Requests are sent with the current token in the header `Authorization`. If there is no token, they are forwarded
-/// unchanged, and a 401 is their response (see `refreshesWithoutToken`). When a token is rejected with 401, the layer calls `refresh` **once for all loads that wait**, and repeats each
-/// request with the new token. If the token has changed since the request was sent, the layer skips the refresh. A second
-/// 401 is the response. `OAuth2` does the same for authorization servers, and gets tokens by itself.
+/// Requests are sent with the current token in the header `Authorization`. If there is no token, they are forwarded unchanged,
+/// and a 401 is their response (see `refreshesWithoutToken`). If a token is rejected with 401, the layer calls `refresh` **once
+/// for all loads that wait**, and repeats each request with the new token. If the token has changed since the request was sent,
+/// the layer skips the refresh. A second 401 is the response. `OAuth2` does the same for authorization servers, and gets tokens
+/// by itself.
 ///
 /// A 401 rejects the token if it responds to a request with the current token and comes from the origin of the request.
 /// If its `Bearer` challenge reports `insufficient_scope` or `invalid_request`, the 401 is the response, because another
@@ -41,7 +42,7 @@ import FutureTreeHTTP
 /// other loads, and even if no load is left: the server may already have used up a refresh token. A load in flight is
 /// cancelled by the loaders after this layer.
 ///
-/// **Reset.** Loads that wait complete with `.cancelled`. The refresh is asked to cancel and awaited, and its token is
+/// **Reset.** Loads that wait complete as `.cancelled`. The refresh is asked to cancel and awaited, and its token is
 /// discarded. The token is deleted, and `onChange` receives `nil`. If a load that was sent before the reset completes
 /// with 401, the 401 is its response.
 ///
@@ -86,7 +87,7 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   /// The current token, or `nil` if there is none.
   public var token: BearerToken? { loads.session.token }
 
-  /// Replaces the token, for example after a log-in, and passes it to `onChange`.
+  /// Replaces the token, for example after a login, and passes it to `onChange`.
   ///
   /// A refresh in flight is asked to cancel and awaited, and its token is discarded. The loads that wait for it get the
   /// new token.

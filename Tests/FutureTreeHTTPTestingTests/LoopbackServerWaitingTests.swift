@@ -81,7 +81,7 @@ import Testing
     #expect(client.response() != nil)
   }
 
-  @Test("A condition runs under no lock and can use the server")
+  @Test("A condition runs outside every lock and can use the server")
   func reentrant() async throws {
     let inner = LoopbackGate()
     let wait = server.waitUntil { [weak server] record in

@@ -39,7 +39,7 @@ private final class Browser: Sendable {
   func close() { pages.value = [] }
 }
 
-@Suite("Layers: OAuth2, log-ins and other grants")
+@Suite("Layers: OAuth2, logins and other grants")
 struct OAuth2LogInTests {
   private let browser = Browser()
 
@@ -53,7 +53,7 @@ struct OAuth2LogInTests {
     return rig
   }
 
-  @Test("All waiting loads share one log-in: a page with PKCE and state, and a code exchanged with the verifier")
+  @Test("All waiting loads share one login: a page with PKCE and state, and a code exchanged with the verifier")
   func logIn() throws {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -121,7 +121,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("The last load to detach cancels the log-in, and a load that arrives during its end gets a new log-in")
+  @Test("The last load to detach cancels the login, and a load that arrives during its end gets a new login")
   func abandoned() {
     let rig = makeRig()
     let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
@@ -141,7 +141,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("A load and a logIn() that arrive during the end of an abandoned log-in share one new page")
+  @Test("A load and a logIn() that arrive during the end of an abandoned login share one new page")
   func afterAbandoned() {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -157,7 +157,7 @@ struct OAuth2LogInTests {
     browser.close()
   }
 
-  @Test("An abandoned log-in that fails does not fail a load that arrived during its end")
+  @Test("An abandoned login that fails does not fail a load that arrived during its end")
   func afterFailed() {
     let rig = makeRig()
     rig.tokens.answer(body: OAuth2Rig.json(2))
@@ -180,7 +180,7 @@ struct OAuth2LogInTests {
 
     load.cancel()
     browser.lead()
-    #expect(rig.tokens.requests.isEmpty, "a cancelled log-in does not continue")
+    #expect(rig.tokens.requests.isEmpty, "a cancelled login does not continue")
     let again = rig.api.load(rig.request())
     browser.lead(1)
 

@@ -129,7 +129,7 @@ struct OAuth2ResetTests {
     withExtendedLifetime(reset) {}
   }
 
-  @Test("A 401 to a load from before a reset is its response, even after a new log-in")
+  @Test("A 401 to a load from before a reset is its response, even after a new login")
   func oldRefusal() {
     let rig = OAuth2Rig()
     let api = rig.oauth --> end

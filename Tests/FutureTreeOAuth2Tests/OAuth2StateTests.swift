@@ -72,7 +72,7 @@ struct OAuth2StateTests {
     #expect(effects.released == [4] && !isReplayed && !state.isResetting)
   }
 
-  @Test("Only a log-in is abandoned, once, when the last waiter leaves")
+  @Test("Only a login is abandoned, once, when the last waiter leaves")
   func abandoned() {
     var state = OAuth2State(source: .logIn, leeway: 60)
     _ = state.tokenWanted(by: 1, at: now)

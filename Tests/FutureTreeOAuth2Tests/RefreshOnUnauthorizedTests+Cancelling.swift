@@ -79,7 +79,7 @@ extension RefreshOnUnauthorizedTests {
     #expect(load.isCompleted && load.text != "pending" && sent == ["/x a1"] && changes.value == [nil])
   }
 
-  @Test("A token from a log-in replaces the refresh in flight")
+  @Test("A token from a login replaces the refresh in flight")
   func replaced() {
     reject("a1")
     let refresh = mock.hold("/refresh")

@@ -85,7 +85,7 @@ import Testing
     #expect(sent == ["/x", "/y a2"] && layer.isIdle)
   }
 
-  @Test("A load that was sent before the log-in takes the new token after its 401")
+  @Test("A load that was sent before the login takes the new token after its 401")
   func logInInBetween() {
     let held = mock.hold("/x")
     mock.on(.header("Authorization", "Bearer a1"), .status(.ok))

@@ -8,8 +8,8 @@
 /// ```
 ///
 /// A queue only orders work. A queued future is not a consumer of the work before it, and forwards no request to it. Its body
-/// runs after that work completes, whatever the outcome. See <doc:Cancellation#Ordering-is-not-interest>. A queued future that
-/// is asked to cancel leaves the queue and completes as `.cancelled` at once. Its body does not run.
+/// runs after that work completes, regardless of the outcome. See <doc:Cancellation#Ordering-is-not-interest>. A queued future
+/// that is asked to cancel leaves the queue and completes as `.cancelled` at once. Its body does not run.
 ///
 /// Bodies run one at a time, outside every lock. If no work is running, `add` runs the body. Otherwise the body runs where
 /// the previous future completes, after the consumers of that future have been notified. A queue can be used from any
@@ -34,7 +34,7 @@ public final class FutureQueue: Sendable {
   /// Runs `body` once all previously added work has completed, and returns a future of its result.
   ///
   /// After `body` has begun, cancellation requests are forwarded to the future that `body` returned. The next body waits for
-  /// that future, even if the future that `add` returned ends early.
+  /// that future, even if the future that `add` returned completes early.
   ///
   /// - Parameter body: The closure to call. If it throws, the future fails with the error. If it throws `CancellationError` or
   ///   `FutureCancelled`, the future is cancelled. It must not wait for work that is added to the same queue later.

@@ -58,8 +58,8 @@ extension Future {
   /// Begins attempts one after another, with a pause between them, until `next` returns an outcome.
   ///
   /// After a cancellation request, no further attempt begins, and `next` is not called. The future takes the outcome of the
-  /// attempt in flight. If the request arrives during a pause, and the pause succeeds, the future ends as `.cancelled`. If
-  /// the pause does not succeed, the future takes its outcome.
+  /// attempt in flight. If the request arrives during a pause, and the pause succeeds, the future completes as
+  /// `.cancelled`. If the pause does not succeed, the future takes its outcome.
   ///
   /// - Parameters:
   ///   - begin: Receives the number of the attempt, counted from 1, and a closure that returns whether the future has

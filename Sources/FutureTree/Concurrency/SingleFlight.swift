@@ -10,8 +10,8 @@
 ///
 /// Each caller receives its own future, so cancelling one does not affect the others:
 ///
-/// - While other callers wait, a cancellation request from one caller ends only that caller's future, whatever the options
-///   of the request.
+/// - While other callers wait, a cancellation request from one caller completes only that caller's future, regardless of
+///   the options of the request.
 /// - When the last caller requests cancellation, the load is asked to cancel, and no caller can join the flight anymore. The
 ///   next caller starts a new flight, even if the previous one has not completed yet.
 ///

@@ -64,7 +64,7 @@ final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchec
 /// future. It returns whether the future has ended. Without a body, the future takes the outcome of its upstream.
 @usableFromInline
 final class BodyNode<Output: Sendable>: Node, @unchecked Sendable {  // Because: see `MapNode`.
-  /// - Parameter upstream: The future whose outcome the body reads. If the branch ended early, `upstream` is `node`. The
+  /// - Parameter upstream: The future whose outcome the body reads. If the branch completed early, `upstream` is `node`. The
   ///   node is cancelled then, and it ignores the result of the body.
   @usableFromInline typealias Body = @Sendable (_ node: Node, _ upstream: Node) throws -> Bool
 

@@ -107,7 +107,7 @@ public final class CancelBag: Sendable {
 }
 
 extension CancelToken {
-  /// Inserts this token into a bag, which then cancels it together with its other tokens.
+  /// Inserts this token into a bag, which cancels all its tokens together.
   public func store(in bag: CancelBag) {
     bag.insert(self)
   }

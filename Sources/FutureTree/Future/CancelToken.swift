@@ -1,4 +1,4 @@
-/// A consumer of a future that can ask it to cancel.
+/// A consumer of a future that can ask the future to cancel.
 ///
 /// ```swift
 /// let token = upload.cancelToken()
@@ -93,7 +93,7 @@ private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock
 }
 
 extension Future {
-  /// Returns a token: a consumer of this future that can ask it to cancel.
+  /// Returns a token: a consumer of this future that can ask the future to cancel.
   public func cancelToken() -> CancelToken {
     CancelToken(node)
   }

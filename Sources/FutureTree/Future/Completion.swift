@@ -16,7 +16,7 @@ public enum Completion<Value: Sendable>: Sendable {
   case failure(any Error)
   /// Completes as cancelled, with a reason.
   case cancelled(CancellationReason)
-  /// Completes with the outcome of another future. Requests to cancel are then forwarded to that future.
+  /// Completes with the outcome of another future. Cancellation requests are then forwarded to that future.
   case completeUsing(Future<Value>)
 
   /// A cancelled completion with the reason for the request that was received.
@@ -31,7 +31,8 @@ public enum Completion<Value: Sendable>: Sendable {
     }
   }
 
-  /// Creates the completion of a body that threw. Errors that mean a cancellation cancel the future. Law 15 (a task as a source).
+  /// Creates the completion of a body that threw. Errors that represent a cancellation cancel the future. Law 15 (a task as a
+  /// source).
   init(throwing error: any Error) {
     if let cancelled = error as? FutureCancelled {
       self = .cancelled(cancelled.reason)

@@ -10,7 +10,7 @@
 /// form a tree. A cancellation request propagates through the tree, from a future to the futures that it depends on.
 /// `cancel` is a request: the outcome of the future shows its effect. See <doc:Cancellation>.
 ///
-/// A `Future` is a handle. Copies are the same future and compare equal. Dropping a handle has no effect. All methods can
+/// A `Future` is a handle. Copies are the same future and compare equal. Dropping a copy has no effect. All methods can
 /// be called from any thread and from inside any callback.
 public struct Future<Value: Sendable>: Sendable {
   @usableFromInline let node: Node
@@ -23,7 +23,7 @@ public struct Future<Value: Sendable>: Sendable {
 // MARK: - Creating completed futures
 
 extension Future {
-  /// Returns a future that succeeded.
+  /// Returns a future that has succeeded with a value.
   @inlinable public static func succeeded(_ value: Value) -> Future {
     let node = Node(
       succeededOwning: !_isPOD(Value.self),
@@ -35,21 +35,21 @@ extension Future {
     return Future(node: node)
   }
 
-  /// Returns a future that failed.
+  /// Returns a future that has failed with an error.
   @inlinable public static func failed(_ error: any Error) -> Future {
     let source = Future.source()
     _ = source.fail(error)
     return Future(node: source)
   }
 
-  /// Returns a future that was cancelled.
+  /// Returns a cancelled future.
   @inlinable public static func cancelled(_ reason: CancellationReason) -> Future {
     let source = Future.source()
     _ = source.cancel(reason)
     return Future(node: source)
   }
 
-  /// Calls `body` now, and returns its future. If `body` throws, returns a future that failed with the error.
+  /// Calls `body` now, and returns its future. If `body` throws, returns a future that has failed with that error.
   ///
   /// ```swift
   /// func user(_ name: String) -> Future<User> {
@@ -93,7 +93,7 @@ extension Future {
 }
 
 extension Future where Value == Void {
-  /// A future that succeeded without a value.
+  /// A future that has succeeded without a value.
   public static var succeeded: Future { .succeeded(()) }
 }
 
@@ -108,7 +108,8 @@ extension Future {
   /// Whether the future has an outcome.
   public var isCompleted: Bool { node.ending != nil }
 
-  /// The strongest cancellation request that took effect on this future, whatever its result. `nil` if there was none.
+  /// The strongest cancellation request that took effect on this future, regardless of its result. `nil` if there was
+  /// none.
   ///
   /// A request that was withheld because other consumers have interest has not taken effect.
   public var cancelRequest: CancelRequest? { node.lock.withLock { node.state.requests.asked } }
@@ -141,7 +142,6 @@ extension Future {
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
   /// - Returns: A receipt that reports what happened to the request.
-  /// - Complexity: O(n) in the number of futures and edges that the request reaches.
   /// - Complexity: O(n) in the number of futures and edges that the request reaches.
   @discardableResult
   public func cancel(
@@ -182,8 +182,8 @@ extension Future {
   /// ```
   ///
   /// While other consumers have interest, every request that reaches this future is treated as
-  /// `doNotForwardIfOthersWaiting`, whatever its options, including force. The mark protects this future, not the futures
-  /// that it depends on. See <doc:Cancellation#Shared-futures>.
+  /// `doNotForwardIfOthersWaiting`, regardless of its options, including force. The mark protects this future, not the
+  /// futures that it depends on. See <doc:Cancellation#Shared-futures>.
   @discardableResult
   public func shared() -> Future {
     node.lock.withLock {

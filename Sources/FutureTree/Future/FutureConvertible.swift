@@ -8,9 +8,9 @@
 ///   .onSuccess { posts in posts.isEmpty ? .failed(NoPosts()) : api.comments(on: posts[0]) }
 /// ```
 ///
-/// Because of this protocol, each operator needs only one overload, whose closure can return any of the three types. If
-/// there were overloads that differ only in the results of their closures, the compiler would try every combination along
-/// a chain. `flatMap` accepts only futures and is the fastest to compile. Prefer it in long chains whose closures contain
+/// Because of this protocol, each operator needs only one overload, whose closure can return any of these types. If there
+/// were overloads that differ only in the results of their closures, the compiler would try every combination along a
+/// chain. `flatMap` accepts only futures and is the fastest to compile. Prefer it in long chains whose closures contain
 /// operators or literals.
 ///
 /// A closure of several statements needs an explicit result type. Without it the compiler cannot infer `.failed`:
@@ -51,7 +51,7 @@ extension Outcome: FutureConvertible {
 // These members make `.succeeded(value)` compile as the only expression of a body, and where a body returns `Future`.
 
 extension FutureConvertible {
-  /// Returns a future that succeeded. Use it in bodies that return a `FutureConvertible` type.
+  /// Returns a future that has succeeded with a value. Use it in bodies that return a `FutureConvertible` type.
   ///
   /// ```swift
   /// let text = download.onComplete { outcome in .succeeded("\(outcome)") }
@@ -60,12 +60,12 @@ extension FutureConvertible {
     Future<Value>.succeeded(value)
   }
 
-  /// Returns a future that failed. Use it in bodies that return a `FutureConvertible` type.
+  /// Returns a future that has failed with an error. Use it in bodies that return a `FutureConvertible` type.
   @inlinable public static func failed<Value>(_ error: any Error) -> Future<Value> where Self == Future<Value> {
     Future<Value>.failed(error)
   }
 
-  /// Returns a future that was cancelled. Use it in bodies that return a `FutureConvertible` type.
+  /// Returns a cancelled future. Use it in bodies that return a `FutureConvertible` type.
   @inlinable public static func cancelled<Value>(_ reason: CancellationReason) -> Future<Value>
   where Self == Future<Value> {
     Future<Value>.cancelled(reason)
@@ -73,6 +73,6 @@ extension FutureConvertible {
 }
 
 extension FutureConvertible where Self == Future<Void> {
-  /// A future that succeeded without a value. Use it in bodies that return a `FutureConvertible` type.
+  /// A future that has succeeded without a value. Use it in bodies that return a `FutureConvertible` type.
   @inlinable public static var succeeded: Future<Void> { .succeeded(()) }
 }

@@ -136,7 +136,7 @@ extension Promise {
   /// - Parameters:
   ///   - executor: The executor that runs the handler. Defaults to `.immediate`.
   ///   - handler: A closure that answers the request. It does not need to capture the promise, because
-  ///     `request.complete(_:)` can complete it later.
+  ///     `request.complete(_:)` can complete the promise later.
   /// - Returns: A handle that removes the handler. Dropping the handle removes nothing.
   /// - Complexity: O(1).
   @inlinable @discardableResult

@@ -97,8 +97,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// `body` always runs, even if its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`, and
-  /// its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>.
+  /// `body` always runs, even if its future was asked to cancel. If its branch completes early, `body` receives
+  /// `.cancelled`, and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the task. Defaults to `.immediate`, which is Swift's concurrent pool.

@@ -198,7 +198,7 @@ extension Future {
   /// }
   /// ```
   ///
-  /// The handler is always called exactly once, even when its branch ends early. See
+  /// The handler is always called exactly once, even if its branch completes early. See
   /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// The returned future is a consumer, not an observer, because the owner of the handler waits for the value. Requests with

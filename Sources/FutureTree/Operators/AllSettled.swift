@@ -6,8 +6,8 @@ extension Future {
   /// let failures = outcomes.filter { $0.ending == .failed }
   /// ```
   ///
-  /// Failures and cancellations count as outcomes. A cancellation request is forwarded to every unfinished future. The
-  /// returned future is then `.cancelled` once all futures have completed.
+  /// Failures and cancellations count as outcomes. A cancellation request is forwarded to every unfinished future.
+  /// After such a request, the returned future completes as `.cancelled` when all futures have completed.
   ///
   /// - Returns: A future that is a consumer of each future. It never fails. If `futures` is empty, it succeeds with an
   ///   empty array.

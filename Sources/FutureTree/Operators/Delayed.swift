@@ -1,12 +1,13 @@
 extension Future {
-  /// Returns a future with the same outcome, in which a value is delayed.
+  /// Returns a future with the same outcome that delivers a value after a delay.
   ///
   /// ```swift
   /// let shown = result.delayed(by: .milliseconds(300))
   /// ```
   ///
-  /// Failures and cancellations pass through at once. A request during the delay completes the future as `.cancelled` at
-  /// once. A request before the delay is forwarded to `self`. Then no delay begins, and a success becomes `.cancelled`.
+  /// Failures and cancellations pass through at once. A cancellation request during the delay completes the future as
+  /// `.cancelled` at once. A request before the delay is forwarded to `self`. After that, no delay begins, and a success
+  /// becomes `.cancelled`.
   ///
   /// - Parameters:
   ///   - duration: The delay for a value. If it is negative, the future fails with `InvalidArgument`.

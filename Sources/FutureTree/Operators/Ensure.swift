@@ -5,7 +5,7 @@ extension Future {
   /// let saved = write(file).ensure { file.close() }
   /// ```
   ///
-  /// `body` always runs exactly once, even if its future was asked to cancel or its branch ends early. See
+  /// `body` always runs exactly once, even if its future was asked to cancel or its branch completes early. See
   /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:

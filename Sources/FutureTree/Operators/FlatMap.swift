@@ -6,8 +6,8 @@ extension Future {
   /// ```
   ///
   /// The returned future waits first for `self` and then for the inner future. It is one consumer of each in turn. See
-  /// <doc:Cancellation#One-consumer-one-count>. A request is forwarded to the future that it waits for now. A request that
-  /// arrives while `body` runs is delivered to the inner future. See <doc:Cancellation#No-request-is-lost>.
+  /// <doc:Cancellation#One-consumer-one-count>. A cancellation request is forwarded to the future that it waits for now. A
+  /// request that arrives while `body` runs is delivered to the inner future. See <doc:Cancellation#No-request-is-lost>.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.

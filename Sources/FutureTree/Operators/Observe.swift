@@ -1,12 +1,12 @@
 extension Future {
-  /// Calls `body` with the outcome, without interest in the value.
+  /// Calls `body` with the outcome, without becoming a consumer.
   ///
   /// ```swift
   /// let observation = upload.observe { outcome in print("upload: \(outcome)") }
   /// observation.remove()
   /// ```
   ///
-  /// An observer is not a consumer. It withholds no request, and the call derives no future.
+  /// An observer has no interest in the value: it withholds no request. The call derives no future.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs `body`. Defaults to `.immediate`.
@@ -28,7 +28,7 @@ extension Future {
     FutureObservation(observer: OutcomeObserver(of: node, on: executor, body))
   }
 
-  /// Calls `body` with the outcome on the main actor, without interest in the value.
+  /// Calls `body` with the outcome on the main actor, without becoming a consumer.
   @discardableResult
   public func observe(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) -> Void

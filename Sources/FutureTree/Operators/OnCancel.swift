@@ -5,7 +5,7 @@ extension Future {
   /// let feed = download.onCancel { reason in log("gave up: \(reason)") }
   /// ```
   ///
-  /// `body` always runs when the future completes as `.cancelled`, even if its branch ends early. See
+  /// `body` always runs when the future completes as `.cancelled`, even if its branch completes early. See
   /// <doc:Cancellation#Bodies-that-have-not-begun>.
   ///
   /// - Parameters:

@@ -13,9 +13,9 @@ extension Future {
   ///
   /// `body` returns a future, a `Completion` or an `Outcome`. If the compiler cannot infer which, write the result type.
   ///
-  /// `body` always runs, even if its future was asked to cancel. If its branch ends early, `body` receives `.cancelled`,
-  /// and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>. If `body` returns a future after a
-  /// cancellation, that future is considered clean-up and is not asked to cancel. See
+  /// `body` always runs, even if its future was asked to cancel. If its branch completes early, `body` receives
+  /// `.cancelled`, and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>. A future that `body`
+  /// returns after a cancellation is cleanup work, and is not asked to cancel. See
   /// <doc:Cancellation#No-request-is-lost>.
   ///
   /// - Parameters:

@@ -15,7 +15,7 @@ extension Future {
   ///   - clock: The clock that measures the duration. Defaults to `.system`.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
-  /// - Returns: A consumer of `self`. The timer is cancelled when the future completes.
+  /// - Returns: A future that is a consumer of `self`. The timer is cancelled when the future completes.
   /// - Complexity: O(1), and one timer of the clock.
   @inlinable public func timeout(
     after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line

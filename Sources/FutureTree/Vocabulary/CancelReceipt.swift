@@ -19,7 +19,7 @@ public struct CancelReceipt: Sendable, Hashable {
     case completed
     /// At least one handler received the request.
     case delivered
-    /// The request stopped at a future with this number of other consumers. The requester's branch ended.
+    /// The request stopped at a future with this number of other consumers. The requester's branch completed.
     case withheld(by: Int)
     /// No handler was installed. The request is stored until a handler is installed or an inner future is linked.
     case stored

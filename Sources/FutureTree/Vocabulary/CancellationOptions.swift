@@ -25,7 +25,7 @@ public struct CancellationOptions: OptionSet, Sendable, Hashable {
   /// target. See <doc:Cancellation#Stopping-where-others-wait>.
   public static let doNotForwardIfOthersWaiting = CancellationOptions(rawValue: 1 << 1)
 
-  /// Completes the target as `.cancelled` now, whatever its handlers answer. See <doc:Cancellation#Force>.
+  /// Completes the target as `.cancelled` now, regardless of the answers of its handlers. See <doc:Cancellation#Force>.
   public static let forceImmediately = CancellationOptions(rawValue: 1 << 2)
 }
 

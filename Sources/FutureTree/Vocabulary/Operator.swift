@@ -38,7 +38,7 @@ enum Operator: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the body runs when its branch ends early under laws 3 to 5. Law 11 (bodies that have not begun).
+  /// Whether the body runs when its branch completes early under laws 3 to 5. Law 11 (bodies that have not begun).
   var runsBodyWhenEndedEarly: Bool { runsBody(on: .cancelled) }
 
   /// Whether the future has no upstream, so that requests are delivered to its handlers.

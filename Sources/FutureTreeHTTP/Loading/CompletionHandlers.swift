@@ -18,10 +18,10 @@ extension HTTPLoader {
   ///
   /// - Parameters:
   ///   - request: The request to load.
-  ///   - executor: The executor of `completion`. By default it runs where the load completes.
+  ///   - executor: The executor of `completion`. By default, it runs where the load completes.
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
-  ///   - completion: The handler of the outcome.
+  ///   - completion: A closure that receives the outcome.
   /// - Returns: The task, already started. You do not have to keep a reference to it.
   @discardableResult
   public func load(
@@ -53,9 +53,9 @@ extension HTTPLoader {
   /// ```
   ///
   /// - Parameters:
-  ///   - executor: The executor of `completion`. By default it runs where the reset completes.
-  ///   - completion: The handler of the outcome. It is called once, with a failure if a part of the chain could not be
-  ///     reset.
+  ///   - executor: The executor of `completion`. By default, it runs where the reset completes.
+  ///   - completion: A closure that receives the outcome. It is called once, with a failure if a part of the chain
+  ///     could not be reset.
   /// - Returns: A future that completes when the handler has returned.
   @discardableResult
   public func reset(

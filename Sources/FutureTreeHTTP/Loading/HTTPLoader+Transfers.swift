@@ -42,7 +42,7 @@ extension HTTPLoader {
   /// Downloads a resource into a file with `GET`, and reports progress on the main actor.
   ///
   /// Updates are enqueued on the main actor. An update can arrive after the future has completed or was cancelled, and
-  /// attempts that are retried report their progress, too.
+  /// retried attempts also report their progress.
   @discardableResult
   public func download(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], to file: URL,
@@ -89,7 +89,7 @@ extension HTTPLoader {
   /// Sends a body, reports progress on the main actor, and decodes the body of the response as JSON.
   ///
   /// Updates are enqueued on the main actor. An update can arrive after the future has completed or was cancelled, and
-  /// attempts that are retried report their progress, too.
+  /// retried attempts also report their progress.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
@@ -124,7 +124,7 @@ extension HTTPLoader {
   /// Sends a body, and reports progress on the main actor.
   ///
   /// Updates are enqueued on the main actor. An update can arrive after the future has completed or was cancelled, and
-  /// attempts that are retried report their progress, too.
+  /// retried attempts also report their progress.
   @discardableResult
   public func upload(
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,

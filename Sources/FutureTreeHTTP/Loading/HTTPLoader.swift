@@ -17,7 +17,7 @@ public protocol HTTPLoader: Sendable {
   /// Begins to load a request.
   func load(_ request: HTTPRequest) -> Future<HTTPResponse>
 
-  /// Cancels all loads, waits for them to end, and removes stored state. The loader is usable afterward.
+  /// Cancels all loads, waits until they have completed, and removes stored state. The loader is usable afterward.
   @discardableResult
   func reset() -> Future<Void>
 }
@@ -39,8 +39,8 @@ public protocol HTTPLoader: Sendable {
 /// ends with a loader.
 ///
 /// The rule *The holder completes* says how a layer handles a cancellation request. A layer that holds a request
-/// completes it with `.cancelled`. A layer that has forwarded the request returns the future of `next`, or a future
-/// derived from it, so that the cancellation request is forwarded.
+/// completes its future as `.cancelled`. A layer that has forwarded the request returns the future of `next`, or a
+/// future derived from it, so that the cancellation request is forwarded.
 public protocol HTTPLayer: Sendable {
   /// Loads a request, usually through `next`.
   ///

@@ -10,7 +10,7 @@ import FutureTree
 /// ```
 ///
 /// A request is a value and cannot be cancelled. A task can be cancelled. If a task is cancelled before it starts, it
-/// completes with `.cancelled`, and `start()` does not call the loader. After the start, each cancellation request is
+/// completes as `.cancelled`, and `start()` does not call the loader. After the start, each cancellation request is
 /// forwarded to the load, with its options and its reason. Loaders and layers never see the task. They receive a
 /// request and return a future.
 ///
@@ -87,7 +87,7 @@ extension HTTPTask {
     return future
   }
 
-  /// Requests to cancel the task, as `Future.cancel` does.
+  /// Asks the task to cancel, as `Future.cancel` does.
   ///
   /// - Returns: A receipt that reports what happened to the request.
   @discardableResult

@@ -41,7 +41,7 @@ public struct ResetFailed: Error, CustomStringConvertible {
 }
 
 extension Outcome<Void> {
-  /// The errors of a reset with this outcome. A cancelled reset counts as failed, because its work is not done.
+  /// The errors of a reset with this outcome. A cancelled reset counts as failed, because its work is incomplete.
   fileprivate var resetErrors: [any Error] {
     switch self {
     case .success: []

@@ -30,7 +30,7 @@ extension Future where Value == HTTPResponse {
     }
   }
 
-  /// Decodes the body, whatever the status is. Call `validated()` first to refuse error responses.
+  /// Decodes the body, regardless of the status. Call `validated()` first to refuse error responses.
   ///
   /// ```swift
   /// let user = api.load(request).validated().decoded(as: User.self)

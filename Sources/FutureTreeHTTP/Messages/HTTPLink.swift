@@ -70,7 +70,7 @@ extension HTTPResponse {
       } catch {
         throw HTTPError(
           .invalidLink,
-          "\(request) was answered with a link whose target is not a valid URL. \(error.message) Fix the server, or read "
+          "A link in the response to \(request) is not a valid URL. \(error.message) Fix the server, or read "
             + "the target from `headers.links`.",
           response: self, underlying: error)
       }
@@ -78,7 +78,7 @@ extension HTTPResponse {
     guard fields.isWhole else {
       throw HTTPError(
         .invalidLink,
-        "\(request) was answered with a Link field that is malformed or too long, so a link can be missing. Fix the server, "
+        "The Link field of the response to \(request) is malformed or too long. A link may be missing. Fix the server, "
           + "or read the links from `headers`.",
         response: self)
     }

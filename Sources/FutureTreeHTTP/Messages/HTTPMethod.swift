@@ -7,7 +7,7 @@
 /// Methods are case-sensitive tokens (RFC 9110, section 9.1). Other strings are refused, because a line break in a method
 /// would add lines to the request.
 ///
-/// - Note: `URLSession` on Linux sends methods in upper case, whatever their spelling.
+/// - Note: `URLSession` on Linux sends methods in upper case, regardless of their spelling.
 public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   /// The method as it is sent.
   public let name: String

@@ -7,7 +7,7 @@ extension HTTPRequest {
   /// request.curl()
   /// // curl --request 'POST' --header 'Authorization: REDACTED' --header 'Content-Type: application/json'
   /// //   --data-raw 'REDACTED (12 bytes)' 'https://example.com/comments'     (on one line)
-  /// request.curl(redacting: .nothing)  // What loads the same, secrets included.
+  /// request.curl(redacting: .nothing)  // The same request, including secrets.
   /// ```
   ///
   /// Every POSIX shell interprets the command in the same way, because each value is one word in single quotes. The body

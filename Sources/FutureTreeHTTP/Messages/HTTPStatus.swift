@@ -37,7 +37,7 @@ public struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
   /// Whether the code is in 200 to 299.
   public var isSuccess: Bool { (200..<300).contains(code) }
 
-  /// Whether a response with this status never has a body, whatever its headers say (RFC 9112, section 6.3).
+  /// Whether a response with this status never has a body, regardless of its headers (RFC 9112, section 6.3).
   public var hasNoBody: Bool { (100..<200).contains(code) || code == 204 || code == 304 }
 
   /// The three-digit code.

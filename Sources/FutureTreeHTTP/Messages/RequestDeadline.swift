@@ -7,8 +7,8 @@ import FutureTree
 /// api.load(request)  // A retry or a queue that cannot meet it fails at once, with the code `deadlineExceeded`.
 /// ```
 ///
-/// A duration would start again in each layer; a deadline does not. `Timeout` sets a deadline, and ends loads that have
-/// not completed by then.
+/// A duration would start again in each layer; a deadline does not. `Timeout` sets a deadline, and fails loads that
+/// have not completed by then.
 public struct HTTPDeadline: Sendable {
   /// The clock of the deadline.
   public let clock: any FutureClock

@@ -69,7 +69,7 @@ public final class LiveLoads: Sendable {
   /// Loads that begin in the meantime are neither cancelled nor awaited. Cancelling the returned future only stops the
   /// wait.
   ///
-  /// - Returns: A future that succeeds, whatever the outcomes of the loads are.
+  /// - Returns: A future that succeeds, regardless of the outcomes of the loads.
   /// - Complexity: O(n) in the number of loads.
   public func reset() -> Future<Void> {
     let drains = state.withLock { $0.drains.sorted { $0.key < $1.key } }

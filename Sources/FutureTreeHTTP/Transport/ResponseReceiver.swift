@@ -76,7 +76,7 @@ extension ResponseReceiver {
   /// Receives the head of the response, and checks what it declares about the body.
   ///
   /// The head of an informational response (100 to 199) is ignored, because the final response follows. A response to the
-  /// method `HEAD` and a response with the status 204 or 304 have no body, whatever their fields declare.
+  /// method `HEAD` and a response with the status 204 or 304 have no body, regardless of their fields.
   ///
   /// - Parameters:
   ///   - status: The status code.

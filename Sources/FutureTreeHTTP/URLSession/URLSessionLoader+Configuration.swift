@@ -114,8 +114,8 @@ extension URLSessionLoader {
     /// | `connectionProxyDictionary` | applied on Apple platforms. Refused on Linux, where `URLSession` ignores it: set `http_proxy` and `https_proxy` in the environment |
     /// | all others, such as TLS versions, `proxyConfigurations` and `waitsForConnectivity` | applied by Apple platforms. Linux does not have them or ignores them |
     ///
-    /// Redirects are not followed, whatever the configuration is: see `Redirect`. Additional fields are not part of any
-    /// `HTTPRequest`. They are sent to every origin that the loader connects to, so they must not be secrets.
+    /// Redirects are not followed, regardless of the configuration: see `Redirect`. Additional fields are not part of
+    /// any `HTTPRequest`. They are sent to every origin that the loader connects to, so they must not be secrets.
     ///
     /// - Parameter platform: The configuration of the platform. Later changes to it have no effect.
     /// - Throws: `HTTPError` with the code `invalidConfiguration`, `invalidHeaderName`, `invalidHeaderValue` or

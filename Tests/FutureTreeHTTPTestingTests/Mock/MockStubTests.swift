@@ -128,7 +128,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("Closures run under no lock and can call the mock")
+  @Test("Closures run outside every lock and can call the mock")
   func reentrance() throws {
     mock.on(
       .matching("asks") { [mock] _ in mock.requests.isEmpty },

@@ -85,7 +85,7 @@ extension FeedTests {
 
 // guide logoutTest
 extension FeedTests {
-  @Test("A log-out cancels the loads in flight and deletes the token")
+  @Test("A logout cancels the loads in flight and deletes the token")
   func logOut() async throws {
     let saved = Mutex(BearerToken?.some(try BearerToken("one")))
     let account = Account(
@@ -100,7 +100,7 @@ extension FeedTests {
     #expect(saved.withLock { $0 } == nil)
   }
 
-  @Test("After a log-out, a 401 does not log the user in again")
+  @Test("After a logout, a 401 does not log the user in again")
   func loggedOut() async throws {
     let account = Account(
       server: server, transport: mock, deviceSecret: "device", savedToken: try BearerToken("one")

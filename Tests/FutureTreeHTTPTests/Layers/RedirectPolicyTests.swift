@@ -180,7 +180,7 @@ struct RedirectPolicyTests {
     #expect(loads.map(\.text) == ["invalidRedirect", "tooManyRedirects"] && log.entries == ["1", "2"])
   }
 
-  @Test("The policy may load with the same chain, and runs under no lock")
+  @Test("The policy may load with the same chain, and runs outside every lock")
   func reentrant() throws {
     let chain = Locked<(any HTTPLoader)?>(nil)
     mock.on("/a", .redirect(to: "/b"))

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("The clock is read and errors are described under no lock, and both can use logged futures")
+  @Test("The clock is read and errors are described outside every lock, and both can use logged futures")
   func noLock() {
     let clock = NosyClock()
     let log = FutureLog(clock: clock)

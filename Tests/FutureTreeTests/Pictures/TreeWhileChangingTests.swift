@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("Errors are described under no lock and can take snapshots")
+  @Test("Errors are described outside every lock and can take snapshots")
   func curiousErrors() {
     let promise = Promise<Int>()
     let future = promise.future.map { $0 }

@@ -109,7 +109,7 @@ struct RegressionTests {
     let (promise, outer) = (Promise<Int>(), Promise<Int>())
     let inner = promise.future.map { $0 }  // A consumer of `promise` since its creation.
     let derived = outer.future.flatMap { _ in inner }
-    derived.map { $0 }.cancel(.doNotForwardRequest)  // `derived` has no interest any more.
+    derived.map { $0 }.cancel(.doNotForwardRequest)  // `derived` no longer has interest.
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
     outer.succeed(1)

@@ -8,8 +8,8 @@
 ///    lock of the source guards it, even after the source has ended. The thread that takes the body calls or releases it, once.
 /// 2. The storage is used at most once, and only while no waiter is in the list. Therefore this observer is the first in the
 ///    order of subscription, and a handle identifies one observer.
-/// 3. `FutureState.isObserved` is true once the storage was used. It does not change after the source has ended. So `Trampoline`
-///    and `finishEnd` read it without the lock.
+/// 3. `FutureState.isObserved` is true once the storage was used. It does not change after the source has ended. Therefore,
+///    `Trampoline` and `finishEnd` read it without the lock.
 /// 4. The observer is not a waiter: it is not in the list, is not a consumer, and does not retain the source. A source that is
 ///    deallocated while it is pending releases the body.
 /// 5. The storage may hold the continuation of an awaiting task instead (`Node+Awaiting`). That task is a consumer, and

@@ -10,7 +10,8 @@ extension Node {
     let hasOutcome = await withTaskCancellationHandler {
       await withUnsafeContinuation { entry.wait(for: self, isConsumer: true, $0) }
     } onCancel: {
-      // The runtime may hold a lock of the task here. So this only wakes the task, which then sends the request.
+      // The runtime may hold a lock of the task here. This code therefore only wakes the task, which then sends the
+      // request.
       entry.taskWasCancelled(waitingFor: self)
     }
     acquireEnd()

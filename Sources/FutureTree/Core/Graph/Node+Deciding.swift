@@ -19,8 +19,8 @@ extension Node {
 
 /// The futures that a future still waits for when it is decided, and the entries that wait.
 ///
-/// A join may have thousands of inputs, most of which have already ended. So only references to pending inputs are counted.
-/// `slots` keeps the slots alive. Any other entry is the decided future itself, which the caller keeps alive.
+/// A join may have thousands of inputs, most of which have already ended. Therefore, only references to pending inputs are
+/// counted. `slots` keeps the slots alive. Any other entry is the decided future itself, which the caller keeps alive.
 final class LeftInputs {
   private var inputs: [(node: Unmanaged<Node>, entry: Unmanaged<Waiter>)] = []
   private let slots: [Join.Slot]

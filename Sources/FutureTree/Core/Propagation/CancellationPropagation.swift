@@ -96,8 +96,8 @@ struct CancellationPropagation: ~Copyable {
 
   /// Removes entries that no longer wait from their lists.
   ///
-  /// Another thread may have renewed their interest meanwhile. So this method withdraws the interest again, which may deliver a
-  /// withheld request.
+  /// Another thread may have renewed their interest meanwhile. This method therefore withdraws the interest again, which may
+  /// deliver a withheld request.
   static func leave(_ left: [Node.Link]) {
     run(left.map { Signal(node: $0.node, sender: $0.entry, departure: .leaves) })
   }

@@ -17,8 +17,8 @@ struct QueuedSignal {
 
 /// The signals of a propagation, first in, first out, and the objects that the propagation refers to.
 ///
-/// Counting references at each step would cost more than the step. So the structures of a propagation are plain bits with
-/// unretained references.
+/// Counting references at each step would cost more than the step. The structures of a propagation are therefore plain bits
+/// with unretained references.
 ///
 /// # Invariants
 /// 1. An object to which a `QueuedSignal` or a `CancellationPropagation.Reached` refers is retained here, by a signal, in

@@ -14,14 +14,14 @@
   /// # Invariants
   /// 1. `state` is 0 while the lock is free, 1 while it is held, and 2 while it is held and threads may be blocked.
   /// 2. A thread blocks only while `state` is 2, which it reads under the mutex of its parking place. A thread that changes 2
-  ///    to 0 then enters that mutex and wakes the place. So it either changes `state` before the read, or wakes the blocked
-  ///    thread.
+  ///    to 0 then enters that mutex and wakes the place. It therefore either changes `state` before the read, or wakes the
+  ///    blocked thread.
   /// 3. `unlock` does not access the lock after the exchange, because another thread may free the lock.
   ///
   /// # Memory order
-  /// The exchange in `unlock` releases; the exchange that takes the lock acquires. So a locked section sees all that earlier
-  /// sections wrote. `unlock` must be an exchange for the compiler too: it moves the retain of an object that was read in the
-  /// section behind a plain releasing store, but not behind an exchange. `MemoryOrderTests` checks both in a model.
+  /// The exchange in `unlock` releases; the exchange that takes the lock acquires. A locked section therefore sees all that
+  /// earlier sections wrote. `unlock` must be an exchange for the compiler too: it moves the retain of an object that was read
+  /// in the section behind a plain releasing store, but not behind an exchange. `MemoryOrderTests` checks both in a model.
   struct ParkingLock: ~Copyable, Sendable {
     private let state = Atomic<UInt8>(0)
 

@@ -1,8 +1,8 @@
 /// The pending work of one thread, in the order in which it was added: waiters to notify, turns, and objects to call.
 ///
-/// Code that ends a future on a thread whose trampoline is active only adds to the queue. So one loop notifies a chain of any
-/// length, by law 20 (any depth). A completion inside a callback returns before its consumers are notified, by law 19 (no user
-/// code under a lock).
+/// Code that ends a future on a thread whose trampoline is active only adds to the queue. One loop therefore notifies a chain
+/// of any length, by law 20 (any depth). A completion inside a callback returns before its consumers are notified, by law 19
+/// (no user code under a lock).
 final class Trampoline {
   @exclusivity(unchecked) private var queue = WorkQueue()
   /// Whether a loop on this thread takes work from the queue.

@@ -4,20 +4,20 @@ import FutureTree
 ///
 /// ```swift
 /// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
-/// api.reset()  // Every load ends with `.cancelled`. Then the loaders after the layer are reset.
+/// api.reset()  // Every load completes as `.cancelled`. Then the loaders after the layer are reset.
 /// ```
 ///
 /// **Reset.** A reset cancels every load in flight, as if by `cancel()`, and waits for it. Only then is the next loader
 /// reset, so that no earlier load reaches a loader that has been reset.
 ///
-/// - If a load has not ended after `drainTimeout`, it is cancelled again with `.forceImmediately`.
+/// - If a load has not completed after `drainTimeout`, it is cancelled again with `.forceImmediately`.
 /// - If a load succeeds before it reacts to the cancellation, its result is kept.
-/// - If a caller forced the end of its load or detached from it, the reset still waits until the next loader has
+/// - If a caller forced its load to complete or detached from it, the reset still waits until the next loader has
 ///   completed the load.
 /// - Loads that begin during the reset are not part of it. A `ResetGuard` before this layer refuses them.
 ///
-/// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that has the load. If
-/// a reset cancels a load before the layer has forwarded it, the load is not forwarded.
+/// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that holds the
+/// request. If a reset cancels a load before the layer has forwarded it, the load is not forwarded.
 ///
 /// **In two chains.** A reset of either chain cancels the loads of both.
 public final class Autocancel: HTTPLayer {
@@ -39,7 +39,7 @@ public final class Autocancel: HTTPLayer {
   /// Creates the layer.
   ///
   /// - Parameters:
-  ///   - drainTimeout: The time that a reset waits for cancelled loads before it forces them to end. Defaults to 5
+  ///   - drainTimeout: The time that a reset waits for cancelled loads before it forces them to complete. Defaults to 5
   ///     seconds. `nil` waits without a limit. With zero or less, loads are forced immediately.
   ///   - clock: The clock of the timeout.
   public init(drainTimeout: Duration? = .seconds(5), clock: any FutureClock = .system) {
@@ -47,7 +47,7 @@ public final class Autocancel: HTTPLayer {
     self.clock = clock
   }
 
-  /// Forwards the request, and tracks the load until it ends.
+  /// Forwards the request, and tracks the load until it completes.
   ///
   /// - Returns: A future with the outcome of `next`. A reset cancels and awaits another, internal future. If the caller
   ///   marks this one as `shared()`, forces it or detaches from it, the reset still waits for the load.

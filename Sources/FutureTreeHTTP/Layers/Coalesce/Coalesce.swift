@@ -33,10 +33,10 @@ import FutureTree
 ///
 /// A `RequestTimeout` starts when the shared load begins.
 ///
-/// **Cancellation.** If a caller cancels while others wait, its future ends immediately with `.cancelled`. The other
-/// callers are not affected, whatever the options of the cancellation are. When the last caller cancels, the load is
-/// cancelled, and the future of that caller ends when the next loader has confirmed the cancellation. A request that
-/// arrives while the load is being cancelled begins a new load.
+/// **Cancellation.** If a caller cancels while others wait, its future completes immediately as `.cancelled`. The other
+/// callers are not affected, regardless of the options. When the last caller cancels, the load is cancelled, and the
+/// future of that caller completes when the next loader has confirmed the cancellation. A request that arrives while
+/// the load is being cancelled begins a new load.
 ///
 /// **Reset.** After a reset, no request joins an earlier load. The loads themselves are not cancelled. An `Autocancel`
 /// before this layer cancels the callers, and therefore the loads.

@@ -19,8 +19,8 @@ public struct RequestCoalescing: HTTPRequestOption, Sendable, Hashable {
   /// Never shares the load.
   public static let never = RequestCoalescing(rule: .never)
 
-  /// Shares the load with requests of the same key, whatever the method and the body are. Everything else is compared as
-  /// usual. The bytes of a stream are not compared: the key represents them.
+  /// Shares the load with requests of the same key, regardless of the method and the body. Everything else is compared
+  /// as usual. The bytes of a stream are not compared: the key represents them.
   public static func key(_ key: String) -> RequestCoalescing { RequestCoalescing(rule: .key(key)) }
 
   /// Defaults to `automatic`.

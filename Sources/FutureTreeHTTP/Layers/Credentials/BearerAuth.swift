@@ -17,12 +17,12 @@ import FutureTree
 /// result is `nil`, the request is forwarded without a token. If the provider fails, the load fails with the code
 /// `credentialsUnavailable`.
 ///
-/// **Cancellation.** The layer holds loads that wait for the provider. A cancelled load ends immediately with
+/// **Cancellation.** The layer holds loads that wait for the provider. A cancelled load completes immediately as
 /// `.cancelled` and is never sent. Other loads continue to wait. When the last waiting load is cancelled, the future of
 /// the provider is asked to cancel. A request that was forwarded is cancelled by the loaders after this layer.
 ///
-/// **Reset.** Loads that wait for the provider end with `.cancelled`, and the result of the provider is ignored. Then the
-/// next loader is reset. A fixed token is kept, because it is part of the configuration.
+/// **Reset.** Loads that wait for the provider complete as `.cancelled`, and the result of the provider is ignored. Then
+/// the next loader is reset. A fixed token is kept, because it is part of the configuration.
 ///
 /// **In two chains.** The loads of both chains share one call of the provider. A reset of either chain cancels the
 /// waiting loads of both.

@@ -2,8 +2,8 @@ import FutureTree
 
 /// One call of a provider, shared by all loads that wait at the same time.
 ///
-/// Each load has its own future, which ends immediately when it is cancelled. When the last one is cancelled, the call is
-/// asked to cancel. The result of a call is not stored.
+/// Each load has its own future, which completes immediately when it is cancelled. When the last of these futures is
+/// cancelled, the call is asked to cancel. The result of a call is not stored.
 final class SharedProvider<Value: Sendable>: Sendable {
   private struct State {
     /// The number of resets. The result of a call before a reset is not delivered to loads after it.

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A layer that writes one log line when a load begins, and another when it ends.
+/// A layer that writes one log line when a load begins, and another when it completes.
 ///
 /// ```swift
 /// let api = Log() --> URLSessionLoader()
@@ -21,13 +21,13 @@ import FutureTree
 /// are escaped. Long strings are shortened.
 ///
 /// The writer is called outside every lock: first on the thread that begins the load, and then on the thread on which
-/// the load ends. The two calls for one load are always in this order. Calls for several loads can be concurrent, so the
-/// writer must be thread-safe. Requests that the writer loads itself, in the call or in a task that it starts there, are
-/// not logged. Requests whose option `RequestLogging` is `false` are not logged.
+/// the load completes. The two calls for one load are always in this order. Calls for several loads can be concurrent,
+/// so the writer must be thread-safe. Requests that the writer loads itself, in the call or in a task that it starts
+/// there, are not logged. Requests whose option `RequestLogging` is `false` are not logged.
 ///
 /// **Cancellation.** The layer holds no requests. It returns the future of the next loader and observes it without
 /// interest. The line of a cancelled load contains the reason, and the file and line of the cancellation request. A load
-/// that is forced to end is logged at that moment, once.
+/// that is forced to complete is logged once, at that moment.
 ///
 /// **Reset.** The layer keeps only the last number, and continues to count from it.
 ///

@@ -13,7 +13,7 @@ public struct HTTPMeasurement: Sendable {
   public enum Phase: Sendable, Hashable {
     /// The load begins.
     case started
-    /// The load has ended.
+    /// The load has completed.
     case ended
   }
 

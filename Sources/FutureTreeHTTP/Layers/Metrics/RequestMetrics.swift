@@ -10,8 +10,8 @@ import FutureTree
 /// ```
 ///
 /// The observer is called twice for each load, outside every lock: when the load begins, on the thread that begins it,
-/// and when the load ends, on the thread on which it ends. The observer cannot change the outcome. Requests that it
-/// loads itself, in the call or in a task that it starts there, are not measured. Requests whose option
+/// and when the load completes, on the thread on which it completes. The observer cannot change the outcome. Requests
+/// that it loads itself, in the call or in a task that it starts there, are not measured. Requests whose option
 /// `RequestMeasurement` is `false` are not measured, and are forwarded unchanged.
 ///
 /// Each load is a span in a trace: in the trace of the option `RequestTraceContext`, or in a new trace. The layer stores

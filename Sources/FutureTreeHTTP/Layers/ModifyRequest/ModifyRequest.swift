@@ -11,7 +11,7 @@ import FutureTree
 /// If the closure throws an error or its future fails, the load fails with that error.
 ///
 /// **Cancellation.** While the future of a deferred change is pending, the layer holds the request. A cancellation
-/// request is forwarded to that future, and the request is not sent, whatever the outcome is.
+/// request is forwarded to that future, and the request is not sent, regardless of the outcome.
 ///
 /// **Reset.** The layer keeps no state. An `Autocancel` before it cancels the pending futures of deferred changes.
 /// Without an `Autocancel`, a `ResetGuard` waits for them.

@@ -38,8 +38,8 @@ import FutureTree
 /// - `tooManyRedirects`: The limit is reached. The limit is the only protection against cycles, because a server may
 ///   redirect to the same URL after it has set a cookie.
 ///
-/// A response without a `Location`, which RFC 9110 allows, is returned. So are responses with other statuses (300, 304,
-/// 305). On Linux, ``URLSessionLoader`` fails with `invalidRedirect` if such a response has a body: see
+/// Responses without a `Location`, which RFC 9110 allows, are returned, and so are responses with other statuses (300,
+/// 304, 305). On Linux, ``URLSessionLoader`` fails with `invalidRedirect` if such a response has a body: see
 /// <doc:URLSessionTraps>.
 ///
 /// **Options.**
@@ -51,8 +51,8 @@ import FutureTree
 /// - `ResponseDelivery.file` applies to the last response, because no transport writes the body of a redirect into a
 ///   file.
 ///
-/// **Cancellation.** A cancellation request is forwarded to the loader that has the request. No request is sent
-/// afterward. If the response is a redirect that would be followed, the future ends with `.cancelled`. Otherwise, the
+/// **Cancellation.** A cancellation request is forwarded to the loader that holds the request. No request is sent after
+/// that. If the response is a redirect that would be followed, the future completes as `.cancelled`. Otherwise, the
 /// future completes with the response.
 ///
 /// **Reset.** The layer keeps no state.

@@ -34,7 +34,7 @@ extension Redirect {
     ///
     /// The same rules apply to the request that the closure returns: it has a URL, does not lead from `https` to `http`,
     /// and has a body that can be sent again. If it leads to another origin than the previous request, the credentials of
-    /// the previous request are removed, whatever fields contain them. Values that the policy sets itself are kept.
+    /// the previous request are removed, in whichever fields they appear. Values that the policy sets itself are kept.
     public init(_ decide: @escaping @Sendable (Proposal) throws -> Decision) {
       self.decide = decide
     }

@@ -4,8 +4,8 @@
 /// 1. The gate is closed exactly while `resets` is not empty.
 /// 2. No reset begins while a load is between the gate and the loader after it. Otherwise that load would reach loaders
 ///    that have been reset.
-/// 3. A reset is over when it has ended and every load that passed the gate has ended. The gate opens when all resets are
-///    over.
+/// 3. A reset is over when its future and every load that passed the gate have completed. The gate opens when all resets
+///    are over.
 struct ResetGate {
   private struct Reset {
     /// The loader to reset. `nil` for a loader without an identity.

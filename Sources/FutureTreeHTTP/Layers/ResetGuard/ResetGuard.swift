@@ -9,20 +9,22 @@ import FutureTree
 /// api.load(request)  // Fails with `HTTPError.Code.resetInProgress`.
 /// ```
 ///
-/// **Reset.** Loads fail from the moment a reset is requested until it has ended. The reset has the following steps:
+/// **Reset.** Loads fail from the moment a reset is requested until it has completed. The reset has the following
+/// steps:
 ///
 /// 1. It waits until every earlier load has reached the next loader, so that no load reaches a loader that has been
 ///    reset.
 /// 2. It resets the next loader.
-/// 3. It waits until every earlier load has ended.
+/// 3. It waits until every earlier load has completed.
 ///
 /// The chain is usable again afterward, even if the reset failed. A reset that is requested in the meantime joins the
-/// running one. A reset cannot be cancelled: cancelling its future only stops the wait.
+/// running one. A reset cannot be cancelled: cancelling its future ends only the wait.
 ///
-/// The layer cancels no loads. Without an `Autocancel` after it, a reset waits until the loads end by themselves, except
-/// those that the transport stops.
+/// The layer cancels no loads. Without an `Autocancel` after it, a reset waits until the loads complete by themselves,
+/// except those that the transport stops.
 ///
-/// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that has the load.
+/// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that holds the
+/// request.
 ///
 /// **In two chains.** While one chain is reset, the loads of both are refused, and the reset waits for the loads of both.
 /// Each chain is reset only on request. When one chain is reset, its layers may reset the other.

@@ -8,13 +8,13 @@ import FutureTree
 /// request[option: RequestRetry.self] = .never  // This request is sent once.
 /// ```
 ///
-/// By default a load has up to three attempts. Only requests that can be repeated (`RetryContext.isRepeatable`) are
+/// By default, a load has up to three attempts. Only requests that can be repeated (`RetryContext.isRepeatable`) are
 /// retried, and only after transient failures (`RetryContext.isTransientFailure`). The delay before the second attempt is
 /// random, up to 0.25 seconds; before the third, up to 0.5 seconds. A `RetryStrategy` changes these rules. The outcome of
 /// the last attempt is the outcome of the load, whether it is a response or an error. The layers after this one can read
 /// the number of the attempt from the option `RequestAttempt`.
 ///
-/// Whatever the strategy says, there is no further attempt in these cases:
+/// Regardless of the strategy, there is no further attempt in these cases:
 ///
 /// - The body cannot be sent again (`HTTPBody.isReplayable`).
 /// - The load was cancelled, or failed with the code `resetInProgress`, `deadlineExceeded` or `bodyNotReplayable`.
@@ -27,13 +27,13 @@ import FutureTree
 ///
 /// **Cancellation.** A cancellation request during an attempt is forwarded to that attempt, and the outcome of the
 /// attempt is the outcome of the load, whether it is a response, an error or a cancellation. A cancellation request
-/// during a delay ends the load at once with `.cancelled`, and cancels the timer. No attempt begins after a cancellation
-/// request. With `.doNotForwardRequest`, the current attempt continues, and no attempt follows.
+/// during a delay completes the load at once as `.cancelled`, and cancels the timer. No attempt begins after a
+/// cancellation request. With `.doNotForwardRequest`, the current attempt continues, and no attempt follows.
 ///
-/// **Reset.** Loads that wait for their next attempt end with `.cancelled`. Attempts in flight are not cancelled by this
-/// layer (an `Autocancel` before it does that), and no attempt follows them. All budgets are refilled.
+/// **Reset.** Loads that wait for their next attempt complete as `.cancelled`. Attempts in flight are not cancelled by
+/// this layer (an `Autocancel` before it does that), and no attempt follows them. All budgets are refilled.
 ///
-/// **In two chains.** Both chains share the budgets. A reset of either ends the waiting loads of both.
+/// **In two chains.** Both chains share the budgets. A reset of either chain cancels the waiting loads of both.
 public final class Retry: HTTPLayer {
   private let strategy: RetryStrategy
   private let longestRetryAfter: Duration
@@ -92,7 +92,7 @@ public final class Retry: HTTPLayer {
     return future
   }
 
-  /// Ends the waiting loads, refills the budgets, and resets `next`.
+  /// Cancels the waiting loads, refills the budgets, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let pauses = state.withLock { $0.reset() }
     for pause in pauses { pause.cancel(reason: Retry.resetReason) }

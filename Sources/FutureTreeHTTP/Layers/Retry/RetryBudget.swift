@@ -7,7 +7,7 @@
 ///
 /// Each server (scheme, host and port) begins with a full reserve. Each attempt after the first takes 1 from it. Each response
 /// that indicates a healthy server adds `perSuccess` to the reserve. If less than 1 is left, there is no further attempt. The
-/// cost is taken before the delay. If the load ends during the delay, the cost is returned.
+/// cost is taken before the delay. If the load completes during the delay, the cost is returned.
 public struct RetryBudget: Sendable, Hashable {
   /// The maximum number of additional attempts while no attempt succeeds.
   public let reserve: Int

@@ -5,8 +5,8 @@ import FutureTree
 /// # Invariants
 /// 1. A load is listed from its beginning to its end, and its pause while the load waits for it.
 /// 2. A load that began before a reset begins no further attempt, and neither takes from a budget nor adds to it.
-/// 3. The cost of the next attempt stays in `reserved` until that attempt begins. If the load ends before, the cost is
-///    returned.
+/// 3. The cost of the next attempt stays in `reserved` until that attempt begins. If the load completes before, the
+///    cost is returned.
 /// 4. A removed pause is returned to the caller, so that it is cancelled and released outside the lock.
 struct RetryState {
   struct Load {
@@ -53,7 +53,7 @@ struct RetryState {
     if load.generation == generation { budgets.succeeded(server) }
   }
 
-  /// Stores the pause of a load. Returns `false` if the load has ended or the chain was reset.
+  /// Stores the pause of a load. Returns `false` if the load has completed or the chain was reset.
   mutating func waits(_ load: Load, for pause: Future<Void>) -> Bool {
     guard isCurrent(load) else { return false }
     pauses[load.number] = pause

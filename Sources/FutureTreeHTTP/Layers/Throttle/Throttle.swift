@@ -8,26 +8,26 @@ import FutureTree
 ///
 /// A request begins when fewer than `limit` requests are in flight, fewer than `perHost` of them to its host, and the
 /// rate has a token. A request that waits for its host does not delay requests to other hosts. Among the requests that
-/// can begin, the one with the highest `RequestPriority` is first, and among equals the earliest. A request that has
-/// waited for `aging` longer than another counts as one priority higher, so that no request waits forever. One scheduler
-/// applies all limits: a sequence of queues would invert priorities.
+/// can begin, the one with the highest `RequestPriority` is first, and among requests of equal priority the earliest. A
+/// request that has waited for `aging` longer than another counts as one priority higher, so that no request waits
+/// forever. One scheduler applies all limits: a sequence of queues would invert priorities.
 ///
-/// A request counts as in flight until the future of the next loader has ended. If a caller forces the end of its load or
-/// detaches from it, the request still counts until the transport has finished. Hosts are distinguished by name, not by
-/// port. All requests that have only a path count as requests to one host. Requests with the option `BypassesThrottle`
-/// are counted but do not wait.
+/// A request counts as in flight until the future of the next loader has completed. If a caller forces its load to
+/// complete or detaches from it, the request still counts until the transport has finished. Hosts are distinguished by
+/// name, not by port. All requests that have only a path count as requests to one host. Requests with the option
+/// `BypassesThrottle` are counted but do not wait.
 ///
 /// A load fails with the code `queueFull` if `queueLimit` requests are already queued. A queued request fails with
 /// `deadlineExceeded` when its `RequestDeadline` passes. It fails at once if the deadline has already passed, or if the
 /// rate has no token before the deadline.
 ///
 /// **Cancellation.** A queued request that is cancelled leaves the queue in constant time (amortized if hosts are
-/// limited). It completes at once with `.cancelled` and takes no token. A request in flight is completed by the next
+/// limited). It completes at once as `.cancelled` and takes no token. A request in flight is completed by the next
 /// loader. The requests that run before a queued request are neither its upstream nor asked to cancel (the law *Ordering
 /// is not interest*).
 ///
-/// **Reset.** Queued requests complete with `.cancelled`, the bucket of the rate is refilled, and the next loader is
-/// reset. Requests in flight count until they end. The limit and the pause are kept.
+/// **Reset.** Queued requests complete as `.cancelled`, the bucket of the rate is refilled, and the next loader is
+/// reset. Requests in flight count until they complete. The limit and the pause are kept.
 ///
 /// **In two chains.** The limits apply to the requests of both chains together. A reset of either completes the queued
 /// requests of both.
@@ -49,7 +49,7 @@ public final class Throttle: HTTPLayer {
   ///   - rate: The rate limit. Defaults to `nil`, which disables it.
   ///   - queueLimit: The maximum number of queued requests. Defaults to 1,000. Values below 0 are treated as 0.
   ///   - aging: The additional waiting time that counts as one priority. Defaults to 10 seconds. `nil` disables aging.
-  ///     With 0 or less, the earliest request is first, whatever its priority.
+  ///     With 0 or less, the earliest request is first, regardless of its priority.
   ///   - clock: The clock that measures the rate and waiting times.
   public init(
     _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, aging: Duration? = .seconds(10),
@@ -174,9 +174,10 @@ extension Throttle {
 
   /// Begins all requests that the limits allow, one after the other. Sets the timer if the next request needs a token.
   ///
-  /// It is called after each change. Loads that end immediately do not recurse, however many requests are queued: each is
-  /// counted as ended before the next begins. Loads that end later call this method separately. If a loader after the
-  /// throttle loads through the throttle inside its own `load`, each such call adds one level of recursion.
+  /// It is called after each change. Loads that complete immediately do not recurse, however many requests are queued:
+  /// each is counted as completed before the next begins. Loads that complete later call this method separately. If a
+  /// loader after the throttle loads through the throttle inside its own `load`, each such call adds one level of
+  /// recursion.
   private func advance() {
     while true {
       let now = clock.now
@@ -230,7 +231,7 @@ extension Throttle {
     }
   }
 
-  /// Loads an admitted request, and counts it until it has ended.
+  /// Loads an admitted request, and counts it until it has completed.
   private func run(_ request: HTTPRequest, _ host: String?, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let load = next.load(request)
     if load.isCompleted {

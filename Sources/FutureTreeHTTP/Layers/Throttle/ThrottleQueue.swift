@@ -147,7 +147,7 @@ extension ThrottleQueue {
     if perHost != nil { lane(for: host).running += 1 }
   }
 
-  /// Registers that a request to this host has ended.
+  /// Registers that a request to this host has completed.
   mutating func ended(_ host: String?) {
     guard perHost != nil else { return }
     let lane = self.lane(for: host)

@@ -5,7 +5,7 @@
 /// first queue can no longer be overtaken.
 ///
 /// # Invariants
-/// 1. An admitted or bypassing request counts in `running` until it has ended.
+/// 1. An admitted or bypassing request counts in `running` until it has completed.
 /// 2. A queued request has no slot and no token. If it leaves before it is admitted, it has cost nothing.
 /// 3. No request is admitted while `running` is at least `limit`, during a pause, without a token, or for a full host.
 struct ThrottleState<Item> {
@@ -23,7 +23,7 @@ struct ThrottleState<Item> {
     case begin(Item)
     /// No request can begin until a token is available, after this time.
     case waitForToken(Duration)
-    /// No request can begin until a request ends or a limit changes.
+    /// No request can begin until a request completes or a limit changes.
     case wait
   }
 
@@ -99,7 +99,7 @@ extension ThrottleState {
     queue.remove(ticket)
   }
 
-  /// Registers that a request has ended.
+  /// Registers that a request has completed.
   mutating func ended(_ host: String?) {
     running -= 1
     queue.ended(host)

@@ -1,11 +1,12 @@
 import FutureTree
 
-/// A layer that ends loads that exceed a time limit.
+/// A layer that fails loads that exceed a time limit.
 ///
 /// ```swift
-/// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10), idle: .seconds(5)) --> URLSessionLoader()
+/// let api =
+///   Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10), idle: .seconds(5)) --> URLSessionLoader()
 ///
-/// request[option: RequestDeadline.self] = .after(.seconds(2))  // For this request, whatever the layers define.
+/// request[option: RequestDeadline.self] = .after(.seconds(2))  // For this request, regardless of the layers.
 /// ```
 ///
 /// There are four limits. Each starts when the request reaches this layer:
@@ -18,13 +19,13 @@ import FutureTree
 /// | `idle` | the time in which no data is sent or received | `timedOut` |
 ///
 /// To limit a request with all its retries, put a `Timeout(total:)` before `Retry`, or set the `RequestDeadline` of the
-/// request. After a `Retry`, `total` applies to each attempt separately. Every `Timeout`, even one without limits, ends a
-/// request at its deadline. A request whose deadline has passed fails at once, and so does every request if a limit is 0 or
-/// less. A request that fails at once is not loaded. Limits above 100 years are treated as 100 years.
+/// request. After a `Retry`, `total` applies to each attempt separately. Every `Timeout`, even one without limits, fails a
+/// request at its deadline. A request whose deadline has passed fails at once and is not loaded. The same applies to every
+/// request if a limit is 0 or less. Limits above 100 years are treated as 100 years.
 ///
 /// `firstByte` and `idle` depend on the reports of the loader to `ProgressHandler`. The request's own handler is called as
 /// well. If the loader reports no progress, both limits apply to the whole response. Put them after `Retry` and `Redirect`: the
-/// first head that arrives ends the `firstByte` limit of this layer.
+/// first head that arrives stops the `firstByte` limit of this layer.
 ///
 /// The limits of the transport apply as well, and the shortest limit takes effect. To prevent the general limits of a
 /// loader (`URLSessionLoader.Configuration`) from taking effect first, this layer sets `RequestTimeout` to `attempt` plus
@@ -35,8 +36,8 @@ import FutureTree
 /// time.
 ///
 /// **Cancellation.** A cancellation request is forwarded, and the limits stay active. If the next loader has not
-/// confirmed the cancellation when a limit is exceeded, the load ends with `.cancelled`. If a limit is exceeded before
-/// the cancellation request arrives, the load fails. Timers are cancelled when the load ends. With
+/// confirmed the cancellation when a limit is exceeded, the load completes as `.cancelled`. If a limit is exceeded
+/// before the cancellation request arrives, the load fails. Timers are cancelled when the load completes. With
 /// `.doNotForwardRequest`, the next loader continues without these limits.
 ///
 /// **Reset.** The layer keeps no state.

@@ -1,7 +1,7 @@
 /// The state of one load with time limits. Pure: takes no lock, reads no clock.
 ///
 /// # Invariants
-/// 1. It ends once, by an outcome or by an exceeded limit. Afterward no timer is set, and no timer has an effect.
+/// 1. It completes once, by an outcome or by an exceeded limit. Afterward no timer is set, and no timer has an effect.
 /// 2. A progress report is about the response, unless it says that more was sent. A transport reports the head of the
 ///    response together with the bytes sent so far, and then each piece of either body.
 struct TimeoutState {
@@ -38,7 +38,7 @@ struct TimeoutState {
   enum Firing: Equatable {
     /// Data was transferred since the timer was set: check again after this time.
     case again(Duration)
-    /// The limit is exceeded, and the load ends.
+    /// The limit is exceeded, and the load fails.
     case isOver
     case nothing
   }

@@ -1,12 +1,12 @@
 import FutureTree
 
-/// The timers of one load, which end the load when a limit is exceeded. The decisions are those of `TimeoutState`.
+/// The timers of one load, which fail the load when a limit is exceeded. The decisions are those of `TimeoutState`.
 final class TimeoutWatch: Sendable {
   private struct Guarded {
     var state: TimeoutState
     /// The timers, at most one of each kind.
     private(set) var timers: [(kind: TimeoutState.Kind, timer: FutureTimer)] = []
-    /// The future to end when a limit is exceeded. `nil` until it exists.
+    /// The future to complete when a limit is exceeded. `nil` until it exists.
     var future: Future<HTTPResponse>?
     /// The exceeded limit, as soon as it is known.
     var expiry: Expiry?
@@ -105,8 +105,8 @@ final class TimeoutWatch: Sendable {
     end()
   }
 
-  /// Ends a load that exceeds a limit. If the load was cancelled before, it ends as cancelled, because the cancellation
-  /// was not confirmed in time.
+  /// Fails a load that exceeds a limit. If the load was cancelled before, it completes as `.cancelled`, because the
+  /// cancellation was not confirmed in time.
   private func giveUp(_ future: Future<HTTPResponse>, _ expiry: Expiry) {
     let outcome: Outcome<HTTPResponse> =
       future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(expiry.kind.error(request, expiry.limit))
