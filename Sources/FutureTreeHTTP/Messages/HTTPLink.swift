@@ -18,10 +18,10 @@ public struct HTTPLink: Sendable, Hashable {
   /// value is used. Parameters with a language, whose names end with `*`, are omitted.
   public let parameters: [String: String]
 
-  /// Returns the value of a parameter. The name is compared without case.
+  /// Returns the value of a parameter. The name is compared case-insensitively.
   public subscript(name: String) -> String? { parameters[name.lowercased()] }
 
-  /// Returns whether the link has this relation type. Relation types are compared without case.
+  /// Returns whether the link has this relation type. Relation types are compared case-insensitively.
   public func isOf(relation: String) -> Bool { relations.contains(relation.lowercased()) }
 
   /// Returns whether the link is a link of the resource with this URL. The parameter `anchor` can name another resource
@@ -55,7 +55,7 @@ extension HTTPResponse {
   ///
   /// A link whose parameter `anchor` names another resource is ignored. The URL can have another origin.
   ///
-  /// - Parameter relation: The relation type. It is compared without case.
+  /// - Parameter relation: The relation type. It is compared case-insensitively.
   /// - Returns: The URL, or `nil` if there is no such link.
   /// - Throws: `HTTPError` with the code `invalidLink` if the target of the link is not a valid URL. The same code is
   ///   used if the link was not found and a field is malformed or has more than 250 links, because the missing part can

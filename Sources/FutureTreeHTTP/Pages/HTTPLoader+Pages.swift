@@ -14,8 +14,8 @@ extension HTTPLoader {
   /// }
   /// ```
   ///
-  /// Nothing is loaded before the first call of `next` of an iterator. `HTTPPages` describes the sequence: its order, its
-  /// errors, and what ends it.
+  /// Nothing is loaded before the first call of `next` of an iterator. `HTTPPages` describes the order, the
+  /// errors and the cancellation of the sequence.
   ///
   /// **Other origins.** Credentials never cross an origin (scheme, host, port). By default a next request for another
   /// origin than the first request's ends the sequence with the code `pageAtOtherOrigin`. With `allowsOtherOrigins` such

@@ -39,15 +39,14 @@ extension HTTPResponse {
 
 /// A parser for a list of challenges. A comma separates challenges as well as parameters: the text after a comma is a
 /// parameter if `=` follows its first token.
-private struct ChallengeReader {
-  private let bytes: [UInt8]
-  private var position = 0
+private struct ChallengeReader: ByteReader {
+  let bytes: [UInt8]
+  var position = 0
 
   init(_ value: String) {
     bytes = Array(value.utf8)
   }
 
-  private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
   private var isAtEndOfElement: Bool { current == nil || current == UInt8(ascii: ",") }
 
   mutating func challenges() -> [AuthenticationChallenge]? {
@@ -113,9 +112,8 @@ private struct ChallengeReader {
   }
 
   private mutating func token() -> String? {
-    let start = position
-    skip(FieldSyntax.isTokenByte)
-    return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
+    let token = text(while: FieldSyntax.isTokenByte)
+    return token.isEmpty ? nil : token
   }
 
   /// Reads a quoted string (RFC 9110, section 5.6.4) and returns it without quotes and backslashes.
@@ -139,17 +137,7 @@ private struct ChallengeReader {
 
   private static func isText(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }
 
-  private mutating func skipSeparators() { skip { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 } }
+  private mutating func skipSeparators() { skip { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) } }
 
-  private mutating func skipBlanks() { skip { $0 == 0x20 || $0 == 0x09 } }
-
-  private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
-    while let byte = current, isSkipped(byte) { position += 1 }
-  }
-
-  private mutating func take(_ byte: UInt8) -> Bool {
-    guard current == byte else { return false }
-    position += 1
-    return true
-  }
+  private mutating func skipBlanks() { skip(FieldSyntax.isBlank) }
 }

@@ -4,13 +4,13 @@ import Foundation
 /// recurse.
 ///
 /// Foundation cannot be used: on Linux, `JSONDecoder` reports no position, and `JSONSerialization` accepts `[1,]`.
-struct JSONSyntax {
+struct JSONSyntax: ByteReader {
   private enum Expected {
     case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd, nothing
   }
 
-  private let bytes: [UInt8]
-  private var position = 0
+  let bytes: [UInt8]
+  var position = 0
   /// The closing brackets of all open arrays and objects, the innermost last.
   private var closers: [UInt8] = []
 
@@ -25,8 +25,6 @@ struct JSONSyntax {
     bytes = Array(data)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }  // A byte order mark, which decoders accept.
   }
-
-  private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
   private mutating func firstFault() -> Int? {
     var expected = Expected.value
@@ -107,16 +105,4 @@ struct JSONSyntax {
   }
 
   private mutating func word(_ word: String) -> Bool { word.utf8.allSatisfy { take($0) } }
-
-  private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
-    while let byte = current, isSkipped(byte) { position += 1 }
-  }
-
-  private mutating func take(_ byte: UInt8) -> Bool { take { $0 == byte } }
-
-  private mutating func take(where isTaken: (UInt8) -> Bool) -> Bool {
-    guard let byte = current, isTaken(byte) else { return false }
-    position += 1
-    return true
-  }
 }

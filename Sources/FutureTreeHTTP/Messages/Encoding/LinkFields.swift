@@ -16,17 +16,15 @@ struct LinkFields {
 }
 
 /// A parser for the value of one `Link` field (RFC 8288, appendix B.2). Each byte is read once, by loops.
-private struct LinkReader {
-  private let bytes: [UInt8]
-  private var position = 0
+private struct LinkReader: ByteReader {
+  let bytes: [UInt8]
+  var position = 0
   /// Whether a quoted string has no end. Its text can contain further links.
   private var isOpen = false
 
   init(_ value: String) {
     bytes = Array(value.utf8)
   }
-
-  private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
   /// Appends the links up to the first malformed part.
   ///
@@ -98,21 +96,5 @@ private struct LinkReader {
   /// Returns the words between blanks, in lower case.
   private static func words(of text: String) -> [String] {
     text.utf8.split(whereSeparator: FieldSyntax.isBlank).map { String(decoding: $0, as: UTF8.self).lowercased() }
-  }
-
-  private mutating func text(while isPart: (UInt8) -> Bool) -> String {
-    let start = position
-    skip(isPart)
-    return String(decoding: bytes[start..<position], as: UTF8.self)
-  }
-
-  private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
-    while let byte = current, isSkipped(byte) { position += 1 }
-  }
-
-  private mutating func take(_ byte: UInt8) -> Bool {
-    guard current == byte else { return false }
-    position += 1
-    return true
   }
 }
