@@ -24,6 +24,26 @@ extension HTTPLoader {
     .attempt { load(try makeRequest()) }
   }
 
+  /// Loads the request that a closure builds, and delivers its body as a stream: the future completes at the head.
+  ///
+  /// ```swift
+  /// let response = try await api.stream { try HTTPRequest(path: "films/7") }.value
+  /// for try await chunk in response.bodyStream { try file.write(contentsOf: chunk) }
+  /// ```
+  ///
+  /// The bodies of responses whose status is not in 200 to 299 are delivered in memory: see `ResponseDelivery.stream`.
+  ///
+  /// - Parameter makeRequest: The closure that builds the request. It is called once, before this method returns. If it
+  ///   sets `ResponseDelivery.stream` with other limits, they apply.
+  @discardableResult
+  public func stream(_ makeRequest: () throws -> HTTPRequest) -> Future<HTTPResponse> {
+    load {
+      var request = try makeRequest()
+      if !request[option: ResponseDelivery.self].isStream { request[option: ResponseDelivery.self] = .stream() }
+      return request
+    }
+  }
+
   /// A closure that changes a new request before it is loaded. `get`, `post` and similar methods take it as a parameter.
   public typealias Configure = (inout HTTPRequest) throws -> Void
 }
@@ -69,6 +89,24 @@ extension HTTPLoader {
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.get, endpoint, query, configure)
+  }
+
+  /// Loads a resource with `GET`, and delivers its body as a stream: the future completes at the head.
+  ///
+  /// ```swift
+  /// let film = api.stream("films/\(id)").flatMap { response in save(response.bodyStream) }
+  /// ```
+  ///
+  /// - Returns: A future of the response. It fails with the code `unacceptableStatus` if the status is not in 200 to 299.
+  ///   It also fails if the request cannot be built.
+  @discardableResult
+  public func stream(
+    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
+  ) -> Future<HTTPResponse> {
+    send(.get, endpoint, query) { request in
+      request[option: ResponseDelivery.self] = .stream()
+      try configure(&request)
+    }
   }
 
   /// Deletes a resource with `DELETE`.

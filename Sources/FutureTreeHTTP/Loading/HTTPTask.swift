@@ -87,14 +87,19 @@ extension HTTPTask {
     return future
   }
 
-  /// Asks the task to cancel, as `Future.cancel` does.
+  /// Asks the task to cancel, as `Future.cancel` does. While the body of the response arrives as a stream, its transfer is
+  /// asked to cancel.
   ///
   /// - Returns: A receipt that reports what happened to the request.
   @discardableResult
   public func cancel(
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> CancelReceipt {
-    future.cancel(options, reason: reason, fileID: fileID, line: line)
+    let receipt = future.cancel(options, reason: reason, fileID: fileID, line: line)
+    guard case .tooLate(_) = receipt.effect, let transfer = future.outcomeIfCompleted?.pendingTransfer else {
+      return receipt
+    }
+    return transfer.cancel(options, reason: reason, fileID: fileID, line: line)
   }
 
   /// Whether `start()` was called.

@@ -131,6 +131,19 @@ extension HTTPError.Code {
   public static let queueFull = HTTPError.Code("queueFull")
   /// The body of a response is in a file and not in memory.
   public static let bodyInFile = HTTPError.Code("bodyInFile")
+  /// The body of a response is a stream and not in memory.
+  public static let bodyInStream = HTTPError.Code("bodyInStream")
+}
+
+// MARK: - Streams
+
+extension HTTPError.Code {
+  /// The reader of a stream is slower than the server, and the transport cannot pause the server.
+  public static let streamOverflow = HTTPError.Code("streamOverflow")
+  /// A stream was not read for the time that its delivery allows.
+  public static let bodyNotRead = HTTPError.Code("bodyNotRead")
+  /// The stream of a body was iterated twice.
+  public static let bodyAlreadyRead = HTTPError.Code("bodyAlreadyRead")
 }
 
 // MARK: - Credentials

@@ -1,13 +1,17 @@
 import Foundation
+import FutureTree
 
-/// The response to a request, with its whole body.
+/// The response to a request.
 ///
 /// ```swift
 /// switch response.content {
 /// case .data(let data): decode(data)
-/// case .file(let url, _): play(url)  // The request asked for `ResponseDelivery.file`.
+/// case .file(let url, _): play(url)            // The request asked for `ResponseDelivery.file`.
+/// case .stream(let chunks): pipe(chunks)       // The request asked for `ResponseDelivery.stream`.
 /// }
 /// ```
+///
+/// A response has its whole body, unless the body is a stream. `transfer` completes when the body is whole.
 public struct HTTPResponse: Sendable {
   /// The location of a body.
   public enum Content: Sendable {
@@ -15,6 +19,8 @@ public struct HTTPResponse: Sendable {
     case data(Data)
     /// A file with this number of bytes. The file belongs to the caller that requested it.
     case file(URL, size: Int)
+    /// A stream, whose bytes are read while they arrive. It can be read once.
+    case stream(HTTPBodyStream)
   }
 
   /// The request.
@@ -24,7 +30,7 @@ public struct HTTPResponse: Sendable {
   /// The header fields. Platforms join fields of one name, and may change the order of fields and the case of names.
   /// Fields are omitted if their values contain bytes that are not visible ASCII.
   public var headers: HTTPHeaders { parts.headers }
-  /// The whole body.
+  /// The body, or the stream that it arrives in.
   public var content: Content { parts.content }
   /// Whether the response has a `Location` that the headers omit. `Redirect` must not treat it as missing.
   var hidesLocation: Bool { parts.hidesLocation }
@@ -53,7 +59,7 @@ public struct HTTPResponse: Sendable {
   /// The whole body, in memory. Empty if there is no body.
   ///
   /// - Throws: `HTTPError` with the code `bodyInFile` if the request set `ResponseDelivery.file`. `content` has the URL
-  ///   of the file.
+  ///   of the file. The code is `bodyInStream` if the request set `ResponseDelivery.stream`. `bodyStream` has the bytes.
   public var body: Data {
     get throws(HTTPError) {
       switch content {
@@ -63,16 +69,47 @@ public struct HTTPResponse: Sendable {
           .bodyInFile,
           "The \(size) bytes of the body are in a file, because \(request) requested a file. Read the URL of the file from `content`."
         )
+      case .stream:
+        throw HTTPError(
+          .bodyInStream,
+          "The body is a stream, because \(request) requested a stream. Read `bodyStream`, or request a buffered body.")
       }
     }
   }
 
-  /// The number of bytes in the body, in memory or in a file.
+  /// The number of bytes in the body, in memory or in a file. For a stream, the number of bytes received until now.
   public var bodySize: Int {
     switch content {
     case .data(let data): data.count
     case .file(_, let size): size
+    case .stream(let stream): stream.receivedCount
     }
+  }
+
+  /// The body as a sequence of chunks. The bytes of a stream can be read once, those of a buffered body any number of times.
+  public var bodyStream: HTTPBodyStream {
+    switch content {
+    case .data(let data): HTTPBodyStream(data)
+    case .file(let url, _): HTTPBodyStream(url)
+    case .stream(let stream): stream
+    }
+  }
+
+  /// A future that completes when the whole body has been received, or when its transfer has failed or was cancelled. The
+  /// transfer of a buffered body has succeeded.
+  ///
+  /// ```swift
+  /// response.transfer.observe { outcome in log("the body has ended: \(outcome)") }
+  /// stopButton.action = { response.transfer.cancel(reason: "the user pressed Stop") }
+  /// ```
+  ///
+  /// Cancelling it closes the connection. A layer that holds something for a load holds it until the transfer has
+  /// completed: see `Future.observeTransfer`.
+  public var transfer: Future<Void> { stream?.transfer ?? HTTPBodyStream.completedTransfer }
+
+  /// The stream, unless the body is buffered.
+  var stream: HTTPBodyStream? {
+    if case .stream(let stream) = content { stream } else { nil }
   }
 
   /// Creates a response, for custom loaders and for tests.
@@ -80,7 +117,7 @@ public struct HTTPResponse: Sendable {
     self.init(to: request, status: status, headers: headers, content: .data(body))
   }
 
-  /// Creates a response with a body in memory or in a file, for custom loaders and for tests.
+  /// Creates a response with a body in memory, in a file or in a stream, for custom loaders and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
     self.init(to: request, status: status, headers: headers, content: content, hidesLocation: false)
   }
@@ -97,14 +134,10 @@ public struct HTTPResponse: Sendable {
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
   /// The request, the status and the size, without the body and the values of the headers, which may be secrets.
-  public var description: String { "\(request): \(status), \(bodySize) bytes" + (isInFile ? " in a file" : "") }
+  public var description: String { "\(request): \(status), \(content)" }
 
   public var customMirror: Mirror {
     Mirror(self, children: ["response": description, "headers": headers], displayStyle: .struct)
-  }
-
-  private var isInFile: Bool {
-    if case .file = content { true } else { false }
   }
 }
 
@@ -114,6 +147,7 @@ extension HTTPResponse.Content: CustomStringConvertible, CustomReflectable {
     switch self {
     case .data(let data): "\(data.count) bytes"
     case .file(_, let size): "\(size) bytes in a file"
+    case .stream(let stream): stream.description
     }
   }
 

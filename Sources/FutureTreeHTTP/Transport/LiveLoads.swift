@@ -31,6 +31,8 @@ public final class LiveLoads: Sendable {
 
   /// Tracks the work of a load until it ends, and returns a future for the caller of the load.
   ///
+  /// If the body is a stream, the load is tracked until its transfer has ended.
+  ///
   /// The returned future has the outcome of `work`, and forwards cancellation to it. With `.forceImmediately` only the
   /// returned future completes at once. `work` receives the request without the force and stays tracked until it ends, so
   /// that a reset waits for it. This implements the rules *Confirmed cancellation* and *Refuse, drain, wipe*.
@@ -41,22 +43,32 @@ public final class LiveLoads: Sendable {
   /// - Complexity: O(1).
   public func track<Value>(_ work: Future<Value>) -> Future<Value> {
     let forCaller = work.forwarded()
-    add(work)
+    add(work) { outcome in (outcome as? Outcome<HTTPResponse>)?.pendingTransfer }
     return forCaller
   }
 
   /// Tracks the work of a load whose caller has a separate future.
-  func add<Value>(_ work: Future<Value>) {
+  func add(_ work: Future<Void>) {
+    add(work) { _ in nil }
+  }
+
+  /// - Parameter rest: Returns the work that remains after this outcome. It is tracked as well.
+  private func add<Value>(_ work: Future<Value>, rest: @escaping @Sendable (Outcome<Value>) -> Future<Void>?) {
     let id = state.withLock { state in
       state.lastID += 1
       state.drains[state.lastID] = {
         work.cancel(reason: LiveLoads.resetReason)
-        return work.onComplete { _ in .succeeded(()) }
+        return work.onComplete { outcome in
+          guard let rest = rest(outcome) else { return Future<Void>.succeeded }
+          rest.cancel(reason: LiveLoads.resetReason)
+          return rest.onComplete { _ in Future<Void>.succeeded }
+        }
       }
       return state.lastID
     }
     // An observer has no interest, so it does not withhold a request of the caller.
-    work.observe { [weak self] _ in
+    work.observe { [weak self] outcome in
+      if let rest = rest(outcome) { self?.add(rest) }
       let ended = self?.state.withLock { $0.drains.removeValue(forKey: id) }
       _ = ended  // Released here, not under the lock.
     }

@@ -1,4 +1,5 @@
 import Foundation
+import FutureTree
 
 /// A receiver for the response of one load. It checks the body, and stores it where the request specifies.
 ///
@@ -15,13 +16,25 @@ import Foundation
 /// - A body that is truncated, too long or ambiguous is an error. A body is ambiguous if its header fields do not define
 ///   its end clearly (RFC 9112, section 6.3).
 /// - The size of a body is limited by the request or the transport.
-/// - A body is stored in memory or in a file, as `ResponseDelivery` specifies. Only a complete body gets the final name
-///   of the file. If the receiver is dropped, it removes its temporary file.
+/// - A body is delivered in memory, in a file or as a stream, as `ResponseDelivery` specifies. Only a complete body gets
+///   the final name of the file. If the receiver is dropped, it removes its temporary file, and its stream fails.
 /// - Header fields with invalid values are omitted from the response.
 /// - Errors name the request and contain no secrets.
 ///
 /// The transport is responsible for one rule. Only the transport knows the end of a body without a declared length. If a
 /// chunked body ends before its last chunk, the transport must report an error instead of calling `finish()`.
+///
+/// **Streams.** A transport that supports streams says so to the initializer. `receiveHead` then returns the response of a
+/// stream, with which the transport completes the load. The transport stops when `writer` asks it to. It calls `fail(_:)`
+/// if the transfer fails later:
+///
+/// ```swift
+/// var receiver = try ResponseReceiver(for: request, maximumSize: 64 << 20, deliversStreams: true)
+/// if let response = try receiver.receiveHead(.ok, fields) { promise.succeed(response) }
+/// receiver.writer?.onStop { connection.close() }
+/// ```
+///
+/// A transport without support for streams delivers the whole body in memory. Such a response can be read like a stream.
 ///
 /// A receiver cannot be used after it has thrown an error. Writing to a file blocks the calling thread.
 public struct ResponseReceiver: ~Copyable, Sendable {
@@ -42,13 +55,19 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   /// The number of received bytes, and the length of the body if it was declared.
   public private(set) var received = HTTPProgress.Part()
 
+  /// The writer of the stream, after the head. `nil` if the body is not delivered as a stream.
+  public private(set) var writer: HTTPBodyWriter?
+
   private let request: HTTPRequest
+  private let deliversStream: Bool
+  private let clock: any FutureClock
   private let destination: URL?
-  private let maximumSizes: (memory: Int, file: Int)
+  private let maximumSizes: (memory: Int, elsewhere: Int)
   private let decoding: Decoding
   private var head: (status: HTTPStatus, headers: HTTPHeaders, hidesLocation: Bool)?
   private var body = Data()
-  private var isInFile = false
+  /// Whether the body is delivered in the place that the request specifies, and not in memory.
+  private var isElsewhere = false
   private var file: BodyFile?
 
   /// Creates a receiver for one load.
@@ -57,14 +76,21 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   ///   - request: The request of the load. Its method and its `ResponseDelivery` are used.
   ///   - maximumSize: The maximum number of bytes in memory, unless the request has its own limit.
   ///   - decoding: The decoding of encoded bodies before they are received. Defaults to none.
+  ///   - deliversStreams: Whether the transport supports streams. Defaults to `false`.
+  ///   - clock: The clock of the idle-read timeout of a stream.
   /// - Throws: `HTTPError` with the code `unwritableBody` if the request specifies a file that cannot be created.
-  public init(for request: HTTPRequest, maximumSize: Int, decoding: Decoding = .asSent) throws(HTTPError) {
+  public init(
+    for request: HTTPRequest, maximumSize: Int, decoding: Decoding = .asSent, deliversStreams: Bool = false,
+    clock: any FutureClock = .system
+  ) throws(HTTPError) {
     let delivery = request[option: ResponseDelivery.self]
     self.request = request
     self.decoding = decoding
+    self.clock = clock
+    deliversStream = deliversStreams && delivery.isStream
     destination = delivery.file
     let ownLimit = delivery.maximumSize
-    maximumSizes = (max(0, delivery.file == nil ? ownLimit ?? maximumSize : maximumSize), max(0, ownLimit ?? .max))
+    maximumSizes = (max(0, delivery.isInMemory ? ownLimit ?? maximumSize : maximumSize), max(0, ownLimit ?? .max))
     guard let destination else { return }
     do throws(HTTPError) { try BodyFile.check(destination) } catch { throw error.naming(request) }
   }
@@ -81,23 +107,25 @@ extension ResponseReceiver {
   /// - Parameters:
   ///   - status: The status code.
   ///   - fields: The header fields in order, as received. Whitespace around values is removed.
+  /// - Returns: The response, if its body is delivered as a stream: complete the load with it. Otherwise `nil`.
   /// - Throws: `HTTPError` with the code `ambiguousBody`, `encodedBody`, `bodyTooLarge` or `unwritableBody`.
   ///   `invalidResponse` if there was a head before.
   /// - Complexity: O(n) in the number of fields.
+  @discardableResult
   public mutating func receiveHead(
     _ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>
-  ) throws(HTTPError) {
+  ) throws(HTTPError) -> HTTPResponse? {
     let fields = fields.map { (name: $0.name, value: BodyFraming.trimmed($0.value[...])) }
     var headers = HTTPHeaders()
     for (name, value) in fields { try? headers.add(name, value) }
-    try receiveHead(status, headers, of: fields)
+    return try receiveHead(status, headers, of: fields)
   }
 
   /// - Parameter fields: The fields from which the headers were created, including the omitted ones.
   mutating func receiveHead(
     _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
-  ) throws(HTTPError) {
-    guard !status.isInformational else { return }
+  ) throws(HTTPError) -> HTTPResponse? {
+    guard !status.isInformational else { return nil }
     guard head == nil else {
       throw fault(.invalidResponse, "The transport delivered two heads of one response. Load again.")
     }
@@ -105,9 +133,9 @@ extension ResponseReceiver {
     head = (status, headers, hidden.contains("location"))
     guard request.method.inUpperCase != .head, !status.hasNoBody else {
       received.total = 0
-      return
+      return nil
     }
-    isInFile = destination != nil && status.isSuccess
+    isElsewhere = (destination != nil || deliversStream) && status.isSuccess
     switch hidden.isDisjoint(with: BodyFraming.fields) ? BodyFraming(headers, decoding) : BodyFraming.hidden {
     case .refused(let error): throw error.naming(request)
     case .declared(let length): received.total = length
@@ -119,12 +147,20 @@ extension ResponseReceiver {
     if let length = received.total, length > maximumSize {
       throw fault(.bodyTooLarge, "The body has \(length) bytes. The limit is \(maximumSize). \(Self.remedy)")
     }
-    guard isInFile, let destination else {
+    guard isElsewhere else {
       // The reserved capacity is limited, because a declared length may be false.
       if let length = received.total { body.reserveCapacity(min(length, 1 << 20)) }
-      return
+      return nil
     }
+    guard let destination else { return beginStream() }
     do throws(HTTPError) { file = try BodyFile(for: destination) } catch { throw error.naming(request) }
+    return nil
+  }
+
+  private mutating func beginStream() -> HTTPResponse? {
+    let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: clock)
+    self.writer = writer
+    return response(.stream(stream))
   }
 
   /// Receives a head that the platform did not report: the head of a redirect whose `Location` it cannot parse. The
@@ -132,7 +168,7 @@ extension ResponseReceiver {
   mutating func receiveUnreportedHead(
     _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
   ) throws(HTTPError) {
-    try receiveHead(status, headers, of: fields)
+    _ = try receiveHead(status, headers, of: fields)
     guard received.total != 0 else { return }
     throw fault(
       .invalidRedirect,
@@ -143,8 +179,8 @@ extension ResponseReceiver {
   /// Receives the next bytes of the body.
   ///
   /// - Throws: `HTTPError` with one of these codes: `bodyTooLarge` if the body is longer than the limit, `ambiguousBody`
-  ///   if it is longer than its declared length, `unwritableBody` if its file cannot be written, `invalidResponse` if
-  ///   there was no head.
+  ///   if it is longer than its declared length, `unwritableBody` if its file cannot be written, `streamOverflow` if the
+  ///   buffer of its stream is full, `invalidResponse` if there was no head.
   /// - Complexity: O(n) in the number of bytes.
   public mutating func receive(_ bytes: Data) throws(HTTPError) {
     guard head != nil else {
@@ -159,40 +195,62 @@ extension ResponseReceiver {
       throw fault(.bodyTooLarge, "The body is larger than the limit of \(maximumSize) bytes. \(Self.remedy)")
     }
     received.completed += bytes.count
-    guard let file else {
+    if let writer {
+      try writer.write(bytes)
+    } else if let file {
+      do throws(HTTPError) { try file.append(bytes) } catch { throw error.naming(request) }
+    } else {
       body.append(bytes)
-      return
     }
-    do throws(HTTPError) { try file.append(bytes) } catch { throw error.naming(request) }
   }
 
   /// Ends the body, and gives its file the final name.
   ///
-  /// - Returns: The response with its whole body.
+  /// - Returns: The response with its whole body. The body is empty if it was delivered as a stream: the load has been
+  ///   completed with another response.
   /// - Throws: `HTTPError` with one of these codes: `truncatedBody` if the body is shorter than its declared length,
   ///   `invalidResponse` if there was no head, `unwritableBody` if the file cannot be renamed to its final name.
   public consuming func finish() throws(HTTPError) -> HTTPResponse {
-    guard let head else {
-      throw fault(.invalidResponse, "The transport reported neither a response nor an error. Load again.")
-    }
-    if let length = received.total, length != received.completed {
-      throw fault(.truncatedBody, "The body ended after \(received.completed) of \(length) bytes. Load again.")
-    }
-    var content = HTTPResponse.Content.data(body)
-    if let file, let destination {
+    do throws(HTTPError) {
+      guard let response = response(.data(body)) else {
+        throw fault(.invalidResponse, "The transport reported neither a response nor an error. Load again.")
+      }
+      if let length = received.total, length != received.completed {
+        throw fault(.truncatedBody, "The body ended after \(received.completed) of \(length) bytes. Load again.")
+      }
+      writer?.finish()
+      guard let file, let destination else { return response }
       do throws(HTTPError) { try file.commit() } catch { throw error.naming(request) }
-      content = .file(destination, size: file.size)
+      return self.response(.file(destination, size: file.size))!
+    } catch {
+      end(.failure(error))
+      throw error
     }
-    return HTTPResponse(
-      to: request, status: head.status, headers: head.headers, content: content, hidesLocation: head.hidesLocation)
   }
 
-  /// Removes the temporary file.
-  consuming func discard() {
+  /// Ends a body that cannot be received completely: its stream fails with the error, and its temporary file is removed.
+  ///
+  /// Without a stream, dropping the receiver has the same effect.
+  public consuming func fail(_ error: any Error) {
+    writer?.fail(error)
     file?.discard()
   }
 
-  private var maximumSize: Int { isInFile ? maximumSizes.file : maximumSizes.memory }
+  /// Ends the stream with an outcome that is not a success, and removes the temporary file.
+  consuming func end(_ outcome: Outcome<Void>) {
+    writer?.end(outcome)
+    file?.discard()
+  }
+
+  /// Returns the response with a content, or `nil` before the head.
+  private func response(_ content: HTTPResponse.Content) -> HTTPResponse? {
+    head.map { head in
+      HTTPResponse(
+        to: request, status: head.status, headers: head.headers, content: content, hidesLocation: head.hidesLocation)
+    }
+  }
+
+  private var maximumSize: Int { isElsewhere ? maximumSizes.elsewhere : maximumSizes.memory }
 
   private static var remedy: String { "Raise the limit, or deliver the body to a file." }
 

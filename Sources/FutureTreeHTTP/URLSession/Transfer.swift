@@ -27,7 +27,7 @@ final class Transfer: Sendable {
     received = ReceivedResponse(
       try ResponseReceiver(
         for: request, maximumSize: configuration.maximumBodySize,
-        decoding: .platform(accepting: Set(configuration.acceptedEncodings))))
+        decoding: .platform(accepting: Set(configuration.acceptedEncodings)), deliversStreams: true, clock: clock))
     self.request = request
     self.queues = queues
     self.bodyLength = bodyLength
@@ -91,22 +91,28 @@ final class Transfer: Sendable {
 // MARK: - Performing actions
 
 extension Transfer {
-  private typealias Work = (inout ResponseReceiver) throws(HTTPError) -> Void
+  /// Work on the receiver. It returns the response of a stream that begins.
+  private typealias Work = (inout ResponseReceiver) throws(HTTPError) -> HTTPResponse?
 
   /// Passes an event to the state, and performs the resulting action outside the lock.
-  private func act(_ work: Work = { _ in }, _ event: (inout TransferState) -> TransferState.Action) {
+  private func act(_ work: Work = { _ in nil }, _ event: (inout TransferState) -> TransferState.Action) {
     perform(state.withLock { event(&$0) }, work)
   }
 
-  private func perform(_ first: TransferState.Action, _ work: Work = { _ in }) {
+  private func perform(_ first: TransferState.Action, _ work: Work = { _ in nil }) {
     var action = first
+    var response: HTTPResponse?
     if case .work(let sent) = action {
-      let fault = failure(of: work, sent)
-      action = state.withLock { $0.worked(fault) }
+      var fault: HTTPError?
+      do throws(HTTPError) { response = try perform(work, sent) } catch { fault = error }
+      action = state.withLock { [fault, hasStream = response != nil] in $0.worked(fault, hasStream: hasStream) }
     }
     switch action {
     case .none, .work: break
     case .stop: stop()
+    case .deliver:
+      timers.cancel(.total)
+      if let response { promise.succeed(response) }
     case .end(let ending, let stopsTransport):
       timers.end()
       if stopsTransport { stop() }
@@ -114,12 +120,12 @@ extension Transfer {
     }
   }
 
-  /// Performs the work. Returns its error, or `nil`.
-  private func failure(of work: Work, _ sent: HTTPProgress.Part) -> HTTPError? {
-    let received: HTTPProgress.Part
-    do throws(HTTPError) { received = try self.received.pass(work) } catch { return error }
-    if !promise.future.isCompleted { onProgress?(HTTPProgress(sent: sent, received: received)) }
-    return nil
+  /// Performs the work, and reports the progress.
+  private func perform(_ work: Work, _ sent: HTTPProgress.Part) throws(HTTPError) -> HTTPResponse? {
+    let (response, part) = try received.pass(work)
+    let hasEnded = received.writer.map(\.transfer.isCompleted) ?? promise.future.isCompleted
+    if !hasEnded { onProgress?(HTTPProgress(sent: sent, received: part)) }
+    return response
   }
 
   private func complete(_ ending: TransferState.Ending) {
@@ -128,11 +134,11 @@ extension Transfer {
       case .received: promise.succeed(try received.finish())
       case .failure(let error): throw error
       case .cancelled:
-        received.discard()
+        received.end(.cancelled(LiveLoads.resetReason))
         promise.completeCancelled(promise.cancelRequest == nil ? LiveLoads.resetReason : nil)
       }
     } catch {
-      received.discard()
+      received.end(.failure(error))
       promise.fail(error.naming(request))
     }
   }
@@ -149,20 +155,51 @@ extension Transfer {
 extension Transfer {
   func headArrived(_ response: HTTPURLResponse, isReported: Bool = true) {
     let (status, now) = (HTTPStatus(response.statusCode), now)
-    let pass: Work = { receiver throws(HTTPError) in
+    let pass: Work = { [weak self] receiver throws(HTTPError) in
       let fields = HTTPHeaders.fields(of: response)
       let headers = HTTPHeaders(joined: fields)
-      guard isReported else { return try receiver.receiveUnreportedHead(status, headers, of: fields) }
-      try receiver.receiveHead(status, headers, of: fields)
+      guard isReported else {
+        try receiver.receiveUnreportedHead(status, headers, of: fields)
+        return nil
+      }
+      let response = try receiver.receiveHead(status, headers, of: fields)
+      receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked() } }
+      return response
     }
     act(pass) { $0.headArrived(status, now: now) }
   }
 
   func dataArrived(_ data: Data) {
     let now = now
-    let pass: Work = { receiver throws(HTTPError) in try receiver.receive(data) }
+    #if canImport(Darwin)
+      var room: Future<Void>?
+    #endif
+    let pass: Work = { receiver throws(HTTPError) in
+      try receiver.receive(data)
+      #if canImport(Darwin)
+        room = receiver.writer.flatMap { $0.hasRoom ? nil : $0.room() }
+      #endif
+      return nil
+    }
     act(pass) { $0.dataArrived(now: now) }
+    #if canImport(Darwin)
+      if let room { pause(until: room) }
+    #endif
   }
+
+  #if canImport(Darwin)
+    /// Pauses the task. On Linux, a suspended task would begin its request again.
+    private func pause(until room: Future<Void>) {
+      guard let task = task.value else { return }
+      state.withLock { $0.paused() }
+      queues.commands.async { task.suspend() }
+      room.observe { [self] _ in
+        let now = now
+        state.withLock { $0.resumed(now: now) }
+        queues.commands.async { task.resume() }
+      }
+    }
+  #endif
 
   func bodySent(_ count: Int64) {
     let now = now
@@ -234,16 +271,21 @@ private final class ReceivedResponse: @unchecked Sendable {
     self.receiver = consume receiver
   }
 
-  func pass(_ work: (inout ResponseReceiver) throws(HTTPError) -> Void) throws(HTTPError) -> HTTPProgress.Part {
-    try work(&receiver!)
-    return receiver?.received ?? HTTPProgress.Part()
+  /// The writer of a stream, after its head.
+  var writer: HTTPBodyWriter? { receiver?.writer }
+
+  func pass(
+    _ work: (inout ResponseReceiver) throws(HTTPError) -> HTTPResponse?
+  ) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
+    let response = try work(&receiver!)
+    return (response, receiver?.received ?? HTTPProgress.Part())
   }
 
   func finish() throws(HTTPError) -> HTTPResponse {
     try receiver.take()!.finish()
   }
 
-  func discard() {
-    receiver.take()?.discard()
+  func end(_ outcome: Outcome<Void>) {
+    receiver.take()?.end(outcome)
   }
 }

@@ -6,7 +6,9 @@
 /// 2. H12 (a cut body is an error): a response that the receiver did not get completely is never a success.
 /// 3. H5 (confirmed cancellation): a cancellation ends it only when the transport confirms, so that its connection is
 ///    free then. Force, a deadline or a fault ends it at once, and the transport is stopped afterward.
-/// 4. One piece of work runs at a time. An ending that arrives in the meantime waits until the work is done. Nothing is
+/// 4. S1 (a stream is delivered at its head): afterward, a cancellation request is one of the stream, and the time limit
+///    of the load is over.
+/// 5. One piece of work runs at a time. An ending that arrives in the meantime waits until the work is done. Nothing is
 ///    therefore written to an abandoned file, and no progress is reported after the end.
 struct TransferState {
   /// The end that the transport reports, independent of the platform.
@@ -23,6 +25,8 @@ struct TransferState {
     case stop
     /// Pass the reported data to the receiver and the progress to its handler, outside the lock. Then call `worked`.
     case work(sent: HTTPProgress.Part)
+    /// Complete the load with the response, whose body is a stream.
+    case deliver
     /// The transfer has ended. Stop the transport if it has not ended.
     case end(Ending, stopsTransport: Bool)
   }
@@ -47,7 +51,10 @@ struct TransferState {
   private let rules: Rules
   private var sent: HTTPProgress.Part
   private var lastActivity: Duration
+  /// Whether the transport waits for the reader of a stream.
+  private var isPaused = false
   private var isCancelAsked = false
+  private var isDelivered = false
   /// Whether parts of the response were discarded after a cancellation request.
   private var hasDropped = false
   /// Whether the platform asked for credentials and was refused. The response that the platform stopped then is the
@@ -77,13 +84,13 @@ extension TransferState {
   }
 
   mutating func deadlinePassed() -> Action {
-    timedOut("The deadline passed")
+    isDelivered ? .none : timedOut("The deadline passed")
   }
 
   /// - Returns: The action, and the time after which the timer fires again. The time is `nil` if the transfer has ended.
   mutating func idleTimerFired(now: Duration) -> (Action, again: Duration?) {
     guard !hasEnded, let timeout = rules.idleTimeout else { return (.none, nil) }
-    let left = lastActivity + timeout - now
+    let left = isPaused ? timeout : lastActivity + timeout - now
     guard left <= .zero else { return (.none, left) }
     return (timedOut("Nothing was sent or received for \(timeout.rounded)"), nil)
   }
@@ -145,6 +152,16 @@ extension TransferState {
     return .none
   }
 
+  /// Registers that the transport waits for the reader of a stream. The idle timeout is suspended.
+  mutating func paused() {
+    isPaused = true
+  }
+
+  mutating func resumed(now: Duration) {
+    isPaused = false
+    lastActivity = now
+  }
+
   mutating func transportEnded(_ end: End) -> Action {
     guard !hasEnded else { return .none }
     switch end {
@@ -169,11 +186,20 @@ extension TransferState {
 
 extension TransferState {
   /// Registers that the work is done or has failed.
-  mutating func worked(_ error: HTTPError? = nil) -> Action {
+  ///
+  /// - Parameter hasStream: Whether the work returned a response whose body is a stream.
+  mutating func worked(_ error: HTTPError? = nil, hasStream: Bool = false) -> Action {
     isWorking = false
     if let held = heldEnd.take() { return held }
-    guard let error, !hasEnded else { return .none }
-    return end(.failure(error), stopsTransport: true)
+    guard !hasEnded else { return .none }
+    if let error { return end(.failure(error), stopsTransport: true) }
+    guard hasStream else { return .none }
+    guard !isCancelAsked else {
+      hasDropped = true
+      return .none
+    }
+    isDelivered = true
+    return .deliver
   }
 
   private mutating func work() -> Action {

@@ -30,6 +30,10 @@ final class TransferTimers: Sendable {
     unwanted?.cancel()
   }
 
+  func cancel(_ name: Name) {
+    state.withLock { $0.timers.removeValue(forKey: name) }?.cancel()
+  }
+
   func end() {
     let timers = state.withLock { state in
       state.hasEnded = true

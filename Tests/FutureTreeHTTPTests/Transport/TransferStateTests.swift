@@ -10,6 +10,7 @@ import Testing
     case .none: "none"
     case .stop: "stop"
     case .work(let sent): "work \(sent.completed)"
+    case .deliver: "deliver"
     case .end(.received, _): "received"
     case .end(.failure(let error), let stops): "\(error.code)\(stops ? ", stop" : "")"
     case .end(.cancelled, _): "cancelled"

@@ -7,8 +7,8 @@ import FutureTree
 /// api.reset()  // Every load completes as `.cancelled`. Then the loaders after the layer are reset.
 /// ```
 ///
-/// **Reset.** A reset cancels every load in flight, as if by `cancel()`, and waits for it. Only then is the next loader
-/// reset, so that no earlier load reaches a loader that has been reset.
+/// **Reset.** A reset cancels every load and every stream in flight, as if by `cancel()`, and waits for it. Only then is the
+/// next loader reset, so that no earlier load reaches a loader that has been reset.
 ///
 /// - If a load has not completed after `drainTimeout`, it is cancelled again with `.forceImmediately`.
 /// - If a load succeeds before it reacts to the cancellation, its result is kept.
@@ -24,11 +24,18 @@ public final class Autocancel: HTTPLayer {
   private struct Loads {
     var next = 0
     var live: [Int: Future<HTTPResponse>] = [:]
+    /// The transfers of streams whose loads have completed.
+    var transfers: [Int: Future<Void>] = [:]
 
     mutating func insert(_ future: Future<HTTPResponse>) -> Int {
       defer { next += 1 }
       live[next] = future
       return next
+    }
+
+    /// Returns the transfers of the loads that began before a load, in order.
+    func streams(before end: Int) -> [Future<Void>] {
+      transfers.filter { $0.key < end }.sorted { $0.key < $1.key }.map(\.value)
     }
   }
 
@@ -47,7 +54,7 @@ public final class Autocancel: HTTPLayer {
     self.clock = clock
   }
 
-  /// Forwards the request, and tracks the load until it completes.
+  /// Forwards the request, and tracks the load until its transfer completes.
   ///
   /// - Returns: A future with the outcome of `next`. A reset cancels and awaits another, internal future. If the caller
   ///   marks this one as `shared()`, forces it or detaches from it, the reset still waits for the load.
@@ -55,9 +62,16 @@ public final class Autocancel: HTTPLayer {
     let promise = Promise<HTTPResponse>()
     let future = promise.future.named(.trackedLoad)
     let number = loads.withLock { $0.insert(future) }
-    future.observe { _ in
+    future.observe { outcome in
+      let transfer = outcome.pendingTransfer
       // The removed future is released outside the lock.
-      _ = self.loads.withLock { $0.live.removeValue(forKey: number) }
+      _ = self.loads.withLock { loads in
+        loads.transfers[number] = transfer
+        return loads.live.removeValue(forKey: number)
+      }
+      transfer?.observe { _ in
+        _ = self.loads.withLock { $0.transfers.removeValue(forKey: number) }
+      }
     }
     if promise.cancelRequest == nil {
       promise.seal(onto: next.load(request))
@@ -69,18 +83,28 @@ public final class Autocancel: HTTPLayer {
 
   /// Cancels the loads in flight, waits for them, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let live = loads.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
-    guard !live.isEmpty else { return next.reset() }
-    // One propagation: each load receives the request before the end of another load can let it proceed.
-    Future.allSettled(live).cancel(reason: "the chain was reset")
+    let (live, streams, end) = loads.withLock { loads in
+      (loads.live.sorted { $0.key < $1.key }.map(\.value), loads.streams(before: loads.next), loads.next)
+    }
+    guard !live.isEmpty || !streams.isEmpty else { return next.reset() }
+    // A load can succeed with a stream before it reacts.
+    let drained = drain(live).flatMap { _ in self.drain(self.loads.withLock { $0.streams(before: end) }) }
+    return Future.allSettled([drain(streams), drained]).flatMap { _ in next.reset() }.shielded()
+  }
+
+  /// Cancels futures, and waits for them. One propagation: each load receives the request before the end of another load
+  /// can let it proceed.
+  private func drain<Value>(_ futures: [Future<Value>]) -> Future<Void> {
+    guard !futures.isEmpty else { return .succeeded }
+    Future.allSettled(futures).cancel(reason: "the chain was reset")
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {
-        for load in live {
-          load.cancel(.forceImmediately, reason: "the chain was reset, and this load did not end in time")
+        for future in futures {
+          future.cancel(.forceImmediately, reason: "the chain was reset, and this load did not end in time")
         }
       }
     }
-    return Future.allSettled(live).ensure { timer?.cancel() }.flatMap { _ in next.reset() }.shielded()
+    return Future.allSettled(futures).map { _ in timer?.cancel() }
   }
 }
 

@@ -64,7 +64,7 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
     let rule = request[option: RequestCoalescing.self].rule
     let delivery = request[option: ResponseDelivery.self]
-    guard CoalesceKey.allows(rule, request), delivery.file == nil, let asked = Asked(next),
+    guard CoalesceKey.allows(rule, request), delivery.isInMemory, let asked = Asked(next),
       let options = request.comparableOptions(without: ignored)
     else { return nil }
     compared = Compared(

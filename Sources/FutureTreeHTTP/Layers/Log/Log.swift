@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A layer that writes one log line when a load begins, and another when it completes.
+/// A layer that writes one log line when a load begins, and another when it completes. A stream completes with its transfer.
 ///
 /// ```swift
 /// let api = Log() --> URLSessionLoader()
@@ -10,6 +10,8 @@ import FutureTree
 /// [2] POST https://example.com/comments: begins, sends 1.4 kB
 /// [2] POST https://example.com/comments: 201 in 12 ms, 31 bytes
 /// [1] GET https://example.com/feed?page=REDACTED: cancelled after 1.4 s: the tab was closed (App/Tab.swift:7)
+/// [3] GET https://example.com/events: begins
+/// [3] GET https://example.com/events: 200, then failed after 2 min 5 s and 3.1 kB: connectionLost
 /// ```
 ///
 /// Each load has a number, counted from 1 in each log, which is part of both lines. From the second attempt on, the
@@ -69,8 +71,8 @@ public final class Log: HTTPLayer {
     Observing.call { write(text.start) }
     let start = clock.now
     let future = next.load(request)
-    future.observe { [write, clock] outcome in
-      let line = text.end(outcome, after: clock.now - start)
+    future.observeTransfer { [write, clock] outcome, transfer in
+      let line = text.end(outcome, transfer, after: clock.now - start)
       Observing.call { write(line) }
     }
     return future

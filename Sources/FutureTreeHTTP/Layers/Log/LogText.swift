@@ -26,18 +26,23 @@ struct LogText: Sendable {
   private static let usualLength = 100
 
   /// Returns the line for the end of the load.
-  func end(_ outcome: Outcome<HTTPResponse>, after duration: Duration) -> String {
+  func end(_ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>, after duration: Duration) -> String {
     let time = LogText.duration(duration)
-    let front = String(start.utf8.prefix(frontCount))!
-    switch outcome {
-    case .success(let response):
-      return LogText.line([
-        front, ": ", String(response.status.code), " in ", time, ", ", LogText.size(response.bodySize),
-      ])
+    var front = [String(start.utf8.prefix(frontCount))!, ": "]
+    var size = ""
+    if case .success(let response) = outcome {
+      let status = String(response.status.code)
+      size = LogText.size(response.bodySize)
+      if case .success = transfer { return LogText.line(front + [status, " in ", time, ", ", size]) }
+      front += [status, ", then "]
+      size = " and " + size
+    }
+    switch transfer {
+    case .success: return LogText.line(front)
     case .failure(let error):
-      return LogText.line([front, ": failed after ", time, ": ", LogText.name(of: error)])
+      return LogText.line(front + ["failed after ", time, size, ": ", LogText.name(of: error)])
     case .cancelled(let reason):
-      return LogText.line([front, ": cancelled after ", time, ": "] + LogText.text(of: reason))
+      return LogText.line(front + ["cancelled after ", time, size, ": "] + LogText.text(of: reason))
     }
   }
 

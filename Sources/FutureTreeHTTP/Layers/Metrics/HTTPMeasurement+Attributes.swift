@@ -31,9 +31,16 @@ extension HTTPRequest {
 
 extension Outcome<HTTPResponse> {
   /// The attributes that are added when the load ends.
-  var measured: [String: HTTPMeasurement.Value] {
+  func measured(with transfer: Outcome<Void>) -> [String: HTTPMeasurement.Value] {
     switch self {
-    case .success(let response): return response.measured
+    case .success(let response):
+      var attributes = response.measured
+      switch transfer {
+      case .success: break
+      case .failure(let error): attributes["error.type"] = .string(LogText.name(of: error))
+      case .cancelled: attributes["error.type"] = "cancelled"
+      }
+      return attributes
     case .cancelled: return ["error.type": "cancelled"]
     case .failure(let error):
       var attributes = (error as? HTTPError)?.response?.measured ?? [:]

@@ -90,8 +90,10 @@ extension HTTPMeasurement {
   }
 
   /// Returns the measurement for the end of the load. A negative duration is treated as zero.
-  func ended(_ outcome: Outcome<HTTPResponse>, after duration: Duration) -> HTTPMeasurement {
-    HTTPMeasurement(self, duration: max(duration, .zero), adding: outcome.measured)
+  func ended(
+    _ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>, after duration: Duration
+  ) -> HTTPMeasurement {
+    HTTPMeasurement(self, duration: max(duration, .zero), adding: outcome.measured(with: transfer))
   }
 }
 

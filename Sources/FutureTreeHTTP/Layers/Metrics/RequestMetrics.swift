@@ -10,7 +10,7 @@ import FutureTree
 /// ```
 ///
 /// The observer is called twice for each load, outside every lock: when the load begins, on the thread that begins it,
-/// and when the load completes, on the thread on which it completes. The observer cannot change the outcome. Requests
+/// and when the load completes, on the thread on which it completes. A stream completes with its transfer. The observer cannot change the outcome. Requests
 /// that it loads itself, in the call or in a task that it starts there, are not measured. Requests whose option
 /// `RequestMeasurement` is `false` are not measured, and are forwarded unchanged.
 ///
@@ -58,8 +58,8 @@ public struct RequestMetrics: HTTPLayer {
     Observing.call { observe(measurement) }
     let start = clock.now
     let future = next.load(request)
-    future.observe { [clock, observe] outcome in
-      let end = measurement.ended(outcome, after: clock.now - start)
+    future.observeTransfer { [clock, observe] outcome, transfer in
+      let end = measurement.ended(outcome, transfer, after: clock.now - start)
       Observing.call { observe(end) }
     }
     return future

@@ -15,7 +15,7 @@ import FutureTree
 /// 1. It waits until every earlier load has reached the next loader, so that no load reaches a loader that has been
 ///    reset.
 /// 2. It resets the next loader.
-/// 3. It waits until every earlier load has completed.
+/// 3. It waits until every earlier load has completed, and so has the transfer of its body.
 ///
 /// The chain is usable again afterward, even if the reset failed. A reset that is requested in the meantime joins the
 /// running one. A reset cannot be cancelled: cancelling its future ends only the wait.
@@ -71,7 +71,7 @@ public final class ResetGuard: HTTPLayer {
     }
     let future = next.load(request)
     begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : [] })
-    future.observe { _ in
+    future.observeTransfer { _, _ in
       ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
     }
     // A separate future: if the caller cancels or forces it, the tracked future does not end.

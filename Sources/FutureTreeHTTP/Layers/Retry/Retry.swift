@@ -11,7 +11,8 @@ import FutureTree
 /// By default, a load has up to three attempts. Only requests that can be repeated (`RetryContext.isRepeatable`) are
 /// retried, and only after transient failures (`RetryContext.isTransientFailure`). The delay before the second attempt is
 /// random, up to 0.25 seconds; before the third, up to 0.5 seconds. A `RetryStrategy` changes these rules. The outcome of
-/// the last attempt is the outcome of the load, whether it is a response or an error. The layers after this one can read
+/// the last attempt is the outcome of the load, whether it is a response or an error. A stream is delivered at its head, so
+/// a failure of its transfer is not retried: see `Resume`. The layers after this one can read
 /// the number of the attempt from the option `RequestAttempt`.
 ///
 /// Regardless of the strategy, there is no further attempt in these cases:
@@ -141,6 +142,7 @@ extension Retry {
       switch work.retry.afterwards(outcome, attempt, of: work) {
       case .ends(let outcome): return Completion(outcome)
       case .goesOn(let pause):
+        outcome.pendingTransfer?.cancel(reason: "the request is retried")
         // The futures have no names, so that they are bypassed, and ended attempts leave nothing behind: Law 21 (bounded
         // memory).
         let next = pause.flatMap { _ -> Future<HTTPResponse> in

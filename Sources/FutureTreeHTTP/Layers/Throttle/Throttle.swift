@@ -12,7 +12,8 @@ import FutureTree
 /// request that has waited for `aging` longer than another counts as one priority higher, so that no request waits
 /// forever. One scheduler applies all limits: a sequence of queues would invert priorities.
 ///
-/// A request counts as in flight until the future of the next loader has completed. If a caller forces its load to
+/// A request counts as in flight until the future of the next loader has completed. A stream counts until its transfer has
+/// completed. If a caller forces its load to
 /// complete or detaches from it, the request still counts until the transport has finished. Hosts are distinguished by
 /// name, not by port. All requests that have only a path count as requests to one host. Requests with the option
 /// `BypassesThrottle` are counted but do not wait.
@@ -231,13 +232,13 @@ extension Throttle {
     }
   }
 
-  /// Loads an admitted request, and counts it until it has completed.
+  /// Loads an admitted request, and counts it until it has completed, with its transfer.
   private func run(_ request: HTTPRequest, _ host: String?, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let load = next.load(request)
-    if load.isCompleted {
+    if let outcome = load.outcomeIfCompleted, outcome.pendingTransfer == nil {
       ended(host)
     } else {
-      load.observe { _ in
+      load.observeTransfer { _, _ in
         self.ended(host)
         self.advance()
       }

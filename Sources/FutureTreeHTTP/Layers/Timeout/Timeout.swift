@@ -14,7 +14,7 @@ import FutureTree
 /// | limit | meaning | error |
 /// | --- | --- | --- |
 /// | `total` | becomes the `RequestDeadline`, unless the request has an earlier one | `deadlineExceeded` |
-/// | `attempt` | the time until the next loader completes | `timedOut` |
+/// | `attempt` | the time until the next loader completes; for a stream, until its head | `timedOut` |
 /// | `firstByte` | the time until the head of the response arrives | `timedOut` |
 /// | `idle` | the time in which no data is sent or received | `timedOut` |
 ///
@@ -22,6 +22,10 @@ import FutureTree
 /// request. After a `Retry`, `total` applies to each attempt separately. Every `Timeout`, even one without limits, fails a
 /// request at its deadline. A request whose deadline has passed fails at once and is not loaded. The same applies to every
 /// request if a limit is 0 or less. Limits above 100 years are treated as 100 years.
+///
+/// **Streams.** `total` and `idle` apply until the transfer has completed, and fail the transfer. `attempt` and `firstByte`
+/// end with the head. While bytes wait for the reader, `idle` does not apply: see the `idleReadTimeout` of
+/// `ResponseDelivery.stream`.
 ///
 /// `firstByte` and `idle` depend on the reports of the loader to `ProgressHandler`. The request's own handler is called as
 /// well. If the loader reports no progress, both limits apply to the whole response. Put them after `Retry` and `Redirect`: the

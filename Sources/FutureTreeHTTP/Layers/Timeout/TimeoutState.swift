@@ -43,11 +43,13 @@ struct TimeoutState {
     case nothing
   }
 
-  /// - Parameter limit: For `idle`, the maximum time without a transfer.
-  mutating func fired(_ kind: Kind, limit: Duration, now: Duration) -> Firing {
+  /// - Parameters:
+  ///   - limit: For `idle`, the maximum time without a transfer.
+  ///   - isPaused: Whether the transport waits for the reader of a stream.
+  mutating func fired(_ kind: Kind, limit: Duration, isPaused: Bool = false, now: Duration) -> Firing {
     guard !hasEnded, kind != .firstByte || !hasAnswer else { return .nothing }
     if kind == .idle {
-      let left = lastActivity + limit - now
+      let left = isPaused ? limit : lastActivity + limit - now
       if left > .zero { return .again(left) }
     }
     hasEnded = true

@@ -8,6 +8,8 @@ final class TimeoutWatch: Sendable {
     private(set) var timers: [(kind: TimeoutState.Kind, timer: FutureTimer)] = []
     /// The future to complete when a limit is exceeded. `nil` until it exists.
     var future: Future<HTTPResponse>?
+    /// The stream of the response, while its transfer is in flight.
+    var stream: BodyPipe?
     /// The exceeded limit, as soon as it is known.
     var expiry: Expiry?
 
@@ -24,11 +26,13 @@ final class TimeoutWatch: Sendable {
       return take(kind)
     }
 
-    /// Ends the state. Returns the timers to cancel, and the future to release.
-    mutating func end() -> (timers: [(kind: TimeoutState.Kind, timer: FutureTimer)], future: Future<HTTPResponse>?) {
+    /// Ends the state. Returns the timers to cancel, and the objects to release.
+    mutating func end() -> (
+      timers: [(kind: TimeoutState.Kind, timer: FutureTimer)], released: (Future<HTTPResponse>?, BodyPipe?)
+    ) {
       state.ended()
-      defer { (timers, future) = ([], nil) }
-      return (timers, future)
+      defer { (timers, future, stream) = ([], nil, nil) }
+      return (timers, (future, stream))
     }
   }
 
@@ -49,7 +53,7 @@ final class TimeoutWatch: Sendable {
 
   /// Returns a future with the outcome of the next loader, unless a limit is exceeded first.
   func watch(_ inner: Future<HTTPResponse>) -> Future<HTTPResponse> {
-    if inner.isCompleted {
+    if let outcome = inner.outcomeIfCompleted, outcome.pendingTransfer == nil {
       let expiry = guarded.withLock { $0.expiry }
       end()
       return expiry.map { Future.failed($0.kind.error(request, $0.limit)).named(.timeout) } ?? inner
@@ -61,8 +65,27 @@ final class TimeoutWatch: Sendable {
     }
     // The limit was exceeded before `inner` existed.
     if let expiry { giveUp(future, expiry) }
-    future.observe { _ in self.end() }
+    future.observe { outcome in
+      if outcome.pendingTransfer != nil, case .success(let response) = outcome, let stream = response.stream?.pipe {
+        self.watch(stream)
+      } else {
+        self.end()
+      }
+    }
     return future.named(.timeout)
+  }
+
+  /// Watches the transfer of a stream. The deadline and the idle limit remain.
+  private func watch(_ stream: BodyPipe) {
+    let (timers, expiry) = guarded.withLock { guarded in
+      guarded.stream = stream
+      guarded.future = nil
+      return ([guarded.take(.attempt), guarded.take(.firstByte)], guarded.expiry)
+    }
+    for timer in timers { timer?.cancel() }
+    // The limit was exceeded when the head arrived.
+    if let expiry { stream.fail(expiry.kind.error(request, expiry.limit)) }
+    stream.transfer.observe { _ in self.end() }
   }
 
   /// Registers that data was sent or received.
@@ -89,7 +112,8 @@ final class TimeoutWatch: Sendable {
 
   private func fired(_ kind: TimeoutState.Kind, _ limit: Duration) {
     let now = clock.now
-    switch guarded.withLock({ $0.state.fired(kind, limit: limit, now: now) }) {
+    let isPaused = guarded.withLock { $0.stream }?.hasUnread == true
+    switch guarded.withLock({ $0.state.fired(kind, limit: limit, isPaused: isPaused, now: now) }) {
     case .nothing: break
     case .again(let delay): set(kind, limit, lookingAfter: delay)
     case .isOver: goOff(Expiry(kind: kind, limit: limit))
@@ -97,10 +121,11 @@ final class TimeoutWatch: Sendable {
   }
 
   private func goOff(_ expiry: Expiry) {
-    let future = guarded.withLock { guarded in
+    let (future, stream) = guarded.withLock { guarded in
       guarded.expiry = expiry
-      return guarded.future
+      return (guarded.future, guarded.stream)
     }
+    stream?.fail(expiry.kind.error(request, expiry.limit))
     if let future { giveUp(future, expiry) }
     end()
   }
@@ -115,9 +140,9 @@ final class TimeoutWatch: Sendable {
   }
 
   private func end() {
-    let (timers, future) = guarded.withLock { $0.end() }
+    let (timers, released) = guarded.withLock { $0.end() }
     for (_, timer) in timers { timer.cancel() }
-    _ = future  // Released here, not under the lock.
+    _ = released  // Released here, not under the lock.
   }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import FutureTree
 
 /// A request option that determines where the body of the response is delivered.
 ///
@@ -11,6 +12,7 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   enum Place: Sendable {
     case memory
     case file(URL)
+    case stream(bufferLimit: Int, idleReadTimeout: Duration?)
   }
 
   let place: Place
@@ -48,7 +50,53 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     ResponseDelivery(place: .file(url), maximumSize: maximumSize ?? .max)
   }
 
-  /// The file for the body of a successful response. `nil` selects delivery in memory.
+  /// Delivers the body as a stream if the status is in 200 to 299 and the response has a body. The load's future completes
+  /// when the head of the response has arrived. The bodies of other responses are delivered in memory, whole.
+  ///
+  /// ```swift
+  /// request[option: ResponseDelivery.self] = .stream()
+  /// for try await chunk in try await api.load(request).value.bodyStream { handle(chunk) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - bufferLimit: The maximum number of bytes that wait for the reader. A transport without back-pressure fails with
+  ///     the code `streamOverflow` if it has more. Defaults to 16 MiB. Values below 0 are treated as 0.
+  ///   - idleReadTimeout: The maximum time between two reads. A slower reader fails the transfer with the code
+  ///     `bodyNotRead`. The time in which the reader waits for bytes does not count. Defaults to 60 seconds. `nil`
+  ///     disables the limit.
+  ///   - maximumSize: The maximum size of the body in bytes. A longer body fails with the code `bodyTooLarge`. Defaults to
+  ///     `nil`, which disables the limit.
+  public static func stream(
+    bufferLimit: Int = defaultBufferLimit, idleReadTimeout: Duration? = .seconds(60), maximumSize: Int? = nil
+  ) -> ResponseDelivery {
+    ResponseDelivery(
+      place: .stream(bufferLimit: max(0, bufferLimit), idleReadTimeout: idleReadTimeout),
+      maximumSize: maximumSize ?? .max)
+  }
+
+  /// The default number of bytes that wait for the reader of a stream: 16 MiB.
+  public static let defaultBufferLimit = 16 << 20
+
+  /// Whether the body of a successful response is delivered as a stream.
+  ///
+  /// A transport that uses a `ResponseReceiver` does not need this property.
+  public var isStream: Bool {
+    if case .stream = place { true } else { false }
+  }
+
+  var isInMemory: Bool {
+    if case .memory = place { true } else { false }
+  }
+
+  /// Returns the rules of a stream for a request. Without a stream delivery they are the defaults.
+  func streamRules(for request: HTTPRequest) -> StreamState.Rules {
+    guard case .stream(let bufferLimit, let idleReadTimeout) = place else {
+      return ResponseDelivery.stream().streamRules(for: request)
+    }
+    return StreamState.Rules(request: request, bufferLimit: bufferLimit, idleReadTimeout: idleReadTimeout)
+  }
+
+  /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.
   ///
   /// A transport that uses a `ResponseReceiver` does not need this property.
   public var file: URL? {
@@ -60,7 +108,15 @@ extension ResponseDelivery: CustomStringConvertible, CustomReflectable {
   /// The kind of the delivery, without the path of the file, which may be a secret.
   public var description: String {
     let limit = maximumSize.map { $0 == .max ? "" : ", at most \($0) bytes" } ?? ""
-    return (file == nil ? "in memory" : "in a file") + limit
+    return placeText + limit
+  }
+
+  private var placeText: String {
+    switch place {
+    case .memory: "in memory"
+    case .file: "in a file"
+    case .stream: "as a stream"
+    }
   }
 
   public var customMirror: Mirror { Mirror(self, children: ["delivery": description], displayStyle: .struct) }

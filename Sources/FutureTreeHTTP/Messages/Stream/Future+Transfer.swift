@@ -1,0 +1,50 @@
+import FutureTree
+
+extension Future<HTTPResponse> {
+  /// Calls a closure when a load has ended: its future has completed, and then the transfer of its body.
+  ///
+  /// ```swift
+  /// func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+  ///   slots.take()
+  ///   let future = next.load(request)
+  ///   future.observeTransfer { _, _ in slots.free() }
+  ///   return future
+  /// }
+  /// ```
+  ///
+  /// A layer that holds something for a load, such as a slot or a timer, frees it here (the rule *Held until the transfer
+  /// completes*). The closure observes without interest, as with `observe`. It runs outside every lock.
+  ///
+  /// - Parameters:
+  ///   - body: The closure. It is called once.
+  ///   - outcome: The outcome of the load.
+  ///   - transfer: The outcome of the transfer. If the load failed or was cancelled, this is the same failure or
+  ///     cancellation.
+  public func observeTransfer(
+    _ body: @escaping @Sendable (_ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>) -> Void
+  ) {
+    observe { outcome in
+      guard let transfer = outcome.pendingTransfer else { return body(outcome, outcome.transfer) }
+      transfer.observe { body(outcome, $0) }
+    }
+  }
+}
+
+extension Outcome<HTTPResponse> {
+  /// The transfer of the response, unless it has completed.
+  var pendingTransfer: Future<Void>? {
+    guard case .success(let response) = self, let transfer = response.stream?.transfer, !transfer.isCompleted else {
+      return nil
+    }
+    return transfer
+  }
+
+  /// The outcome of a transfer that has completed.
+  fileprivate var transfer: Outcome<Void> {
+    switch self {
+    case .success(let response): response.stream?.transfer.outcomeIfCompleted ?? .success(())
+    case .failure(let error): .failure(error)
+    case .cancelled(let reason): .cancelled(reason)
+    }
+  }
+}
