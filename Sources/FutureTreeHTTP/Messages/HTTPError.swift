@@ -206,6 +206,15 @@ extension HTTPError.Code {
   public static let invalidLink = HTTPError.Code("invalidLink")
 }
 
+// MARK: - Streams
+
+extension HTTPError.Code {
+  /// A line of a body is longer than the limit.
+  public static let lineTooLong = HTTPError.Code("lineTooLong")
+  /// An event or a line of a stream of events is longer than the limit.
+  public static let eventTooLarge = HTTPError.Code("eventTooLarge")
+}
+
 extension HTTPError: CustomStringConvertible, CustomReflectable {
   /// The code and the message.
   public var description: String { "\(code): \(message)" }

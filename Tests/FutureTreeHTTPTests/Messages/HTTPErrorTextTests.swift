@@ -17,7 +17,7 @@ import Testing
   func everyCode() async throws {
     var missing = try Self.codesOfSource()
 
-    for failure in requests + bodies + chains + credentials + answers {
+    for failure in requests + bodies + streams + chains + credentials + answers {
       let thrown = await #expect(throws: HTTPError.self, "\(failure.name)") { try await failure.provoke() }
       guard let error = thrown else { continue }
       #expect(ErrorText.fault(of: error, after: "\(failure.name): ") == nil)
