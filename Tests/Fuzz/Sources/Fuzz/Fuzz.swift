@@ -19,6 +19,8 @@ import FuzzerDriver
     case "curl": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzCurl) })
     case "dates": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzDates) })
     case "challenges": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzChallenges) })
+    case "lines": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzLines) })
+    case "events": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzEvents) })
     default: fail("There is no target \(target).")
     }
   }
