@@ -144,6 +144,10 @@ extension HTTPError.Code {
   public static let bodyNotRead = HTTPError.Code("bodyNotRead")
   /// The stream of a body was iterated twice.
   public static let bodyAlreadyRead = HTTPError.Code("bodyAlreadyRead")
+  /// A line of a body is longer than the limit.
+  public static let lineTooLong = HTTPError.Code("lineTooLong")
+  /// An event or a line of a stream of events is longer than the limit.
+  public static let eventTooLarge = HTTPError.Code("eventTooLarge")
 }
 
 // MARK: - Credentials
@@ -204,15 +208,6 @@ extension HTTPError.Code {
   public static let pageAtOtherOrigin = HTTPError.Code("pageAtOtherOrigin")
   /// A field `Link` is malformed or has an invalid target. `HTTPError.response` has the response.
   public static let invalidLink = HTTPError.Code("invalidLink")
-}
-
-// MARK: - Streams
-
-extension HTTPError.Code {
-  /// A line of a body is longer than the limit.
-  public static let lineTooLong = HTTPError.Code("lineTooLong")
-  /// An event or a line of a stream of events is longer than the limit.
-  public static let eventTooLarge = HTTPError.Code("eventTooLarge")
 }
 
 extension HTTPError: CustomStringConvertible, CustomReflectable {

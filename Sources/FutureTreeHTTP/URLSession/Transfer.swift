@@ -9,14 +9,14 @@ import FutureTree
 /// One request on the wire: its state, its promise, its task and its timers. The decisions are those of `TransferState`.
 final class Transfer: Sendable {
   private let request: HTTPRequest
-  private let queues: SessionQueues
-  private let task = Locked<URLSessionTask?>(nil)
+  let queues: SessionQueues
+  let task = Locked<URLSessionTask?>(nil)
   private let bodyLength: Int?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let idleTimeout: Duration?
   private let promise = Promise<HTTPResponse>()
   private let confirmation = Promise<Void>()
-  private let state: Locked<TransferState>
+  let state: Locked<TransferState>
   private let timers: TransferTimers
   private let received: ReceivedResponse
 
@@ -85,7 +85,7 @@ final class Transfer: Sendable {
   }
 
   /// The current time. It is read only if there is an idle timeout.
-  private var now: Duration { idleTimeout == nil ? .zero : timers.now }
+  var now: Duration { idleTimeout == nil ? .zero : timers.now }
 }
 
 // MARK: - Performing actions
@@ -186,20 +186,6 @@ extension Transfer {
       if let room { pause(until: room) }
     #endif
   }
-
-  #if canImport(Darwin)
-    /// Pauses the task. On Linux, a suspended task would begin its request again.
-    private func pause(until room: Future<Void>) {
-      guard let task = task.value else { return }
-      state.withLock { $0.paused() }
-      queues.commands.async { task.suspend() }
-      room.observe { [self] _ in
-        let now = now
-        state.withLock { $0.resumed(now: now) }
-        queues.commands.async { task.resume() }
-      }
-    }
-  #endif
 
   func bodySent(_ count: Int64) {
     let now = now

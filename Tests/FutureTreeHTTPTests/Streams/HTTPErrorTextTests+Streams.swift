@@ -1,10 +1,43 @@
 import Foundation
+import FutureTree
+import FutureTreeTesting
+import HTTPTestSupport
 
 @testable import FutureTreeHTTP
 
 extension HTTPErrorTextTests {
   var streams: [Failure] {
     [
+      ("bodyInStream", { _ = try HTTPResponse(to: anyRequest(), status: .ok, content: .stream(stream().stream)).body }),
+      (
+        "bodyAlreadyRead",
+        {
+          let (stream, writer) = stream()
+          writer.finish()
+          for try await _ in stream {}
+          for try await _ in stream {}
+        }
+      ),
+      (
+        "streamOverflow",
+        {
+          let (stream, writer) = stream()
+          try withExtendedLifetime(stream) { _ = try writer.write(Data(count: 20 << 20)) }
+        }
+      ),
+      (
+        "bodyNotRead",
+        {
+          let clock = ManualClock()
+          let (stream, writer) = stream(clock)
+          clock.advance(by: .seconds(60))
+          try await withExtendedLifetime(writer) { stream.transfer }.value
+        }
+      ),
+      (
+        "transportFailed",
+        { for try await _ in stream().stream {} }
+      ),
       ("lineTooLong", { try Self.split(Data("ab\n".utf8)) }),
       ("undecodableBody", { try Self.split(Data([0xFF, 0x0A])) }),
       (
@@ -16,6 +49,10 @@ extension HTTPErrorTextTests {
         }
       ),
     ]
+  }
+
+  private func stream(_ clock: any FutureClock = .system) -> (stream: HTTPBodyStream, writer: HTTPBodyWriter) {
+    HTTPBodyStream.makeStream(for: anyRequest(), clock: clock)
   }
 
   private static func split(_ bytes: Data) throws {
