@@ -10,8 +10,8 @@ extension HTTPBody {
   /// }
   /// ```
   ///
-  /// A chunk is read only when the loop requests it. Sources that may block are read on a thread outside Swift's
-  /// cooperative thread pool. Each iteration opens the body with the checks of `makeReader()`: a body with an announced
+  /// A chunk is read only when the loop requests it. Asynchronous sources are iterated in the task of the loop. Other
+  /// sources may block, so they are read on a thread outside Swift's cooperative thread pool. Each iteration opens the body with the checks of `makeReader()`: a body with an announced
   /// length never ends early or late without an error.
   ///
   /// If the task is cancelled, the sequence throws `CancellationError` and does not end normally, so that a partial body
@@ -29,16 +29,44 @@ private struct BodyChunks: AsyncSequence, Sendable {
   let body: HTTPBody
   let maximum: Int
 
-  func makeAsyncIterator() -> Iterator { Iterator(source: BodyChunkSource(body), maximum: maximum) }
+  func makeAsyncIterator() -> Iterator { Iterator(state: .unopened(body), maximum: maximum) }
 
   struct Iterator: AsyncIteratorProtocol {
-    let source: BodyChunkSource
+    enum State {
+      case unopened(HTTPBody)
+      case blocking(BodyChunkSource)
+      case asynchronous(any AsyncBodyReader)
+      case ended
+    }
+
+    var state: State
     let maximum: Int
 
-    func next() async throws -> Data? {
+    mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Data? {
       try Task.checkCancellation()
-      let chunk = try await source.read(upTo: maximum)
-      return chunk.isEmpty ? nil : chunk
+      do {
+        let chunk = try await read(actor)
+        if !chunk.isEmpty { return chunk.startIndex == 0 ? chunk : Data(chunk) }
+      } catch {
+        state = .ended
+        try Task.checkCancellation()
+        throw HTTPBodyReader.named(error)
+      }
+      state = .ended
+      try Task.checkCancellation()  // An asynchronous source can end early in a cancelled task.
+      return nil
+    }
+
+    private mutating func read(_ actor: isolated (any Actor)?) async throws -> Data {
+      if case .unopened(let body) = state {
+        let source = BodyChunkSource(body)
+        state = try await source.open().map { .asynchronous($0.open()) } ?? .blocking(source)
+      }
+      switch state {
+      case .blocking(let source): return try await source.read(upTo: maximum)
+      case .asynchronous(let reader): return try await reader.read(upTo: maximum, isolation: actor)
+      case .unopened, .ended: return Data()
+      }
     }
   }
 }
@@ -53,16 +81,27 @@ private final class BodyChunkSource: @unchecked Sendable {  // Because: `reader`
     self.body = body
   }
 
-  func read(upTo maximum: Int) async throws -> Data {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { [self] in continuation.resume(with: Result { try openedReader().read(upTo: maximum) }) }
+  /// Opens the body. Returns its source if the source is asynchronous. Such a source must not be read here.
+  func open() async throws -> AsyncBodySource? {
+    try await run { source in
+      let reader = try source.body.makeReader()
+      guard let asynchronous = reader.asynchronous else {
+        source.reader = reader
+        return nil
+      }
+      return asynchronous.source
     }
   }
 
-  private func openedReader() throws -> HTTPBodyReader {
-    if let reader { return reader }
-    let opened = try body.makeReader()
-    reader = opened
-    return opened
+  /// Reads an opened body.
+  func read(upTo maximum: Int) async throws -> Data {
+    try await run { source in try source.reader?.read(upTo: maximum) ?? Data() }
+  }
+
+  private func run<Value: Sendable>(_ work: @escaping @Sendable (BodyChunkSource) throws -> Value) async throws -> Value
+  {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { [self] in continuation.resume(with: Result { try work(self) }) }
+    }
   }
 }

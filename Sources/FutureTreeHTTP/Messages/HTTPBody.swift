@@ -66,6 +66,34 @@ public struct HTTPBody: Sendable {
     HTTPBody(.stream(length: length, isReplayable: isReplayable, open: open), contentType: contentType)
   }
 
+  /// Returns a body whose bytes come from an asynchronous sequence of chunks while it is sent. `chunks` is called each
+  /// time the body is sent.
+  ///
+  /// ```swift
+  /// request.body = .asyncStream(length: film.size, contentType: "video/mp4") { film.chunks }
+  /// ```
+  ///
+  /// Chunks can have any size. The sequence is asked for the next chunk when the connection needs more bytes, or at most
+  /// one chunk earlier. It is released when the body is sent or the transport stops. If the load ends early, the task that
+  /// iterates the sequence is cancelled.
+  ///
+  /// - Parameters:
+  ///   - length: The number of bytes. If the sequence yields fewer or more bytes, or if `length` is negative, the request
+  ///     fails with the code `wrongBodyLength`. Defaults to `nil`: the number is not known.
+  ///   - isReplayable: Whether `chunks` can be called again, for retries and redirects. Pass `false` for a sequence that
+  ///     can be iterated only once, such as an `AsyncStream` that exists already. Defaults to `true`.
+  ///   - contentType: The media type.
+  ///   - chunks: A closure that returns the sequence. If the closure or the sequence throws an error, the request fails
+  ///     with the code `unreadableBody`. An `HTTPError` stays as it is.
+  public static func asyncStream<Chunks: AsyncSequence & Sendable>(
+    length: Int? = nil, isReplayable: Bool = true, contentType: String = "application/octet-stream",
+    chunks: @escaping @Sendable () throws -> Chunks
+  ) -> HTTPBody where Chunks.Element == Data {
+    .stream(length: length, isReplayable: isReplayable, contentType: contentType) {
+      HTTPBodyReader(chunks: try chunks())
+    }
+  }
+
   /// Whether there is no body. A body with zero bytes is a body.
   public var isEmpty: Bool {
     if case .empty = content { true } else { false }

@@ -7,16 +7,44 @@ import Foundation
 /// let reader = HTTPBodyReader { maximum in try file.read(upToCount: maximum) ?? Data() }
 /// ```
 ///
-/// The transport requests each block of bytes, so a reader never gets ahead of the connection. A reader is used by one
-/// thread at a time. The values that its closure captures are released when the transport has sent the body or stops
-/// sending it.
+/// The transport requests each block of bytes, so a reader never gets ahead of the connection. (An asynchronous source
+/// can be one chunk ahead of `read(upTo:)`.) A reader is used by one thread at a time. The values that its closure
+/// captures are released when the transport has sent the body or stops sending it.
 public struct HTTPBodyReader {
   private let next: (Int) throws -> Data
+  /// The asynchronous source, if there is one. `next` then waits for its bytes.
+  let asynchronous: BlockingChunks?
 
   /// Creates a reader from a closure that returns at most `maximum` bytes. The closure returns no bytes at the end. It
   /// may block.
   public init(_ next: @escaping (_ maximum: Int) throws -> Data) {
     self.next = next
+    asynchronous = nil
+  }
+
+  /// Creates a reader of an asynchronous sequence of chunks, of any size. Empty chunks are skipped.
+  ///
+  /// ```swift
+  /// let reader = HTTPBodyReader(chunks: film.chunks)
+  /// ```
+  ///
+  /// A transport reads it in one of two ways:
+  ///
+  /// - `HTTPBody.chunks(upTo:)` iterates the sequence in the task of the transport. A chunk is requested when all bytes of
+  ///   the chunk before it were read.
+  /// - `read(upTo:)` iterates the sequence in a task of its own, one chunk ahead, and blocks its thread until bytes arrive.
+  ///   The task is cancelled when the reader is released.
+  ///
+  /// `HTTPBody.asyncStream` returns a body with such a reader.
+  public init<Chunks: AsyncSequence & Sendable>(chunks: Chunks) where Chunks.Element == Data {
+    self.init(AsyncBodySource(chunks))
+  }
+
+  /// Creates a reader of an asynchronous source.
+  init(_ source: AsyncBodySource) {
+    let blocking = BlockingChunks(source)
+    next = { maximum in try blocking.read(upTo: maximum) }
+    asynchronous = blocking
   }
 
   /// Creates a reader of a stream that is not open yet. The stream is opened immediately, and closed when the reader is
@@ -30,6 +58,9 @@ public struct HTTPBodyReader {
   }
 
   /// Returns the next bytes, at most `maximum`, or no bytes at the end. `maximum` must be 1 or more.
+  ///
+  /// Blocks the thread until bytes are there. Do not call it in a Swift task: an asynchronous source can need the thread of
+  /// that task. `HTTPBody.chunks(upTo:)` blocks no thread of a task.
   ///
   /// - Throws: `HTTPError` with the code `unreadableBody` or `wrongBodyLength`. After an error the transport must close
   ///   its connection: otherwise the server could accept the partial body as a whole one.
@@ -49,11 +80,15 @@ public struct HTTPBodyReader {
   static func naming<Value>(_ body: () throws -> Value) throws(HTTPError) -> Value {
     do {
       return try body()
-    } catch let error as HTTPError {
-      throw error
     } catch {
-      throw HTTPError(.unreadableBody, "The body cannot be read. See `underlying`.", underlying: error)
+      throw named(error)
     }
+  }
+
+  /// Converts an error of a source to an `HTTPError`.
+  static func named(_ error: any Error) -> HTTPError {
+    error as? HTTPError
+      ?? HTTPError(.unreadableBody, "The body cannot be read. See `underlying`.", underlying: error)
   }
 }
 
@@ -111,11 +146,8 @@ extension HTTPBody {
 extension HTTPBodyReader {
   /// Creates a reader of bytes in memory.
   init(_ data: Data) {
-    var rest = data[...]
-    self.init { maximum in
-      defer { rest = rest.dropFirst(maximum) }
-      return rest.prefix(maximum)
-    }
+    var rest = data
+    self.init { maximum in rest.takePrefix(maximum) }
   }
 
   /// Creates a reader that yields the bytes of several readers, one after the other. Each is opened when the readers
@@ -136,29 +168,16 @@ extension HTTPBodyReader {
   /// Creates a reader that yields the bytes of `reader` and checks their number. It returns the last bytes only after
   /// `reader` has reported its end.
   init(_ reader: HTTPBodyReader, length: Int, name: String) {
-    var left = length
-    var hasSeenEnd = false
-    func seeEnd() throws {
-      guard !hasSeenEnd else { return }
-      hasSeenEnd = true
-      guard try reader.read(upTo: 1).isEmpty else {
-        throw HTTPError(
-          .wrongBodyLength, "\(name) has more than the declared \(length) bytes. Declare the actual length.")
-      }
+    var check = BodyLength(length, of: name)
+    if let asynchronous = reader.asynchronous {
+      self.init(AsyncBodySource(asynchronous.source, length: check))
+      return
     }
     self.init { maximum in
-      guard left > 0 else {
-        try seeEnd()
-        return Data()
-      }
-      let bytes = try reader.read(upTo: min(maximum, left))
-      guard !bytes.isEmpty else {
-        throw HTTPError(
-          .wrongBodyLength,
-          "\(name) ended after \(length - left) of the declared \(length) bytes. Declare the actual length.")
-      }
-      left -= bytes.count
-      if left == 0 { try seeEnd() }
+      guard let count = check.request(upTo: maximum) else { return Data() }
+      let bytes = try reader.read(upTo: count)
+      try check.receive(bytes.count)
+      if check.mustSeeEnd { try check.receive(reader.read(upTo: 1).count) }
       return bytes
     }
   }

@@ -8,6 +8,7 @@ final class BodyStream: InputStream {
   private let body: HTTPBody
   private let length: Int?
   private let refusal: HTTPError?
+  private let interruption: BodyInterruption
   private let onFailure: @Sendable (HTTPError) -> Void
   private var reader: HTTPBodyReader?
   private var status = Stream.Status.notOpen
@@ -15,11 +16,14 @@ final class BodyStream: InputStream {
   /// - Parameters:
   ///   - length: The announced number of bytes. A body with more or fewer bytes fails.
   ///   - refusal: The error of a body that cannot be read.
+  ///   - interruption: The interruption of reads that wait for an asynchronous source.
   init(
-    _ body: HTTPBody, length: Int?, refusal: HTTPError? = nil, onFailure: @escaping @Sendable (HTTPError) -> Void
+    _ body: HTTPBody, length: Int?, refusal: HTTPError? = nil, _ interruption: BodyInterruption,
+    onFailure: @escaping @Sendable (HTTPError) -> Void
   ) {
     self.body = body
     self.refusal = refusal
+    self.interruption = interruption
     self.length = length
     self.onFailure = onFailure
     super.init(data: Data())
@@ -50,7 +54,7 @@ final class BodyStream: InputStream {
     } catch {
       status = .error
       reader = nil
-      onFailure(error)
+      if !interruption.caused(error) { onFailure(error) }
       return -1
     }
   }
@@ -61,6 +65,7 @@ final class BodyStream: InputStream {
     var opened = try body.makeReader()
     // The size of a file was read when the request was loaded. It may have changed.
     if let length { opened = HTTPBodyReader(opened, length: length, name: "The body") }
+    if let asynchronous = opened.asynchronous { interruption.attach(asynchronous.handover) }
     reader = opened
     return opened
   }

@@ -19,6 +19,7 @@ final class Transfer: Sendable {
   let state: Locked<TransferState>
   private let timers: TransferTimers
   private let received: ReceivedResponse
+  private let bodyInterruption = BodyInterruption()
 
   init(
     of request: HTTPRequest, bodyLength: Int?, _ configuration: URLSessionLoader.Configuration,
@@ -144,6 +145,7 @@ extension Transfer {
   }
 
   private func stop() {
+    bodyInterruption.fire()  // The queue of commands can wait for the thread that reads the body.
     queues.commands.async { [self] in
       if let task = task.value { task.cancel() }
     }
@@ -213,7 +215,12 @@ extension Transfer {
     if error == nil, state.withLock({ !$0.hasHead }), let response = task?.response as? HTTPURLResponse {
       headArrived(response, isReported: false)
     }
-    act { state in state.transportEnded(URLErrorTable.end(error, request: request, hasHead: state.hasHead)) }
+    let isInterrupted = error != nil && bodyInterruption.hasFailedRead
+    act { state in
+      state.transportEnded(
+        isInterrupted ? .stopped : URLErrorTable.end(error, request: request, hasHead: state.hasHead))
+    }
+    bodyInterruption.fire()  // An early response leaves the rest of the body unread.
   }
 
   /// Registers that the platform has released the task.
@@ -226,7 +233,7 @@ extension Transfer {
   func openBody() -> InputStream {
     let fault = state.withLock { $0.bodyOpened() } ? nil : reasonNotToRepeat
     if let fault { act { $0.requestFailed(fault) } }
-    return BodyStream(request.body, length: bodyLength, refusal: fault) { [weak self, queues] error in
+    return BodyStream(request.body, length: bodyLength, refusal: fault, bodyInterruption) { [weak self, queues] error in
       queues.reports.addOperation { [weak self] in self?.act { $0.requestFailed(error) } }
     }
   }

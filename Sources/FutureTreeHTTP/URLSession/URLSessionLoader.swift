@@ -23,6 +23,12 @@ import FutureTree
 /// while it is sent, or a stream does not have the announced length, the request fails before the server can accept the
 /// body as complete. An open file is sent completely, even if it is deleted in the meantime.
 ///
+/// An asynchronous source (`HTTPBody.asyncStream`) runs in a task, at most one chunk ahead of the connection. The thread of
+/// the session waits if the next chunk is missing, and delays other requests like a slow source. Such a wait ends at once
+/// when the load is cancelled or reset, or when a time limit passes, and the task is cancelled. A response and a closed
+/// connection are noticed after the wait. A source that waits for another load of a `URLSession` can therefore wait until a
+/// time limit passes. On Linux this includes each loader of the process.
+///
 /// If the server closes a reused connection without a response, the platform sends the request again. A request with a
 /// body is not sent again if its method must not be repeated or its body cannot be read again (RFC 9110, section 9.2.2).
 ///
