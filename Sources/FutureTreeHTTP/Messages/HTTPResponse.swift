@@ -130,6 +130,10 @@ public struct HTTPResponse: Sendable {
   func answering(_ request: HTTPRequest) -> HTTPResponse {
     HTTPResponse(to: request, status: status, headers: headers, content: content, hidesLocation: hidesLocation)
   }
+
+  func replacingContent(_ content: Content) -> HTTPResponse {
+    HTTPResponse(to: request, status: status, headers: headers, content: content, hidesLocation: hidesLocation)
+  }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {

@@ -14,7 +14,9 @@ final class Transfer: Sendable {
   private let bodyLength: Int?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let idleTimeout: Duration?
-  private let promise = Promise<HTTPResponse>()
+  /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
+  /// its caller drops it.
+  private let promise = Locked<Promise<HTTPResponse>?>(Promise())
   private let confirmation = Promise<Void>()
   let state: Locked<TransferState>
   private let timers: TransferTimers
@@ -38,22 +40,23 @@ final class Transfer: Sendable {
     let rules = TransferState.Rules(
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
     state = Locked(TransferState(rules, now: clock.now))
-    promise.future.named(request.description)
+    future?.named(request.description)
   }
 
-  var future: Future<HTTPResponse> { promise.future }
+  private var future: Future<HTTPResponse>? { promise.value?.future }
 
   /// Completes when the platform has released the task, even if the future completed long before. Cancelling it stops the
   /// transfer, even if the future is marked as shared and others have interest in it.
   var confirmed: Future<Void> { confirmation.future }
 
   func start(timeout: Duration?) -> Future<HTTPResponse> {
+    let promise = promise.value!
     promise.onRequestCancel { [weak self] received in
       self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately)) }
       return .continue
     }
     confirmation.onRequestCancel { [weak self] received in
-      self?.future.cancel(reason: received.reason)
+      self?.future?.cancel(reason: received.reason)
       self?.act { $0.cancelAsked() }
       return .continue
     }
@@ -113,7 +116,7 @@ extension Transfer {
     case .stop: stop()
     case .deliver:
       timers.cancel(.total)
-      if let response { promise.succeed(response) }
+      if let response { promise.value.take()?.succeed(response) }
     case .end(let ending, let stopsTransport):
       timers.end()
       if stopsTransport { stop() }
@@ -124,23 +127,26 @@ extension Transfer {
   /// Performs the work, and reports the progress.
   private func perform(_ work: Work, _ sent: HTTPProgress.Part) throws(HTTPError) -> HTTPResponse? {
     let (response, part) = try received.pass(work)
-    let hasEnded = received.writer.map(\.transfer.isCompleted) ?? promise.future.isCompleted
+    let hasEnded = received.writer.map(\.transfer.isCompleted) ?? future?.isCompleted ?? true
     if !hasEnded { onProgress?(HTTPProgress(sent: sent, received: part)) }
     return response
   }
 
   private func complete(_ ending: TransferState.Ending) {
+    let promise = promise.value
     do throws(HTTPError) {
       switch ending {
-      case .received: promise.succeed(try received.finish())
+      case .received:
+        let response = try received.finish()
+        promise?.succeed(response)
       case .failure(let error): throw error
       case .cancelled:
         received.end(.cancelled(LiveLoads.resetReason))
-        promise.completeCancelled(promise.cancelRequest == nil ? LiveLoads.resetReason : nil)
+        promise?.completeCancelled(promise?.cancelRequest == nil ? LiveLoads.resetReason : nil)
       }
     } catch {
       received.end(.failure(error))
-      promise.fail(error.naming(request))
+      promise?.fail(error.naming(request))
     }
   }
 

@@ -71,9 +71,10 @@ public final class Log: HTTPLayer {
     Observing.call { write(text.start) }
     let start = clock.now
     let future = next.load(request)
-    future.observeTransfer { [write, clock] outcome, transfer in
-      let line = text.end(outcome, transfer, after: clock.now - start)
-      Observing.call { write(line) }
+    future.observeTransfer(with: (self, text, start)) { context, outcome, transfer in
+      let (log, text, start) = context
+      let line = text.end(outcome, transfer, after: log.clock.now - start)
+      Observing.call { log.write(line) }
     }
     return future
   }

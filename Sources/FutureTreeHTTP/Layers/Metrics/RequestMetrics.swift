@@ -58,9 +58,10 @@ public struct RequestMetrics: HTTPLayer {
     Observing.call { observe(measurement) }
     let start = clock.now
     let future = next.load(request)
-    future.observeTransfer { [clock, observe] outcome, transfer in
-      let end = measurement.ended(outcome, transfer, after: clock.now - start)
-      Observing.call { observe(end) }
+    future.observeTransfer(with: (self, measurement, start)) { context, outcome, transfer in
+      let (layer, measurement, start) = context
+      let end = measurement.ended(outcome, transfer, after: layer.clock.now - start)
+      Observing.call { layer.observe(end) }
     }
     return future
   }

@@ -71,8 +71,8 @@ public final class ResetGuard: HTTPLayer {
     }
     let future = next.load(request)
     begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : [] })
-    future.observeTransfer { _, _ in
-      ResetGuard.end(self.state.withLock { $0.take($0.gate.loadEnded()) })
+    future.observeTransfer(with: self) { layer, _, _ in
+      ResetGuard.end(layer.state.withLock { $0.take($0.gate.loadEnded()) })
     }
     // A separate future: if the caller cancels or forces it, the tracked future does not end.
     return future.forwarded().named(.resetGuard)

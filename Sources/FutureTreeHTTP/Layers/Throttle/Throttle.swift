@@ -238,9 +238,10 @@ extension Throttle {
     if let outcome = load.outcomeIfCompleted, outcome.pendingTransfer == nil {
       ended(host)
     } else {
-      load.observeTransfer { _, _ in
-        self.ended(host)
-        self.advance()
+      load.observeTransfer(with: (self, host)) { context, _, _ in
+        let (throttle, host) = context
+        throttle.ended(host)
+        throttle.advance()
       }
     }
     return load

@@ -15,6 +15,9 @@ extension Future<HTTPResponse> {
   /// A layer that holds something for a load, such as a slot or a timer, frees it here (the rule *Held until the transfer
   /// completes*). The closure observes without interest, as with `observe`. It runs outside every lock.
   ///
+  /// The closure does not keep the stream, so a stream still ends when its caller drops it. The response that the closure
+  /// receives for a stream has the number of received bytes, and cannot be read.
+  ///
   /// - Parameters:
   ///   - body: The closure. It is called once.
   ///   - outcome: The outcome of the load.
@@ -23,9 +26,18 @@ extension Future<HTTPResponse> {
   public func observeTransfer(
     _ body: @escaping @Sendable (_ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>) -> Void
   ) {
+    observeTransfer(with: body) { body, outcome, transfer in body(outcome, transfer) }
+  }
+
+  /// Calls a closure with a context when a load has ended. A closure that captures nothing needs no allocation of its own.
+  func observeTransfer<Context: Sendable>(
+    with context: Context,
+    _ body: @escaping @Sendable (Context, _ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>) -> Void
+  ) {
     observe { outcome in
-      guard let transfer = outcome.pendingTransfer else { return body(outcome, outcome.transfer) }
-      transfer.observe { body(outcome, $0) }
+      guard let transfer = outcome.pendingTransfer else { return body(context, outcome, outcome.transfer) }
+      let unreadable = outcome.withoutReader
+      transfer.observe { body(context, unreadable, $0) }
     }
   }
 }
@@ -37,6 +49,12 @@ extension Outcome<HTTPResponse> {
       return nil
     }
     return transfer
+  }
+
+  /// The outcome with a response that does not keep its stream.
+  fileprivate var withoutReader: Outcome {
+    guard case .success(let response) = self, let pipe = response.stream?.pipe else { return self }
+    return .success(response.replacingContent(.stream(HTTPBodyStream(pipe, reader: nil))))
   }
 
   /// The outcome of a transfer that has completed.

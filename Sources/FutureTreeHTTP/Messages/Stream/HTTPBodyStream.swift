@@ -50,8 +50,9 @@ public final class HTTPBodyStream: AsyncSequence, Sendable {
     self.init(.file(file))
   }
 
-  convenience init(_ pipe: BodyPipe) {
-    self.init(.stream(pipe, Locked(BodyReader(pipe))))
+  /// - Parameter reader: The reader. `nil` for a stream that cannot be read.
+  convenience init(_ pipe: BodyPipe, reader: BodyReader?) {
+    self.init(.stream(pipe, Locked(reader)))
   }
 
   /// A future that completes when the whole body has been received, or when the transfer has failed or was cancelled.

@@ -94,6 +94,6 @@ extension HTTPBodyStream {
     for request: HTTPRequest, clock: any FutureClock = .system
   ) -> (stream: HTTPBodyStream, writer: HTTPBodyWriter) {
     let pipe = BodyPipe(request[option: ResponseDelivery.self].streamRules(for: request), clock: clock)
-    return (HTTPBodyStream(pipe), HTTPBodyWriter(pipe))
+    return (HTTPBodyStream(pipe, reader: BodyReader(pipe)), HTTPBodyWriter(pipe))
   }
 }
