@@ -61,7 +61,7 @@ private final class Counter: Sendable {
   func token() -> Token { Token(self) }
 }
 
-private enum Stress {
+enum Stress {
   /// The result of a race.
   private struct Tally {
     var answered = 0
@@ -108,7 +108,7 @@ private enum Stress {
   }
 
   /// One request and its response, by a separate loader that is dropped.
-  static func useLoader(_ server: LoopbackServer, _ counter: Counter) async throws {
+  fileprivate static func useLoader(_ server: LoopbackServer, _ counter: Counter) async throws {
     let request = try request(1, to: server, try Folder(), counter)
     #expect(await URLSessionLoader(.patient).load(request).outcome.ending == .succeeded)
   }

@@ -1,0 +1,272 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@Suite("Streams of URLSessionLoader", .onSockets, .timeLimit(.minutes(60))) struct StreamTransferTests {
+  private let server: LoopbackServer
+  private let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1))
+  private let gate = LoopbackGate()
+
+  init() throws {
+    server = try Loopback.server()
+  }
+
+  private func stream(
+    _ path: String, _ delivery: ResponseDelivery = .stream(), from loader: URLSessionLoader? = nil
+  ) -> Future<HTTPResponse> {
+    (loader ?? self.loader).stream {
+      var request = try HTTPRequest(server.url(path))
+      request[option: ResponseDelivery.self] = delivery
+      return request
+    }
+  }
+
+  /// A response whose head and first bytes are sent, and whose rest is held by the gate.
+  private func holdRest(_ rest: LoopbackStep...) {
+    server.on("/held", .steps([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234"), .hold(gate)] + rest))
+  }
+
+  @Test("A load completes at the head, and its body arrives afterward")
+  func head() async throws {
+    holdRest(.send("56789"))
+    let response = try await stream("/held").value
+    var iterator = response.bodyStream.makeAsyncIterator()
+    #expect(try await iterator.next() == Data("01234".utf8))
+    #expect(!response.transfer.isCompleted)
+
+    gate.open()
+
+    #expect(try await iterator.next() == Data("56789".utf8))
+    #expect(try await iterator.next() == nil)
+    #expect(await response.transfer.outcome.text == "success")
+    #expect(response.bodySize == 10)
+  }
+
+  @Test("A body that is cut is an error after its bytes", arguments: [LoopbackStep.close, .reset])
+  func cut(end: LoopbackStep) async throws {
+    holdRest(end)
+    let response = try await stream("/held").value
+    var iterator = response.bodyStream.makeAsyncIterator()
+    #expect(try await iterator.next() == Data("01234".utf8))
+    gate.open()
+
+    let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
+    #expect(error?.code == .connectionLost || error?.code == .truncatedBody)
+    #expect(await response.transfer.outcome.text == error?.code.description)
+  }
+
+  @Test("A chunked body without its last chunk is an error")
+  func chunked() async throws {
+    server.on("/chunked", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"), .close])
+    let response = try await stream("/chunked").value
+
+    await #expect(throws: HTTPError.self) { try await response.bodyStream.texts() }
+  }
+
+  @Test("Responses that do not succeed, and responses without a body, are delivered whole")
+  func whole() async throws {
+    server.on("/missing", .respond(status: 404, body: "no such feed"))
+    server.on("/empty", .status(204))
+    let missing = try await stream("/missing").value
+    let empty = try await stream("/empty").value
+
+    #expect(try missing.body == Data("no such feed".utf8))
+    #expect(try empty.body.isEmpty)
+    #expect(missing.transfer.isCompleted && empty.transfer.isCompleted)
+    #expect(try await missing.bodyStream.texts() == ["no such feed"])
+  }
+
+  enum Ending: CaseIterable {
+    case transferCancelled, forced, taskCancelled, left, dropped, reset
+  }
+
+  @Test("Each early end closes the connection, and frees it for the next load", arguments: Ending.allCases)
+  func early(ending: Ending) async throws {
+    holdRest(.stall)
+    server.on("/next", .respond(body: "next"))
+    var response: HTTPResponse? = try await stream("/held").value
+    let transfer = response!.transfer
+    switch ending {
+    case .transferCancelled: #expect(transfer.cancel().effect == .delivered)
+    case .forced: transfer.cancel(.forceImmediately)
+    case .taskCancelled:
+      let stream = response!.bodyStream
+      let task = Task { try await stream.texts() }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    case .left: for try await _ in response!.bodyStream { break }
+    case .dropped: response = nil
+    case .reset:
+      _ = try await loader.reset().value
+      #expect(transfer.isCompleted)
+    }
+
+    #expect(await transfer.outcome.text == "cancelled")
+    #expect(try await loader.load(try HTTPRequest(server.url("/next"))).value.body.count == 4)
+    _ = try await server.waitForClose(of: "/held").value
+    _ = try await loader.reset().value
+    #expect(loader.liveCount == 0)
+    withExtendedLifetime(response) {}
+  }
+
+  @Test("A server that is faster than the reader overflows the buffer, and is stopped")
+  func overflow() async throws {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n"
+    server.on("/fast", [.send(head), .send([UInt8](repeating: 7, count: 8_000_000)), .stall])
+    let response = try await stream("/fast", .stream(bufferLimit: 100_000)).value
+
+    #expect(await response.transfer.outcome.text == "streamOverflow")
+    var count = 0
+    let error = await #expect(throws: HTTPError.self) {
+      for try await chunk in response.bodyStream { count += chunk.count }
+    }
+    #expect(error?.code == .streamOverflow)
+    #expect(count > 0 && count <= 100_000)
+    _ = try await server.waitForClose(of: "/fast").value
+  }
+
+  @Test("A body that is larger than its limit fails in the stream")
+  func tooLarge() async throws {
+    server.on("/chunked", .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"))
+    let response = try await stream("/chunked", .stream(maximumSize: 3)).value
+
+    #expect(await response.transfer.outcome.text == "bodyTooLarge")
+  }
+
+  @Test("The time limit of a load ends with its head, and the idle limit does not")
+  func limits() async throws {
+    let clock = ManualClock()
+    holdRest(.stall)
+    let loader = URLSessionLoader(.init(timeout: .seconds(60), idleTimeout: .seconds(600)), clock: clock)
+    let response = try await stream("/held", .stream(idleReadTimeout: nil), from: loader).value
+    clock.advance(by: .seconds(599))
+    #expect(!response.transfer.isCompleted)
+
+    // Another piece of the body may have arrived at 599 s.
+    clock.advance(by: .seconds(600))
+    #expect(await response.transfer.outcome.text == "timedOut")
+  }
+
+  @Test("An unread stream ends with the idle-read timeout, and its connection is closed")
+  func unread() async throws {
+    let clock = ManualClock()
+    holdRest(.stall)
+    let loader = URLSessionLoader(.init(timeout: nil), clock: clock)
+    let response = try await stream("/held", from: loader).value
+    clock.advance(by: .seconds(120))
+
+    #expect(await response.transfer.outcome.text == "bodyNotRead")
+    _ = try await server.waitForClose(of: "/held").value
+    _ = try await loader.reset().value
+    #expect(loader.liveCount == 0)
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("Progress is reported until the transfer has completed")
+  func progress() async throws {
+    holdRest(.send("56789"))
+    let counts = Locked<[Int]>([])
+    var request = try HTTPRequest(server.url("/held"))
+    request[option: ResponseDelivery.self] = .stream()
+    request[option: ProgressHandler.self] = { progress in counts.withLock { $0.append(progress.received.completed) } }
+    let response = try await loader.load(request).value
+    gate.open()
+    _ = try await response.bodyStream.texts()
+
+    #expect(await response.transfer.outcome.text == "success")
+    #expect(counts.value.first == 0 && counts.value.last == 10)
+  }
+}
+
+/// In its own process, so that its threads and descriptors can be counted.
+@Suite("Streams of URLSessionLoader, races", .onSockets) struct StreamStressTests {
+  @Test("Streams that are cancelled at random bytes leave nothing", .timeLimit(.minutes(60)))
+  func races() async {
+    let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      try await Stress.run(streams: LongTest.count(2_000, small: 300))
+    }
+    let output = String(decoding: run?.standardOutputContent ?? [], as: UTF8.self)
+    print(output.split(separator: "\n").filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
+  }
+
+  @Test("A slow reader of an endless body receives no more than the buffer holds", .timeLimit(.minutes(60)))
+  func slowReader() async {
+    await #expect(processExitsWith: .success) {
+      let server = try Loopback.server()
+      let block = [UInt8](repeating: 1, count: 16 << 20)
+      let steps = [LoopbackStep.send("HTTP/1.1 200 OK\r\nContent-Length: \(64 * block.count)\r\n\r\n")]
+      server.on("/", .steps(steps + (0..<64).map { _ in .send(block) }))
+      let response = try await URLSessionLoader(.patient).stream { try HTTPRequest(server.url("/")) }.value
+      var iterator = response.bodyStream.makeAsyncIterator()
+      _ = try await iterator.next()  // It reads one chunk, and then waits for the end.
+
+      #expect(await response.transfer.outcome.text == "streamOverflow")
+      #expect(response.bodySize <= ResponseDelivery.defaultBufferLimit + (1 << 20))
+    }
+  }
+}
+
+extension Stress {
+  static func run(streams count: Int) async throws {
+    let server = try Loopback.server()
+    server.on("/", .respond(body: [UInt8](repeating: 3, count: 1 << 20)))
+    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 16))
+    var random = RandomSource.seeded(18)
+    try await cancel(count * 3 / 10, over: loader, server, &random)  // A warm-up.
+    try await loader.reset().value
+    let before = await Held.settled(at: nil)
+    try await cancel(count, over: loader, server, &random)
+    try await loader.reset().value
+    let after = await Held.settled(at: before)
+
+    print("stress: \(count) streams, before \(before), after \(after)")
+    #expect(loader.liveCount == 0)
+    // The platform keeps at most one closed connection for each slot.
+    #expect(after.descriptors <= before.descriptors + 16)
+    #expect(after.threads <= before.threads + 2)
+  }
+
+  /// Ends each stream in one of five ways, after a random number of bytes.
+  private static func cancel(
+    _ count: Int, over loader: URLSessionLoader, _ server: LoopbackServer, _ random: inout RandomSource
+  ) async throws {
+    for _ in 0..<(count / 20) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<20 {
+          let bytes = Int.random(in: 0..<(1 << 20), using: &random)
+          group.addTask {
+            let response = try await loader.stream { try HTTPRequest(server.url("/")) }.value
+            try await end(response, after: bytes, index % 5)
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  private static func end(_ response: HTTPResponse, after bytes: Int, _ way: Int) async throws {
+    let transfer = response.transfer
+    let reading = Task {
+      var left = bytes
+      for try await chunk in response.bodyStream {
+        left -= chunk.count
+        guard left <= 0 else { continue }
+        switch way {
+        case 0: return
+        case 1: transfer.cancel()
+        case 2: transfer.cancel(.forceImmediately)
+        default: withUnsafeCurrentTask { $0?.cancel() }
+        }
+      }
+    }
+    if way == 4 { reading.cancel() }
+    _ = await reading.result
+    let ending = await transfer.outcome.ending
+    #expect(ending == .cancelled || ending == .succeeded, "\(ending)")
+  }
+}
