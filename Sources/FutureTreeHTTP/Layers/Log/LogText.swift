@@ -28,21 +28,19 @@ struct LogText: Sendable {
   /// Returns the line for the end of the load.
   func end(_ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>, after duration: Duration) -> String {
     let time = LogText.duration(duration)
-    var front = [String(start.utf8.prefix(frontCount))!, ": "]
-    var size = ""
+    let front = String(start.utf8.prefix(frontCount))!
+    var (status, size) = ("", "")
     if case .success(let response) = outcome {
-      let status = String(response.status.code)
-      size = LogText.size(response.bodySize)
-      if case .success = transfer { return LogText.line(front + [status, " in ", time, ", ", size]) }
-      front += [status, ", then "]
-      size = " and " + size
+      (status, size) = (String(response.status.code), LogText.size(response.bodySize))
+      if case .success = transfer { return LogText.line([front, ": ", status, " in ", time, ", ", size]) }
+      (status, size) = (status + ", then ", " and " + size)
     }
     switch transfer {
-    case .success: return LogText.line(front)
+    case .success: return LogText.line([front, ": ", status])
     case .failure(let error):
-      return LogText.line(front + ["failed after ", time, size, ": ", LogText.name(of: error)])
+      return LogText.line([front, ": ", status, "failed after ", time, size, ": ", LogText.name(of: error)])
     case .cancelled(let reason):
-      return LogText.line(front + ["cancelled after ", time, size, ": "] + LogText.text(of: reason))
+      return LogText.line([front, ": ", status, "cancelled after ", time, size, ": "] + LogText.text(of: reason))
     }
   }
 

@@ -71,8 +71,10 @@ public final class ResetGuard: HTTPLayer {
     }
     let future = next.load(request)
     begin(state.withLock { $0.gate.loadEntered() ? $0.begin() : [] })
-    future.observeTransfer(with: self) { layer, _, _ in
-      ResetGuard.end(layer.state.withLock { $0.take($0.gate.loadEnded()) })
+    // Closures that capture one object need no allocation.
+    future.observe { outcome in
+      guard let transfer = outcome.pendingTransfer else { return self.loadEnded() }
+      transfer.observe { _ in self.loadEnded() }
     }
     // A separate future: if the caller cancels or forces it, the tracked future does not end.
     return future.forwarded().named(.resetGuard)
@@ -92,6 +94,10 @@ public final class ResetGuard: HTTPLayer {
     }
     begin(beginning)
     return promise.future.shielded()
+  }
+
+  private func loadEnded() {
+    ResetGuard.end(state.withLock { $0.take($0.gate.loadEnded()) })
   }
 
   private func begin(_ resets: [(number: Int, next: any HTTPLoader)]) {
