@@ -69,54 +69,11 @@ extension HTTPError {
   /// Creates an error that names the position at which decoding failed. The message of the decoder is omitted, because it
   /// can contain values.
   fileprivate init(undecodable response: HTTPResponse, with body: Data, as type: Any.Type, _ error: any Error) {
-    let fault = DecodingFault(error, in: body, of: response).description
+    let fault = DecodingFault(error, in: body, of: response)
     self.init(
       .undecodableBody,
       "The response to \(response.request) cannot be decoded as \(type): \(fault). Compare the body in `response` with the type.",
       response: response,
       underlying: error)
-  }
-}
-
-/// The error and the position that a decoder reported, without any value.
-private struct DecodingFault: CustomStringConvertible {
-  let description: String
-
-  init(_ error: any Error, in body: Data, of response: HTTPResponse) {
-    description =
-      switch error {
-      case _ where body.isEmpty:
-        "the body is empty"
-      case DecodingError.keyNotFound(let key, let context):
-        "\(CodingPath(keys: context.codingPath + [key])) is missing"
-      case DecodingError.valueNotFound(let type, let context):
-        "\(CodingPath(keys: context.codingPath)) is null, but must be of type \(type)"
-      case DecodingError.typeMismatch(let type, let context):
-        "\(CodingPath(keys: context.codingPath)) is not of type \(type)"
-      case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty:
-        JSONSyntax.fault(in: body).map { "the body is not JSON at byte \($0). \(Self.kind(of: body, response))" }
-          ?? "a value has the wrong type, but the decoder does not report its position"
-      case DecodingError.dataCorrupted(let context):
-        "\(CodingPath(keys: context.codingPath)) has an invalid value"
-      default:
-        "the decoder failed (\(Swift.type(of: error)))"
-      }
-  }
-
-  /// Describes the actual kind of the body, as a sentence.
-  private static func kind(of body: Data, _ response: HTTPResponse) -> String {
-    let outline = MarkupOutline(of: body, status: response.status)
-    return response.contentTypeText + (outline.map { ", and the body begins with `\($0)`" } ?? "")
-  }
-}
-
-extension HTTPResponse {
-  /// The content type without its parameters, as a sentence without its period.
-  fileprivate var contentTypeText: String {
-    guard let value = headers["Content-Type"] else { return "The response has no content type" }
-    let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
-    let isShown = FieldSyntax.fault(inMediaType: type) == nil && !request.isSensitive(header: "Content-Type")
-    return isShown && type.utf8.count <= 60
-      ? "The content type is \(type)" : "The content type may contain secrets and is not shown"
   }
 }

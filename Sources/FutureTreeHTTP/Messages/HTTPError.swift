@@ -184,7 +184,8 @@ extension HTTPError.Code {
 extension HTTPError.Code {
   /// The caller does not accept the status. `HTTPError.response` has the response.
   public static let unacceptableStatus = HTTPError.Code("unacceptableStatus")
-  /// The body cannot be decoded as the requested type. `HTTPError.response` has the response.
+  /// The body, or one of its lines, cannot be decoded as the requested type. `HTTPError.response` has the response if the
+  /// whole body was decoded.
   public static let undecodableBody = HTTPError.Code("undecodableBody")
 }
 

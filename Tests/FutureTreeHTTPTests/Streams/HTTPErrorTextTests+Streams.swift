@@ -38,8 +38,9 @@ extension HTTPErrorTextTests {
         "transportFailed",
         { for try await _ in stream().stream {} }
       ),
-      ("lineTooLong", { try Self.split(Data("ab\n".utf8)) }),
+      ("lineTooLong", { for try await _ in response("ab\n").lines(limit: 1) {} }),
       ("undecodableBody", { try Self.split(Data([0xFF, 0x0A])) }),
+      ("undecodableBody", { for try await _ in response("1\n{}\n").jsonLines(of: Int.self) {} }),
       (
         "eventTooLarge",
         {
@@ -53,6 +54,10 @@ extension HTTPErrorTextTests {
 
   private func stream(_ clock: any FutureClock = .system) -> (stream: HTTPBodyStream, writer: HTTPBodyWriter) {
     HTTPBodyStream.makeStream(for: anyRequest(), clock: clock)
+  }
+
+  private func response(_ body: String) -> HTTPResponse {
+    HTTPResponse(to: anyRequest(), status: .ok, body: Data(body.utf8))
   }
 
   private static func split(_ bytes: Data) throws {
