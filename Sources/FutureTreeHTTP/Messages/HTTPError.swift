@@ -142,12 +142,14 @@ extension HTTPError.Code {
   public static let streamOverflow = HTTPError.Code("streamOverflow")
   /// A stream was not read for the time that its delivery allows.
   public static let bodyNotRead = HTTPError.Code("bodyNotRead")
-  /// The stream of a body was iterated twice.
+  /// The stream of a body, or a sequence of events, was iterated twice.
   public static let bodyAlreadyRead = HTTPError.Code("bodyAlreadyRead")
   /// A line of a body is longer than the limit.
   public static let lineTooLong = HTTPError.Code("lineTooLong")
   /// An event or a line of a stream of events is longer than the limit.
   public static let eventTooLarge = HTTPError.Code("eventTooLarge")
+  /// The reconnection of a sequence of events led to another origin. `HTTPError.response` has the response.
+  public static let eventsAtOtherOrigin = HTTPError.Code("eventsAtOtherOrigin")
 }
 
 // MARK: - Credentials
@@ -184,6 +186,8 @@ extension HTTPError.Code {
 extension HTTPError.Code {
   /// The caller does not accept the status. `HTTPError.response` has the response.
   public static let unacceptableStatus = HTTPError.Code("unacceptableStatus")
+  /// The caller does not accept the content type. `HTTPError.response` has the response.
+  public static let unacceptableContentType = HTTPError.Code("unacceptableContentType")
   /// The body, or one of its lines, cannot be decoded as the requested type. `HTTPError.response` has the response if the
   /// whole body was decoded.
   public static let undecodableBody = HTTPError.Code("undecodableBody")

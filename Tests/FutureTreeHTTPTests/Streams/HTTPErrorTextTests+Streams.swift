@@ -49,6 +49,23 @@ extension HTTPErrorTextTests {
           _ = try parser.next()
         }
       ),
+      ("unacceptableContentType", { for try await _ in response("").events {} }),
+      (
+        "eventsAtOtherOrigin",
+        {
+          let script = ScriptedStreams(.events(""), .events("", at: "http://example.org/"))
+          for try await _ in script.feed() {}
+        }
+      ),
+      ("invalidHeaderValue", { for try await _ in ScriptedStreams(.events("id: é\n\n")).feed() {} }),
+      (
+        "bodyAlreadyRead",
+        {
+          let events = ScriptedStreams(.head(.noContent)).feed()
+          for try await _ in events {}
+          for try await _ in events {}
+        }
+      ),
     ]
   }
 

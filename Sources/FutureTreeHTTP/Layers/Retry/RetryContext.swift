@@ -48,7 +48,7 @@ public struct RetryContext: Sendable {
 
   /// Whether sending the request repeatedly has the same effect as sending it once: the method is idempotent (RFC 9110,
   /// section 9.2.2), or the request has the header `Idempotency-Key`, by which the server recognizes copies.
-  public var isRepeatable: Bool { request.method.isIdempotent || request.headers.contains("Idempotency-Key") }
+  public var isRepeatable: Bool { request.isRepeatable }
 
   /// Whether a retry may succeed: the status is 408, 429, 500, 502, 503 or 504, or the code is `unknownHost`,
   /// `cannotConnect`, `connectionLost`, `truncatedBody` or `timedOut`.
@@ -75,4 +75,9 @@ public struct RetryContext: Sendable {
     guard let status else { return false }
     return status.code < 500 && status.code != 408 && status.code != 429
   }
+}
+
+extension HTTPRequest {
+  /// Whether sending the request repeatedly has the same effect as sending it once.
+  var isRepeatable: Bool { method.isIdempotent || headers.contains("Idempotency-Key") }
 }

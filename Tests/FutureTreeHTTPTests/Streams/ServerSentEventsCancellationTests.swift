@@ -1,0 +1,327 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@Suite("Cancelling server-sent events") struct ServerSentEventsCancellationTests {
+  private let clock = ManualClock()
+
+  private func feed(_ script: ScriptedStreams) -> ServerSentEvents {
+    script.events("http://example.com/feed", clock: clock)
+  }
+
+  /// Reads events in a task until `next` throws.
+  private func read(_ events: ServerSentEvents) -> Task<[String], Never> {
+    Task { await events.data() }
+  }
+
+  @Test("Cancelling before the first connection completes at once, and nothing connects")
+  func beforeFirst() async throws {
+    let script = ScriptedStreams()
+    let events = feed(script)
+
+    #expect(events.transfer.cancel(reason: "Stop").effect == .delivered)
+
+    #expect(events.transfer.text == "cancelled")
+    var iterator = events.makeAsyncIterator()
+    for _ in 1...2 {
+      let error = await #expect(throws: FutureCancelled.self) { try await iterator.next() }
+      #expect(error?.reason.message == "Stop")
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test("Cancelling during a load cancels the load, and completes when it has ended")
+  func duringLoad() async throws {
+    let script = ScriptedStreams()
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForLoad(1)
+
+    events.transfer.cancel(reason: "Stop")
+
+    #expect(script.lastLoad?.cancelRequest?.reason.message == "Stop")
+    #expect(events.transfer.text == "pending")
+    script.lastLoad?.completeCancelled("Stop")
+    #expect(events.transfer.text == "cancelled")
+    #expect(await data.value == ["FutureCancelled"])
+    #expect(script.requests.count == 1)
+  }
+
+  @Test("A load that succeeds before it reacts has its stream closed")
+  func lateStream() async throws {
+    let script = ScriptedStreams()
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForLoad(1)
+    events.transfer.cancel()
+
+    script.lastLoad?.succeed(script.stream("data: a\n\n", for: script.requests[0]))
+
+    #expect(await data.value == ["FutureCancelled"])
+    #expect(script.stopCount == 1 && events.transfer.text == "pending")
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+    #expect(events.transfer.text == "cancelled")
+  }
+
+  @Test("Cancelling while the loader is called reaches the load")
+  func insideLoad() async throws {
+    let script = ScriptedStreams()
+    let events = feed(script)
+    let transfer = events.transfer
+    script.onLoad.value = { transfer.cancel(reason: "Stop") }
+
+    #expect(await events.data() == ["FutureCancelled"])
+
+    #expect(script.lastLoad?.cancelRequest?.reason.message == "Stop")
+    #expect(transfer.text == "pending")
+    script.lastLoad?.completeCancelled()
+    #expect(transfer.text == "cancelled")
+  }
+
+  @Test("Cancelling at any time ends the sequence once", arguments: [false, true])
+  func anyTime(cancelsTask: Bool) async {
+    for turns in 0..<200 {
+      let script = ScriptedStreams(
+        .error(.cannotConnect), .events("data: a\n\n"), .events("data: b\n\n", then: .open), confirms: true)
+      let events = script.feed()
+      let transfer = events.transfer
+      let data = Task { await events.data() }
+      for _ in 0..<turns / 4 { await Task.yield() }
+      if cancelsTask { data.cancel() } else { transfer.cancel() }
+
+      #expect(await data.value.last == (cancelsTask ? "CancellationError" : "FutureCancelled"))
+      if case .cancelled = await transfer.outcome {} else { Issue.record("The transfer was not cancelled.") }
+      #expect(script.writers.allSatisfy { $0.transfer.isCompleted })
+    }
+  }
+
+  @Test("Cancelling during a stream closes it, and completes when the transport confirms")
+  func duringStream() async throws {
+    let script = ScriptedStreams(.events("data: a\n\n", then: .open))
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForReader()
+
+    events.transfer.cancel(reason: "Stop")
+
+    #expect(script.stopCount == 1 && events.transfer.text == "pending")
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+    #expect(events.transfer.text == "cancelled")
+    #expect(await data.value == ["a", "FutureCancelled"])
+    #expect(script.requests.count == 1)
+  }
+
+  @Test("A cancellation discards events that the reader has not received")
+  func discards() async throws {
+    let script = ScriptedStreams(.events("data: a\n\ndata: b\n\n", then: .open))
+    let events = feed(script)
+    var iterator = events.makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+
+    events.transfer.cancel()
+
+    await #expect(throws: FutureCancelled.self) { try await iterator.next() }
+    #expect(script.stopCount == 1)
+  }
+
+  @Test("Cancelling during a pause completes at once, and cancels the timer")
+  func duringPause() async throws {
+    let script = ScriptedStreams(.error(.cannotConnect))
+    let events = feed(script)
+    let data = read(events)
+    while clock.timerCount == 0 { await Task.yield() }
+
+    events.transfer.cancel()
+
+    #expect(events.transfer.text == "cancelled" && clock.timerCount == 0)
+    #expect(await data.value == ["FutureCancelled"])
+    #expect(script.requests.count == 1)
+  }
+
+  @Test("Force completes at once, and ends the wait of the reader", arguments: [false, true])
+  func forced(hasStream: Bool) async throws {
+    let script = hasStream ? ScriptedStreams(.events("", then: .open)) : ScriptedStreams()
+    let events = feed(script)
+    let data = read(events)
+    if hasStream { await script.waitForReader() } else { await script.waitForLoad(1) }
+
+    events.transfer.cancel(.forceImmediately)
+
+    #expect(events.transfer.text == "cancelled")
+    #expect(await data.value == ["FutureCancelled"])
+  }
+
+  @Test("The reader is a consumer of the transfer")
+  func readerIsConsumer() async throws {
+    let script = ScriptedStreams(.events("data: a\n\n", then: .open))
+    let events = feed(script)
+    #expect(events.transfer.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+
+    var iterator = Optional(events.makeAsyncIterator())
+    #expect(try await iterator?.next()?.data == "a")
+    #expect(script.stopCount == 0)
+
+    iterator = nil  // Law 3 (others waiting): the withheld request is delivered.
+    #expect(script.stopCount == 1)
+  }
+
+  @Test("A request that is limited to the transfer ends the connection as well")
+  func notForwarded() async throws {
+    let script = ScriptedStreams()
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForLoad(1)
+
+    events.transfer.cancel(.doNotForwardRequest)
+
+    #expect(script.lastLoad?.cancelRequest != nil)
+    script.lastLoad?.completeCancelled()
+    #expect(await data.value == ["FutureCancelled"])
+  }
+}
+
+// MARK: - The reader leaves
+
+extension ServerSentEventsCancellationTests {
+  @Test("Leaving the loop closes the connection, and ends the sequence as cancelled")
+  func leaves() async throws {
+    let script = ScriptedStreams(.events("data: a\n\ndata: b\n\n", then: .open))
+    let events = feed(script)
+
+    for try await _ in events { break }
+
+    #expect(script.stopCount == 1)
+    #expect(events.transfer.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    #expect(events.transfer.text == "pending")
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+    #expect(events.transfer.text == "cancelled")
+  }
+
+  @Test("The sequence also ends without a reader if its transfer has another consumer")
+  func otherConsumer() async throws {
+    let script = ScriptedStreams(.events("data: a\n\n", then: .open))
+    let events = feed(script)
+    let other = events.transfer.map { "ended" }
+
+    for try await _ in events { break }
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+
+    #expect(script.stopCount == 1)
+    #expect(other.text == "cancelled" && other.cancelRequest == nil)
+  }
+
+  @Test("A sequence that is dropped unread ends")
+  func dropped() {
+    let transfer = feed(ScriptedStreams()).transfer
+
+    #expect(transfer.text == "cancelled")
+    #expect(transfer.cancelRequest?.reason.message == "the reader left the events")
+  }
+
+  @Test("A cancelled task ends the load at once")
+  func taskCancelledInLoad() async {
+    let script = ScriptedStreams()
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForLoad(1)
+
+    data.cancel()
+
+    #expect(await data.value == ["CancellationError"])
+    #expect(script.lastLoad?.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    #expect(events.transfer.text == "pending")
+    script.lastLoad?.completeCancelled()
+    #expect(events.transfer.text == "cancelled")
+  }
+
+  @Test("A cancelled task ends the stream at once")
+  func taskCancelledInStream() async {
+    let script = ScriptedStreams(.events("", then: .open))
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForReader()
+
+    data.cancel()
+
+    #expect(await data.value == ["CancellationError"])
+    #expect(script.stopCount == 1)
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+    #expect(events.transfer.text == "cancelled")
+  }
+
+  @Test("A cancelled task ends the pause at once")
+  func taskCancelledInPause() async {
+    let script = ScriptedStreams(.error(.cannotConnect))
+    let events = feed(script)
+    let data = read(events)
+    while clock.timerCount == 0 { await Task.yield() }
+
+    data.cancel()
+
+    #expect(await data.value == ["CancellationError"])
+    #expect(events.transfer.text == "cancelled" && clock.timerCount == 0)
+  }
+
+  @Test("A task that is cancelled before it reads connects nothing, and gets no event")
+  func cancelledBefore() async throws {
+    let script = ScriptedStreams(.events("data: a\n\ndata: b\n\n", then: .open))
+    let task = Task {
+      var events = feed(script).makeAsyncIterator()
+      let first = try await events.next()
+      withUnsafeCurrentTask { $0?.cancel() }
+      for _ in 1...2 { await #expect(throws: CancellationError.self) { try await events.next() } }
+      _ = await feed(script).data()
+      return first
+    }
+
+    #expect(try await task.value?.data == "a")
+    #expect(script.requests.count == 1 && script.stopCount == 1)
+  }
+}
+
+// MARK: - The chain
+
+extension ServerSentEventsCancellationTests {
+  @Test("A reset of the chain ends the sequence as cancelled, and nothing reconnects")
+  func reset() async throws {
+    let script = ScriptedStreams(.events("data: a\n\n", then: .open))
+    let api = Autocancel() --> script
+    let events = api.events("http://example.com/feed", clock: clock)
+    let data = read(events)
+    await script.waitForReader()
+
+    let reset = api.reset()
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+
+    #expect(await data.value == ["a", "FutureCancelled"])
+    #expect(events.transfer.text == "cancelled" && reset.text == "success")
+    #expect(script.requests.count == 1 && clock.timerCount == 0)
+  }
+
+  @Test("A load that a reset cancelled, and one that a reset refuses, end the sequence")
+  func refused() async throws {
+    let script = ScriptedStreams(.cancelled, .error(.resetInProgress))
+
+    #expect(await feed(script).data() == ["FutureCancelled"])
+    #expect(await feed(script).data() == ["error: resetInProgress"])
+  }
+
+  @Test("A load that other consumers share continues when the reader leaves")
+  func sharedLoad() async throws {
+    let script = ScriptedStreams()
+    let events = feed(script)
+    let data = read(events)
+    await script.waitForLoad(1)
+    let other = script.lastLoad?.future.map { $0.status }
+
+    data.cancel()
+
+    #expect(await data.value == ["CancellationError"])
+    #expect(script.lastLoad?.cancelRequest == nil && other?.isCompleted == false)
+    #expect(events.transfer.text == "cancelled")
+  }
+}

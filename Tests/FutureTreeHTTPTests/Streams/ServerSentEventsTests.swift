@@ -1,0 +1,254 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@Suite("Server-sent events") struct ServerSentEventsTests {
+  @Test("The events of several connections arrive in order, and each request has the ID of the last event")
+  func reconnects() async {
+    let script = ScriptedStreams(
+      .events("id: 1\ndata: a\n\ndata: b\n\nid: 2\ndata: lost"), .events("data: c\n\n", then: .error(.connectionLost)),
+      .error(.cannotConnect), .events("id\ndata: d\n\n"), .events("id: 3\n\nid: 4\n"), .events(""),
+      .head(.noContent, type: nil))
+    let events = script.feed()
+
+    #expect(await events.data() == ["a", "b", "c", "d"])
+
+    #expect(script.lastEventIDs == ["-", "1", "1", "1", "-", "3", "3"])
+    #expect(events.transfer.text == "success")
+  }
+
+  @Test("The ID of a returned event does not include events that the reader has not received")
+  func unreadID() async throws {
+    let script = ScriptedStreams(.events("id: 1\ndata: a\n\nid: 2\ndata: b\n\n", then: .open))
+    var events = script.feed().makeAsyncIterator()
+
+    let event = try await events.next()
+
+    #expect(event == ServerSentEvent(data: "a", id: "1"))
+  }
+
+  @Test("The request asks for events, uncached, as a stream, and keeps its own fields")
+  func request() async throws {
+    let script = ScriptedStreams(.head(.noContent), .head(.noContent))
+    _ = await script.events("http://example.com/feed", query: [("a", "b")]).data()
+    _ = await script.feed { request in
+      try request.setHeader("accept", "text/event-stream;q=1")
+      try request.setHeader("Cache-Control", "no-cache")
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: 7)
+    }.data()
+
+    let (first, second) = (script.requests[0], script.requests[1])
+    #expect(first.url?.absoluteString == "http://example.com/feed?a=b" && first.method == .get)
+    #expect(first.headers["Accept"] == "text/event-stream" && first.headers["Cache-Control"] == "no-store")
+    #expect(first[option: ResponseDelivery.self].isStream)
+    #expect(second.headers.values(for: "Accept") == ["text/event-stream;q=1"])
+    #expect(second.headers.values(for: "Cache-Control") == ["no-cache"])
+  }
+
+  @Test(
+    "A response that is not a stream of events ends the sequence",
+    arguments: [
+      (500, "text/event-stream", "unacceptableStatus"), (206, "text/event-stream", "unacceptableStatus"),
+      (301, nil, "unacceptableStatus"), (200, "text/html", "unacceptableContentType"),
+      (200, nil, "unacceptableContentType"), (200, "text/event-streams", "unacceptableContentType"),
+    ] as [(Int, String?, String)])
+  func refused(status: Int, type: String?, code: String) async throws {
+    let script = ScriptedStreams(.head(HTTPStatus(status), type: type))
+    let events = script.feed()
+    var iterator = events.makeAsyncIterator()
+
+    for _ in 1...2 {
+      let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
+      #expect("\(try #require(error).code)" == code && error?.response?.status.code == status)
+    }
+
+    #expect(events.transfer.text == code && script.requests.count == 1)
+  }
+
+  @Test("The parameters and the case of the content type are ignored")
+  func contentType() async {
+    let script = ScriptedStreams(.head(.ok, type: "Text/Event-Stream ; charset=utf-8"), .head(.noContent))
+
+    #expect(await script.feed().data() == [])
+    #expect(script.requests.count == 2)
+  }
+
+  @Test("A stream of another type is closed")
+  func otherStream() async throws {
+    let script = ScriptedStreams()
+    let events = script.feed()
+    let data = Task { await events.data() }
+    await script.waitForLoad(1)
+    script.lastLoad?.succeed(script.stream("", type: "text/plain", for: script.requests[0]))
+
+    #expect(await data.value == ["error: unacceptableContentType"])
+    #expect(script.stopCount == 1)
+    #expect(events.transfer.text == "pending")
+    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
+    #expect(events.transfer.text == "unacceptableContentType")
+  }
+
+  @Test("An error that another connection does not fix ends the sequence, after the events before it")
+  func fatal() async {
+    let script = ScriptedStreams(.events("data: a\n\n"), .events("data: b\n\ndata", then: .error(.ambiguousBody)))
+    let events = script.feed()
+
+    #expect(await events.data() == ["a", "b", "error: ambiguousBody"])
+    #expect(events.transfer.text == "ambiguousBody")
+  }
+
+  @Test("Without reconnections, the outcome of the connection is the outcome of the sequence")
+  func never() async {
+    let script = ScriptedStreams(.events("data: a\n\n"), .events("data: b\n\n", then: .error(.connectionLost)))
+
+    #expect(await script.feed(.never).data() == ["a"])
+    #expect(await script.feed(.never).data() == ["b", "error: connectionLost"])
+  }
+
+  @Test("Failed reconnections are limited, and an event begins the count again")
+  func limited() async {
+    let script = ScriptedStreams(
+      .error(.cannotConnect), .error(.cannotConnect), .events("data: a\n\n"), .events(""), .error(.timedOut))
+    let events = script.feed(EventReconnection(delay: .zero, attempts: 2))
+
+    #expect(await events.data() == ["a", "error: timedOut"])
+    #expect(script.requests.count == 5)
+  }
+
+  @Test("A request with a method that is not idempotent is sent once")
+  func post() async {
+    let script = ScriptedStreams(.events("data: a\n\n"))
+
+    #expect(await script.feed { $0.method = .post }.data() == ["a"])
+    #expect(script.requests.count == 1)
+  }
+
+  @Test(
+    "A reconnection to another origin ends the sequence",
+    arguments: ["http://example.org/feed", "https://example.com/feed", "http://example.com:81/feed"])
+  func otherOrigin(url: String) async throws {
+    let script = ScriptedStreams(
+      .events("data: a\n\n", at: "http://example.com/other"), .events("data: b\n\n", at: "http://example.com:80/x"),
+      .events("data: stolen\n\n", then: .open, at: url))
+
+    #expect(await script.feed().data() == ["a", "b", "error: eventsAtOtherOrigin"])
+    #expect(script.stopCount == 1)
+  }
+
+  @Test("The first connection may be redirected to another origin")
+  func firstOrigin() async {
+    let script = ScriptedStreams(
+      .events("data: a\n\n", at: "http://cdn.example.com/1"), .events("data: b\n\n", at: "http://cdn.example.com/2"),
+      .events("data: c\n\n"))
+
+    #expect(await script.feed().data() == ["a", "b", "error: eventsAtOtherOrigin"])
+  }
+
+  @Test(
+    "An ID that is not valid in a header field ends the sequence instead of a reconnection",
+    arguments: ["é", " a", "\u{1}"])
+  func invalidID(id: String) async throws {
+    let script = ScriptedStreams(.events("id: \(id)\ndata: a\n\n"))
+
+    #expect(await script.feed().data() == ["a", "error: invalidHeaderValue"])
+    #expect(script.requests.count == 1)
+  }
+
+  @Test("An event that is too large ends the sequence, and closes the connection")
+  func tooLarge() async {
+    let script = ScriptedStreams(.events("data: a\n\ndata: \(String(repeating: "b", count: 100))", then: .open))
+
+    #expect(await script.feed().data() == ["a", "error: eventTooLarge"])
+    #expect(script.stopCount == 1)
+  }
+
+  @Test("A request that cannot be built fails the sequence")
+  func invalidRequest() async {
+    let script = ScriptedStreams()
+    let events = script.feed(url: "ftp://example.com/")
+
+    #expect(events.transfer.text == "invalidURL" && "\(events)" == "events of an invalid request")
+    for _ in 1...2 { #expect(await events.data() == ["error: invalidURL"]) }
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test("A sequence is read once, and its description contains no secrets")
+  func oneReader() async {
+    let events = ScriptedStreams(.head(.noContent)).feed(url: "http://example.com/feed?\(sentinel)")
+    #expect(await events.data() == [])
+
+    #expect(await events.data() == ["error: bodyAlreadyRead"])
+    var dumped = ""
+    dump(events, to: &dumped)
+    #expect("\(events)" == "events of GET http://example.com/feed?…" && !dumped.contains(sentinel))
+  }
+
+  @Test("A slow reader whose connection ended gets the events that arrived, and reconnects")
+  func slowReader() async throws {
+    let script = ScriptedStreams(
+      .events("id: 1\ndata: a\n\n", then: .open), .events("id: 3\ndata: c\n\n"), .head(.noContent))
+    var events = script.feed().makeAsyncIterator()
+    #expect(try await events.next()?.data == "a")
+
+    try script.writers[0].write(Data("id: 2\ndata: b\n\n".utf8))
+    script.clock.advance(by: .seconds(60))
+
+    #expect(script.writers[0].transfer.text == "bodyNotRead")
+    #expect(try await events.next()?.data == "b")
+    #expect(try await events.next()?.data == "c")
+    #expect(try await events.next() == nil)
+    #expect(script.lastEventIDs == ["-", "2", "3"])
+  }
+
+  @Test("Nothing connects before the reader asks, and a reconnection waits for the delay of the server")
+  func delay() async throws {
+    let clock = ManualClock()
+    let script = ScriptedStreams(.events("retry: 5000\ndata: a\n\n"), .events("data: b\n\n"), .head(.noContent))
+    let events = script.events("http://example.com/feed", clock: clock)
+    #expect(script.requests.isEmpty)
+    let data = Task { await events.data() }
+
+    for count in 1...2 {
+      while clock.timerCount == 0 { await Task.yield() }
+      clock.advance(by: .milliseconds(4_999))
+      #expect(script.requests.count == count)
+      clock.advance(by: .milliseconds(1))
+    }
+
+    #expect(await data.value == ["a", "b"])
+    #expect(clock.timerCount == 0)
+  }
+}
+
+// MARK: - One response
+
+extension ServerSentEventsTests {
+  @Test("The events of one response end with it")
+  func response() async throws {
+    let script = ScriptedStreams()
+    let whole = script.stream("data: a\n\ndata: b\n\ndata: c", .whole, for: anyRequest())
+    let lost = script.stream("data: a\n\ndata: b", .error(.connectionLost), for: anyRequest())
+    let html = script.stream("<html>", type: "text/html", for: anyRequest())
+
+    #expect(await whole.events.data() == ["a", "b"])
+    #expect(await whole.events.data() == ["error: bodyAlreadyRead"])
+    #expect(await lost.events.data() == ["a", "error: connectionLost"])
+    #expect(await html.events.data() == ["error: unacceptableContentType"])
+    #expect(script.stopCount == 1)
+    #expect("\(whole.events)" == "events of GET http://example.com/")
+  }
+
+  @Test("Leaving the events of one response closes its connection")
+  func responseLeft() async throws {
+    let script = ScriptedStreams()
+    let response = script.stream("data: a\n\ndata: b\n\n", for: anyRequest())
+
+    for try await _ in response.events { break }
+
+    #expect(script.stopCount == 1)
+  }
+}
