@@ -58,13 +58,12 @@ public final class HeldAnswer: Sendable {
     promise.complete(completion)
   }
 
-  /// Completes the load with a response.
+  /// Completes the load with a response. Its body is delivered where the request wants it.
   ///
   /// - Returns: `false` if the load was completed before or has not begun.
   @discardableResult
   public func answer(status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), body: String = "") -> Bool {
-    guard let request else { return false }
-    return complete(.success(HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))))
+    answer(.respond(status: status, headers: headers, body: Data(body.utf8)))
   }
 
   /// Completes the load with an answer, as a stub would.
@@ -81,7 +80,7 @@ public final class HeldAnswer: Sendable {
       preconditionFailure("A held answer cannot be completed with another held answer. Pass a response or an error.")
     }
     guard let request else { return false }
-    let response = Future.attempt { .succeeded(try make(request)) }
+    let response = Future.attempt { .succeeded(try make(request).delivered(for: request)) }
     guard let delay = answer.delay else { return complete(.completeUsing(response)) }
     return complete(.completeUsing(Future.after(delay.duration, clock: delay.clock).flatMap { response }))
   }

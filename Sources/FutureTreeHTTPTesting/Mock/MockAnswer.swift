@@ -14,6 +14,8 @@ public struct MockAnswer: Sendable {
     case make(@Sendable (HTTPRequest) throws -> HTTPResponse)
     case hold(HeldAnswer.WhenCancelled)
     case held(HeldAnswer)
+    case heldStream(HeldStream)
+    case chunks([Data], status: HTTPStatus, headers: HTTPHeaders, failure: (any Error)?)
   }
 
   struct Delay: Sendable {
@@ -54,6 +56,25 @@ extension MockAnswer {
   /// Responds with a plain-text body.
   public static func text(_ text: String, status: HTTPStatus = .ok) -> MockAnswer {
     respond(status: status, headers: .contentType("text/plain; charset=utf-8"), body: Data(text.utf8))
+  }
+
+  /// Responds with a body that arrives in chunks. They are sent when the load begins.
+  ///
+  /// ```swift
+  /// mock.on("/feed", .chunks(["data: one\n\n", "data: tw"], failure: HTTPError(.connectionLost, "cut")))
+  /// ```
+  ///
+  /// A request that asks for no stream gets the whole body, or the failure.
+  ///
+  /// - Parameters:
+  ///   - chunks: The chunks, in UTF-8.
+  ///   - status: The status.
+  ///   - headers: The headers.
+  ///   - failure: The error after the last chunk. Defaults to `nil`: the body is whole.
+  public static func chunks(
+    _ chunks: [String], status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), failure: (any Error)? = nil
+  ) -> MockAnswer {
+    MockAnswer(.chunks(chunks.map { Data($0.utf8) }, status: status, headers: headers, failure: failure))
   }
 
   /// Fails the load with an error.
@@ -121,7 +142,8 @@ extension MockAnswer {
   /// Whether a load with this answer never completes by itself, even if it receives a cancellation request.
   var ignoresCancel: Bool {
     switch action {
-    case .make: false
+    case .make, .chunks: false
+    case .heldStream(let stream): stream.whenCancelled == .ignore
     case .hold(let whenCancelled): whenCancelled == .ignore
     case .held(let held): held.whenCancelled == .ignore
     }

@@ -59,14 +59,14 @@ public final class MockLoader: HTTPLoader {
     return .failed(script.withLock { $0.unexpected(request, mismatches: mismatches) })
   }
 
-  /// Cancels the held and the delayed answers, and waits until their loads have completed.
+  /// Cancels the held and the delayed answers and the held streams, and waits until their loads and transfers have completed.
   ///
   /// It does not wait for answers that ignore cancellation (`HeldAnswer.WhenCancelled.ignore`). Stubs and recorded requests
   /// stay.
   public func reset() -> Future<Void> {
     let loads = pending.withLock { $0.all }
-    for load in loads { load.future.cancel(reason: "the mock was reset") }
-    return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.future.onComplete { _ in .succeeded } }).map { _ in }
+    for load in loads { load.cancel("the mock was reset") }
+    return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.ended() }).map { _ in }
   }
 }
 
@@ -149,6 +149,29 @@ extension MockLoader {
     return held
   }
 
+  /// Answers one load with a stream, whose body the test sends.
+  ///
+  /// ```swift
+  /// let feed = mock.stream("/feed")
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - matcher: The requests that the stub answers. Defaults to any request.
+  ///   - status: The status.
+  ///   - headers: The headers.
+  ///   - whenCancelled: The reaction to a cancellation request. Defaults to `.continue`.
+  ///   - fileID: The file of the call, for errors.
+  ///   - line: The line of the call, for errors.
+  /// - Returns: The stream to fill.
+  public func stream(
+    _ matcher: RequestMatcher = .any, status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(),
+    whenCancelled: HeldAnswer.WhenCancelled = .continue, fileID: String = #fileID, line: UInt = #line
+  ) -> HeldStream {
+    let stream = HeldStream(status: status, headers: headers, whenCancelled: whenCancelled)
+    add(matcher, [MockAnswer(.heldStream(stream))], fileID: fileID, line: line)
+    return stream
+  }
+
   @discardableResult
   private func add(_ matcher: RequestMatcher, _ answers: [MockAnswer], fileID: String, line: UInt) -> MockStub {
     precondition(
@@ -171,7 +194,7 @@ extension MockLoader {
   /// The number of answers that were not given yet. An answer that is `forever()` counts until it was given once.
   public var unusedAnswers: Int { script.withLock { $0.unusedAnswers } }
 
-  /// The number of loads that are held or delayed now.
+  /// The number of loads that are held or delayed now, and of streams that have not ended.
   public var pendingCount: Int { pending.withLock { $0.all.count } }
 
   /// Checks that every stub was used up, and that every request got an answer from a stub or a default answer.
@@ -196,7 +219,7 @@ extension MockLoader {
       if !promise.complete(.completeUsing(begun)) { begun.cancel(reason: promise.cancelRequest?.reason) }
     }
     promise.onRequestCancel { [weak self] received in
-      self?.record(received, request)
+      self?.record(request, received.options, received.reason)
       timer.cancel()
       return .complete(.cancelled)
     }
@@ -206,7 +229,15 @@ extension MockLoader {
   private func begin(_ answer: MockAnswer, _ request: HTTPRequest, of stub: Int) -> Future<HTTPResponse> {
     switch answer.action {
     case .make(let make):
-      do { return .succeeded(try make(request)) } catch { return .failed(error) }
+      do { return .succeeded(try make(request).delivered(for: request)) } catch { return .failed(error) }
+    case .heldStream(let stream):
+      return hold(request, by: stream)
+    case .chunks(let chunks, let status, let headers, let failure):
+      let stream = HeldStream(status: status, headers: headers, whenCancelled: .complete)
+      let future = hold(request, by: stream)
+      for chunk in chunks { stream.send(chunk) }
+      if let failure { stream.fail(failure) } else { stream.finish() }
+      return future
     case .held(let held):
       return hold(request, by: held)
     case .hold(let whenCancelled):
@@ -217,42 +248,37 @@ extension MockLoader {
   }
 
   private func hold(_ request: HTTPRequest, by held: HeldAnswer) -> Future<HTTPResponse> {
-    let future = held.begin(request) { [weak self] received in self?.record(received, request) }
+    let future = held.begin(request) { [weak self] received in
+      self?.record(request, received.options, received.reason)
+    }
     return keep(future, ignoresCancel: held.whenCancelled == .ignore)
   }
 
-  private func record(_ received: ReceivedCancelRequest<HTTPResponse>, _ request: HTTPRequest) {
-    let entry = ReceivedCancel(request: request, options: received.options, reason: received.reason)
+  private func hold(_ request: HTTPRequest, by stream: HeldStream) -> Future<HTTPResponse> {
+    let future = stream.begin(request) { [weak self] options, reason in self?.record(request, options, reason) }
+    return keep(future, ignoresCancel: stream.whenCancelled == .ignore)
+  }
+
+  private func record(_ request: HTTPRequest, _ options: CancellationOptions, _ reason: CancellationReason) {
+    let entry = ReceivedCancel(request: request, options: options, reason: reason)
     script.withLock { $0.cancelRequests.append(entry) }
   }
 
-  /// Keeps a load in `pending` until it has completed.
+  /// Keeps a load in `pending` until it has completed, and then the transfer of its stream.
   private func keep(_ future: Future<HTTPResponse>, ignoresCancel: Bool) -> Future<HTTPResponse> {
-    let id = pending.withLock { $0.add(future, ignoresCancel: ignoresCancel) }
+    track(future, ignoresCancel)
+    future.observe { [weak self] outcome in
+      guard case .success(let response) = outcome, !response.transfer.isCompleted else { return }
+      self?.track(response.transfer, ignoresCancel)
+    }
+    return future
+  }
+
+  private func track<Value>(_ future: Future<Value>, _ ignoresCancel: Bool) {
+    let id = pending.withLock { $0.add(PendingLoads.Load(future, ignoresCancel: ignoresCancel)) }
     future.observe { [weak self] _ in
       let ended = self?.pending.withLock { $0.remove(id) }
       _ = ended  // Released here, outside the lock.
     }
-    return future
-  }
-}
-
-/// The loads that have not completed, in the order in which they began.
-private struct PendingLoads {
-  typealias Load = (future: Future<HTTPResponse>, ignoresCancel: Bool)
-
-  private var loads: [Int: Load] = [:]
-  private var lastID = 0
-
-  var all: [Load] { loads.sorted { $0.key < $1.key }.map(\.value) }
-
-  mutating func add(_ future: Future<HTTPResponse>, ignoresCancel: Bool) -> Int {
-    lastID += 1
-    loads[lastID] = (future, ignoresCancel)
-    return lastID
-  }
-
-  mutating func remove(_ id: Int) -> Load? {
-    loads.removeValue(forKey: id)
   }
 }
