@@ -67,9 +67,10 @@ final class EventConnection: Sendable {
   }
 
   private func begin(_ work: Work) throws(FutureCancelled) {
-    let (asked, replaced) = guarded.withLock { guarded in
-      defer { if guarded.asked == nil { guarded.work = work } }
-      return (guarded.asked, guarded.work)
+    var replaced = work
+    let asked = guarded.withLock { guarded in
+      if guarded.asked == nil { swap(&replaced, &guarded.work) }
+      return guarded.asked
     }
     _ = replaced  // Released here, not under the lock.
     guard let asked else { return }
@@ -94,13 +95,15 @@ final class EventConnection: Sendable {
 
   /// Ends the sequence with an outcome, as soon as the work in flight has ended. Has no effect after a cancellation request.
   func end(_ outcome: Outcome<Void>) {
-    let work: Work? = guarded.withLock { guarded in
-      guard !guarded.hasEnded else { return nil }
+    let (work, isFirst) = guarded.withLock { guarded in
+      let isFirst = !guarded.hasEnded && guarded.asked == nil
       guarded.hasEnded = true
-      defer { guarded.work = .idle }
-      return guarded.asked == nil ? guarded.work : nil
+      var work = Work.idle
+      swap(&work, &guarded.work)
+      return (work, isFirst)
     }
-    if let work { end(work, .doNotForwardIfOthersWaiting, outcome) }
+    // The work is released here, not under the lock: it can hold the last reference to a response.
+    if isFirst { end(work, .doNotForwardIfOthersWaiting, outcome) }
   }
 
   /// Cancels work in flight, and completes `transfer` when it has ended.

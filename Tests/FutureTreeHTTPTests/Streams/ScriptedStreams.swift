@@ -52,6 +52,15 @@ final class ScriptedStreams: HTTPLoader {
   /// The load that began last.
   var lastLoad: Promise<HTTPResponse>? { state.withLock { $0.promises.last } }
 
+  /// Releases the loads and the streams.
+  func forget() {
+    let forgotten = state.withLock { state in
+      defer { (state.promises, state.writers) = ([], []) }
+      return (state.promises, state.writers)
+    }
+    _ = forgotten  // Released outside the lock.
+  }
+
   func waitForLoad(_ count: Int) async {
     while requests.count < count { await Task.yield() }
   }

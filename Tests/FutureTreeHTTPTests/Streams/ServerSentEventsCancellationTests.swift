@@ -7,14 +7,14 @@ import TestSupport
 import Testing
 
 @Suite("Cancelling server-sent events") struct ServerSentEventsCancellationTests {
-  private let clock = ManualClock()
+  let clock = ManualClock()
 
-  private func feed(_ script: ScriptedStreams) -> ServerSentEvents {
+  func feed(_ script: ScriptedStreams) -> ServerSentEvents {
     script.events("http://example.com/feed", clock: clock)
   }
 
   /// Reads events in a task until `next` throws.
-  private func read(_ events: ServerSentEvents) -> Task<[String], Never> {
+  func read(_ events: ServerSentEvents) -> Task<[String], Never> {
     Task { await events.data() }
   }
 
@@ -128,6 +128,23 @@ import Testing
     #expect(script.stopCount == 1)
   }
 
+  @Test("The last reference to a response is released outside of every lock", arguments: [false, true])
+  func releases(isCancelled: Bool) async throws {
+    let script = ScriptedStreams(.events("data: a\n\n", then: .open))
+    let events = script.feed(.never)
+    var iterator = events.makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    if isCancelled { events.transfer.cancel() }
+    script.writers[0].finish()
+    script.forget()
+
+    if isCancelled {
+      await #expect(throws: FutureCancelled.self) { try await iterator.next() }
+    } else {
+      #expect(try await iterator.next() == nil)
+    }
+  }
+
   @Test("Cancelling during a pause completes at once, and cancels the timer")
   func duringPause() async throws {
     let script = ScriptedStreams(.error(.cannotConnect))
@@ -181,105 +198,6 @@ import Testing
     #expect(script.lastLoad?.cancelRequest != nil)
     script.lastLoad?.completeCancelled()
     #expect(await data.value == ["FutureCancelled"])
-  }
-}
-
-// MARK: - The reader leaves
-
-extension ServerSentEventsCancellationTests {
-  @Test("Leaving the loop closes the connection, and ends the sequence as cancelled")
-  func leaves() async throws {
-    let script = ScriptedStreams(.events("data: a\n\ndata: b\n\n", then: .open))
-    let events = feed(script)
-
-    for try await _ in events { break }
-
-    #expect(script.stopCount == 1)
-    #expect(events.transfer.cancelRequest?.options == .doNotForwardIfOthersWaiting)
-    #expect(events.transfer.text == "pending")
-    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
-    #expect(events.transfer.text == "cancelled")
-  }
-
-  @Test("The sequence also ends without a reader if its transfer has another consumer")
-  func otherConsumer() async throws {
-    let script = ScriptedStreams(.events("data: a\n\n", then: .open))
-    let events = feed(script)
-    let other = events.transfer.map { "ended" }
-
-    for try await _ in events { break }
-    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
-
-    #expect(script.stopCount == 1)
-    #expect(other.text == "cancelled" && other.cancelRequest == nil)
-  }
-
-  @Test("A sequence that is dropped unread ends")
-  func dropped() {
-    let transfer = feed(ScriptedStreams()).transfer
-
-    #expect(transfer.text == "cancelled")
-    #expect(transfer.cancelRequest?.reason.message == "the reader left the events")
-  }
-
-  @Test("A cancelled task ends the load at once")
-  func taskCancelledInLoad() async {
-    let script = ScriptedStreams()
-    let events = feed(script)
-    let data = read(events)
-    await script.waitForLoad(1)
-
-    data.cancel()
-
-    #expect(await data.value == ["CancellationError"])
-    #expect(script.lastLoad?.cancelRequest?.options == .doNotForwardIfOthersWaiting)
-    #expect(events.transfer.text == "pending")
-    script.lastLoad?.completeCancelled()
-    #expect(events.transfer.text == "cancelled")
-  }
-
-  @Test("A cancelled task ends the stream at once")
-  func taskCancelledInStream() async {
-    let script = ScriptedStreams(.events("", then: .open))
-    let events = feed(script)
-    let data = read(events)
-    await script.waitForReader()
-
-    data.cancel()
-
-    #expect(await data.value == ["CancellationError"])
-    #expect(script.stopCount == 1)
-    script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
-    #expect(events.transfer.text == "cancelled")
-  }
-
-  @Test("A cancelled task ends the pause at once")
-  func taskCancelledInPause() async {
-    let script = ScriptedStreams(.error(.cannotConnect))
-    let events = feed(script)
-    let data = read(events)
-    while clock.timerCount == 0 { await Task.yield() }
-
-    data.cancel()
-
-    #expect(await data.value == ["CancellationError"])
-    #expect(events.transfer.text == "cancelled" && clock.timerCount == 0)
-  }
-
-  @Test("A task that is cancelled before it reads connects nothing, and gets no event")
-  func cancelledBefore() async throws {
-    let script = ScriptedStreams(.events("data: a\n\ndata: b\n\n", then: .open))
-    let task = Task {
-      var events = feed(script).makeAsyncIterator()
-      let first = try await events.next()
-      withUnsafeCurrentTask { $0?.cancel() }
-      for _ in 1...2 { await #expect(throws: CancellationError.self) { try await events.next() } }
-      _ = await feed(script).data()
-      return first
-    }
-
-    #expect(try await task.value?.data == "a")
-    #expect(script.requests.count == 1 && script.stopCount == 1)
   }
 }
 
