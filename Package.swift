@@ -28,6 +28,9 @@ let package = Package(
       dependencies: ["ExampleSupport", "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting"],
       path: "Examples/SharedDownloads", exclude: ["expected.txt"]),
     .executableTarget(
+      name: "LiveFeed", dependencies: ["ExampleSupport", "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting"],
+      path: "Examples/LiveFeed", exclude: ["expected.txt"]),
+    .executableTarget(
       name: "NotHTTP", dependencies: ["ExampleSupport", "FutureTree"], path: "Examples/NotHTTP",
       exclude: ["expected.txt"]),
     .executableTarget(
