@@ -47,10 +47,13 @@ extension HTTPLoader {
   /// for try await event in answer { show(event.data) }
   /// ```
   ///
-  /// The other parameters are those of `events(_:query:reconnecting:maximumEventSize:clock:random:configure:)`.
-  ///
-  /// - Parameter makeRequest: The closure that builds the request. It is called once, before this method returns. Its error
-  ///   becomes the failure of the sequence.
+  /// - Parameters:
+  ///   - reconnection: The delays between connections, and their number.
+  ///   - maximumEventSize: The maximum number of bytes of an event. Defaults to 1 MiB. Values below 1 are treated as 1.
+  ///   - clock: The clock that measures delays.
+  ///   - random: The source of the jitter.
+  ///   - makeRequest: The closure that builds the request. It is called once, before this method returns. Its error becomes
+  ///     the failure of the sequence.
   public func events(
     reconnecting reconnection: EventReconnection = .default,
     maximumEventSize: Int = ServerSentEvents.defaultMaximumEventSize, clock: any FutureClock = .system,

@@ -2,7 +2,7 @@ import Foundation
 
 /// Splits the bytes of a body into lines of text. A pure value: it reads nothing.
 ///
-/// ```swift
+/// ```
 /// var splitter = LineSplitter(limit: 65_536)
 /// splitter.receive(Data("one\ntwo\r\nthr".utf8))
 /// while let line = try splitter.next() { print(line) }  // one, two

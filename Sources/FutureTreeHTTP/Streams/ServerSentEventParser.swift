@@ -2,7 +2,7 @@ import Foundation
 
 /// Parses a stream of events (WHATWG HTML, sections 9.2.5 and 9.2.6). A pure value: it reads nothing and starts no timer.
 ///
-/// ```swift
+/// ```
 /// var parser = ServerSentEventParser(maximumEventSize: 1 << 20)
 /// parser.receive(Data("id: 1\ndata: one\ndata: two\n\ndata: thr".utf8))
 /// try parser.next()   // message, "one\ntwo", ID 1
