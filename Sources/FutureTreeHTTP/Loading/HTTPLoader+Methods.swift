@@ -27,7 +27,7 @@ extension HTTPLoader {
   /// Loads the request that a closure builds, and delivers its body as a stream: the future completes at the head.
   ///
   /// ```swift
-  /// let response = try await api.stream { try HTTPRequest(path: "films/7") }.value
+  /// let response = try await api.stream { try HTTPRequest(.get, path: "films/7") }.value
   /// for try await chunk in response.bodyStream { try file.write(contentsOf: chunk) }
   /// ```
   ///

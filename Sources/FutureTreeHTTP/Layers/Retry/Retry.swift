@@ -12,7 +12,7 @@ import FutureTree
 /// retried, and only after transient failures (`RetryContext.isTransientFailure`). The delay before the second attempt is
 /// random, up to 0.25 seconds; before the third, up to 0.5 seconds. A `RetryStrategy` changes these rules. The outcome of
 /// the last attempt is the outcome of the load, whether it is a response or an error. A stream is delivered at its head, so
-/// a failure of its transfer is not retried: see `Resume`. The layers after this one can read
+/// a failure of its transfer is not retried. The layers after this one can read
 /// the number of the attempt from the option `RequestAttempt`.
 ///
 /// Regardless of the strategy, there is no further attempt in these cases:
