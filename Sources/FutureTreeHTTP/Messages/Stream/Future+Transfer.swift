@@ -18,11 +18,8 @@ extension Future<HTTPResponse> {
   /// The closure does not keep the stream, so a stream still ends when its caller drops it. The response that the closure
   /// receives for a stream has the number of received bytes, and cannot be read.
   ///
-  /// - Parameters:
-  ///   - body: The closure. It is called once.
-  ///   - outcome: The outcome of the load.
-  ///   - transfer: The outcome of the transfer. If the load failed or was cancelled, this is the same failure or
-  ///     cancellation.
+  /// - Parameter body: The closure. It is called once, with the outcome of the load and the outcome of the transfer. If the
+  ///   load failed or was cancelled, the second has the same failure or cancellation.
   public func observeTransfer(
     _ body: @escaping @Sendable (_ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>) -> Void
   ) {
