@@ -6,7 +6,7 @@ final class BodyPipe: Sendable {
   private struct Guarded {
     var state: StreamState
     /// The reader that waits for bytes.
-    var waiting: CheckedContinuation<Data?, any Error>?
+    var waiting: UnsafeContinuation<Result<Data?, any Error>, Never>?
     var room: Promise<Void>?
     var timer: FutureTimer?
     var stop = Stop.unknown
@@ -113,7 +113,8 @@ extension BodyPipe {
 extension BodyPipe {
   /// Returns the next chunk, or `nil` at the end. It is called for one read at a time.
   nonisolated(nonsending) func read() async throws -> Data? {
-    try await withCheckedThrowingContinuation { continuation in
+    if let result = readAtOnce() { return try result.get() }
+    let result = await withUnsafeContinuation { continuation in
       let now = clock.now
       var delivery: StreamState.Delivery?
       perform { guarded in
@@ -122,8 +123,22 @@ extension BodyPipe {
         if delivery == nil { guarded.waiting = continuation }
         return read.actions
       }
-      if let delivery { continuation.resume(with: delivery.result) }
+      if let delivery { continuation.resume(returning: delivery.result) }
     }
+    return try result.get()
+  }
+
+  /// Returns what can be read without waiting, or `nil`.
+  private func readAtOnce() -> Result<Data?, any Error>? {
+    let now = clock.now
+    var delivery: StreamState.Delivery?
+    perform { guarded in
+      guard guarded.state.isReadable else { return StreamState.Actions() }
+      let read = guarded.state.read(now: now)
+      delivery = read.delivery
+      return read.actions
+    }
+    return delivery?.result
   }
 
   /// - Returns: Whether the interest of the reader ends before the transfer.
@@ -168,7 +183,7 @@ extension BodyPipe {
     timer?.cancel()
     stop?()
     if let end = actions.end { promise.complete(with: end) }
-    if let delivery = actions.delivery { waiting?.resume(with: delivery.result) }
+    if let delivery = actions.delivery { waiting?.resume(returning: delivery.result) }
     room?.succeed()
     return actions.end != nil
   }

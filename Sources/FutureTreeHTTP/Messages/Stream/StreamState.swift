@@ -70,6 +70,11 @@ struct StreamState {
     lastRead = now
   }
 
+  /// Whether a read has a result without waiting.
+  var isReadable: Bool {
+    if case .left = reader { true } else { end != nil || hasUnread }
+  }
+
   /// Whether the reader waits for bytes.
   var isAwaited: Bool {
     if case .waiting = reader { true } else { false }
