@@ -150,6 +150,10 @@ extension HTTPError.Code {
   public static let eventTooLarge = HTTPError.Code("eventTooLarge")
   /// The reconnection of a sequence of events led to another origin. `HTTPError.response` has the response.
   public static let eventsAtOtherOrigin = HTTPError.Code("eventsAtOtherOrigin")
+  /// The rest of a body belongs to another representation than its beginning. `HTTPError.response` has the response.
+  public static let representationChanged = HTTPError.Code("representationChanged")
+  /// The request for the rest of a body led to another origin. `HTTPError.response` has the response.
+  public static let resumedAtOtherOrigin = HTTPError.Code("resumedAtOtherOrigin")
 }
 
 // MARK: - Credentials

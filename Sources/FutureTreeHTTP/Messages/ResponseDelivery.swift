@@ -96,6 +96,14 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     return StreamState.Rules(request: request, bufferLimit: bufferLimit, idleReadTimeout: idleReadTimeout)
   }
 
+  /// Returns the delivery of a transfer that is a part of a body, beginning at `position`. Its reader may wait without a
+  /// limit.
+  func forTransfer(at position: Int) -> ResponseDelivery {
+    guard case .stream(let bufferLimit, _) = place else { return self }
+    return .stream(
+      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position })
+  }
+
   /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.
   ///
   /// A transport that uses a `ResponseReceiver` does not need this property.

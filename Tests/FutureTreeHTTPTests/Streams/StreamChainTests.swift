@@ -24,7 +24,6 @@ import Testing
       let run = try StreamChainRun(layer)
       await run.go(to: position)
       await run.end(ending, at: position)
-
       #expect(run.faults(after: ending, at: position).isEmpty, "\(position)")
     }
   }
@@ -100,26 +99,28 @@ struct StreamChain {
   let transport: StreamTransport
   let throttle: Throttle
   let coalesce = Coalesce()
+  let resume: Resume
   let retry: Retry
   let lines = Recorder()
   let measurements = Locked<[HTTPMeasurement]>([])
   let api: any HTTPLoader
 
   static let names = [
-    "none", "ResetGuard", "Autocancel", "Log", "RequestMetrics", "Coalesce", "Retry", "Throttle", "Timeout", "Redirect",
-    "Route", "all",
+    "none", "ResetGuard", "Autocancel", "Log", "RequestMetrics", "Coalesce", "Resume", "Retry", "Throttle", "Timeout",
+    "Redirect", "Route", "all",
   ]
 
   init(_ name: String) throws {
     transport = StreamTransport(clock: clock)
     throttle = Throttle(4, clock: clock)
+    resume = Resume(clock: clock)
     retry = Retry(attempts: 1, clock: clock)
     let (lines, measurements) = (lines, measurements)
     let layers: [String: any HTTPLayer] = [
       "ResetGuard": ResetGuard(), "Autocancel": Autocancel(drainTimeout: nil, clock: clock),
       "Log": Log({ lines($0) }, clock: clock),
       "RequestMetrics": RequestMetrics(clock: clock) { new in measurements.withLock { $0.append(new) } },
-      "Coalesce": coalesce, "Retry": retry, "Throttle": throttle,
+      "Coalesce": coalesce, "Resume": resume, "Retry": retry, "Throttle": throttle,
       "Timeout": Timeout(
         total: .seconds(3600), attempt: .seconds(600), firstByte: .seconds(600), idle: .seconds(30), clock: clock),
       "Redirect": Redirect(), "Route": Route(.when({ _ in true }, ModifyRequest { _ in })),
@@ -159,16 +160,28 @@ final class StreamChainRun: @unchecked Sendable {  // Because: a test runs it in
   func go(to position: StreamChainTests.Position) async {
     guard position != .beforeHead else { return }
     transport.sendHead()
+    await settle()
     transfer = response?.transfer
     transfer?.observe { [ends] _ in ends.withLock { $0 += 1 } }
     guard position != .afterHead else { return }
     transport.send("a")
     transport.send("b")
+    await settle()
     guard position != .middle else { return }
     await startReading()
     transport.send("c")
+    await settle()
+    while !isAwaited { await Task.yield() }
+  }
+
+  /// Waits until a layer that reads the stream has passed all bytes on.
+  private func settle() async {
+    guard layer == "Resume" || layer == "all" else { return }
     while !transport.isAwaited { await Task.yield() }
   }
+
+  /// Whether the caller waits for bytes.
+  private var isAwaited: Bool { response?.stream?.pipe?.isAwaited == true }
 
   private func startReading() async {
     guard let stream = response?.bodyStream, reading == nil else { return }
@@ -177,7 +190,7 @@ final class StreamChainRun: @unchecked Sendable {  // Because: a test runs it in
       for try await chunk in stream { text += String(decoding: chunk, as: UTF8.self) }
       return text
     }
-    while !transport.isAwaited { await Task.yield() }
+    while !isAwaited { await Task.yield() }
   }
 
   /// Ends the stream, and confirms as a transport does.
@@ -212,6 +225,7 @@ final class StreamChainRun: @unchecked Sendable {  // Because: a test runs it in
     transport.release()
     for reset in resets { _ = await reset.outcome }
     _ = try? await reading?.value
+    while chain.resume.liveCount > 0 { await Task.yield() }
     task = nil
   }
 

@@ -51,7 +51,7 @@ public struct RetryContext: Sendable {
   public var isRepeatable: Bool { request.isRepeatable }
 
   /// Whether a retry may succeed: the status is 408, 429, 500, 502, 503 or 504, or the code is `unknownHost`,
-  /// `cannotConnect`, `connectionLost`, `truncatedBody` or `timedOut`.
+  /// `cannotConnect`, `connectionLost`, `truncatedBody`, `timedOut` or `streamOverflow`.
   ///
   /// `unknownHost` is included, because name resolution can fail temporarily as well. `insecureConnection` is excluded,
   /// because the next connection would fail in the same way. Responses that cannot be trusted are excluded, because the
@@ -63,7 +63,7 @@ public struct RetryContext: Sendable {
 
   private static let statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
   private static let codes: Set<HTTPError.Code> = [
-    .unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut,
+    .unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut, .streamOverflow,
   ]
 
   /// Whether no strategy is consulted: the chain is being reset, the deadline has passed, or the body cannot be sent

@@ -1,0 +1,162 @@
+import FutureTree
+
+/// A layer that continues a stream after its connection failed, where it ended.
+///
+/// ```swift
+/// let api = Autocancel() --> Timeout(total: .seconds(3_600)) --> Resume() --> Retry() --> URLSessionLoader()
+///
+/// let film = try await api.stream("films/\(id)").value
+/// for try await chunk in film.bodyStream { play(chunk) }  // One body, even if the connection fails in the middle.
+/// ```
+///
+/// If the transfer of a stream fails, the layer requests the rest of the body and appends it. The caller sees one response
+/// and one transfer, which completes when the whole body has arrived.
+///
+/// A body is resumed under these conditions:
+///
+/// - The method is `GET`, the request asks for a stream (`ResponseDelivery.stream`) and has no `Range` of its own.
+/// - The response has the status 200 and a strong validator: an `ETag` without `W/`. It has no `Content-Encoding`, so the
+///   layer sets `Accept-Encoding: identity` unless the request has an `Accept-Encoding`.
+/// - The server does not refuse ranges with `Accept-Ranges: none`.
+/// - The strategy allows another attempt. By default, up to five attempts are made in a row without receiving a byte of
+///   the body, after transient failures (`RetryContext.isTransientFailure`), with exponential delays. Each byte
+///   starts the count again.
+///
+/// Other loads pass through. A `RequestRetry` of the request replaces the strategy. `Retry-After` is respected up to
+/// `longestRetryAfter`. If the next attempt would begin after the `RequestDeadline`, the transfer fails with the code
+/// `deadlineExceeded`.
+///
+/// **One representation.** The layer sends `Range` and `If-Range` (RFC 9110, sections 13.1.5 and 14.2). It appends bytes
+/// only if the response proves that they belong to the representation of the first response: by the range, the length and
+/// the validator. Otherwise the transfer fails with the code `representationChanged`, and with `resumedAtOtherOrigin` if
+/// the response comes from another origin. If a server ignores the range and sends the same representation again, the
+/// bytes that were received before are skipped.
+///
+/// **Slow readers.** A transport without back-pressure fails with the code `streamOverflow` if the reader is slower than
+/// the server. This is a transient failure: the layer continues when the reader has read what was received.
+///
+/// **Cancellation.** Cancelling the transfer, or dropping the stream, cancels what is in flight: the current body, the
+/// request for the rest, or the pause. The transfer completes when it has ended.
+///
+/// **Reset.** Bodies that wait for their next attempt complete as `.cancelled`. Bodies in flight are not cancelled by this
+/// layer (an `Autocancel` before it does that), and are not resumed.
+///
+/// **Order.** What comes before this layer applies to the whole body, what comes after it to each attempt. Put
+/// `Timeout(idle:)` after it, so that a silent connection is replaced. Put `Throttle` after it, so that a pause holds no
+/// slot.
+///
+/// **In two chains.** A reset of either chain ends the pauses of both.
+public final class Resume: HTTPLayer {
+  /// What determines when a body is resumed.
+  struct Rules: Sendable {
+    let strategy: RetryStrategy
+    let longestRetryAfter: Duration
+    let clock: any FutureClock
+    let date: WallClock
+    let random: RandomSource
+  }
+
+  private struct Bodies {
+    var last = 0
+    var live: [Int: ResumedBody] = [:]
+
+    mutating func insert(_ body: ResumedBody) -> Int {
+      last += 1
+      live[last] = body
+      return last
+    }
+  }
+
+  private let rules: Rules
+  private let bodies = Locked(Bodies())
+
+  /// Creates the layer.
+  ///
+  /// - Parameters:
+  ///   - strategy: The strategy for requests that have no strategy of their own (`RequestRetry`). It counts attempts since
+  ///     the last received byte.
+  ///   - longestRetryAfter: The longest delay that a server may ask for. Defaults to 2 minutes. Values below 0 are
+  ///     treated as 0.
+  ///   - clock: The clock that measures delays.
+  ///   - date: The clock for the date in `Retry-After`. It is used if the response has no `Date`.
+  ///   - random: The source of the jitter.
+  public init(
+    _ strategy: RetryStrategy = .exponential(attempts: 5), longestRetryAfter: Duration = .seconds(120),
+    clock: any FutureClock = .system, date: WallClock = .system, random: RandomSource = .system
+  ) {
+    rules = Rules(
+      strategy: strategy, longestRetryAfter: longestRetryAfter.clampedToMaximumTimerDuration, clock: clock, date: date,
+      random: random)
+  }
+
+  /// Loads the request. If its body is a stream, the layer reads it and passes it on.
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    guard Resume.canResume(request) else { return next.load(request) }
+    return next.load(rules.transferRequest(request, at: 0)).map { [self] response in
+      guard let first = response.stream else { return response }
+      let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: rules.clock)
+      begin(ResumedBody(request, rules, next, writer), first, ResumeState(response))
+      return response.replacingContent(.stream(stream))
+    }.named(.resume)
+  }
+
+  private static func canResume(_ request: HTTPRequest) -> Bool {
+    request.method == .get && request[option: ResponseDelivery.self].isStream && !request.headers.contains("Range")
+      && !request.headers.contains("If-Range")
+  }
+
+  private func begin(_ body: ResumedBody, _ first: HTTPBodyStream, _ state: ResumeState) {
+    let number = bodies.withLock { $0.insert(body) }
+    Task {
+      await body.run(first, state)
+      let ended = bodies.withLock { $0.live.removeValue(forKey: number) }
+      _ = ended  // Released here, not under the lock.
+    }
+  }
+
+  /// Cancels the pauses, and resets `next`.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    let live = bodies.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
+    for body in live { body.reset("the chain was reset") }
+    return next.reset()
+  }
+
+  /// The number of bodies that have not ended.
+  package var liveCount: Int { bodies.withLock { $0.live.count } }
+
+  /// The number of bodies that wait for their next attempt.
+  package var waitingCount: Int {
+    bodies.withLock { Array($0.live.values) }.count { $0.isWaiting }
+  }
+}
+
+extension Resume.Rules {
+  /// Returns the request for one transfer. The layer reports the progress of each transfer after the first. The caller's limits of time apply to the whole body, so no limit applies to the
+  /// time between two reads of a transfer.
+  func transferRequest(_ request: HTTPRequest, at position: Int) -> HTTPRequest {
+    var transfer = request
+    transfer[option: ResponseDelivery.self] = request[option: ResponseDelivery.self].forTransfer(at: position)
+    transfer.addMissing(Resume.identity)
+    return transfer
+  }
+
+  /// Returns the delay before the next attempt, or `nil` for none.
+  func delay(after context: RetryContext) -> Duration? {
+    let strategy = context.request[option: RequestRetry.self] ?? strategy
+    guard !context.isFinal, let delay = strategy.delay(after: context) else { return nil }
+    let floor = context.response?.retryAfter(now: date) ?? .zero
+    return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
+  }
+}
+
+extension Resume {
+  fileprivate static let identity: HTTPHeaders = {
+    do { return try HTTPHeaders([("Accept-Encoding", "identity")]) } catch {
+      preconditionFailure("Valid fields: \(error)")
+    }
+  }()
+}
+
+extension FutureName {
+  fileprivate static let resume = FutureName("Resume")
+}
