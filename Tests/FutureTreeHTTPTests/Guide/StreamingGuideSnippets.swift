@@ -37,6 +37,28 @@ struct StreamingGuideSnippets {
     #expect(response.transfer.isCompleted)
   }
 
+  @Test("A body is resumed")
+  func resume() async throws {
+    let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 6\r\n\r\na f"
+    let part = [("Content-Range", "bytes 3-5/6"), ("ETag", "\"v1\"")]
+    server.on("/films/7", [.send(head), .close], .respond(status: 206, headers: part, body: "ilm"))
+    let (transport, id) = (api, 7)
+    let folder = try Folder()
+    let file = try FileHandle(forWritingTo: folder.write("", to: "film"))
+
+    // guide resume
+    let api = Autocancel() --> Resume() --> Timeout(idle: .seconds(30)) --> transport
+
+    let response = try await api.stream("films/\(id)").value
+    for try await chunk in response.bodyStream {
+      try file.write(contentsOf: chunk)  // One body, from as many connections as it needs.
+    }
+    // end
+
+    #expect(folder.text(of: "film") == "a film")
+    #expect(server.requests.map { $0.values(for: "Range").first } == [nil, "bytes=3-"])
+  }
+
   private final class Button: Sendable {
     private let closure = Locked<(@Sendable () -> Void)?>(nil)
 

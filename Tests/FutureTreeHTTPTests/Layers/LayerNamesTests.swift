@@ -38,10 +38,11 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     ]
   }
 
-  /// Layers without a future of their own: a load has the future of the next loader.
+  /// Layers without a future of their own: a load has the future of the next loader. `Resume` has one for a stream.
   static let transparent = [
     NamedLayer(Log { _ in }), NamedLayer(RequestMetrics { _ in }), NamedLayer(ApplyEnvironment(nil)),
-    NamedLayer(Route()), NamedLayer(ModifyRequest { _ in }), NamedLayer(BearerAuth(try! BearerToken("token"))),
+    NamedLayer(Route()), NamedLayer(Resume()), NamedLayer(ModifyRequest { _ in }),
+    NamedLayer(BearerAuth(try! BearerToken("token"))),
     NamedLayer(Timeout()),
   ]
 

@@ -6,6 +6,16 @@ import HTTPTestSupport
 @testable import FutureTreeHTTP
 
 extension HTTPErrorTextTests {
+  /// A body of ten bytes that can be resumed.
+  private var resumable: ResumeState {
+    ResumeState(validator: "\"v1\"", origin: "http://example.com", total: 10, position: 0)
+  }
+
+  private func resumed(_ response: HTTPResponse) throws -> Bool {
+    var state = resumable
+    return try state.accepts(response)
+  }
+
   var streams: [Failure] {
     [
       ("bodyInStream", { _ = try HTTPResponse(to: anyRequest(), status: .ok, content: .stream(stream().stream)).body }),
@@ -38,6 +48,18 @@ extension HTTPErrorTextTests {
         "transportFailed",
         { for try await _ in stream().stream {} }
       ),
+      ("representationChanged", { _ = try resumed(HTTPResponse(to: anyRequest(), status: .ok)) }),
+      ("resumedAtOtherOrigin", { _ = try resumed(HTTPResponse(to: HTTPRequest("http://example.org/"), status: .ok)) }),
+      ("unacceptableStatus", { _ = try resumed(HTTPResponse(to: anyRequest(), status: .notFound)) }),
+      ("invalidResponse", { _ = try resumed(HTTPResponse(to: anyRequest(), status: HTTPStatus(206))) }),
+      (
+        "invalidResponse",
+        {
+          var state = resumable
+          _ = try state.received(Data(count: 11))
+        }
+      ),
+      ("truncatedBody", { throw resumable.truncation }),
       ("lineTooLong", { for try await _ in response("ab\n").lines(limit: 1) {} }),
       ("undecodableBody", { try Self.split(Data([0xFF, 0x0A])) }),
       ("undecodableBody", { for try await _ in response("1\n{}\n").jsonLines(of: Int.self) {} }),

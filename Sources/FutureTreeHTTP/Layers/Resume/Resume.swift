@@ -3,10 +3,10 @@ import FutureTree
 /// A layer that continues a stream after its connection failed, where it ended.
 ///
 /// ```swift
-/// let api = Autocancel() --> Timeout(total: .seconds(3_600)) --> Resume() --> Retry() --> URLSessionLoader()
+/// let api = Autocancel() --> Resume() --> Retry() --> Timeout(idle: .seconds(30)) --> URLSessionLoader()
 ///
 /// let film = try await api.stream("films/\(id)").value
-/// for try await chunk in film.bodyStream { play(chunk) }  // One body, even if the connection fails in the middle.
+/// for try await chunk in film.bodyStream { decode(chunk) }  // One body, even if a connection fails in the middle.
 /// ```
 ///
 /// If the transfer of a stream fails, the layer requests the rest of the body and appends it. The caller sees one response

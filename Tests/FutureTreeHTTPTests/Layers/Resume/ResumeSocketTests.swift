@@ -1,0 +1,76 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@Suite("Layers: Resume on sockets", .onSockets, .timeLimit(.minutes(60))) struct ResumeSocketTests {
+  private let server: LoopbackServer
+  /// The strategy allows any number of attempts, because a reset can discard all bytes of a connection.
+  private let api = Resume(.immediately(attempts: 1_000)) --> URLSessionLoader(.patient)
+
+  init() throws {
+    server = try Loopback.server()
+  }
+
+  private static let film: [UInt8] = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+
+  /// Serves a film, and cuts each response at another byte.
+  private func serve(end: LoopbackStep, allowsRanges: Bool = true) {
+    let served = Locked(0)
+    server.on("/film") { request in
+      let number = served.withLock { served in
+        served += 1
+        return served
+      }
+      let first = allowsRanges ? Self.first(request) : 0
+      let rest = Self.film[first...]
+      let isLast = number == 12
+      let count = isLast ? rest.count : min(rest.count, (number * 7_919) % 60_000)
+      let range = first == 0 ? "" : "Content-Range: bytes \(first)-\(Self.film.count - 1)/\(Self.film.count)\r\n"
+      let head =
+        "HTTP/1.1 \(first == 0 ? "200 OK" : "206 Partial Content")\r\nETag: \"v1\"\r\n\(range)"
+        + "Content-Length: \(rest.count)\r\n\r\n"
+      return [.send(head), .send(Array(rest.prefix(count))), isLast ? .pause(.zero) : end]
+    }
+  }
+
+  private static func first(_ request: LoopbackRequest) -> Int {
+    guard request.values(for: "If-Range") == ["\"v1\""], let range = request.values(for: "Range").first else {
+      return 0
+    }
+    return Int(range.dropFirst("bytes=".count).dropLast()) ?? 0
+  }
+
+  @Test("A body that is cut eleven times arrives whole", arguments: [LoopbackStep.close, .reset], [true, false])
+  func cut(end: LoopbackStep, allowsRanges: Bool) async throws {
+    serve(end: end, allowsRanges: allowsRanges)
+    let response = try await api.stream { try HTTPRequest(server.url("/film")) }.value
+    let film = try await response.bodyStream.reduce(into: Data()) { $0 += $1 }
+
+    #expect(film == Data(Self.film))
+    #expect(await response.transfer.outcome.text == "success")
+    #expect(server.requests.count == 12)
+  }
+
+  @Test("A reader that is slower than the server gets the whole body through a small buffer")
+  func slowReader() async throws {
+    server.on("/film") { request in
+      let first = Self.first(request)
+      let range = ("Content-Range", "bytes \(first)-\(Self.film.count - 1)/\(Self.film.count)")
+      let headers = [("ETag", "\"v1\"")] + (first == 0 ? [] : [range])
+      return [.respond(status: first == 0 ? 200 : 206, headers: headers, body: Array(Self.film[first...]))]
+    }
+    let response = try await api.stream {
+      var request = try HTTPRequest(server.url("/film"))
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: 100_000)
+      return request
+    }.value
+    let film = try await response.bodyStream.reduce(into: Data()) { $0 += $1 }
+
+    #expect(film == Data(Self.film))
+  }
+}
