@@ -71,6 +71,8 @@ struct Conversation {
   /// The remaining steps of the current answer, the next step last.
   private var work: [Work] = []
   private var isAnswering = false
+  /// Whether the response before has no body, so that the parts of its body are not sent.
+  private var omitsBody = false
   private var isReading = true
   private var hasEnded = false
 
@@ -162,6 +164,7 @@ extension Conversation {
 
 extension Conversation {
   private mutating func begin(_ answer: LoopbackAnswer?) {
+    omitsBody = false
     work = (answer?.steps ?? []).reversed().map(Work.step)
   }
 
@@ -199,7 +202,13 @@ extension Conversation {
       let turn = isAnswering ? turns.first : nil
       if response.closesConnection, turn != nil { turns[turns.startIndex].closesAfter = true }
       let bytes = response.bytes(method: turn?.method, closing: turn?.closesAfter ?? false)
+      omitsBody = !response.hasBody(method: turn?.method)
       act(.write(bytes), awaiting: .written, &actions)
+    case .body(let bytes): sendBody(bytes, &actions)
+    case .chunk(let bytes):
+      guard !bytes.isEmpty else { return }
+      sendBody(Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [0x0D, 0x0A], &actions)
+    case .lastChunk: sendBody(Array("0\r\n\r\n".utf8), &actions)
     case .drip(let bytes, let chunk, let pause):
       work.append(.drip(bytes, from: 0, chunk: min(chunk, max(1, bytes.count)), every: pause))
     case .pause(let duration): act(.startTimer(duration), awaiting: .timeElapsed, &actions)
@@ -213,6 +222,11 @@ extension Conversation {
     case .close: end(.closedByServer, &actions)
     case .reset: end(.closedByServer, resetting: true, &actions)
     }
+  }
+
+  private mutating func sendBody(_ bytes: [UInt8], _ actions: inout [Action]) {
+    guard !omitsBody, !bytes.isEmpty else { return }
+    act(.write(bytes), awaiting: .written, &actions)
   }
 
   private mutating func act(_ action: Action, awaiting event: Awaited, _ actions: inout [Action]) {

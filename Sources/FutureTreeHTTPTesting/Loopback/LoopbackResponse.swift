@@ -3,6 +3,8 @@ struct LoopbackResponse: Sendable {
   let status: Int
   let headers: [(String, String)]
   let body: [UInt8]
+  /// The length of the whole body, if `body` is its first part.
+  var length: Int?
 
   /// Whether the headers close the connection after this response.
   var closesConnection: Bool {
@@ -13,19 +15,24 @@ struct LoopbackResponse: Sendable {
   ///
   /// - Parameter closing: Whether the request asked to close the connection. The response then confirms it.
   func bytes(method: String?, closing: Bool) -> [UInt8] {
-    let isInformational = (100..<200).contains(status)
     let names = Set(headers.map { $0.0.lowercased() })
     var head = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     if !isInformational, status != 204, names.isDisjoint(with: ["content-length", "transfer-encoding"]) {
       // A 304 has no body: `Content-Length: 0` would state the length of the resource.
-      if status != 304 { head += "Content-Length: \(body.count)\r\n" }
+      if status != 304 { head += "Content-Length: \(length ?? body.count)\r\n" }
     }
     if closing, !isInformational, !names.contains("connection") { head += "Connection: close\r\n" }
     head += "\r\n"
-    let hasBody = !isInformational && status != 204 && status != 304 && method != "HEAD"
-    return Array(head.utf8) + (hasBody ? body : [])
+    return Array(head.utf8) + (hasBody(method: method) ? body : [])
   }
+
+  /// Whether HTTP allows a body in the response to a request with this method.
+  func hasBody(method: String?) -> Bool {
+    !isInformational && status != 204 && status != 304 && method != "HEAD"
+  }
+
+  private var isInformational: Bool { (100..<200).contains(status) }
 
   private static func reason(_ status: Int) -> String {
     switch status {

@@ -10,6 +10,10 @@ public struct LoopbackStep: Sendable {
   enum Kind: Sendable {
     case send([UInt8])
     case respond(LoopbackResponse)
+    /// A part of the body of the response before it.
+    case body([UInt8])
+    case chunk([UInt8])
+    case lastChunk
     case drip([UInt8], chunk: Int, every: Duration)
     case pause(Duration)
     case hold(LoopbackGate)
@@ -45,6 +49,21 @@ extension LoopbackStep {
   public static func respond(status: Int = 200, headers: [(String, String)] = [], body: String) -> LoopbackStep {
     respond(status: status, headers: headers, body: Array(body.utf8))
   }
+
+  /// Sends a chunk of a body with chunked transfer coding (RFC 9112, section 7.1). An empty chunk is not sent, because it would
+  /// end the body.
+  ///
+  /// ```swift
+  /// let head = LoopbackStep.respond(headers: [("Transfer-Encoding", "chunked")])
+  /// server.on("/log", .steps([head, .chunk("one\n"), .hold(gate), .chunk("two\n"), .lastChunk]))
+  /// ```
+  public static func chunk(_ bytes: [UInt8]) -> LoopbackStep { LoopbackStep(kind: .chunk(bytes)) }
+
+  /// Sends a chunk of text in UTF-8.
+  public static func chunk(_ text: String) -> LoopbackStep { chunk(Array(text.utf8)) }
+
+  /// Ends a body with chunked transfer coding.
+  public static let lastChunk = LoopbackStep(kind: .lastChunk)
 
   /// Sends bytes in pieces of `chunk` bytes, each in its own packet, with a pause between them. Values of `chunk` below 1 are
   /// treated as 1.
