@@ -39,6 +39,29 @@ struct WritingALayerGuideSnippets {
   }
   // end
 
+  final class Gauge: Sendable {
+    private let count = Locked(0)
+
+    var value: Int { count.value }
+
+    func increment() { count.withLock { $0 += 1 } }
+
+    func decrement() { count.withLock { $0 -= 1 } }
+  }
+
+  // guide transfer
+  struct CountInFlight: HTTPLayer {
+    let gauge: Gauge
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      gauge.increment()
+      let future = next.load(request)
+      future.observeTransfer { [gauge] outcome, transfer in gauge.decrement() }
+      return future
+    }
+  }
+  // end
+
   // guide hold
   struct Slow: HTTPLayer {
     let clock: any FutureClock
@@ -91,5 +114,23 @@ struct WritingALayerGuideSnippets {
     clock.advance(by: .seconds(1))
 
     #expect(loads[1].text == "success" && mock.requests.count == 1)
+  }
+
+  @Test("A layer frees what it holds when the load has ended, and a stream when its transfer has completed")
+  func heldUntilTheTransfer() async throws {
+    let gauge = Gauge()
+    let api = CountInFlight(gauge: gauge) --> mock
+    mock.answer()
+    let (held, body) = (mock.hold(), mock.stream())
+
+    let loads = [api.load(request), api.load(request)]
+    #expect(loads[0].text == "success" && gauge.value == 1)
+    held.complete(.cancelled)
+    #expect(loads[1].text == "cancelled" && gauge.value == 0)
+
+    _ = try await api.stream { request }.value
+    #expect(body.cancelRequest != nil && gauge.value == 1)  // The response was dropped.
+    body.completeCancelled()
+    #expect(gauge.value == 0)
   }
 }

@@ -41,9 +41,8 @@ import FutureTree
 /// **Reset.** Bodies that wait for their next attempt complete as `.cancelled`. Bodies in flight are not cancelled by this
 /// layer (an `Autocancel` before it does that), and are not resumed.
 ///
-/// **Order.** What comes before this layer applies to the whole body, what comes after it to each attempt. Put
-/// `Timeout(idle:)` after it, so that a silent connection is replaced. Put `Throttle` after it, so that a pause holds no
-/// slot.
+/// **Order.** Layers before this one see the whole body, layers after it see each attempt. Put `Timeout(idle:)` after it,
+/// so that a silent connection is replaced. Put `Throttle` after it, so that a pause holds no slot.
 ///
 /// **In two chains.** A reset of either chain ends the pauses of both.
 public final class Resume: HTTPLayer {

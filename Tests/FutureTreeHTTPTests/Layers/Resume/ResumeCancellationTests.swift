@@ -74,16 +74,23 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     film.clock.advance(by: .seconds(600))
     #expect(film.mock.requests.count == (position == .loadOfRest || position == .rest ? 2 : 1))
     #expect(film.clock.timerCount == 0)
+    withExtendedLifetime(run) {}
+  }
+
+  /// Brings a load to a position, and drops its response. A release build drops a variable only at the end of its scope.
+  private func drop(
+    at position: Position, _ film: Film
+  ) async throws -> (transfer: Future<Void>, asked: () -> CancelRequest?, confirm: () -> Void) {
+    let run = try await go(to: position, film)
+    let transfer = try #require(run.response?.transfer)
+    #expect(run.asked() == nil)
+    return withExtendedLifetime(run) { (transfer, run.asked, run.confirm) }
   }
 
   @Test("A stream that is dropped stops what is in flight", arguments: Position.allCases.dropFirst())
   func dropped(position: Position) async throws {
     let film = Self.slowFilm()
-    var run = Optional(try await go(to: position, film))
-    let (asked, confirm) = (run!.asked, run!.confirm)
-    let transfer = run!.response!.transfer
-
-    run = nil
+    let (transfer, asked, confirm) = try await drop(at: position, film)
 
     #expect(position == .pause || asked() != nil)
     confirm()
@@ -106,6 +113,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     run.confirm()
     await film.waitForEnd()
     #expect(film.clock.timerCount == 0)
+    withExtendedLifetime(run) {}
   }
 
   @Test("A rest that arrives although it was cancelled is cancelled as well")
@@ -129,6 +137,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
 
     #expect(await response.transfer.outcome.text == "cancelled")
     await film.waitForEnd()
+    withExtendedLifetime((response, stream)) {}
   }
 
   @Test("A reset ends the pauses, and prevents later ones")
@@ -160,6 +169,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     run.confirm()
     #expect(await reset.outcome.text == "success")
     #expect(film.resume.liveCount == 0 || position == .beforeHead)
+    withExtendedLifetime(run) {}
   }
 
   @Test("After five attempts without a byte, the last failure ends the body")

@@ -258,6 +258,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(response.transfer.text == "bodyNotRead")
     #expect(second.cancelRequest != nil)
     second.completeCancelled()
+    withExtendedLifetime(response) {}
   }
 
   @Test("The reports of progress continue where the first transfer ended")
