@@ -10,9 +10,9 @@ extension HTTPBody {
   /// }
   /// ```
   ///
-  /// A chunk is read only when the loop requests it. Asynchronous sources are iterated in the task of the loop. Other
-  /// sources may block, so they are read on a thread outside Swift's cooperative thread pool. Each iteration opens the body with the checks of `makeReader()`: a body with an announced
-  /// length never ends early or late without an error.
+  /// A chunk is read only when the loop requests it. Asynchronous sources are iterated in the task of the loop. Other sources may
+  /// block, so they are read on a thread outside Swift's cooperative thread pool. Each iteration opens the body with the checks
+  /// of `makeReader()`: a body with an announced length never ends early or late without an error.
   ///
   /// If the task is cancelled, the sequence throws `CancellationError` and does not end normally, so that a partial body
   /// cannot pass for a whole one. A read that has begun is awaited first.
