@@ -101,7 +101,8 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   func forTransfer(at position: Int) -> ResponseDelivery {
     guard case .stream(let bufferLimit, _) = place else { return self }
     return .stream(
-      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position })
+      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position }
+    )
   }
 
   /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.

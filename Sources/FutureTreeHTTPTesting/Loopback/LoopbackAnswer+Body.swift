@@ -9,12 +9,12 @@ extension LoopbackAnswer {
   public static func stream(
     _ chunks: [String], status: Int = 200, headers: [(String, String)] = []
   ) -> LoopbackAnswer {
-    stream(chunks.map { Array($0.utf8) }, status: status, headers: headers)
+    stream(bytes: chunks.map { Array($0.utf8) }, status: status, headers: headers)
   }
 
   /// Creates a response whose body is sent in chunks of bytes, with chunked transfer coding.
   public static func stream(
-    _ chunks: [[UInt8]], status: Int = 200, headers: [(String, String)] = []
+    bytes chunks: [[UInt8]], status: Int = 200, headers: [(String, String)] = []
   ) -> LoopbackAnswer {
     let head = LoopbackStep.respond(status: status, headers: headers + [("Transfer-Encoding", "chunked")])
     return LoopbackAnswer(steps: [head] + chunks.map(LoopbackStep.chunk) + [.lastChunk])
@@ -138,7 +138,9 @@ extension LoopbackStep {
         length: response.length ?? response.body.count)
       return (LoopbackStep(kind: .respond(head)), LoopbackStep(kind: .body(Array(response.body[position...]))))
     case .body(let bytes):
-      return (LoopbackStep(kind: .body(Array(bytes[..<position]))), LoopbackStep(kind: .body(Array(bytes[position...]))))
+      return (
+        LoopbackStep(kind: .body(Array(bytes[..<position]))), LoopbackStep(kind: .body(Array(bytes[position...])))
+      )
     case .chunk(let bytes):
       return (.chunk(Array(bytes[..<position])), .chunk(Array(bytes[position...])))
     default: return (self, self)
