@@ -127,7 +127,7 @@ private enum Framing: CaseIterable, Sendable {
   fileprivate func client(framing: Framing, position: Int) async throws {
     let gate = LoopbackGate()
     server.on("/a", framing.answer.held(at: position, by: gate).cut(at: position))
-    let response = try await URLSessionLoader().stream { try HTTPRequest(server.url("/a")) }.value
+    let response = try await URLSessionLoader(.init(timeout: nil)).stream { try HTTPRequest(server.url("/a")) }.value
     var text = ""
     let error = await #expect(throws: HTTPError.self) {
       for try await chunk in response.bodyStream {
