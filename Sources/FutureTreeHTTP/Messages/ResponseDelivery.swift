@@ -96,13 +96,13 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     return StreamState.Rules(request: request, bufferLimit: bufferLimit, idleReadTimeout: idleReadTimeout)
   }
 
-  /// Returns the delivery of a transfer that is a part of a body, beginning at `position`. Its reader may wait without a
-  /// limit.
+  /// Returns the delivery of a transfer that is a part of a body, beginning at `position`. It is a stream, whose reader may
+  /// wait without a limit.
   func forTransfer(at position: Int) -> ResponseDelivery {
-    guard case .stream(let bufferLimit, _) = place else { return self }
+    var bufferLimit = ResponseDelivery.defaultBufferLimit
+    if case .stream(let limit, _) = place { bufferLimit = limit }
     return .stream(
-      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position }
-    )
+      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position })
   }
 
   /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.

@@ -294,9 +294,4 @@ extension HTTPBodyStream {
   fileprivate var failure: String {
     if case .failure(let error as HTTPError)? = transfer.outcomeIfCompleted { error.message } else { transfer.text }
   }
-
-  /// The chunks, as text.
-  func texts() async throws -> [String] {
-    try await reduce(into: []) { $0.append(String(decoding: $1, as: UTF8.self)) }
-  }
 }

@@ -17,6 +17,13 @@ extension HTTPBody {
   }
 }
 
+extension HTTPBodyStream {
+  /// The chunks, as text.
+  func texts() async throws -> [String] {
+    try await reduce(into: []) { $0.append(String(decoding: $1, as: UTF8.self)) }
+  }
+}
+
 /// A file that is deleted with this object.
 final class TemporaryFile: Sendable {
   let url: URL

@@ -1,6 +1,7 @@
+import Foundation
 import FutureTree
 
-/// A layer that continues a stream after its connection failed, where it ended.
+/// A layer that continues a body after its connection failed, where it ended.
 ///
 /// ```swift
 /// let api = Autocancel() --> Resume() --> Retry() --> Timeout(idle: .seconds(30)) --> URLSessionLoader()
@@ -12,9 +13,23 @@ import FutureTree
 /// If the transfer of a stream fails, the layer requests the rest of the body and appends it. The caller sees one response
 /// and one transfer, which completes when the whole body has arrived.
 ///
+/// **Files.** With a `directory`, the layer also continues bodies that are delivered to files (`ResponseDelivery.file`), even
+/// in a later run of the program:
+///
+/// ```swift
+/// let api = Autocancel() --> Resume(directory: caches.appendingPathComponent("downloads")) --> URLSessionLoader()
+///
+/// api.download("films/\(id)", to: file)  // Cancel it, or quit. The next call continues.
+/// ```
+///
+/// A load that is cancelled or fails leaves the received bytes in the directory, and the next load of the URL continues with
+/// them. If the resource has changed in between, the load begins again. Two loads of one URL at the same time do not share
+/// the bytes: the second is loaded without this layer. The files in the directory are removed when the body is whole, and by a
+/// reset. The response has the status 200, the length of the whole body and the other headers of the last response.
+///
 /// A body is resumed under these conditions:
 ///
-/// - The method is `GET`, the request asks for a stream (`ResponseDelivery.stream`) and has no `Range` of its own.
+/// - The method is `GET`, the request asks for a stream or a file, and has no `Range` of its own.
 /// - The response has the status 200 and a strong validator: an `ETag` without `W/`. It has no `Content-Encoding`, so the
 ///   layer sets `Accept-Encoding: identity` unless the request has an `Accept-Encoding`.
 /// - The server does not refuse ranges with `Accept-Ranges: none`.
@@ -39,7 +54,8 @@ import FutureTree
 /// request for the rest, or the pause. The transfer completes when it has ended.
 ///
 /// **Reset.** Bodies that wait for their next attempt complete as `.cancelled`. Bodies in flight are not cancelled by this
-/// layer (an `Autocancel` before it does that), and are not resumed.
+/// layer (an `Autocancel` before it does that), and are not resumed. When the loads to files have ended, the contents of the
+/// directory are removed.
 ///
 /// **Order.** Layers before this one see the whole body, layers after it see each attempt. Put `Timeout(idle:)` after it,
 /// so that a silent connection is replaced. Put `Throttle` after it, so that a pause holds no slot.
@@ -58,15 +74,17 @@ public final class Resume: HTTPLayer {
   private struct Bodies {
     var last = 0
     var live: [Int: ResumedBody] = [:]
+    /// The ends of the loads to files.
+    var files: [Int: Future<Void>] = [:]
 
-    mutating func insert(_ body: ResumedBody) -> Int {
+    mutating func nextNumber() -> Int {
       last += 1
-      live[last] = body
       return last
     }
   }
 
-  private let rules: Rules
+  let rules: Rules
+  private let directory: URL?
   private let bodies = Locked(Bodies())
 
   /// Creates the layer.
@@ -74,15 +92,19 @@ public final class Resume: HTTPLayer {
   /// - Parameters:
   ///   - strategy: The strategy for requests that have no strategy of their own (`RequestRetry`). It counts attempts since
   ///     the last received byte.
+  ///   - directory: The directory of the bodies that a later load continues. It belongs to this layer, and is created if it
+  ///     is missing. Several processes can use it. Defaults to `nil`: only streams are resumed.
   ///   - longestRetryAfter: The longest delay that a server may ask for. Defaults to 2 minutes. Values below 0 are
   ///     treated as 0.
   ///   - clock: The clock that measures delays.
   ///   - date: The clock for the date in `Retry-After`. It is used if the response has no `Date`.
   ///   - random: The source of the jitter.
   public init(
-    _ strategy: RetryStrategy = .exponential(attempts: 5), longestRetryAfter: Duration = .seconds(120),
-    clock: any FutureClock = .system, date: WallClock = .system, random: RandomSource = .system
+    _ strategy: RetryStrategy = .exponential(attempts: 5), directory: URL? = nil,
+    longestRetryAfter: Duration = .seconds(120), clock: any FutureClock = .system, date: WallClock = .system,
+    random: RandomSource = .system
   ) {
+    self.directory = directory
     rules = Rules(
       strategy: strategy, longestRetryAfter: longestRetryAfter.clampedToMaximumTimerDuration, clock: clock, date: date,
       random: random)
@@ -90,7 +112,10 @@ public final class Resume: HTTPLayer {
 
   /// Loads the request. If its body is a stream, the layer reads it and passes it on.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    let delivery = request[option: ResponseDelivery.self]
     guard Resume.canResume(request) else { return next.load(request) }
+    if let directory, let file = delivery.file { return loadFile(request, to: file, in: directory, next: next) }
+    guard delivery.isStream else { return next.load(request) }
     return next.load(rules.transferRequest(request, at: 0)).map { [self] response in
       guard let first = response.stream else { return response }
       let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: rules.clock)
@@ -100,12 +125,15 @@ public final class Resume: HTTPLayer {
   }
 
   private static func canResume(_ request: HTTPRequest) -> Bool {
-    request.method == .get && request[option: ResponseDelivery.self].isStream && !request.headers.contains("Range")
-      && !request.headers.contains("If-Range")
+    request.method == .get && !request.headers.contains("Range") && !request.headers.contains("If-Range")
   }
 
-  private func begin(_ body: ResumedBody, _ first: HTTPBodyStream, _ state: ResumeState) {
-    let number = bodies.withLock { $0.insert(body) }
+  func begin(_ body: ResumedBody, _ first: HTTPBodyStream, _ state: ResumeState) {
+    let number = bodies.withLock { bodies in
+      let number = bodies.nextNumber()
+      bodies.live[number] = body
+      return number
+    }
     Task {
       await body.run(first, state)
       let ended = bodies.withLock { $0.live.removeValue(forKey: number) }
@@ -113,11 +141,33 @@ public final class Resume: HTTPLayer {
     }
   }
 
-  /// Cancels the pauses, and resets `next`.
+  /// Registers a load to a file. Complete the promise when the load has ended.
+  func beginFile() -> Promise<Void> {
+    let ended = Promise<Void>()
+    let number = bodies.withLock { bodies in
+      let number = bodies.nextNumber()
+      bodies.files[number] = ended.future
+      return number
+    }
+    ended.future.observe { [weak self] _ in
+      let future = self?.bodies.withLock { $0.files.removeValue(forKey: number) }
+      _ = future  // Released here, not under the lock.
+    }
+    return ended
+  }
+
+  /// Cancels the pauses, resets `next`, and removes the files in the directory.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let live = bodies.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
+    let (live, files) = bodies.withLock { bodies in
+      (bodies.live.sorted { $0.key < $1.key }.map(\.value), Array(bodies.files.values))
+    }
     for body in live { body.reset("the chain was reset") }
-    return next.reset()
+    let below = next.reset()
+    guard let directory else { return below }
+    let wiped = Future.allSettled(files).flatMap { _ in
+      Future<Void> { try PartialFile.removeAll(in: directory) }
+    }
+    return .resets([below, wiped])
   }
 
   /// The number of bodies that have not ended.
@@ -130,7 +180,7 @@ public final class Resume: HTTPLayer {
 }
 
 extension Resume.Rules {
-  /// Returns the request for one transfer. The layer reports the progress of each transfer after the first. The caller's limits of time apply to the whole body, so no limit applies to the
+  /// Returns the request for one transfer. The caller's limits of time apply to the whole body, so no limit applies to the
   /// time between two reads of a transfer.
   func transferRequest(_ request: HTTPRequest, at position: Int) -> HTTPRequest {
     var transfer = request
@@ -157,5 +207,5 @@ extension Resume {
 }
 
 extension FutureName {
-  fileprivate static let resume = FutureName("Resume")
+  static let resume = FutureName("Resume")
 }

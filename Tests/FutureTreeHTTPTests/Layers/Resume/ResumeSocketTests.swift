@@ -56,6 +56,23 @@ import Testing
     #expect(server.requests.count == 12)
   }
 
+  @Test("A file that is cut eleven times is whole after twelve runs", arguments: [LoopbackStep.close, .reset])
+  func file(end: LoopbackStep) async throws {
+    serve(end: end)
+    let folder = try Folder()
+    var request = try HTTPRequest(server.url("/film"))
+    request[option: ResponseDelivery.self] = .file(folder.file("film"))
+    for _ in 1...100 where !folder.names.contains("film") {
+      let run = Resume(.immediately(attempts: 1), directory: folder.file("partial")) --> URLSessionLoader(.patient)
+      let code = await run.load(request).outcome.code
+      #expect(code == nil || code == .truncatedBody || code == .connectionLost)
+    }
+
+    #expect(try Data(contentsOf: folder.file("film")) == Data(Self.film))
+    #expect(server.requests.count == 12 && Set(server.requests.map { $0.values(for: "Range") }).count > 5)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("partial").path) == [])
+  }
+
   @Test("A reader that is slower than the server gets the whole body through a small buffer")
   func slowReader() async throws {
     server.on("/film") { request in

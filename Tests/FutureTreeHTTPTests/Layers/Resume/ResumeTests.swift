@@ -18,10 +18,10 @@ struct Film {
   let api: any HTTPLoader
 
   init(
-    _ strategy: RetryStrategy = .immediately(attempts: 5), after layer: (any HTTPLayer)? = nil,
+    _ strategy: RetryStrategy = .immediately(attempts: 5), directory: URL? = nil, after layer: (any HTTPLayer)? = nil,
     before end: (any HTTPLayer)? = nil
   ) {
-    let resume = Resume(strategy, clock: clock, random: .seeded(1))
+    let resume = Resume(strategy, directory: directory, clock: clock, random: .seeded(1))
     self.resume = resume
     var chained: any HTTPLoader = mock
     for layer in [end, resume, layer].compactMap(\.self) { chained = chain(layer, before: chained) }

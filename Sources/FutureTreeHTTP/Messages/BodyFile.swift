@@ -1,16 +1,16 @@
 import Foundation
 import FutureTree
 
-/// A body that is being written to a file. Until it is complete, the file has a temporary name in the same directory.
+/// A body that is being written to a file. Until it is complete, the file has a temporary name.
 ///
-/// It is used by one thread at a time: it belongs to one `ResponseReceiver`, which cannot be copied.
-final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclusive access.
+/// It is used by one thread at a time: it belongs to one `ResponseReceiver`, which cannot be copied, or to one `PartialFile`.
+final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive access.
   private let destination: URL
   private let temporary: String
   private var descriptor: Int32
-  private(set) var size = 0
+  private(set) var size: Int
 
-  /// Creates the temporary file.
+  /// Creates the temporary file next to the destination.
   ///
   /// - Throws: `HTTPError` with the code `unwritableBody`.
   convenience init(for destination: URL) throws(HTTPError) {
@@ -38,9 +38,10 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
 
   private static let lastNumber = Locked(0)
 
-  /// Creates a body file from an open descriptor.
-  init(_ descriptor: Int32, temporary: String, for destination: URL) {
+  /// Creates a body file from an open descriptor, whose position is the end of the file.
+  init(_ descriptor: Int32, temporary: String, for destination: URL, size: Int = 0) {
     self.descriptor = descriptor
+    self.size = size
     self.temporary = temporary
     self.destination = destination
   }
@@ -77,37 +78,62 @@ final class BodyFile: @unchecked Sendable {  // Because: its receiver has exclus
     size += data.count
   }
 
-  /// Renames the file to its final name.
-  func commit() throws(HTTPError) {
-    let status = close(descriptor)
-    let fault = errno
-    descriptor = -1
-    guard status == 0 else {
-      discard()
-      throw BodyFile.refused("cannot be written", fault)
+  /// Removes the bytes after a position.
+  func truncate(to position: Int) throws(HTTPError) {
+    guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) == position else {
+      throw BodyFile.refused("cannot be truncated", errno)
     }
-    guard rename(temporary, destination.path) == 0 else {
-      let fault = errno
-      discard()
-      throw BodyFile.refused("cannot be renamed to its final name", fault)
+    size = position
+  }
+
+  /// Renames the file to its final name. On another volume, a copy gets the name.
+  func commit() throws(HTTPError) {
+    // Closing a duplicate reports the errors of delayed writes, and keeps the lock of the file until it has its name.
+    let duplicate = dup(descriptor)
+    guard duplicate >= 0, close(duplicate) == 0 else { throw discarding("cannot be written") }
+    if rename(temporary, destination.path) == 0 { return closeDescriptor() }
+    guard errno == EXDEV else { throw discarding("cannot be renamed to its final name") }
+    try copy()
+  }
+
+  private func copy() throws(HTTPError) {
+    defer { discard() }
+    let (reader, copy) = (try OpenFile(URL(fileURLWithPath: temporary)).reader(), try BodyFile(for: destination))
+    while true {
+      let bytes = try HTTPBodyReader.naming { try reader.read(upTo: 1 << 20) }
+      if bytes.isEmpty { return try copy.commit() }
+      try copy.append(bytes)
     }
   }
 
   /// Removes the temporary file. Has no effect on a committed file.
   func discard() {
-    if descriptor >= 0 { close(descriptor) }
-    descriptor = -1
+    guard descriptor >= 0 else { return }
     unlink(temporary)
+    closeDescriptor()
+  }
+
+  /// Closes the file, and leaves it under its temporary name.
+  func closeDescriptor() {
+    close(descriptor)
+    descriptor = -1
+  }
+
+  /// Discards the file after a system call has failed.
+  private func discarding(_ fault: String) -> HTTPError {
+    let error = BodyFile.refused(fault, errno)
+    discard()
+    return error
   }
 
   /// The message does not contain the path, which may be a secret.
-  private static func refused(_ fault: String, _ number: Int32) -> HTTPError {
+  static func refused(_ fault: String, _ number: Int32) -> HTTPError {
     HTTPError(
       .unwritableBody,
       "The file of the body \(fault) (\(String(cString: strerror(number)))). Check its directory and the free space.")
   }
 
   deinit {
-    if descriptor >= 0 { discard() }
+    discard()
   }
 }

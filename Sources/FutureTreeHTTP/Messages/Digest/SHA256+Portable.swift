@@ -1,6 +1,6 @@
 #if !canImport(CryptoKit)
   /// Returns the SHA-256 digest, which has 32 bytes.
-  func sha256(of message: some Collection<UInt8>) -> [UInt8] { SHA256.digest(of: message) }
+  package func sha256(of message: some Collection<UInt8>) -> [UInt8] { SHA256.digest(of: message) }
 
   /// The SHA-256 digest (FIPS 180-4, section 6.2), implemented here because Foundation on Linux has none. Its running
   /// time depends only on the length of the message. It is not optimized for large files.

@@ -3,5 +3,5 @@
   import Foundation
 
   /// Returns the SHA-256 digest, which has 32 bytes.
-  func sha256(of message: some Collection<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(message))) }
+  package func sha256(of message: some Collection<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(message))) }
 #endif
