@@ -9,8 +9,8 @@ extension HTTPLoader {
   /// ```
   ///
   /// The file appears under its name when the body is complete, and replaces an existing file. If the load fails or is
-  /// cancelled, no file is left behind (see `ResponseDelivery.file`). If the status is not in 200 to 299, or the status
-  /// has no body, the future fails with the code `unacceptableStatus`.
+  /// cancelled, no file is left behind (see `ResponseDelivery.file`). To continue downloads, use the layer `Resume`. If the
+  /// status is not in 200 to 299, or the status has no body, the future fails with the code `unacceptableStatus`.
   ///
   /// - Parameters:
   ///   - endpoint: The URL or the path. Interpolated values are encoded.

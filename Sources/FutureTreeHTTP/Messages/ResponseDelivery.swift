@@ -102,7 +102,8 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     var bufferLimit = ResponseDelivery.defaultBufferLimit
     if case .stream(let limit, _) = place { bufferLimit = limit }
     return .stream(
-      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position })
+      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position }
+    )
   }
 
   /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.

@@ -59,6 +59,28 @@ struct StreamingGuideSnippets {
     #expect(server.requests.map { $0.values(for: "Range").first } == [nil, "bytes=3-"])
   }
 
+  @Test("A download is continued in a later run")
+  func download() async throws {
+    let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 6\r\n\r\na f"
+    let part = [("Content-Range", "bytes 2-5/6"), ("ETag", "\"v1\"")]
+    server.on("/films/7", [.send(head), .close], .respond(status: 206, headers: part, body: "film"))
+    let (transport, id) = (api, 7)
+    let folder = try Folder()
+    let (caches, file) = (folder.url, folder.file("film"))
+    let firstRun = Resume(.immediately(attempts: 1), directory: folder.file("downloads")) --> transport
+    #expect(await firstRun.download("films/\(id)", to: file).outcome.code == .truncatedBody)
+
+    // guide download
+    let api = Autocancel() --> Resume(directory: caches.appendingPathComponent("downloads")) --> transport
+
+    let film = try await api.download("films/\(id)", to: file).value  // Continues where an earlier run ended.
+    // end
+
+    #expect(film.bodySize == 6)
+    #expect(folder.text(of: "film") == "a film")
+    #expect(server.requests.map { $0.values(for: "Range").first } == [nil, "bytes=2-"])
+  }
+
   @Test("A button stops a body")
   func stop() async throws {
     server.on("/radio", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nmusic"), .stall])

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeTesting
 import HTTPTestSupport
+import Testing
 
 @testable import FutureTreeHTTP
 
@@ -14,6 +15,10 @@ extension HTTPErrorTextTests {
   private func resumed(_ response: HTTPResponse) throws -> Bool {
     var state = resumable
     return try state.accepts(response)
+  }
+
+  private func partialFile(in directory: URL) throws -> PartialFile? {
+    try PartialFile(of: anyRequest(), in: directory, for: URL(filePath: "/a"))
   }
 
   var streams: [Failure] {
@@ -59,6 +64,9 @@ extension HTTPErrorTextTests {
           _ = try state.received(Data(count: 11))
         }
       ),
+      ("unwritableBody", { _ = try partialFile(in: try #require(URL(string: "http://a/"))) }),
+      ("unwritableBody", { _ = try partialFile(in: URL(filePath: "/dev/null")) }),
+      ("unwritableBody", { _ = try partialFile(in: URL(filePath: "/dev/null/a")) }),
       ("truncatedBody", { throw resumable.truncation }),
       ("lineTooLong", { for try await _ in response("ab\n").lines(limit: 1) {} }),
       ("undecodableBody", { try Self.split(Data([0xFF, 0x0A])) }),

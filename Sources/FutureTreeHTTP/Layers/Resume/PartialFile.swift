@@ -7,7 +7,7 @@ import Foundation
 /// # Invariants
 /// 1. The record is written while the file is empty. It never describes the bytes of another representation.
 /// 2. Only the owner of the lock changes the two files.
-/// 3. The locked file is the one that has the name: it was not renamed by another load before it was locked.
+/// 3. The locked file has the name: another load did not rename it before it was locked.
 final class PartialFile {
   private struct Record: Codable {
     let validator: String
