@@ -204,14 +204,13 @@ extension Conversation {
       let bytes = response.bytes(method: turn?.method, closing: turn?.closesAfter ?? false)
       omitsBody = !response.hasBody(method: turn?.method)
       act(.write(bytes), awaiting: .written, &actions)
-    case .body(let bytes): sendBody(bytes, &actions)
-    case .chunk(let bytes):
-      guard !bytes.isEmpty else { return }
-      sendBody(Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [0x0D, 0x0A], &actions)
+    case .body(let part): sendBody(part.prefix + part.bytes + part.suffix, &actions)
     case .lastChunk: sendBody(Array("0\r\n\r\n".utf8), &actions)
     case .drip(let bytes, let chunk, let pause):
       work.append(.drip(bytes, from: 0, chunk: min(chunk, max(1, bytes.count)), every: pause))
-    case .pause(let duration): act(.startTimer(duration), awaiting: .timeElapsed, &actions)
+    case .bodyPause where omitsBody: break
+    case .pause(let duration), .bodyPause(let duration):
+      act(.startTimer(duration), awaiting: .timeElapsed, &actions)
     case .hold(let gate): act(.hold(gate), awaiting: .gateOpened, &actions)
     case .stall: awaited = .end
     case .stopReading:

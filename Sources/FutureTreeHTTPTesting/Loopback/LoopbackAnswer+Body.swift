@@ -13,10 +13,15 @@ extension LoopbackAnswer {
   }
 
   /// Creates a response whose body is sent in chunks of bytes, with chunked transfer coding.
+  ///
+  /// `Transfer-Encoding: chunked` is added unless `headers` contain the field. The headers are sent as given, also a
+  /// `Content-Length`, which contradicts the chunks.
   public static func stream(
     bytes chunks: [[UInt8]], status: Int = 200, headers: [(String, String)] = []
   ) -> LoopbackAnswer {
-    let head = LoopbackStep.respond(status: status, headers: headers + [("Transfer-Encoding", "chunked")])
+    let isFramed = headers.contains { $0.0.lowercased() == "transfer-encoding" }
+    let framing = isFramed ? [] : [("Transfer-Encoding", "chunked")]
+    let head = LoopbackStep.respond(status: status, headers: headers + framing)
     return LoopbackAnswer(steps: [head] + chunks.map(LoopbackStep.chunk) + [.lastChunk])
   }
 }
@@ -32,7 +37,8 @@ extension LoopbackAnswer {
   /// ```
   ///
   /// - Parameter position: The number of bytes of the body that are sent. With zero, only the head is sent. At the end of the
-  ///   body or after it, everything is sent except the last chunk of a chunked body.
+  ///   body or after it, the whole body is sent, except the last chunk of a chunked body. Inside a chunk, the size of the
+  ///   whole chunk is sent.
   public func cut(at position: Int) -> LoopbackAnswer { interrupted(at: position, by: .close, continues: false) }
 
   /// Returns this answer, reset after a number of bytes of its body (RST).
@@ -71,79 +77,61 @@ extension LoopbackAnswer {
     let size = max(1, chunk)
     var slowed: [LoopbackStep] = []
     var isFirst = true
-    for step in steps {
-      guard let body = step.body, !body.isEmpty else {
+    for step in steps.flatMap(\.parts) {
+      guard case .body(var rest) = step.kind else {
         slowed.append(step)
         continue
       }
-      var rest = step
-      if case .respond = step.kind {
-        slowed.append(step.split(at: 0).head)
-        rest = step.split(at: 0).rest
-      }
-      while let count = rest.body?.count, count > 0 {
-        if !isFirst { slowed.append(.pause(pause)) }
+      while !rest.bytes.isEmpty {
+        if !isFirst { slowed.append(LoopbackStep(kind: .bodyPause(pause))) }
         isFirst = false
-        let parts = rest.split(at: min(size, count))
-        slowed.append(parts.head)
+        guard rest.bytes.count > size else { break }
+        let parts = rest.split(at: size)
+        slowed.append(LoopbackStep(kind: .body(parts.head)))
         rest = parts.rest
       }
+      slowed.append(LoopbackStep(kind: .body(rest)))
     }
     return LoopbackAnswer(steps: slowed)
   }
 
   /// - Parameter continues: Whether the rest of the answer follows the step.
   private func interrupted(at position: Int, by step: LoopbackStep, continues: Bool) -> LoopbackAnswer {
-    var (before, rest) = ([LoopbackStep](), steps[...])
+    var steps = steps.flatMap(\.parts)
+    // The step follows the last byte before the position. At the position 0, it follows the head.
+    let first = steps.firstIndex { $0.bodySize > 0 } ?? steps.endIndex
+    var end = steps[..<first].lastIndex { $0.isHead }.map { $0 + 1 } ?? first
     var left = max(0, position)
-    while let next = rest.popFirst() {
-      if case .lastChunk = next.kind {
-        rest = [next] + rest
-        break
+    for (index, next) in steps.enumerated() where left > 0 && next.bodySize > 0 {
+      guard case .body(let part) = next.kind else { continue }
+      if left < part.bytes.count {
+        let parts = part.split(at: left)
+        steps.replaceSubrange(index...index, with: [parts.head, parts.rest].map { LoopbackStep(kind: .body($0)) })
       }
-      if let count = next.body?.count, left < count {
-        let parts = next.split(at: left)
-        if !parts.head.isEmpty { before.append(parts.head) }
-        rest = [parts.rest] + rest
-        break
-      }
-      left -= next.body?.count ?? 0
-      before.append(next)
+      left -= min(left, part.bytes.count)
+      end = index + 1
     }
-    return LoopbackAnswer(steps: before + [step] + (continues ? Array(rest) : []))
+    // Answers that are held at the same position are held before.
+    while end < steps.endIndex, case .hold = steps[end].kind { end += 1 }
+    return LoopbackAnswer(steps: steps[..<end] + [step] + (continues ? Array(steps[end...]) : []))
   }
 }
 
 extension LoopbackStep {
-  /// The bytes of a body that this step sends, as the client reads them. `nil` if it sends no body.
-  fileprivate var body: [UInt8]? {
-    switch kind {
-    case .respond(let response): response.body
-    case .body(let bytes), .chunk(let bytes): bytes
-    default: nil
-    }
+  /// The number of bytes of a body that this step sends, as the client reads them. The step must not be a response.
+  fileprivate var bodySize: Int {
+    if case .body(let part) = kind { part.bytes.count } else { 0 }
   }
 
-  /// Whether the step sends nothing.
-  fileprivate var isEmpty: Bool {
-    if case .respond = kind { false } else { body?.isEmpty == true }
+  fileprivate var isHead: Bool {
+    if case .respond = kind { true } else { false }
   }
 
-  /// Returns two steps that send the same body. A response keeps the length that it declares.
-  fileprivate func split(at position: Int) -> (head: LoopbackStep, rest: LoopbackStep) {
-    switch kind {
-    case .respond(let response):
-      let head = LoopbackResponse(
-        status: response.status, headers: response.headers, body: Array(response.body[..<position]),
-        length: response.length ?? response.body.count)
-      return (LoopbackStep(kind: .respond(head)), LoopbackStep(kind: .body(Array(response.body[position...]))))
-    case .body(let bytes):
-      return (
-        LoopbackStep(kind: .body(Array(bytes[..<position]))), LoopbackStep(kind: .body(Array(bytes[position...])))
-      )
-    case .chunk(let bytes):
-      return (.chunk(Array(bytes[..<position])), .chunk(Array(bytes[position...])))
-    default: return (self, self)
-    }
+  /// This step. A response is two: its head and its body.
+  fileprivate var parts: [LoopbackStep] {
+    guard case .respond(let response) = kind, !response.body.isEmpty else { return [self] }
+    let head = LoopbackResponse(
+      status: response.status, headers: response.headers, body: [], length: response.body.count)
+    return [LoopbackStep(kind: .respond(head)), LoopbackStep(kind: .body(LoopbackBodyPart(response.body)))]
   }
 }

@@ -10,12 +10,12 @@ public struct LoopbackStep: Sendable {
   enum Kind: Sendable {
     case send([UInt8])
     case respond(LoopbackResponse)
-    /// A part of the body of the response before it.
-    case body([UInt8])
-    case chunk([UInt8])
+    case body(LoopbackBodyPart)
     case lastChunk
     case drip([UInt8], chunk: Int, every: Duration)
     case pause(Duration)
+    /// A pause between two parts of a body. It is omitted with them.
+    case bodyPause(Duration)
     case hold(LoopbackGate)
     case stall
     case stopReading
@@ -25,6 +25,32 @@ public struct LoopbackStep: Sendable {
   }
 
   let kind: Kind
+}
+
+/// A part of the body of the response before it.
+struct LoopbackBodyPart: Sendable {
+  /// The framing before the bytes: the size of their chunk.
+  var prefix: [UInt8] = []
+  /// The bytes, as the client reads them.
+  let bytes: [UInt8]
+  /// The framing after the bytes: the end of their chunk.
+  var suffix: [UInt8] = []
+
+  /// Creates a chunk, or a part without bytes and framing.
+  init(chunk bytes: [UInt8]) {
+    self.bytes = bytes
+    guard !bytes.isEmpty else { return }
+    (prefix, suffix) = (Array("\(String(bytes.count, radix: 16))\r\n".utf8), [0x0D, 0x0A])
+  }
+
+  init(prefix: [UInt8] = [], _ bytes: some Sequence<UInt8>, suffix: [UInt8] = []) {
+    (self.prefix, self.bytes, self.suffix) = (prefix, Array(bytes), suffix)
+  }
+
+  /// Returns two parts that are sent as this part.
+  func split(at position: Int) -> (head: LoopbackBodyPart, rest: LoopbackBodyPart) {
+    (LoopbackBodyPart(prefix: prefix, bytes[..<position]), LoopbackBodyPart(bytes[position...], suffix: suffix))
+  }
 }
 
 extension LoopbackStep {
@@ -57,7 +83,9 @@ extension LoopbackStep {
   /// let head = LoopbackStep.respond(headers: [("Transfer-Encoding", "chunked")])
   /// server.on("/log", .steps([head, .chunk("one\n"), .hold(gate), .chunk("two\n"), .lastChunk]))
   /// ```
-  public static func chunk(_ bytes: [UInt8]) -> LoopbackStep { LoopbackStep(kind: .chunk(bytes)) }
+  public static func chunk(_ bytes: [UInt8]) -> LoopbackStep {
+    LoopbackStep(kind: .body(LoopbackBodyPart(chunk: bytes)))
+  }
 
   /// Sends a chunk of text in UTF-8.
   public static func chunk(_ text: String) -> LoopbackStep { chunk(Array(text.utf8)) }

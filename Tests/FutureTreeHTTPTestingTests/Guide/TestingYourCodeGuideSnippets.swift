@@ -87,6 +87,43 @@ struct TestingYourCodeGuideSnippets {
   }
   // end
 
+  @Test("A stream is cancelled, and ends when the transport has confirmed")
+  func stream() async throws {
+    // guide stream
+    let feed = mock.stream("/feed")
+    let response = try await mock.stream { request }.value  // The head has arrived.
+
+    feed.send("news")
+    response.transfer.cancel(reason: "the page was closed")
+    print(response.transfer.isCompleted)  // false; the transport has not confirmed
+    feed.completeCancelled()
+    print(await response.transfer.outcome.ending)  // cancelled
+    // end
+
+    #expect(feed.cancelRequest?.reason.message == "the page was closed")
+    #expect(print.lines == ["false", "cancelled"])
+  }
+
+  @Test("The lines of a log arrive, and then the cut")
+  func cut() async throws {
+    // guide cut
+    let (server, gate) = (try LoopbackServer(), LoopbackGate())
+    server.on("/log", .stream(["one\n", "two\n"]).held(at: 6, by: gate).cut(at: 6))
+
+    let log = try await URLSessionLoader().stream { try HTTPRequest(server.url("/log")) }.value
+    do {
+      for try await line in log.lines {
+        print(line)  // one
+        gate.open()
+      }
+    } catch {
+      print("The log was cut.")
+    }
+    // end
+
+    #expect(print.lines == ["one", "The log was cut."])
+  }
+
   // guide points
   struct Slow: HTTPLayer {
     let clock: any FutureClock

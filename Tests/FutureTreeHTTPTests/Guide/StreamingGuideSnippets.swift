@@ -47,7 +47,7 @@ struct StreamingGuideSnippets {
     let file = try FileHandle(forWritingTo: folder.write("", to: "film"))
 
     // guide resume
-    let api = Autocancel() --> Resume() --> Timeout(idle: .seconds(30)) --> transport
+    let api = Autocancel() --> Resume() --> transport
 
     let response = try await api.stream("films/\(id)").value
     for try await chunk in response.bodyStream {
