@@ -17,6 +17,10 @@ extension Resume {
       }
       do {
         return try await receive(request, into: file, at: destination, next: next)
+      } catch let error as HTTPError where error.code == .streamOverflow {
+        // The body cannot be resumed, and arrives faster than it is written. Only the transport can write it.
+        file.discard()
+        return try await next.load(request).outcome.get()
       } catch {
         if error.endsPartialFile { file.discard() } else { file.keep() }
         throw error

@@ -103,6 +103,30 @@ import Testing
     #expect(try open()?.size == 0)
   }
 
+  @Test("A body without a validator removes the record of the old one")
+  func withoutValidator() throws {
+    try leave("0123")
+    let partial = try #require(try open())
+    let response = HTTPResponse(to: try HTTPRequest("http://example.com/film"), status: .ok)
+    try partial.restart(ResumeState(response))
+    try partial.append(Data("abcd".utf8))
+    partial.keep()
+
+    #expect(file.kept == [])
+  }
+
+  @Test("A file that was renamed or removed before it was locked has lost its name")
+  func renamed() throws {
+    let name = try file.folder.write("0123", to: "a")
+    let handle = try FileHandle(forReadingFrom: name)
+    #expect(PartialFile.isNamed(handle.fileDescriptor, name))
+
+    try FileManager.default.moveItem(at: name, to: file.folder.file("b"))
+    #expect(!PartialFile.isNamed(handle.fileDescriptor, name))
+    _ = try file.folder.write("0123", to: "a")
+    #expect(!PartialFile.isNamed(handle.fileDescriptor, name))
+  }
+
   @Test("The names of the files have no part of the URL, and other users cannot read the directory")
   func secrets() throws {
     let partial = try #require(try open("http://example.com/\(sentinel)?token=\(sentinel)"))

@@ -123,6 +123,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     while !whole.isAwaited { await Task.yield() }
     load.cancel(reason: "the program quits")
     while whole.cancelRequest == nil { await Task.yield() }
+    for _ in 1...1_000 { await Task.yield() }
     #expect(!load.isCompleted)
     whole.completeCancelled()
 
@@ -177,6 +178,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let (part, whole) = (film.part(range, tag: tag), film.whole(tag: "\"v2\""))
     let load = try file.load(in: film)
     while part.cancelRequest == nil { await Task.yield() }
+    #expect(part.cancelRequest?.reason.message == "the response does not continue the file")
     part.completeCancelled()
     await whole.sendNext("abcdefghij")
     whole.finish()
@@ -248,6 +250,21 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(await load.outcome.code == .invalidResponse)
     #expect(file.kept == [])
     #expect(text == nil)
+  }
+
+  @Test("A body that arrives too fast and cannot be resumed is written by the transport")
+  func overflow() async throws {
+    let film = file.newRun()
+    let whole = film.whole(tag: nil)
+    let load = try file.load(in: film)
+    await whole.sendNext("0123")
+    film.mock.on("/film", .text("0123456789"))
+    whole.fail(HTTPError(.streamOverflow, "The buffer is full. Read faster."))
+
+    #expect(try await load.value.bodySize == 10)
+    #expect(text == "0123456789")
+    #expect(file.kept == [])
+    #expect(film.mock.requests.map { "\($0[option: ResponseDelivery.self])" } == ["as a stream", "in a file"])
   }
 
   @Test("The size limit and the progress count the bytes of all runs")
