@@ -32,8 +32,17 @@ public struct HTTPResponse: Sendable {
   public var headers: HTTPHeaders { parts.headers }
   /// The body, or the stream that it arrives in.
   public var content: Content { parts.content }
-  /// Whether the response has a `Location` that the headers omit. `Redirect` must not treat it as missing.
-  var hidesLocation: Bool { parts.hidesLocation }
+  /// What the headers do not show.
+  var marks: Marks { parts.marks }
+
+  struct Marks: OptionSet {
+    /// The response has a `Location` that the headers omit. `Redirect` must not treat it as missing.
+    static let hidesLocation = Marks(rawValue: 1)
+    /// The platform has decoded the body, and the headers omit its encoding. `Resume` must not count its bytes.
+    static let isDecoded = Marks(rawValue: 2)
+
+    let rawValue: UInt8
+  }
 
   /// A single reference, because every future of a chain holds a copy of the response.
   private let parts: Parts
@@ -43,12 +52,12 @@ public struct HTTPResponse: Sendable {
     let status: HTTPStatus
     let headers: HTTPHeaders
     let content: Content
-    let hidesLocation: Bool
+    let marks: Marks
 
     init(
-      _ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content, hidesLocation: Bool
+      _ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content, _ marks: Marks
     ) {
-      self.hidesLocation = hidesLocation
+      self.marks = marks
       self.request = request
       self.status = status
       self.headers = headers
@@ -119,20 +128,20 @@ public struct HTTPResponse: Sendable {
 
   /// Creates a response with a body in memory, in a file or in a stream, for custom loaders and for tests.
   public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
-    self.init(to: request, status: status, headers: headers, content: content, hidesLocation: false)
+    self.init(to: request, status: status, headers: headers, content: content, marks: [])
   }
 
-  init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content, hidesLocation: Bool) {
-    parts = Parts(request, status, headers, content, hidesLocation: hidesLocation)
+  init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content, marks: Marks) {
+    parts = Parts(request, status, headers, content, marks)
   }
 
   /// Returns the same response, to another request.
   func answering(_ request: HTTPRequest) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content, hidesLocation: hidesLocation)
+    HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
   }
 
   func replacingContent(_ content: Content) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content, hidesLocation: hidesLocation)
+    HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
   }
 }
 

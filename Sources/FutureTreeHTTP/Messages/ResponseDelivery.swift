@@ -60,7 +60,8 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   ///
   /// - Parameters:
   ///   - bufferLimit: The maximum number of bytes that wait for the reader. A transport without back-pressure fails with
-  ///     the code `streamOverflow` if it has more. Defaults to 16 MiB. Values below 0 are treated as 0.
+  ///     the code `streamOverflow` if it has more. A transport with back-pressure pauses at half of the limit, and can exceed
+  ///     the limit by one chunk. Defaults to 16 MiB. Values below 0 are treated as 0.
   ///   - idleReadTimeout: The maximum time between two reads. A slower reader fails the transfer with the code
   ///     `bodyNotRead`. The time in which the reader waits for bytes does not count. Defaults to 60 seconds. `nil`
   ///     disables the limit.
@@ -96,14 +97,11 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     return StreamState.Rules(request: request, bufferLimit: bufferLimit, idleReadTimeout: idleReadTimeout)
   }
 
-  /// Returns the delivery of a transfer that is a part of a body, beginning at `position`. It is a stream, whose reader may
-  /// wait without a limit.
-  func forTransfer(at position: Int) -> ResponseDelivery {
+  /// Returns the delivery of a transfer that is a part of a body. It is a stream, whose reader may wait without a limit.
+  var forTransfer: ResponseDelivery {
     var bufferLimit = ResponseDelivery.defaultBufferLimit
     if case .stream(let limit, _) = place { bufferLimit = limit }
-    return .stream(
-      bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize.map { $0 == .max ? .max : $0 - position }
-    )
+    return .stream(bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize)
   }
 
   /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.

@@ -62,12 +62,14 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   private let deliversStream: Bool
   private let clock: any FutureClock
   private let destination: URL?
-  private let maximumSizes: (memory: Int, elsewhere: Int)
+  private let limits: (transport: Int, request: Int?)
   private let decoding: Decoding
-  private var head: (status: HTTPStatus, headers: HTTPHeaders, hidesLocation: Bool)?
+  private var head: (status: HTTPStatus, headers: HTTPHeaders, marks: HTTPResponse.Marks)?
   private var body = Data()
   /// Whether the body is delivered in the place that the request specifies, and not in memory.
   private var isElsewhere = false
+  /// The maximum number of bytes. Known after the head.
+  private var maximumSize = 0
   private var file: BodyFile?
 
   /// Creates a receiver for one load.
@@ -89,8 +91,7 @@ public struct ResponseReceiver: ~Copyable, Sendable {
     self.clock = clock
     deliversStream = deliversStreams && delivery.isStream
     destination = delivery.file
-    let ownLimit = delivery.maximumSize
-    maximumSizes = (max(0, delivery.isInMemory ? ownLimit ?? maximumSize : maximumSize), max(0, ownLimit ?? .max))
+    limits = (max(0, maximumSize), delivery.maximumSize.map { max(0, $0) })
     guard let destination else { return }
     do throws(HTTPError) { try BodyFile.check(destination) } catch { throw error.naming(request) }
   }
@@ -130,18 +131,20 @@ extension ResponseReceiver {
       throw fault(.invalidResponse, "The transport delivered two heads of one response. Load again.")
     }
     let hidden = BodyFraming.hiddenNames(in: fields)
-    head = (status, headers, hidden.contains("location"))
+    head = (status, headers, hidden.contains("location") ? .hidesLocation : [])
     guard request.method.inUpperCase != .head, !status.hasNoBody else {
       received.total = 0
       return nil
     }
     isElsewhere = (destination != nil || deliversStream) && status.isSuccess
+    self.maximumSize = maximumSize(for: status)
     switch hidden.isDisjoint(with: BodyFraming.fields) ? BodyFraming(headers, decoding) : BodyFraming.hidden {
     case .refused(let error): throw error.naming(request)
     case .declared(let length): received.total = length
     case .decoded:
       head?.headers.remove("Content-Encoding")
       head?.headers.remove("Content-Length")
+      head?.marks.insert(.isDecoded)
     case .undeclared: break
     }
     if let length = received.total, length > maximumSize {
@@ -246,11 +249,17 @@ extension ResponseReceiver {
   private func response(_ content: HTTPResponse.Content) -> HTTPResponse? {
     head.map { head in
       HTTPResponse(
-        to: request, status: head.status, headers: head.headers, content: content, hidesLocation: head.hidesLocation)
+        to: request, status: head.status, headers: head.headers, content: content, marks: head.marks)
     }
   }
 
-  private var maximumSize: Int { isElsewhere ? maximumSizes.elsewhere : maximumSizes.memory }
+  private func maximumSize(for status: HTTPStatus) -> Int {
+    if isElsewhere { return limits.request ?? .max }
+    let delivery = request[option: ResponseDelivery.self]
+    if delivery.isInMemory { return limits.request ?? limits.transport }
+    // A stream that is delivered in memory, because the transport has no streams, or the response to an error.
+    return status.isSuccess ? min(limits.request ?? .max, limits.transport) : limits.transport
+  }
 
   private static var remedy: String { "Raise the limit, or deliver the body to a file." }
 

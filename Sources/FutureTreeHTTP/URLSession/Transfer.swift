@@ -17,6 +17,8 @@ final class Transfer: Sendable {
   /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
   /// its caller drops it.
   private let promise = Locked<Promise<HTTPResponse>?>(Promise())
+  /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
+  private let cancelReason = Locked<CancellationReason?>(nil)
   private let confirmation = Promise<Void>()
   let state: Locked<TransferState>
   private let timers: TransferTimers
@@ -52,6 +54,7 @@ final class Transfer: Sendable {
   func start(timeout: Duration?) -> Future<HTTPResponse> {
     let promise = promise.value!
     promise.onRequestCancel { [weak self] received in
+      self?.cancelReason.value = received.reason
       self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately)) }
       return .continue
     }
@@ -141,7 +144,7 @@ extension Transfer {
         promise?.succeed(response)
       case .failure(let error): throw error
       case .cancelled:
-        received.end(.cancelled(LiveLoads.resetReason))
+        received.end(.cancelled(cancelReason.value ?? LiveLoads.resetReason))
         promise?.completeCancelled(promise?.cancelRequest == nil ? LiveLoads.resetReason : nil)
       }
     } catch {

@@ -151,11 +151,13 @@ extension HeldStream {
 // MARK: - The load
 
 extension HeldStream {
-  /// - Parameter record: Called with each cancellation request, before the request takes effect.
-  func begin(_ request: HTTPRequest, record: @escaping Record) -> Future<HTTPResponse> {
+  /// - Parameters:
+  ///   - clock: The clock of the idle-read timeout.
+  ///   - record: Called with each cancellation request, before the request takes effect.
+  func begin(_ request: HTTPRequest, clock: any FutureClock, record: @escaping Record) -> Future<HTTPResponse> {
     defer { begun.succeed(request) }
     guard request[option: ResponseDelivery.self].isStream, status.isSuccess else { return buffer(record) }
-    let (stream, writer) = HTTPBodyStream.makeStream(for: request)
+    let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: clock)
     destination.value = .stream(writer)
     writer.onStop { [weak self, transfer = writer.transfer] in
       guard let self, let request = transfer.cancelRequest else { return }

@@ -37,8 +37,14 @@ public final class MockLoader: HTTPLoader {
   let script = Locked(MockScript())
   private let pending = Locked(PendingLoads())
 
+  private let clock: any FutureClock
+
   /// Creates a loader without answers.
-  public init() {}
+  ///
+  /// - Parameter clock: The clock of the idle-read timeouts of streams. Pass a `ManualClock` to a test of them.
+  public init(clock: any FutureClock = .system) {
+    self.clock = clock
+  }
 
   /// Returns the next answer of the first stub that matches the request.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
@@ -255,7 +261,9 @@ extension MockLoader {
   }
 
   private func hold(_ request: HTTPRequest, by stream: HeldStream) -> Future<HTTPResponse> {
-    let future = stream.begin(request) { [weak self] options, reason in self?.record(request, options, reason) }
+    let future = stream.begin(request, clock: clock) { [weak self] options, reason in
+      self?.record(request, options, reason)
+    }
     return keep(future, ignoresCancel: stream.whenCancelled == .ignore)
   }
 

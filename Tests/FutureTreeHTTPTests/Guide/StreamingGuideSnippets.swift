@@ -10,11 +10,12 @@ import Testing
 @Suite("Guide: Streaming", .onSockets, .timeLimit(.minutes(60)))
 struct StreamingGuideSnippets {
   private let server: LoopbackServer
+  private let environment: ServerEnvironment
   private let api: any HTTPLoader
 
   init() throws {
     server = try Loopback.server()
-    let environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(server.port))
+    environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(server.port))
     api = (ApplyEnvironment(environment) --> URLSessionLoader(.patient))
   }
 
@@ -64,14 +65,17 @@ struct StreamingGuideSnippets {
     let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 6\r\n\r\na f"
     let part = [("Content-Range", "bytes 2-5/6"), ("ETag", "\"v1\"")]
     server.on("/films/7", [.send(head), .close], .respond(status: 206, headers: part, body: "film"))
-    let (transport, id) = (api, 7)
+    let id = 7
     let folder = try Folder()
     let (caches, file) = (folder.url, folder.file("film"))
-    let firstRun = Resume(.immediately(attempts: 1), directory: folder.file("downloads")) --> transport
+    let first = Resume(.immediately(attempts: 1), directory: folder.file("downloads"))
+    let firstRun = ApplyEnvironment(environment) --> first --> URLSessionLoader()
     #expect(await firstRun.download("films/\(id)", to: file).outcome.code == .truncatedBody)
+    let production = environment
 
     // guide download
-    let api = Autocancel() --> Resume(directory: caches.appendingPathComponent("downloads")) --> transport
+    let downloads = Resume(directory: caches.appendingPathComponent("downloads"))
+    let api = Autocancel() --> ApplyEnvironment(production) --> downloads --> URLSessionLoader()
 
     let film = try await api.download("films/\(id)", to: file).value  // Continues where an earlier run ended.
     // end

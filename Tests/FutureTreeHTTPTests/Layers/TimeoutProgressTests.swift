@@ -49,6 +49,41 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
+  @Test("The idle timeout begins again when the reader of a stream has read what waited for it")
+  func idleReader() async throws {
+    let mock = MockLoader(clock: clock)
+    let held = mock.stream()
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .stream(idleReadTimeout: nil)
+    let response = try await (Timeout(idle: .seconds(5), clock: clock) --> mock).load(request).value
+    held.send("ab")
+    var reader = response.bodyStream.makeAsyncIterator()
+
+    clock.advance(by: .milliseconds(9900))
+    #expect(try await reader.next()?.count == 2)
+    clock.advance(by: .milliseconds(5099))
+    #expect(response.transfer.text == "pending")
+    clock.advance(by: .milliseconds(1))
+
+    #expect(response.transfer.text == "timedOut")
+    held.completeCancelled()
+    withExtendedLifetime(reader) {}
+  }
+
+  @Test("The clock of a mock drives the idle-read timeout of its streams")
+  func idleReadTimeout() async throws {
+    let mock = MockLoader(clock: clock)
+    let held = mock.stream()
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .stream(idleReadTimeout: .seconds(5))
+    let response = try await mock.load(request).value
+
+    clock.advance(by: .seconds(5))
+
+    #expect(response.transfer.text == "bodyNotRead")
+    withExtendedLifetime((response, held)) {}
+  }
+
   @Test("The progress handler of the request is called as before, even after a timeout")
   func handler() {
     let (reports, held) = (Locked(0), mock.hold())

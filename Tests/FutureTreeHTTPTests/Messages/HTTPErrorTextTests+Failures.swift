@@ -180,7 +180,7 @@ extension HTTPErrorTextTests {
 
   private static func redirectedOutOfASCII() throws {
     let response = HTTPResponse(
-      to: anyRequest(), status: HTTPStatus(302), headers: HTTPHeaders(), content: .data(Data()), hidesLocation: true)
+      to: anyRequest(), status: HTTPStatus(302), headers: HTTPHeaders(), content: .data(Data()), marks: .hidesLocation)
     _ = try RedirectRules.request(after: anyRequest(), answeredWith: response)
   }
 

@@ -37,7 +37,7 @@ extension HTTPErrorTextTests {
         "streamOverflow",
         {
           let (stream, writer) = stream()
-          try withExtendedLifetime(stream) { _ = try writer.write(Data(count: 20 << 20)) }
+          try withExtendedLifetime(stream) { for _ in 0..<2 { _ = try writer.write(Data(count: 20 << 20)) } }
         }
       ),
       (

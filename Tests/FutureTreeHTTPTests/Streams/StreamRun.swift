@@ -136,12 +136,19 @@ extension StreamRun {
     (
       "nothing has happened", [],
       [
-        "–", "stop, streamOverflow", "success", "connectionLost", "cancelled", "stop", "stop, cancelled",
+        "–", "–", "success", "connectionLost", "cancelled", "stop", "stop, cancelled",
         "stop, deadlineExceeded", "stop, bodyNotRead", "waits", "– early",
       ]
     ),
     (
       "bytes are unread", [.bytes],
+      [
+        "–", "–", "success", "connectionLost", "cancelled", "stop", "stop, cancelled",
+        "stop, deadlineExceeded", "stop, bodyNotRead", "2 bytes", "– early",
+      ]
+    ),
+    (
+      "the buffer has no room", [.bytes, .bytes],
       [
         "–", "stop, streamOverflow", "success", "connectionLost", "cancelled", "stop", "stop, cancelled",
         "stop, deadlineExceeded", "stop, bodyNotRead", "2 bytes", "– early",

@@ -64,6 +64,30 @@ import Testing
     #expect(state.hasRoom && !state.pauses())
   }
 
+  @Test("A chunk for which the buffer has room is accepted whatever its size, and the next is not")
+  func largeChunk() {
+    var state = StreamState(.init(request: .feed, bufferLimit: 8), now: .zero)
+    #expect(state.received(Data(count: 100), now: .zero).end == nil)
+    #expect(!state.hasRoom)
+
+    #expect(state.received(Data(count: 1), now: .zero).stopsTransport)
+  }
+
+  @Test("Many small chunks are joined while they wait, in order")
+  func smallChunks() {
+    var state = StreamState(.init(request: .feed, bufferLimit: 1 << 20), now: .zero)
+    let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    for index in bytes.indices { _ = state.received(bytes[index...index], now: .zero) }
+
+    var (read, count) = (Data(), 0)
+    while state.hasUnread, case .chunk(let chunk)? = state.read(now: .zero).delivery {
+      read += chunk
+      count += 1
+    }
+
+    #expect(read == bytes && count < 100)
+  }
+
   @Test("The idle-read timeout counts from the last read, and not while the reader waits")
   func idleReadTimeout() {
     var state = StreamState(

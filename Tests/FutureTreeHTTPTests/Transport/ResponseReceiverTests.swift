@@ -236,6 +236,20 @@ private struct Arrival {
     #expect(!showsSecret(error as Any))
   }
 
+  @Test("The limit of a stream applies although the transport delivers it in memory")
+  func bufferedStream() throws {
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .stream(maximumSize: 3)
+    for (status, limit, expected) in [(200, 100, "bodyTooLarge"), (200, 2, "bodyTooLarge"), (404, 100, "fits")] {
+      var receiver = try ResponseReceiver(for: request, maximumSize: limit)
+      try receiver.receiveHead(HTTPStatus(status), [])
+
+      var code = "fits"
+      do { try receiver.receive(Data(count: limit == 2 ? 3 : 4)) } catch { code = error.code.description }
+      #expect(code == expected)
+    }
+  }
+
   @Test("ResponseDelivery has the destination and the limit of a body")
   func fields() {
     #expect(ResponseDelivery.defaultValue.file == nil && ResponseDelivery.defaultValue.maximumSize == nil)

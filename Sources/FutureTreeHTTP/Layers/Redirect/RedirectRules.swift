@@ -12,7 +12,7 @@ enum RedirectRules {
   /// Returns whether the response is a redirect that is followed.
   static func apply(to response: HTTPResponse) -> Bool {
     [301, 302, 303, 307, 308].contains(response.status.code)
-      && (response.headers.contains("Location") || response.hidesLocation)
+      && (response.headers.contains("Location") || response.marks.contains(.hidesLocation))
   }
 
   /// Returns the request that the response asks for.
@@ -69,7 +69,7 @@ extension RedirectRules {
   }
 
   private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
-    guard !response.hidesLocation else {
+    guard !response.marks.contains(.hidesLocation) else {
       throw invalid(
         response, "the Location field contains a byte that is not visible ASCII. Fix the server.")
     }

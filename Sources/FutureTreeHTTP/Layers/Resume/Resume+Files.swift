@@ -41,7 +41,7 @@ extension Resume {
     }
     var progress = state.progress
     onProgress?(HTTPProgress(received: progress))
-    let (stream, writer) = HTTPBodyStream.makeStream(for: rules.transferRequest(request, at: 0), clock: rules.clock)
+    let (stream, writer) = HTTPBodyStream.makeStream(for: rules.transferRequest(request), clock: rules.clock)
     begin(ResumedBody(request, rules, next, writer), response.bodyStream, state)
     do {
       for try await bytes in stream {
@@ -64,10 +64,13 @@ extension Resume {
   private func begin(
     _ request: HTTPRequest, _ file: PartialFile, next: any HTTPLoader
   ) async throws -> (HTTPResponse, ResumeState?) {
+    let maximumSize = request[option: ResponseDelivery.self].maximumSize ?? .max
     if var state = try file.makeState() {
-      let rest = try state.request(from: rules.transferRequest(request, at: state.position))
+      let rest = try state.request(from: rules.transferRequest(request))
       let response = try await next.load(rest).outcome.get()
-      if response.status == HTTPStatus(206), let continues = try? state.accepts(response), continues {
+      if response.status == HTTPStatus(206), let continues = try? state.accepts(response, maximumSize: maximumSize),
+        continues
+      {
         return (response, state)
       }
       if response.status != HTTPStatus(206), response.status != HTTPStatus(416) {
@@ -76,7 +79,8 @@ extension Resume {
       // The file belongs to another representation or another origin.
       response.stream?.transfer.cancel(reason: "the response does not continue the file")
     }
-    let response = try await next.load(rules.transferRequest(request, at: 0)).outcome.get()
+    try Task.checkCancellation()
+    let response = try await next.load(rules.transferRequest(request)).outcome.get()
     return (response, try file.restart(with: response))
   }
 }

@@ -17,14 +17,16 @@ import FutureTree
 /// in a later run of the program:
 ///
 /// ```swift
-/// let api = Autocancel() --> Resume(directory: caches.appendingPathComponent("downloads")) --> URLSessionLoader()
+/// let downloads = Resume(directory: caches.appendingPathComponent("downloads"))
+/// let api = Autocancel() --> ApplyEnvironment(production) --> downloads --> URLSessionLoader()
 ///
 /// api.download("films/\(id)", to: file)  // Cancel it, or quit. The next call continues.
 /// ```
 ///
 /// A load that is cancelled or fails leaves the received bytes in the directory, and the next load of the URL continues with
 /// them. If the resource has changed in between, the load begins again. Two loads of one URL at the same time do not share
-/// the bytes: the second is loaded without this layer. The files in the directory are removed when the body is whole, and by a
+/// the bytes: the second is loaded without this layer. A request that has only a path fails with the code `missingHost`,
+/// because other hosts can have the same path. Put `ApplyEnvironment` before this layer. The files in the directory are removed when the body is whole, and by a
 /// reset. The response has the status 200, the length of the whole body and the other headers of the last response.
 ///
 /// A body is resumed under these conditions:
@@ -114,15 +116,23 @@ public final class Resume: HTTPLayer {
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let delivery = request[option: ResponseDelivery.self]
     guard Resume.canResume(request) else { return next.load(request) }
-    if let directory, let file = delivery.file { return loadFile(request, to: file, in: directory, next: next) }
+    if let directory, let file = delivery.file {
+      guard request.url != nil else { return .failed(Resume.missingHost.naming(request)) }
+      return loadFile(request, to: file, in: directory, next: next)
+    }
     guard delivery.isStream else { return next.load(request) }
-    return next.load(rules.transferRequest(request, at: 0)).map { [self] response in
+    return next.load(rules.transferRequest(request)).map { [self] response in
       guard let first = response.stream else { return response }
       let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: rules.clock)
       begin(ResumedBody(request, rules, next, writer), first, ResumeState(response))
       return response.replacingContent(.stream(stream))
     }.named(.resume)
   }
+
+  private static let missingHost = HTTPError(
+    .missingHost,
+    "The request has no host, so the bytes of its body cannot be kept for a later run. Put `ApplyEnvironment` before "
+      + "`Resume`.")
 
   private static func canResume(_ request: HTTPRequest) -> Bool {
     request.method == .get && !request.headers.contains("Range") && !request.headers.contains("If-Range")
@@ -182,9 +192,9 @@ public final class Resume: HTTPLayer {
 extension Resume.Rules {
   /// Returns the request for one transfer. The caller's limits of time apply to the whole body, so no limit applies to the
   /// time between two reads of a transfer.
-  func transferRequest(_ request: HTTPRequest, at position: Int) -> HTTPRequest {
+  func transferRequest(_ request: HTTPRequest) -> HTTPRequest {
     var transfer = request
-    transfer[option: ResponseDelivery.self] = request[option: ResponseDelivery.self].forTransfer(at: position)
+    transfer[option: ResponseDelivery.self] = request[option: ResponseDelivery.self].forTransfer
     transfer.addMissing(Resume.identity)
     return transfer
   }

@@ -25,7 +25,7 @@ struct ResumeState {
 
   /// Creates the state of the body of a first response.
   init(_ response: HTTPResponse) {
-    let canResume = response.status == .ok && !response.headers.contains("Content-Encoding") && response.allowsRanges
+    let canResume = response.status == .ok && !response.isEncoded && response.allowsRanges
     validator = canResume ? response.strongValidator : nil
     origin = response.origin
     total = canResume ? response.declaredLength : nil
@@ -84,10 +84,11 @@ extension ResumeState {
 
   /// Registers the response to a request for the rest of the body.
   ///
+  /// - Parameter maximumSize: The maximum number of bytes of the whole body.
   /// - Returns: Whether the response has bytes to read. If it has none, the body is whole.
-  /// - Throws: `HTTPError` with the code `resumedAtOtherOrigin`, `representationChanged`, `invalidResponse` or
+  /// - Throws: `HTTPError` with the code `resumedAtOtherOrigin`, `representationChanged`, `invalidResponse`, `bodyTooLarge` or
   ///   `unacceptableStatus`.
-  mutating func accepts(_ response: HTTPResponse) throws(HTTPError) -> Bool {
+  mutating func accepts(_ response: HTTPResponse, maximumSize: Int = .max) throws(HTTPError) -> Bool {
     guard response.origin == origin else {
       throw HTTPError(
         .resumedAtOtherOrigin,
@@ -95,7 +96,7 @@ extension ResumeState {
           + "\(origin ?? "a request without a host"). Load the resource again if you trust it.", response: response)
     }
     switch response.status {
-    case HTTPStatus(206): try acceptPart(response)
+    case HTTPStatus(206): try acceptPart(response, maximumSize)
     case .ok: try acceptWhole(response)
     case HTTPStatus(416):
       // The field `If-Range` matched, because the server would have ignored the range otherwise.
@@ -113,17 +114,22 @@ extension ResumeState {
     return true
   }
 
-  private mutating func acceptPart(_ response: HTTPResponse) throws(HTTPError) {
+  private mutating func acceptPart(_ response: HTTPResponse, _ maximumSize: Int) throws(HTTPError) {
     guard let range = response.contentRange, let bytes = range.bytes, let length = range.total,
-      bytes.lowerBound == position, !response.headers.contains("Content-Encoding")
+      bytes.lowerBound == position, !response.isEncoded
     else {
       throw HTTPError(
         .invalidResponse,
         "The response has the status 206, but not the bytes from \(position) with the length of the whole body. "
           + "Fix the server.", response: response)
     }
-    let isSame = !response.headers.contains("ETag") || response.strongValidator == validator
-    guard isSame, total ?? length == length else { throw changed(response) }
+    // A response to `If-Range` has the entity tag (RFC 9110, section 15.3.7).
+    guard response.strongValidator == validator, total ?? length == length else { throw changed(response) }
+    guard length <= maximumSize else {
+      throw HTTPError(
+        .bodyTooLarge, "The body has \(length) bytes. The limit is \(maximumSize). Raise the limit.", response: response
+      )
+    }
     total = length
     (end, repeated) = (bytes.upperBound + 1, 0)
   }
@@ -131,7 +137,7 @@ extension ResumeState {
   /// Accepts a response from a server that ignores ranges, if it is the same representation.
   private mutating func acceptWhole(_ response: HTTPResponse) throws(HTTPError) {
     let length = response.declaredLength
-    guard let validator, response.strongValidator == validator, !response.headers.contains("Content-Encoding"),
+    guard let validator, response.strongValidator == validator, !response.isEncoded,
       total == nil || length == nil || total == length, position <= length ?? position
     else { throw changed(response) }
     total = total ?? length
@@ -157,6 +163,9 @@ extension HTTPResponse {
     }
     return tag.dropFirst().dropLast().contains("\"") ? nil : tag
   }
+
+  /// Whether the bytes are not those of the representation, but encoded or decoded.
+  fileprivate var isEncoded: Bool { headers.contains("Content-Encoding") || marks.contains(.isDecoded) }
 
   fileprivate var contentRange: ContentRange? {
     let values = headers.values(for: "Content-Range")

@@ -98,19 +98,20 @@ final class ResumedBody: Sendable {
     case .success where state.isWhole(after: true): return nil
     case .success: failure = .failure(state.truncation)
     case .failure(let error as FutureCancelled): throw error
-    case .failure where state.isWhole(after: false): return nil
+    case .failure(let error) where state.isWhole(after: false) && !error.isOfMalformedBody: return nil
     case .failure(let error): failure = .failure(error)
     }
     while true {
       try await pause(after: failure, &state)
-      var rest = try state.request(from: rules.transferRequest(request, at: state.position))
+      var rest = try state.request(from: rules.transferRequest(request))
       rest[option: ProgressHandler.self] = nil
       let outcome = await load(rest)
       if case .cancelled(let reason) = outcome { throw FutureCancelled(reason: reason) }
       failure = Result { try outcome.get() }
       guard case .success(let response) = failure, !context(failure, state).isTransientFailure else { continue }
       do {
-        return try state.accepts(response) ? response.bodyStream : nil
+        let maximumSize = request[option: ResponseDelivery.self].maximumSize ?? .max
+        return try state.accepts(response, maximumSize: maximumSize) ? response.bodyStream : nil
       } catch {
         response.stream?.transfer.cancel(reason: "the response does not continue the body")
         throw error
@@ -119,6 +120,7 @@ final class ResumedBody: Sendable {
   }
 
   private func load(_ request: HTTPRequest) async -> Outcome<HTTPResponse> {
+    if let reason = guarded.withLock({ $0.stopReason }) { return .cancelled(reason) }
     let load = next.load(request)
     begin(.load(load))
     return await load.outcome
@@ -196,6 +198,16 @@ extension RetryContext {
         .unacceptableStatus,
         "The request for the rest of the body failed with the status \(response.status). See `response`.",
         response: response)
+    }
+  }
+}
+
+extension Error {
+  /// Whether the body is longer than declared, or is not the body that was declared. Such a body is never whole.
+  fileprivate var isOfMalformedBody: Bool {
+    switch (self as? HTTPError)?.code {
+    case .invalidResponse, .ambiguousBody, .encodedBody, .bodyTooLarge: true
+    default: false
     }
   }
 }

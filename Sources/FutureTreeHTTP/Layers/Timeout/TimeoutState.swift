@@ -15,6 +15,8 @@ struct TimeoutState {
 
   private(set) var hasEnded = false
   private var lastActivity: Duration
+  /// Whether bytes waited for the reader of a stream when the idle timer fired.
+  private var wasPaused = false
   private var sent = 0
   private var hasAnswer = false
 
@@ -45,11 +47,14 @@ struct TimeoutState {
 
   /// - Parameters:
   ///   - limit: For `idle`, the maximum time without a transfer.
-  ///   - isPaused: Whether the transport waits for the reader of a stream.
+  ///   - isPaused: Whether bytes wait for the reader of a stream, so that the transport can be paused. The whole limit applies
+  ///     again when the timer fires for the first time afterward.
   mutating func fired(_ kind: Kind, limit: Duration, isPaused: Bool = false, now: Duration) -> Firing {
     guard !hasEnded, kind != .firstByte || !hasAnswer else { return .nothing }
     if kind == .idle {
-      let left = isPaused ? limit : lastActivity + limit - now
+      let left = isPaused || wasPaused ? limit : lastActivity + limit - now
+      if wasPaused { lastActivity = now }
+      wasPaused = isPaused
       if left > .zero { return .again(left) }
     }
     hasEnded = true

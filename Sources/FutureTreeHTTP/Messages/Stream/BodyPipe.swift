@@ -90,11 +90,13 @@ extension BodyPipe {
   }
 
   func onStop(_ body: @escaping @Sendable () -> Void) {
-    let isRequested = guarded.withLock { guarded in
-      if case .done(let isRequested) = guarded.stop { return isRequested }
+    let (isRequested, replaced) = guarded.withLock { guarded -> (Bool, Stop) in
+      let previous = guarded.stop
+      if case .done(let isRequested) = previous { return (isRequested, previous) }
       guarded.stop = .closure(body)
-      return false
+      return (false, previous)
     }
+    _ = replaced  // Released here, not under the lock.
     if isRequested { body() }
   }
 
@@ -169,9 +171,10 @@ extension BodyPipe {
   private func perform(_ event: (inout Guarded) -> StreamState.Actions) -> Bool {
     let (actions, stop, waiting, room, timer) = guarded.withLock { guarded in
       let actions = event(&guarded)
+      // Returned even if it is not called, because a closure must not be released under the lock.
       var stop: (@Sendable () -> Void)?
       if actions.stopsTransport || actions.end != nil {
-        if actions.stopsTransport, case .closure(let body) = guarded.stop { stop = body }
+        if case .closure(let body) = guarded.stop { stop = body }
         let wasRequested = if case .done(let isRequested) = guarded.stop { isRequested } else { false }
         guarded.stop = .done(isRequested: wasRequested || actions.stopsTransport)
       }
@@ -181,7 +184,7 @@ extension BodyPipe {
       )
     }
     timer?.cancel()
-    stop?()
+    if actions.stopsTransport { stop?() }
     if let end = actions.end { promise.complete(with: end) }
     if let delivery = actions.delivery { waiting?.resume(returning: delivery.result) }
     room?.succeed()

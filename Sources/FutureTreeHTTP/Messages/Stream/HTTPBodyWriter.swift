@@ -31,8 +31,9 @@ public final class HTTPBodyWriter: Sendable {
   /// Appends bytes to the body. They are discarded if the reader has left or the transfer has ended.
   ///
   /// - Returns: Whether the buffer has room. If it is `false`, a transport with back-pressure waits for `room()`.
-  /// - Throws: `HTTPError` with the code `streamOverflow` if more than `bufferLimit` bytes are unread. The transfer has
-  ///   then failed, and the transport is asked to stop.
+  /// - Throws: `HTTPError` with the code `streamOverflow` if the buffer had no room and more than `bufferLimit` bytes are
+  ///   unread. The transfer has then failed, and the transport is asked to stop. A transport that waits for `room()` never
+  ///   gets this error.
   @discardableResult
   public func write(_ bytes: Data) throws(HTTPError) -> Bool {
     try pipe.write(bytes)

@@ -87,7 +87,8 @@ struct StreamState {
 // MARK: - Events of the transport
 
 extension StreamState {
-  /// Registers bytes. If they exceed the limit of the buffer, the transfer fails with the code `streamOverflow`.
+  /// Registers bytes. If they exceed the limit of the buffer, the transfer fails with the code `streamOverflow`. A chunk for
+  /// which the buffer has room is accepted whatever its size, so that a transport with back-pressure never overflows.
   mutating func received(_ bytes: Data, now: Duration) -> Actions {
     guard end == nil, !bytes.isEmpty else { return Actions() }
     if cancelReason != nil {
@@ -102,7 +103,9 @@ extension StreamState {
       lastRead = now
       return Actions(delivery: .chunk(bytes))
     case .busy:
-      guard bytes.count <= rules.bufferLimit - buffer.count else { return finish(.failure(overflow), stopping: true) }
+      guard hasRoom || bytes.count <= rules.bufferLimit - buffer.count else {
+        return finish(.failure(overflow), stopping: true)
+      }
       buffer.append(bytes)
       return Actions()
     }
@@ -249,7 +252,8 @@ extension StreamState.Actions {
   }
 }
 
-/// A queue of chunks, and the number of their bytes.
+/// A queue of chunks, and the number of their bytes. Many small chunks are joined, so that the memory of the queue is
+/// proportional to that number.
 private struct ChunkBuffer {
   private var chunks: [Data] = []
   private var first = 0
@@ -258,8 +262,12 @@ private struct ChunkBuffer {
   var isEmpty: Bool { first == chunks.count }
 
   mutating func append(_ chunk: Data) {
-    chunks.append(chunk)
     count += chunk.count
+    if chunks.count - first >= 64, chunks[chunks.count - 1].count < 4096 {
+      chunks[chunks.count - 1].append(chunk)
+    } else {
+      chunks.append(chunk)
+    }
   }
 
   mutating func popFirst() -> Data? {
@@ -268,7 +276,7 @@ private struct ChunkBuffer {
     swap(&chunk, &chunks[first])
     first += 1
     count -= chunk.count
-    if first == chunks.count || first >= 64 {
+    if first == chunks.count || first >= max(64, chunks.count / 2) {
       chunks.removeFirst(first)
       first = 0
     }

@@ -127,7 +127,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     response.transfer.cancel()
 
     let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: film.clock)
-    let headers = try HTTPHeaders([("Content-Range", "bytes 0-9/10")])
+    let headers = try HTTPHeaders([("Content-Range", "bytes 0-9/10"), ("ETag", Film.tag)])
     held.complete(
       .completeUsing(
         .succeeded(HTTPResponse(to: request, status: HTTPStatus(206), headers: headers, content: .stream(stream)))))

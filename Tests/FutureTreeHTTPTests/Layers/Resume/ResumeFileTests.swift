@@ -281,6 +281,6 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     _ = try await load.value
 
     #expect(reports.entries == ["3/10", "10/10"])
-    #expect(film.mock.requests.map { "\($0[option: ResponseDelivery.self])" } == ["as a stream, at most 9 bytes"])
+    #expect(film.mock.requests.map { "\($0[option: ResponseDelivery.self])" } == ["as a stream, at most 12 bytes"])
   }
 }

@@ -53,7 +53,7 @@ import Testing
   @Test(
     "The response to it is accepted or refused",
     arguments: [
-      (206, [("Content-Range", "bytes 4-9/10")], "part"),
+      (206, [("Content-Range", "bytes 4-9/10")], "representationChanged"),
       (206, [("Content-Range", "bytes 4-9/10"), ("ETag", tag)], "part"),
       (206, [("Content-Range", "bytes 4-6/10"), ("ETag", tag)], "part"),
       (206, [("Content-Range", "bytes 4-9/10"), ("ETag", "\"v2\"")], "representationChanged"),
@@ -82,6 +82,31 @@ import Testing
 
     #expect((try? result.get()) ?? result.code == expected)
     if case .failure(let error) = result { #expect(error.response?.status == response.status) }
+  }
+
+  @Test("A body that the platform has decoded cannot be resumed and is no rest, because its bytes count differently")
+  func decoded() throws {
+    func decoded(_ status: Int, _ fields: [(String, String)]) -> HTTPResponse {
+      let shown = Self.response(status, [("ETag", Self.tag)] + fields)
+      return HTTPResponse(
+        to: shown.request, status: shown.status, headers: shown.headers, content: shown.content, marks: .isDecoded)
+    }
+    var state = try Self.state()
+
+    #expect(ResumeState(decoded(200, [])).validator == nil)
+    for response in [decoded(200, []), decoded(206, [("Content-Range", "bytes 4-9/10")])] {
+      #expect(throws: HTTPError.self) { try state.accepts(response) }
+    }
+  }
+
+  @Test("A rest of a body over the limit is refused")
+  func tooLarge() throws {
+    var state = try Self.state(length: nil)
+    let response = Self.response(206, [("Content-Range", "bytes 4-9/10"), ("ETag", Self.tag)])
+
+    let error = #expect(throws: HTTPError.self) { try state.accepts(response, maximumSize: 9) }
+    #expect(error?.code == .bodyTooLarge)
+    #expect(try state.accepts(response, maximumSize: 10))
   }
 
   @Test("A response from another origin is refused, whatever it is", arguments: [200, 206, 416, 404])
@@ -126,7 +151,7 @@ import Testing
   @Test("Bytes after the range of a response are refused, and are not passed on")
   func tooLong() throws {
     var state = try Self.state()
-    _ = try state.accepts(Self.response(206, [("Content-Range", "bytes 4-6/10")]))
+    _ = try state.accepts(Self.response(206, [("Content-Range", "bytes 4-6/10"), ("ETag", Self.tag)]))
     _ = try state.received(Data(count: 3))
 
     let error = #expect(throws: HTTPError.self) { try state.received(Data(count: 1)) }

@@ -253,7 +253,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.fail(lost)
     _ = await second.loaded.outcome
 
-    #expect(deliveries() == ["as a stream, at most 12 bytes", "as a stream, at most 8 bytes"])
+    #expect(deliveries() == ["as a stream, at most 12 bytes", "as a stream, at most 12 bytes"])
     film.clock.advance(by: .seconds(5))
     #expect(response.transfer.text == "bodyNotRead")
     #expect(second.cancelRequest != nil)
