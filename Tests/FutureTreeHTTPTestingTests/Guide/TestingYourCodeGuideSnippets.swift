@@ -110,7 +110,7 @@ struct TestingYourCodeGuideSnippets {
     let (server, gate) = (try LoopbackServer(), LoopbackGate())
     server.on("/log", .stream(["one\n", "two\n"]).held(at: 6, by: gate).cut(at: 6))
 
-    let log = try await URLSessionLoader().stream { try HTTPRequest(server.url("/log")) }.value
+    let log = try await URLSessionLoader(.init(timeout: nil)).stream { try HTTPRequest(server.url("/log")) }.value
     do {
       for try await line in log.lines {
         print(line)  // one
@@ -162,7 +162,7 @@ struct TestingYourCodeGuideSnippets {
     let server = try LoopbackServer()
     server.on("/feed", .stall)
 
-    let feed = URLSessionLoader().load(try HTTPRequest(server.url("/feed")))
+    let feed = URLSessionLoader(.init(timeout: nil)).load(try HTTPRequest(server.url("/feed")))
     _ = try await server.waitForRequest(to: "/feed").value
     feed.cancel(reason: "the page was closed")
     let record = try await server.waitForClose(of: "/feed").value
@@ -180,7 +180,7 @@ struct TestingYourCodeGuideSnippets {
     let (server, gate) = (try LoopbackServer(), LoopbackGate())
     server.on("/feed", .text("news").held(by: gate))
     server.on("/flaky", .status(503), .reset, .text("at last"))  // One answer for each request. The last repeats.
-    let loader = URLSessionLoader()
+    let loader = URLSessionLoader(.init(timeout: nil))
 
     let feed = loader.load(try HTTPRequest(server.url("/feed")))
     try await gate.waitForHolders().value

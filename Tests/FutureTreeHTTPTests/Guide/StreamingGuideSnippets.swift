@@ -69,13 +69,14 @@ struct StreamingGuideSnippets {
     let folder = try Folder()
     let (caches, file) = (folder.url, folder.file("film"))
     let first = Resume(.immediately(attempts: 1), directory: folder.file("downloads"))
-    let firstRun = ApplyEnvironment(environment) --> first --> URLSessionLoader()
+    let transport = URLSessionLoader(.patient)
+    let firstRun = ApplyEnvironment(environment) --> first --> transport
     #expect(await firstRun.download("films/\(id)", to: file).outcome.code == .truncatedBody)
     let production = environment
 
     // guide download
     let downloads = Resume(directory: caches.appendingPathComponent("downloads"))
-    let api = Autocancel() --> ApplyEnvironment(production) --> downloads --> URLSessionLoader()
+    let api = Autocancel() --> ApplyEnvironment(production) --> downloads --> transport
 
     let film = try await api.download("films/\(id)", to: file).value  // Continues where an earlier run ended.
     // end
