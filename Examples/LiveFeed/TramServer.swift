@@ -10,7 +10,7 @@ struct Stop: Codable {
 
 /// A server on loopback that sends one event a stop, and drops each connection after three stops.
 final class TramServer: Sendable {
-  static let stops = ["Depot", "Harbour", "Fish Market", "Old Town", "Castle", "Museum", "Park", "University"]
+  static let stops = ["Depot", "Harbor", "Fish Market", "Old Town", "Castle", "Museum", "Park", "University"]
   static let lastStopBeforeStall = 5
 
   private static let path = "/trams/12"
