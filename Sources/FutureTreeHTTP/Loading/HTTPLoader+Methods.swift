@@ -31,7 +31,8 @@ extension HTTPLoader {
   /// for try await chunk in response.bodyStream { try file.write(contentsOf: chunk) }
   /// ```
   ///
-  /// The bodies of responses whose status is not in 200 to 299 are delivered in memory: see `ResponseDelivery.stream`.
+  /// A response whose status is not in 200 to 299 is a success, and its body is delivered in memory. To fail for such a
+  /// status, add `validated()`.
   ///
   /// - Parameter makeRequest: The closure that builds the request. It is called once, before this method returns. If it
   ///   sets `ResponseDelivery.stream` with other limits, they apply.

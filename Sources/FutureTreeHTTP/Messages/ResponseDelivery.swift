@@ -60,8 +60,9 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   ///
   /// - Parameters:
   ///   - bufferLimit: The maximum number of bytes that wait for the reader. A transport without back-pressure fails with
-  ///     the code `streamOverflow` if it has more. A transport with back-pressure pauses at half of the limit, and can exceed
-  ///     the limit by one chunk. Defaults to 16 MiB. Values below 0 are treated as 0.
+  ///     the code `streamOverflow` if it has more. A transport with back-pressure pauses at half of the limit, at 256 KiB at
+  ///     the latest. A chunk is never split, so one large chunk can exceed the limit. Defaults to 16 MiB. Values below 0 are
+  ///     treated as 0.
   ///   - idleReadTimeout: The maximum time between two reads. A slower reader fails the transfer with the code
   ///     `bodyNotRead`. The time in which the reader waits for bytes does not count. Defaults to 60 seconds. `nil`
   ///     disables the limit.

@@ -23,8 +23,8 @@ import FutureTree
 ///
 /// **Cancellation.** An iteration is a consumer of the page in flight. If the iterating task is cancelled, `next` throws
 /// `CancellationError`. An iteration also ends with `break`, with an error in the body of the loop, and when the iterator
-/// is dropped. In each case its interest in the page in flight is withdrawn with a `doNotForwardIfOthersWaiting` request,
-/// and no further page is requested.
+/// is dropped. In each case its interest in the page in flight is withdrawn with a `doNotForwardIfOthersWaiting` request.
+/// This cancels the page, unless it has other consumers. No further page is requested.
 ///
 /// **Memory.** An iteration holds the pages that are loaded ahead, or the page that was read last if there are none.
 public struct HTTPPages: AsyncSequence, Sendable {

@@ -7,9 +7,10 @@ import FutureTree
 /// let once = api.events("report", reconnecting: .never)
 /// ```
 ///
-/// The delay before a reconnection is the delay that the server asked for last with the field `retry`, or `delay`. If the
-/// connection before brought no event, the delay is longer: a random duration between that delay and a maximum, which doubles
-/// with each such connection, up to `longestDelay`. The maximum begins at 2 seconds or more, also if the server asks for none.
+/// The delay before the first reconnection is the delay that the server asked for last with the field `retry`, or `delay`. Each
+/// further reconnection without an event in between has a random delay, between that delay and a maximum. The maximum is at first
+/// twice that delay, and at least 2 seconds. It doubles with each reconnection, up to `longestDelay`. After an event, the next
+/// reconnection is a first one again.
 public struct EventReconnection: Sendable, Hashable {
   let delay: Duration
   let longestDelay: Duration
@@ -25,8 +26,8 @@ public struct EventReconnection: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - delay: The delay before a reconnection, until the server asks for another one. Defaults to 3 seconds.
-  ///   - longestDelay: The maximum delay after connections without an event. Defaults to 60 seconds. A longer delay that the
-  ///     server asks for is respected.
+  ///   - longestDelay: The maximum of the random delays. Defaults to 60 seconds. A longer delay that the server asks for, or a
+  ///     longer `delay`, is respected.
   ///   - attempts: The maximum number of consecutive reconnections without an event. Then the outcome of the last connection
   ///     is the outcome of the sequence: its error, or the end. Defaults to `nil`, which disables the limit. Values below 0
   ///     are treated as 0.

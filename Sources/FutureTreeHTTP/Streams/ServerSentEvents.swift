@@ -15,17 +15,22 @@ import FutureTree
 /// the sequence ends with the code `invalidHeaderValue` when it would reconnect. `Last-Event-ID` is not treated as a secret. If
 /// it is one, add it to the `SensitiveHeaders` of the request.
 ///
-/// **Reconnections.** If a connection ends, the reader waits and connects again, by the rules of `EventReconnection`. A
-/// connection ends when the server closes it, or with one of these codes: `unknownHost`, `cannotConnect`, `connectionLost`,
-/// `truncatedBody`, `timedOut`, `transportFailed`, `queueFull`, and `bodyNotRead` or `streamOverflow` if the reader is slow. The
-/// complete events before that are returned first, and an incomplete event is discarded. A request that cannot be repeated
-/// (`RetryContext.isRepeatable`, `HTTPBody.isReplayable`), such as a `POST`, is sent once.
+/// **Reconnections.** If a connection ends, the reader waits and connects again, by the rules of `EventReconnection`. By
+/// default, the number of reconnections has no limit. A connection ends when the server closes it, or with one of these
+/// codes: `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody`, `timedOut`, `transportFailed`, `queueFull`, and
+/// `bodyNotRead` or `streamOverflow` if the reader is slow. The complete events before that are returned first, and an
+/// incomplete event is discarded. A request that cannot be repeated (`RetryContext.isRepeatable`, `HTTPBody.isReplayable`),
+/// such as a `POST`, is sent once.
+///
+/// **Silence.** By default, a connection that is open but silent does not end. With a `Timeout(idle:)` in the chain, it fails
+/// with the code `timedOut`, and the reader connects again.
 ///
 /// **End.** The sequence ends when the server answers with 204.
 ///
 /// **Errors.** Every other error ends the sequence:
 ///
-/// - `unacceptableStatus` if the status is neither 200 nor 204. Add a `Retry` to the chain to repeat after a 503.
+/// - `unacceptableStatus` if the status is neither 200 nor 204, for example 503. With a `Retry` in the chain, the request is
+///   repeated first.
 /// - `unacceptableContentType` if the content type is not `text/event-stream`
 /// - `eventsAtOtherOrigin` if a reconnection leads to another origin (scheme, host, port) than the first response
 /// - `eventTooLarge` if an event has more bytes than the limit
@@ -33,14 +38,16 @@ import FutureTree
 ///   `resetInProgress`
 ///
 /// **Cancellation.** `transfer` represents the whole sequence: it cancels the load, the stream or the pause in flight, and
-/// completes when that has ended. The reader is a consumer of `transfer`. If the loop is left, if its task is cancelled, or if the
-/// sequence or its iterator is dropped, the reader withdraws its interest with a `doNotForwardIfOthersWaiting` request. Nothing
-/// connects without a reader, so the sequence then ends as cancelled, also if `transfer` has other consumers.
+/// completes when that has ended. The reader is a consumer of `transfer`. If the loop is left, if its task is cancelled, or
+/// if the sequence or its iterator is dropped, the reader withdraws its interest with a `doNotForwardIfOthersWaiting`
+/// request. Nothing connects without a reader, so the sequence then ends as cancelled, also if `transfer` has other
+/// consumers.
 ///
 /// **Reset.** If a reset of the chain cancels the connection (`Autocancel`), the sequence ends with `FutureCancelled`. A reset
 /// during a pause between connections is not noticed: cancel `transfer` as well.
 ///
-/// **Memory.** An iteration holds one event, one chunk, and the buffer of the stream. Nothing is read ahead of the reader.
+/// **Memory.** An iteration holds one event, one chunk, and the buffer of the stream, which the transport fills ahead of the
+/// reader. A chunk is parsed when the reader asks for an event that the chunks before it do not have.
 public final class ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvent
 

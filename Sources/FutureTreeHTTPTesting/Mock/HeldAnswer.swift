@@ -58,7 +58,7 @@ public final class HeldAnswer: Sendable {
     promise.complete(completion)
   }
 
-  /// Completes the load with a response. Its body is delivered where the request wants it.
+  /// Completes the load with a response. Its body is delivered as the request asks: in memory, in a file or as a stream.
   ///
   /// - Returns: `false` if the load was completed before or has not begun.
   @discardableResult
@@ -72,12 +72,14 @@ public final class HeldAnswer: Sendable {
   /// held.answer(.json("[]"))
   /// ```
   ///
-  /// - Precondition: The answer is not itself a held answer.
+  /// - Precondition: The answer is a response or an error, not `.hold` or `.chunks`.
   /// - Returns: `false` if the load was completed before or has not begun.
   @discardableResult
   public func answer(_ answer: MockAnswer) -> Bool {
     guard case .make(let make) = answer.action else {
-      preconditionFailure("A held answer cannot be completed with another held answer. Pass a response or an error.")
+      preconditionFailure(
+        "A held answer cannot be completed with `.hold` or `.chunks`. Pass a response or an error, or use "
+          + "`MockLoader.stream`.")
     }
     guard let request else { return false }
     let response = Future.attempt { .succeeded(try make(request).delivered(for: request)) }

@@ -61,7 +61,8 @@ extension MockAnswer {
   /// Responds with a body that arrives in chunks. They are sent when the load begins.
   ///
   /// ```swift
-  /// mock.on("/feed", .chunks(["data: one\n\n", "data: tw"], failure: HTTPError(.connectionLost, "cut")))
+  /// let type = try HTTPHeaders([("Content-Type", "text/event-stream")])
+  /// mock.on("/feed", .chunks(["data: one\n\n", "data: tw"], headers: type, failure: HTTPError(.connectionLost, "cut")))
   /// ```
   ///
   /// A request that asks for no stream gets the whole body, or the failure.

@@ -104,6 +104,41 @@ struct TestingYourCodeGuideSnippets {
     #expect(print.lines == ["false", "cancelled"])
   }
 
+  @Test("Events continue over a second connection")
+  func events() async throws {
+    // guide events
+    let type = try HTTPHeaders([("Content-Type", "text/event-stream")])
+    let lost = HTTPError(.connectionLost, "cut")
+    mock.on("/prices", .chunks(["id: 7\ndata: 12\n\n", "data: 1"], headers: type, failure: lost), .status(.noContent))
+
+    let prices = mock.events("http://example.com/prices", reconnecting: EventReconnection(delay: .zero))
+    for try await event in prices { print(event.data) }  // 12
+    print(mock.requests.map { $0.headers["Last-Event-ID"] ?? "none" })  // ["none", "7"]
+    // end
+
+    #expect(print.lines == ["12", "[\"none\", \"7\"]"])
+    try mock.verify()
+  }
+
+  @Test("A body that is cut is resumed")
+  func resumed() async throws {
+    // guide resume
+    let server = try LoopbackServer()
+    let tag = ("ETag", #""v1""#)
+    let rest = LoopbackAnswer.respond(status: 206, headers: [tag, ("Content-Range", "bytes 2-5/6")], body: "film")
+    server.on("/film", .respond(headers: [tag], body: "a film").cut(at: 2), rest)
+
+    let api = Resume(.immediately()) --> URLSessionLoader(.init(timeout: nil))
+    let film = try await api.stream { try HTTPRequest(server.url("/film")) }.value
+    var body = Data()
+    for try await chunk in film.bodyStream { body += chunk }
+    print(String(decoding: body, as: UTF8.self))  // a film
+    print(server.requests.map { $0.values(for: "Range") })  // [[], ["bytes=2-"]]
+    // end
+
+    #expect(print.lines == ["a film", "[[], [\"bytes=2-\"]]"])
+  }
+
   @Test("The lines of a log arrive, and then the cut")
   func cut() async throws {
     // guide cut

@@ -43,12 +43,12 @@ struct StreamingGuideSnippets {
     let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 6\r\n\r\na f"
     let part = [("Content-Range", "bytes 3-5/6"), ("ETag", "\"v1\"")]
     server.on("/films/7", [.send(head), .close], .respond(status: 206, headers: part, body: "ilm"))
-    let (transport, id) = (api, 7)
+    let (production, transport, id) = (environment, URLSessionLoader(.patient), 7)
     let folder = try Folder()
     let file = try FileHandle(forWritingTo: folder.write("", to: "film"))
 
     // guide resume
-    let api = Autocancel() --> Resume() --> transport
+    let api = Autocancel() --> ApplyEnvironment(production) --> Resume() --> transport
 
     let response = try await api.stream("films/\(id)").value
     for try await chunk in response.bodyStream {

@@ -204,6 +204,29 @@ import Testing
     #expect(script.lastEventIDs == ["-", "2", "3"])
   }
 
+  @Test("With an idle time limit, a silent connection is followed by another")
+  func silent() async throws {
+    let script = ScriptedStreams(
+      .events("data: a\n\n", then: .open), .events("data: b\n\n"), .head(.noContent), confirms: true)
+    let clock = ManualClock()
+    var events = (Timeout(idle: .seconds(30), clock: clock) --> script).feed().makeAsyncIterator()
+    #expect(try await events.next()?.data == "a")
+
+    clock.advance(by: .seconds(30))
+
+    #expect(try await events.next()?.data == "b")
+    #expect(try await events.next() == nil)
+    #expect(script.stopCount == 1)
+  }
+
+  @Test("With a retry, a transient status is followed by another request")
+  func retried() async {
+    let script = ScriptedStreams(.head(.serviceUnavailable), .events("data: a\n\n"), .head(.noContent))
+
+    #expect(await (Retry(.immediately()) --> script).feed().data() == ["a"])
+    #expect(script.requests.count == 3)
+  }
+
   @Test("Nothing connects before the reader asks, and a reconnection waits for the delay of the server")
   func delay() async throws {
     let clock = ManualClock()

@@ -1,17 +1,19 @@
 import Foundation
 import FutureTree
 
-/// A layer that continues a body after its connection failed, where it ended.
+/// A layer that requests the rest of a body after the connection failed.
 ///
 /// ```swift
-/// let api = Autocancel() --> Resume() --> Retry() --> Timeout(idle: .seconds(30)) --> URLSessionLoader()
+/// let api =
+///   Autocancel() --> ApplyEnvironment(production) --> Resume() --> Retry() --> Timeout(idle: .seconds(30))
+///   --> URLSessionLoader()
 ///
 /// let film = try await api.stream("films/\(id)").value
 /// for try await chunk in film.bodyStream { decode(chunk) }  // One body, even if a connection fails in the middle.
 /// ```
 ///
-/// If the transfer of a stream fails, the layer requests the rest of the body and appends it. The caller sees one response
-/// and one transfer, which completes when the whole body has arrived.
+/// If the transfer of a stream fails, the layer requests the rest of the body and appends it. The caller sees the first
+/// response and one transfer, which completes when the whole body has arrived.
 ///
 /// **Files.** With a `directory`, the layer also continues bodies that are delivered to files (`ResponseDelivery.file`), even
 /// in a later run of the program:
@@ -23,11 +25,16 @@ import FutureTree
 /// api.download("films/\(id)", to: file)  // Cancel it, or quit. The next call continues.
 /// ```
 ///
-/// A load that is cancelled or fails leaves the received bytes in the directory, and the next load of the URL continues with
-/// them. If the resource has changed in between, the load begins again. Two loads of one URL at the same time do not share
-/// the bytes: the second is loaded without this layer. A request that has only a path fails with the code `missingHost`,
-/// because other hosts can have the same path. Put `ApplyEnvironment` before this layer. The files in the directory are removed when the body is whole, and by a
-/// reset. The response has the status 200, the length of the whole body and the other headers of the last response.
+/// - A load that is cancelled or fails leaves the received bytes in the directory. The next load of the URL continues with
+///   them. If the resource has changed in between, or comes from another origin, the load begins again.
+/// - The bytes are removed when the body is whole, and by a reset. They are also removed after a failure that the next load
+///   cannot continue: `representationChanged`, `resumedAtOtherOrigin`, `invalidResponse`, `bodyTooLarge` or
+///   `unwritableBody`.
+/// - The response is the first response of this load. If its status is 206, it gets the status 200 and the length of the
+///   whole body, and loses its `Content-Range`.
+/// - Two loads of one URL at the same time do not share the bytes: the second is loaded without this layer.
+/// - A request that has only a path fails with the code `missingHost`, because other hosts can have the same path. Put
+///   `ApplyEnvironment` before this layer.
 ///
 /// A body is resumed under these conditions:
 ///
@@ -35,13 +42,15 @@ import FutureTree
 /// - The response has the status 200 and a strong validator: an `ETag` without `W/`. It has no `Content-Encoding`, so the
 ///   layer sets `Accept-Encoding: identity` unless the request has an `Accept-Encoding`.
 /// - The server does not refuse ranges with `Accept-Ranges: none`.
-/// - The strategy allows another attempt. By default, up to five attempts are made in a row without receiving a byte of
-///   the body, after transient failures (`RetryContext.isTransientFailure`), with exponential delays. Each byte
-///   starts the count again.
+/// - The strategy allows another attempt. The interrupted transfer is the first attempt, and each request for the rest is
+///   a further one. By default, there are five attempts, with exponential delays: four consecutive requests for the rest
+///   without a byte of the body. They follow transient failures (`RetryContext.isTransientFailure`). Each byte starts the
+///   count again.
 ///
-/// Other loads pass through. A `RequestRetry` of the request replaces the strategy. `Retry-After` is respected up to
-/// `longestRetryAfter`. If the next attempt would begin after the `RequestDeadline`, the transfer fails with the code
-/// `deadlineExceeded`.
+/// Other loads pass through. A `RequestRetry` of the request replaces the strategy. The layer waits at least as long as
+/// `Retry-After` asks. If that is longer than `longestRetryAfter`, there is no further attempt, and the transfer fails with
+/// the code `unacceptableStatus`. If the next attempt would begin after the `RequestDeadline`, the transfer fails with the
+/// code `deadlineExceeded`.
 ///
 /// **One representation.** The layer sends `Range` and `If-Range` (RFC 9110, sections 13.1.5 and 14.2). It appends bytes
 /// only if the response proves that they belong to the representation of the first response: by the range, the length and
@@ -56,11 +65,12 @@ import FutureTree
 /// request for the rest, or the pause. The transfer completes when it has ended.
 ///
 /// **Reset.** Bodies that wait for their next attempt complete as `.cancelled`. Bodies in flight are not cancelled by this
-/// layer (an `Autocancel` before it does that), and are not resumed. When the loads to files have ended, the contents of the
-/// directory are removed.
+/// layer (an `Autocancel` before it does that), and are not resumed. When the loads to files have ended, the partial files
+/// in the directory are removed, except those that another process uses.
 ///
 /// **Order.** Layers before this one see the whole body, layers after it see each attempt. Put `Timeout(idle:)` after it,
-/// so that a silent connection is replaced. Put `Throttle` after it, so that a pause holds no slot.
+/// so that a silent connection fails and the layer requests the rest. Put `Throttle` after it, so that a pause holds no
+/// slot.
 ///
 /// **In two chains.** A reset of either chain ends the pauses of both.
 public final class Resume: HTTPLayer {
@@ -93,11 +103,11 @@ public final class Resume: HTTPLayer {
   ///
   /// - Parameters:
   ///   - strategy: The strategy for requests that have no strategy of their own (`RequestRetry`). It counts attempts since
-  ///     the last received byte.
+  ///     the last received byte, including the interrupted transfer.
   ///   - directory: The directory of the bodies that a later load continues. It belongs to this layer, and is created if it
   ///     is missing. Several processes can use it. Defaults to `nil`: only streams are resumed.
-  ///   - longestRetryAfter: The longest delay that a server may ask for. Defaults to 2 minutes. Values below 0 are
-  ///     treated as 0.
+  ///   - longestRetryAfter: The longest delay that a server may ask for. If it asks for a longer one, the body is not
+  ///     resumed. Defaults to 2 minutes. Values below 0 are treated as 0.
   ///   - clock: The clock that measures delays.
   ///   - date: The clock for the date in `Retry-After`. It is used if the response has no `Date`.
   ///   - random: The source of the jitter.
@@ -166,7 +176,7 @@ public final class Resume: HTTPLayer {
     return ended
   }
 
-  /// Cancels the pauses, resets `next`, and removes the files in the directory.
+  /// Cancels the pauses, resets `next`, and removes the partial files that no other process uses.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let (live, files) = bodies.withLock { bodies in
       (bodies.live.sorted { $0.key < $1.key }.map(\.value), Array(bodies.files.values))

@@ -48,8 +48,8 @@ public final class Retry: HTTPLayer {
   /// - Parameters:
   ///   - strategy: The strategy for requests that have no strategy of their own (`RequestRetry`).
   ///   - budget: The limit on additional requests to a server. `nil` disables the limit.
-  ///   - longestRetryAfter: The longest delay that a server may ask for. Defaults to 2 minutes. Values below 0 are
-  ///     treated as 0.
+  ///   - longestRetryAfter: The longest delay that a server may ask for. If it asks for a longer one, its response is the
+  ///     outcome of the load. Defaults to 2 minutes. Values below 0 are treated as 0.
   ///   - clock: The clock that measures delays.
   ///   - date: The clock for the date in `Retry-After`. It is used if the response has no `Date`.
   ///   - random: The source of the jitter.

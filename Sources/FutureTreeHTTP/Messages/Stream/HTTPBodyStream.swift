@@ -23,8 +23,9 @@ import FutureTree
 /// **Time.** If the reader does not ask for the next chunk within the `idleReadTimeout` of the delivery, the transfer
 /// fails with the code `bodyNotRead`.
 ///
-/// **Memory.** At most `bufferLimit` bytes wait for the reader. A transport with back-pressure pauses the server before
-/// that. A transport without back-pressure fails with the code `streamOverflow`.
+/// **Memory.** The `bufferLimit` of the delivery limits the bytes that wait for the reader. A transport with back-pressure
+/// pauses the server before the limit is reached. A transport without back-pressure fails with the code `streamOverflow`.
+/// A chunk is never split, so one large chunk can exceed the limit.
 public final class HTTPBodyStream: AsyncSequence, Sendable {
   public typealias Element = Data
 

@@ -172,7 +172,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     withExtendedLifetime(run) {}
   }
 
-  @Test("After five attempts without a byte, the last failure ends the body")
+  @Test("After four consecutive requests without a byte, the last failure ends the body")
   func attempts() async throws {
     let film = Self.slowFilm()
     let first = film.whole()
@@ -244,7 +244,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(try await text.value == "0123456789")
   }
 
-  @Test("An idle time limit after the layer replaces a silent connection")
+  @Test("After an idle time limit ends a silent connection, the layer requests the rest")
   func idle() async throws {
     let clock = ManualClock()
     let film = Film(before: Timeout(idle: .seconds(30), clock: clock))

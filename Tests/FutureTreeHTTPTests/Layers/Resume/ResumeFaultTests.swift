@@ -122,6 +122,22 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(file.folder.text(of: "film") == "abcdefghij")
   }
 
+  @Test("A resource that changes while it is received fails the load, and its bytes are not kept")
+  func changedMeanwhile() async throws {
+    var file = try FilmFile()
+    file.strategy = .immediately(attempts: 2)
+    let film = file.newRun()
+    let (first, second) = (film.whole(), film.whole(tag: "\"v2\""))
+    let load = try file.load(in: film)
+    await first.sendNext("0123")
+    first.fail(HTTPError(.connectionLost, "The connection was closed. Load again."))
+    _ = await second.loaded.outcome
+    second.completeCancelled()
+
+    #expect(await load.outcome.code == .representationChanged)
+    #expect(file.kept == [])
+  }
+
   @Test("A task that was cancelled while a response did not fit sends no second request")
   func cancelledBeforeSecondLoad() async throws {
     let file = try FilmFile()
