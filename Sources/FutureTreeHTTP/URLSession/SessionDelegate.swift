@@ -86,7 +86,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _: URLSession, task: URLSessionTask, didSendBodyData _: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend _: Int64
   ) {
-    transfers.transfer(of: task)?.bodySent(totalBytesSent)
+    transfers.transfer(of: task)?.exchange.bodySent(Int(clamping: totalBytesSent))
   }
 
   /// Provides the body of every request that has one. The platform calls this again if it sends the body again.
@@ -101,11 +101,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     end(transfer, of: task, error)
   }
 
-  /// Ends a transfer. The order matters: a reset that begins during this call waits for the transfer.
+  /// Ends a transfer. The order matters: a reset waits for the transfer, and finds nothing of it in the table.
   func end(_ transfer: Transfer, of task: URLSessionTask?, _ error: (any Error)?) {
-    transfer.ended(error, task)
     if let task { transfers.remove(task) }
-    transfer.confirm()
+    transfer.ended(error, task)
   }
 
   /// Follows no redirect, because redirects belong to a layer. The response that redirects is delivered.

@@ -6,7 +6,7 @@ import Foundation
 
 /// The mapping of the error codes of `URLSession`. The table for both platforms is in the article *URLSession on Linux*.
 enum URLErrorTable {
-  static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> TransferState.End {
+  static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> HTTPExchange.End {
     guard let error else { return .completed }
     let code = (error as NSError).code
     guard (error as NSError).domain == NSURLErrorDomain else { return .failed(unclear(error)) }

@@ -132,6 +132,10 @@ extension URLSessionLoader {
       self.platform = PlatformConfiguration.copy(platform)
     }
 
+    var limits: HTTPExchange.Limits {
+      HTTPExchange.Limits(timeout: timeout, idleTimeout: idleTimeout, maximumBodySize: maximumBodySize)
+    }
+
     /// The encodings that requests ask for and that the platform decodes.
     var acceptedEncodings: [String] { acceptsEncodedBodies ? Configuration.decodedEncodings : [] }
 

@@ -104,17 +104,18 @@ public final class URLSessionLoader: HTTPLoader {
   ///
   /// - Returns: A future that completes once, with the whole response, on a thread of the session or of the clock.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    let transfer: Transfer
+    let exchange: HTTPExchange
     let urlRequest: URLRequest
     do throws(HTTPError) {
-      let bodyLength = try request.body.announcedLength()
-      transfer = try Transfer(of: request, bodyLength: bodyLength, configuration, clock: clock, queues)
-      urlRequest = try URLRequest(request, bodyLength: bodyLength, template)
+      exchange = try HTTPExchange(
+        of: request, configuration.limits, decoding: .platform(accepting: Set(configuration.acceptedEncodings)),
+        clock: clock)
+      urlRequest = try URLRequest(request, bodyLength: exchange.bodyLength, template)
     } catch {
       return .failed(error.naming(request))
     }
-    live.add(transfer.confirmed)
-    let future = transfer.start(timeout: request[option: RequestTimeout.self] ?? configuration.timeout)
+    let transfer = Transfer(exchange, queues)
+    let future = exchange.start(in: live) { transfer.stop() }
     queues.commands.async { [session, transfers, queues, delegate, hasBody = !request.body.isEmpty] in
       let hasBegun = transfer.begin {
         let task = hasBody ? session.uploadTask(withStreamedRequest: urlRequest) : session.dataTask(with: urlRequest)

@@ -196,7 +196,7 @@ extension HTTPErrorTextTests {
   }
 
   private func timedOut() throws {
-    var state = TransferState(TransferState.Rules(idleTimeout: .seconds(1)))
+    var state = ExchangeState(ExchangeState.Rules(idleTimeout: .seconds(1)))
     if case .end(.failure(let error), _) = state.idleTimerFired(now: .seconds(1)).0 { throw error }
   }
 

@@ -2,10 +2,10 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("TransferState") struct TransferStateTests {
-  private var state = TransferState(TransferState.Rules())
+@Suite("ExchangeState") struct ExchangeStateTests {
+  private var state = ExchangeState(ExchangeState.Rules())
 
-  private func summary(_ action: TransferState.Action) -> String {
+  private func summary(_ action: ExchangeState.Action) -> String {
     switch action {
     case .none: "none"
     case .stop: "stop"
@@ -57,14 +57,6 @@ import Testing
   @Test("A transport that stops without a request has failed")
   mutating func stoppedByItself() {
     #expect(summary(state.transportEnded(.stopped)) == "transportFailed")
-  }
-
-  @Test("A refused challenge ends with its response")
-  mutating func challenge() {
-    _ = (state.headArrived(.unauthorized), state.worked())
-    state.challengeRefused()
-
-    #expect(summary(state.transportEnded(.stopped)) == "received")
   }
 
   @Test("A deadline ends the transfer at once, and later events change nothing")
@@ -124,7 +116,7 @@ import Testing
 
   @Test("Progress never decreases and never exceeds the total, even when a body is sent twice")
   func progress() {
-    var state = TransferState(TransferState.Rules(reportsProgress: true, bodyLength: 10))
+    var state = ExchangeState(ExchangeState.Rules(reportsProgress: true, bodyLength: 10))
     var seen: [String] = []
     for count in [4, 3, 10, 14, 20] {
       seen.append(summary(state.bodySent(count)))
@@ -141,7 +133,7 @@ import Testing
 
   @Test("Idle time is measured from the last byte in either direction")
   func idle() {
-    var state = TransferState(TransferState.Rules(idleTimeout: .seconds(10)))
+    var state = ExchangeState(ExchangeState.Rules(idleTimeout: .seconds(10)))
 
     _ = state.bodySent(1, now: .seconds(4))
     #expect(state.idleTimerFired(now: .seconds(10)).again == .seconds(4))

@@ -10,14 +10,7 @@
 ///    of the load is over.
 /// 5. One piece of work runs at a time. An ending that arrives in the meantime waits until the work is done. Nothing is
 ///    therefore written to an abandoned file, and no progress is reported after the end.
-struct TransferState {
-  /// The end that the transport reports, independent of the platform.
-  enum End {
-    case completed
-    case stopped
-    case failed(HTTPError)
-  }
-
+struct ExchangeState {
   /// The action after an event.
   enum Action {
     case none
@@ -51,16 +44,12 @@ struct TransferState {
   private let rules: Rules
   private var sent: HTTPProgress.Part
   private var lastActivity: Duration
-  /// Whether the transport waits for the reader of a stream.
+  /// Whether the reader of a stream is behind.
   private var isPaused = false
   private var isCancelAsked = false
   private var isDelivered = false
   /// Whether parts of the response were discarded after a cancellation request.
   private var hasDropped = false
-  /// Whether the platform asked for credentials and was refused. The response that the platform stopped then is the
-  /// outcome (a 401).
-  private var hasRefusedChallenge = false
-  private var hasOpenedBody = false
   private var isWorking = false
   /// An ending that waits until the work is done.
   private var heldEnd: Action?
@@ -75,7 +64,7 @@ struct TransferState {
 
 // MARK: - Requests
 
-extension TransferState {
+extension ExchangeState {
   mutating func cancelAsked(isForced: Bool = false) -> Action {
     guard !hasEnded else { return .none }
     defer { isCancelAsked = true }
@@ -104,19 +93,7 @@ extension TransferState {
 
 // MARK: - Events of the transport
 
-extension TransferState {
-  mutating func challengeRefused() {
-    hasRefusedChallenge = true
-  }
-
-  /// Registers that the platform asks for the body.
-  ///
-  /// - Returns: Whether it asks for the first time.
-  mutating func bodyOpened() -> Bool {
-    defer { hasOpenedBody = true }
-    return !hasOpenedBody
-  }
-
+extension ExchangeState {
   /// Registers that the request cannot be sent, or only in part.
   mutating func requestFailed(_ error: HTTPError) -> Action {
     hasEnded ? .none : end(.failure(error), stopsTransport: true)
@@ -152,9 +129,12 @@ extension TransferState {
     return .none
   }
 
-  /// Registers that the transport waits for the reader of a stream. The idle timeout is suspended.
-  mutating func paused() {
-    isPaused = true
+  /// Registers that the reader of a stream is behind. The idle timeout is suspended.
+  ///
+  /// - Returns: Whether this was not registered before.
+  mutating func paused() -> Bool {
+    defer { isPaused = true }
+    return !isPaused
   }
 
   mutating func resumed(now: Duration) {
@@ -162,20 +142,16 @@ extension TransferState {
     lastActivity = now
   }
 
-  mutating func transportEnded(_ end: End) -> Action {
+  mutating func transportEnded(_ end: HTTPExchange.End) -> Action {
     guard !hasEnded else { return .none }
     switch end {
     case .completed:
       return self.end(isCancelAsked && hasDropped ? .cancelled : .received)
     case .stopped where isCancelAsked:
       return self.end(.cancelled)
-    case .stopped where hasRefusedChallenge && hasHead:
-      return self.end(.received)
     case .stopped:
       return self.end(
-        .failure(
-          HTTPError(.transportFailed, "The platform cancelled the request on its own. Load again."))
-      )
+        .failure(HTTPError(.transportFailed, "The platform cancelled the request on its own. Load again.")))
     case .failed(let error):
       return self.end(.failure(error))
     }
@@ -184,7 +160,7 @@ extension TransferState {
 
 // MARK: - Work and endings
 
-extension TransferState {
+extension ExchangeState {
   /// Registers that the work is done or has failed.
   ///
   /// - Parameter hasStream: Whether the work returned a response whose body is a stream.

@@ -1,7 +1,7 @@
 import FutureTree
 
-/// The timers of one transfer. After `end()`, no timer is active and none can be set.
-final class TransferTimers: Sendable {
+/// The timers of one exchange. After `end()`, no timer is active and none can be set.
+final class ExchangeTimers: Sendable {
   enum Name: Hashable {
     case total
     case idle

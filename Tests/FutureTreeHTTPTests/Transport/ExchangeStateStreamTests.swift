@@ -2,12 +2,12 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-@Suite("TransferState, streams") struct TransferStateStreamTests {
+@Suite("ExchangeState, streams") struct ExchangeStateStreamTests {
   private enum Event: CaseIterable {
     case head, data, fault, cancel, force, deadline, idle, pause, resume, requestFailed, completed, stopped, failed
   }
 
-  private var state = TransferState(TransferState.Rules(idleTimeout: .seconds(10)))
+  private var state = ExchangeState(ExchangeState.Rules(idleTimeout: .seconds(10)))
 
   @Test("A stream is delivered when its head has been received")
   mutating func delivered() {
@@ -38,7 +38,7 @@ import Testing
   @Test("While the transport waits for the reader, the idle timeout is suspended")
   mutating func paused() {
     _ = (state.headArrived(.ok), state.worked(hasStream: true))
-    state.paused()
+    _ = state.paused()
     #expect(state.idleTimerFired(now: .seconds(100)).again == .seconds(10))
 
     state.resumed(now: .seconds(100))
@@ -55,14 +55,14 @@ import Testing
         path.append(Event.allCases[rest % 13])
         rest /= 13
       }
-      if let fault = TransferStateStreamTests.fault(of: path) { faults.append("\(path): \(fault)") }
+      if let fault = ExchangeStateStreamTests.fault(of: path) { faults.append("\(path): \(fault)") }
     }
 
     #expect(faults.isEmpty, "\(faults.prefix(5))")
   }
 
   private static func fault(of path: [Event]) -> String? {
-    var state = TransferState(TransferState.Rules(idleTimeout: .seconds(10)))
+    var state = ExchangeState(ExchangeState.Rules(idleTimeout: .seconds(10)))
     var (ends, deliveries, isAsked) = (0, 0, false)
     for event in path {
       if event == .cancel || event == .force { isAsked = true }
@@ -84,7 +84,7 @@ import Testing
     return ends > 1 || deliveries > 1 ? "\(ends) ends, \(deliveries) deliveries" : nil
   }
 
-  private static func perform(_ event: Event, _ state: inout TransferState) -> TransferState.Action {
+  private static func perform(_ event: Event, _ state: inout ExchangeState) -> ExchangeState.Action {
     switch event {
     case .head: return state.headArrived(.ok)
     case .data, .fault: return state.dataArrived()
@@ -93,7 +93,7 @@ import Testing
     case .deadline: return state.deadlinePassed()
     case .idle: return state.idleTimerFired(now: .seconds(100)).0
     case .pause:
-      state.paused()
+      _ = state.paused()
       return .none
     case .resume:
       state.resumed(now: .zero)
@@ -106,7 +106,7 @@ import Testing
   }
 }
 
-extension TransferState.Action {
+extension ExchangeState.Action {
   fileprivate var name: String {
     switch self {
     case .none: "none"

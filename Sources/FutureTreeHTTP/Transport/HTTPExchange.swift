@@ -1,0 +1,325 @@
+import Foundation
+import FutureTree
+
+/// One load of a transport that reports events: its future, its time limits, its progress and its response.
+///
+/// ```swift
+/// func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+///   let exchange: HTTPExchange
+///   do { exchange = try HTTPExchange(of: request, limits) } catch { return .failed(error) }
+///   let connection = pool.send(request)
+///   connection.onHead { head in exchange.receiveHead(head.status, head.fields) }
+///   connection.onBytes { bytes in exchange.receive(bytes) }
+///   connection.onEnd { isWhole in exchange.end(isWhole ? .completed : .stopped) }
+///   return exchange.start(in: live) { connection.close() }
+/// }
+/// ```
+///
+/// The transport reports what happens on the wire, and stops when the exchange asks it to. The exchange does the rest:
+///
+/// - **Cancellation.** A cancellation request stops the transport, and the future completes when the transport reports its end
+///   (*Confirmed cancellation*). With `.forceImmediately` the future completes at once. A response that is complete by then
+///   is kept.
+/// - **Time limits.** `RequestTimeout` and `RequestIdleTimeout` of the request take precedence over the limits. A load that
+///   exceeds one fails at once, and the transport is stopped.
+/// - **Body.** A `ResponseReceiver` checks the response and delivers it to memory, to a file or as a stream.
+/// - **Progress.** The `ProgressHandler` of the request is called after the head, after each piece of a body, and never after
+///   the end.
+/// - **Reset.** `LiveLoads` tracks the exchange until the transport has reported its end.
+///
+/// Report the events of one exchange one at a time. The other methods can be called from any thread. The exchange completes
+/// its future and calls the progress handler on the thread of the report, and outside every lock.
+public final class HTTPExchange: Sendable {
+  /// The limits of a load. Options of the request take precedence.
+  public struct Limits: Sendable, Hashable {
+    /// The maximum duration from `start` to the outcome, or to the head of a stream. `nil` disables the limit.
+    public var timeout: Duration?
+    /// The maximum time in which no data is sent or received. `nil` disables the limit.
+    public var idleTimeout: Duration?
+    /// The maximum size of a body in memory, in bytes.
+    public var maximumBodySize: Int
+
+    /// Creates limits.
+    public init(timeout: Duration?, idleTimeout: Duration?, maximumBodySize: Int) {
+      self.timeout = timeout
+      self.idleTimeout = idleTimeout
+      self.maximumBodySize = maximumBodySize
+    }
+  }
+
+  /// The end of a load, as the transport reports it.
+  public enum End: Sendable {
+    /// The response has ended as its framing declares.
+    case completed
+    /// The transport was stopped. Without a cancellation request, the load fails with the code `transportFailed`.
+    case stopped
+    /// The connection or the server failed.
+    case failed(HTTPError)
+  }
+
+  /// The request of the load.
+  public let request: HTTPRequest
+  /// The number of bytes to announce as `Content-Length`. `nil` if the length of the body is not known.
+  public let bodyLength: Int?
+
+  private let onProgress: (@Sendable (HTTPProgress) -> Void)?
+  private let timeout: Duration?
+  private let idleTimeout: Duration?
+  /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
+  /// its caller drops it.
+  private let promise = Locked<Promise<HTTPResponse>?>(Promise())
+  /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
+  private let cancelReason = Locked<CancellationReason?>(nil)
+  private let confirmation = Promise<Void>()
+  private let state: Locked<ExchangeState>
+  private let timers: ExchangeTimers
+  private let received: ReceivedResponse
+  private let stopTransport = Locked<(@Sendable () -> Void)?>(nil)
+
+  /// Creates the exchange of a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - limits: The limits, unless the request has its own.
+  ///   - decoding: The decoding of encoded bodies before they are reported.
+  ///   - clock: The clock of the time limits.
+  /// - Throws: `HTTPError` with the code `unwritableBody`, `unreadableBody` or `wrongBodyLength`.
+  public init(
+    of request: HTTPRequest, _ limits: Limits, decoding: ResponseReceiver.Decoding = .asSent,
+    clock: any FutureClock = .system
+  ) throws(HTTPError) {
+    do throws(HTTPError) { bodyLength = try request.body.announcedLength() } catch { throw error.naming(request) }
+    received = ReceivedResponse(
+      try ResponseReceiver(
+        for: request, maximumSize: limits.maximumBodySize, decoding: decoding, deliversStreams: true, clock: clock))
+    self.request = request
+    onProgress = request[option: ProgressHandler.self]
+    timeout = request[option: RequestTimeout.self] ?? limits.timeout
+    idleTimeout = request[option: RequestIdleTimeout.self] ?? limits.idleTimeout
+    timers = ExchangeTimers(clock)
+    let rules = ExchangeState.Rules(
+      idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
+    state = Locked(ExchangeState(rules, now: clock.now))
+  }
+
+  /// Starts the time limits, and returns the future of the load.
+  ///
+  /// - Parameters:
+  ///   - live: The registry of the transport. It tracks the exchange until `end(_:)` is called.
+  ///   - stop: Stops the transport. It is called at most once, on any thread, and must not wait. The transport reports the
+  ///     end afterward. It is not called if the transport ended before.
+  /// - Returns: A future that completes once.
+  public func start(in live: LiveLoads, stop: @escaping @Sendable () -> Void) -> Future<HTTPResponse> {
+    let promise = promise.value!
+    promise.future.named(request.description)
+    stopTransport.value = stop
+    live.add(confirmation.future)
+    promise.onRequestCancel { [weak self] received in
+      self?.cancelReason.value = received.reason
+      self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately)) }
+      return .continue
+    }
+    // A request of a reset stops the transport even if the future has other consumers.
+    confirmation.onRequestCancel { [weak self] received in
+      self?.future?.cancel(reason: received.reason)
+      self?.act { $0.cancelAsked() }
+      return .continue
+    }
+    if let timeout {
+      timers.set(.total, after: timeout) { [weak self] in self?.act { $0.deadlinePassed() } }
+    }
+    if let idleTimeout { watchIdling(idleTimeout) }
+    return promise.future
+  }
+
+  /// Whether the transport should begin or continue.
+  public var isWanted: Bool { state.withLock { $0.isWanted } }
+
+  /// Whether the head of the final response has arrived.
+  public var hasHead: Bool { state.withLock { $0.hasHead } }
+
+  /// Whether all bytes that the response declares have arrived. `false` if the length of its body is not known.
+  ///
+  /// Read it between two reports. A transport that has not sent the whole request can stop then: the server has answered
+  /// early.
+  public var hasDeclaredBody: Bool { received.isWhole }
+
+  private var future: Future<HTTPResponse>? { promise.value?.future }
+
+  private func watchIdling(_ duration: Duration) {
+    timers.set(.idle, after: duration) { [weak self] in
+      guard let self else { return }
+      let now = timers.now
+      let (action, again) = state.withLock { $0.idleTimerFired(now: now) }
+      perform(action)
+      if let again { watchIdling(again) }
+    }
+  }
+
+  /// The current time. It is read only if there is an idle timeout.
+  private var now: Duration { idleTimeout == nil ? .zero : timers.now }
+}
+
+// MARK: - Events of the transport
+
+extension HTTPExchange {
+  /// Reports the head of a response.
+  ///
+  /// The head of an informational response (100 to 199) is ignored, because the final response follows.
+  ///
+  /// - Parameters:
+  ///   - status: The status code.
+  ///   - fields: The header fields in order, as received.
+  public func receiveHead(_ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)> & Sendable) {
+    receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
+  }
+
+  func receiveHead(_ status: HTTPStatus, _ work: Work) {
+    let now = now
+    let pass: Work = { [weak self] receiver throws(HTTPError) in
+      let response = try work(&receiver)
+      receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked() } }
+      return response
+    }
+    act(pass) { $0.headArrived(status, now: now) }
+  }
+
+  /// Reports the next bytes of the body.
+  ///
+  /// - Returns: A future if the reader of a stream is behind. A transport that can pause reads no more bytes until it has
+  ///   completed. The idle timeout is suspended until then.
+  @discardableResult
+  public func receive(_ bytes: Data) -> Future<Void>? {
+    let now = now
+    var room: Future<Void>?
+    let pass: Work = { receiver throws(HTTPError) in
+      try receiver.receive(bytes)
+      room = receiver.writer.flatMap { $0.hasRoom ? nil : $0.room() }
+      return nil
+    }
+    act(pass) { $0.dataArrived(now: now) }
+    if let room, state.withLock({ $0.paused() }) {
+      room.observe { [weak self] _ in
+        guard let self else { return }
+        let now = self.now
+        state.withLock { $0.resumed(now: now) }
+      }
+    }
+    return room
+  }
+
+  /// Reports that `count` bytes of the request's body have been sent in total.
+  public func bodySent(_ count: Int) {
+    let now = now
+    act { $0.bodySent(count, now: now) }
+  }
+
+  /// Fails the load because the request cannot be sent, or only in part. The transport is stopped.
+  public func fail(_ error: HTTPError) {
+    act { $0.requestFailed(error) }
+  }
+
+  /// Reports that the transport has ended and holds nothing for the load. Call it once.
+  ///
+  /// A response with the end `completed` is a success only if its body is whole.
+  public func end(_ end: End) {
+    act { $0.transportEnded(end) }
+    stopTransport.value = nil
+    confirmation.succeed(())
+  }
+}
+
+// MARK: - Performing actions
+
+extension HTTPExchange {
+  /// Work on the receiver. It returns the response of a stream that begins.
+  typealias Work = (inout ResponseReceiver) throws(HTTPError) -> HTTPResponse?
+
+  /// Passes an event to the state, and performs the resulting action outside the lock.
+  private func act(_ work: Work = { _ in nil }, _ event: (inout ExchangeState) -> ExchangeState.Action) {
+    perform(state.withLock { event(&$0) }, work)
+  }
+
+  private func perform(_ first: ExchangeState.Action, _ work: Work = { _ in nil }) {
+    var action = first
+    var response: HTTPResponse?
+    if case .work(let sent) = action {
+      var fault: HTTPError?
+      do throws(HTTPError) { response = try perform(work, sent) } catch { fault = error }
+      action = state.withLock { [fault, hasStream = response != nil] in $0.worked(fault, hasStream: hasStream) }
+    }
+    switch action {
+    case .none, .work: break
+    case .stop: stop()
+    case .deliver:
+      timers.cancel(.total)
+      if let response { promise.value.take()?.succeed(response) }
+    case .end(let ending, let stopsTransport):
+      timers.end()
+      if stopsTransport { stop() }
+      complete(ending)
+    }
+  }
+
+  /// Performs the work, and reports the progress.
+  private func perform(_ work: Work, _ sent: HTTPProgress.Part) throws(HTTPError) -> HTTPResponse? {
+    let (response, part) = try received.pass(work)
+    let hasEnded = received.writer.map(\.transfer.isCompleted) ?? future?.isCompleted ?? true
+    if !hasEnded { onProgress?(HTTPProgress(sent: sent, received: part)) }
+    return response
+  }
+
+  private func complete(_ ending: ExchangeState.Ending) {
+    let promise = promise.value
+    do throws(HTTPError) {
+      switch ending {
+      case .received:
+        let response = try received.finish()
+        promise?.succeed(response)
+      case .failure(let error): throw error
+      case .cancelled:
+        received.end(.cancelled(cancelReason.value ?? LiveLoads.resetReason))
+        promise?.completeCancelled(promise?.cancelRequest == nil ? LiveLoads.resetReason : nil)
+      }
+    } catch {
+      received.end(.failure(error))
+      promise?.fail(error.naming(request))
+    }
+  }
+
+  private func stop() {
+    stopTransport.withLock { $0.take() }?()
+  }
+}
+
+/// The receiver of an exchange.
+private final class ReceivedResponse: @unchecked Sendable {
+  // Because: `ExchangeState` runs one piece of work at a time, and ends only when no work is running.
+  private var receiver: ResponseReceiver?
+
+  init(_ receiver: consuming ResponseReceiver) {
+    self.receiver = consume receiver
+  }
+
+  /// The writer of a stream, after its head.
+  var writer: HTTPBodyWriter? { receiver?.writer }
+
+  /// Whether the declared number of bytes has arrived.
+  var isWhole: Bool {
+    guard let part = receiver?.received, let total = part.total else { return false }
+    return part.completed == total
+  }
+
+  func pass(_ work: HTTPExchange.Work) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
+    let response = try work(&receiver!)
+    return (response, receiver?.received ?? HTTPProgress.Part())
+  }
+
+  func finish() throws(HTTPError) -> HTTPResponse {
+    try receiver.take()!.finish()
+  }
+
+  func end(_ outcome: Outcome<Void>) {
+    receiver.take()?.end(outcome)
+  }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+/// A transport that ends only when the test says so.
+@Suite("HTTPExchange") struct HTTPExchangeTests {
+  private let live = LiveLoads()
+  private let clock = ManualClock()
+  private let log = Recorder()
+
+  private func exchange(
+    timeout: Duration? = nil, idle: Duration? = nil, _ configure: (inout HTTPRequest) -> Void = { _ in }
+  ) throws -> (HTTPExchange, Future<HTTPResponse>) {
+    var request = try HTTPRequest("http://localhost/")
+    configure(&request)
+    let limits = HTTPExchange.Limits(timeout: timeout, idleTimeout: idle, maximumBodySize: 100)
+    let exchange = try HTTPExchange(of: request, limits, clock: clock)
+    return (exchange, exchange.start(in: live) { [log] in log("stop") })
+  }
+
+  @Test("Head, bytes and end are a response, and a transport that has ended is not stopped")
+  func whole() throws {
+    let (exchange, load) = try exchange(timeout: .seconds(9), idle: .seconds(3))
+
+    exchange.receiveHead(HTTPStatus(100), [])
+    #expect(!exchange.hasHead)
+    exchange.receiveHead(.ok, [("Content-Length", "2")])
+    exchange.receive(Data("o".utf8))
+    exchange.receive(Data("k".utf8))
+    #expect(exchange.hasHead && load.text == "pending" && live.count == 1)
+    exchange.end(.completed)
+
+    #expect(try load.outcomeIfCompleted?.get().body == Data("ok".utf8))
+    #expect(live.count == 0 && clock.timerCount == 0)
+    load.cancel(.forceImmediately)
+    #expect(log.entries == [])
+  }
+
+  @Test("A response without its last bytes is an error (H12, whole bodies)")
+  func truncated() throws {
+    let (exchange, load) = try exchange()
+
+    exchange.receiveHead(.ok, [("Content-Length", "2")])
+    exchange.receive(Data("o".utf8))
+    exchange.end(.completed)
+
+    #expect(load.outcomeIfCompleted?.code == .truncatedBody)
+  }
+
+  @Test("A cancellation request stops the transport once, and its end confirms (H5, confirmed cancellation)")
+  func cancelled() throws {
+    let (exchange, load) = try exchange()
+    #expect(exchange.isWanted)
+
+    load.cancel()
+    load.cancel(.doNotForwardIfOthersWaiting)
+
+    #expect(log.entries == ["stop"] && load.text == "pending" && !exchange.isWanted && live.count == 1)
+    exchange.end(.stopped)
+    #expect(load.text == "cancelled" && live.count == 0)
+  }
+
+  @Test("Force completes the load at once, and a reset waits for the end of the transport")
+  func forced() throws {
+    let (exchange, load) = try exchange()
+
+    load.cancel(.forceImmediately)
+    let reset = live.reset()
+
+    #expect(log.entries == ["stop"] && load.text == "cancelled" && reset.text == "pending")
+    exchange.end(.stopped)
+    #expect(reset.text == "success")
+  }
+
+  @Test("A reset stops a load that others share")
+  func reset() throws {
+    let (exchange, load) = try exchange()
+    let waiting = load.shared().map { $0 }
+
+    let reset = live.reset()
+
+    #expect(log.entries == ["stop"])
+    exchange.end(.stopped)
+    #expect(waiting.text == "cancelled" && reset.text == "success")
+  }
+
+  @Test("A response that is complete after the request is kept")
+  func raced() throws {
+    let (exchange, load) = try exchange()
+    exchange.receiveHead(.noContent, [])
+
+    load.cancel()
+    exchange.end(.completed)
+
+    #expect(load.text == "success" && log.entries == ["stop"])
+  }
+
+  @Test("A time limit ends the load at once and stops the transport", arguments: [true, false])
+  func timedOut(isIdle: Bool) throws {
+    let (exchange, load) = try isIdle ? exchange(idle: .seconds(5)) : exchange(timeout: .seconds(5))
+
+    clock.advance(by: .seconds(4))
+    if isIdle { exchange.bodySent(1) }
+    clock.advance(by: .seconds(isIdle ? 5 : 1))
+
+    #expect(load.outcomeIfCompleted?.code == .timedOut && log.entries == ["stop"])
+    #expect(live.count == 1 && clock.timerCount == 0)
+    exchange.end(.stopped)
+    #expect(live.count == 0)
+  }
+
+  @Test("The options of a request replace the limits")
+  func options() throws {
+    let (exchange, load) = try exchange(timeout: .seconds(5), idle: .seconds(5)) { request in
+      request[option: RequestTimeout.self] = .seconds(50)
+      request[option: RequestIdleTimeout.self] = .seconds(7)
+    }
+
+    clock.advance(by: .seconds(6))
+    #expect(load.text == "pending")
+    clock.advance(by: .seconds(1))
+
+    #expect(load.outcomeIfCompleted?.code == .timedOut && exchange.isWanted == false)
+  }
+
+  @Test("A transport that drops its exchange fails the load, and a reset does not wait for it")
+  func dropped() throws {
+    let load = try exchange().1
+
+    #expect(load.text.contains("before it was completed") && live.count == 0)
+  }
+
+  @Test("A request that cannot be sent fails the load and stops the transport")
+  func unsendable() throws {
+    let (exchange, load) = try exchange()
+
+    exchange.fail(HTTPError(.unreadableBody, "The file is gone. Restore it."))
+
+    #expect(load.outcomeIfCompleted?.code == .unreadableBody && log.entries == ["stop"])
+    exchange.end(.stopped)
+    #expect(load.outcomeIfCompleted?.code == .unreadableBody)
+  }
+
+  @Test("A failed connection is the error of the load, and a transport that stops unasked has failed")
+  func failed() throws {
+    let (first, lost) = try exchange()
+    let (second, stopped) = try exchange()
+
+    first.end(.failed(HTTPError(.connectionLost, "The connection was closed. Load again.")))
+    second.end(.stopped)
+
+    #expect(lost.outcomeIfCompleted?.code == .connectionLost)
+    #expect(stopped.outcomeIfCompleted?.code == .transportFailed && log.entries == [])
+  }
+
+  @Test("Progress is reported until the load ends (H4, nothing after completion)")
+  func progress() throws {
+    let (exchange, load) = try exchange { [log] request in
+      request.body = .data(Data("body".utf8))
+      request[option: ProgressHandler.self] = { progress in
+        log("\(progress.sent.completed) of \(progress.sent.total ?? -1), \(progress.received.completed)")
+      }
+    }
+
+    exchange.bodySent(2)
+    exchange.bodySent(4)
+    exchange.receiveHead(.ok, [])
+    exchange.receive(Data("1".utf8))
+    load.cancel(.forceImmediately)
+    exchange.receive(Data("2".utf8))
+    exchange.end(.stopped)
+
+    #expect(exchange.bodyLength == 4)
+    #expect(log.entries == ["2 of 4, 0", "4 of 4, 0", "4 of 4, 0", "4 of 4, 1", "stop"])
+  }
+
+  @Test("A stream completes the load at its head, and asks for a pause while its reader is behind")
+  func stream() async throws {
+    let (exchange, load) = try exchange(timeout: .seconds(9), idle: .seconds(5)) { request in
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: 4, idleReadTimeout: nil)
+    }
+    exchange.receiveHead(.ok, [("Content-Length", "4")])
+    var reader = try await load.value.bodyStream.makeAsyncIterator()
+
+    let room = exchange.receive(Data("ab".utf8))
+    clock.advance(by: .seconds(100))
+    #expect(room?.text == "pending" && log.entries == [])
+    #expect(try await reader.next() == Data("ab".utf8))
+    #expect(room?.text == "success")
+    #expect(exchange.receive(Data("c".utf8)) == nil)
+    clock.advance(by: .seconds(5))
+
+    await #expect(throws: HTTPError.self) { while try await reader.next() != nil {} }
+    #expect(log.entries == ["stop"])
+    exchange.end(.stopped)
+    #expect(live.count == 0)
+  }
+
+  @Test("A body that cannot be announced or delivered is an error before the load starts")
+  func refused() throws {
+    let limits = HTTPExchange.Limits(timeout: nil, idleTimeout: nil, maximumBodySize: 100)
+    var request = try HTTPRequest("http://localhost/")
+    request.method = .post
+    request.body = .file(URL(fileURLWithPath: "/nowhere/at/all"))
+
+    let error = #expect(throws: HTTPError.self) { _ = try HTTPExchange(of: request, limits, clock: clock) }
+
+    #expect(error?.code == .unreadableBody && error?.message.contains("http://localhost/") == true)
+  }
+}
