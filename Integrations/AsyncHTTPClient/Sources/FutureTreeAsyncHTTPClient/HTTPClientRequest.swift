@@ -1,0 +1,55 @@
+import AsyncHTTPClient
+import Foundation
+import FutureTreeHTTP
+import NIOHTTP1
+
+extension HTTPClient.Request {
+  /// Creates the request for the client.
+  ///
+  /// - Throws: `HTTPError` if the client would change the request.
+  init(
+    _ exchange: HTTPExchange, _ body: RequestBody, _ configuration: AsyncHTTPClientLoader.Configuration
+  ) throws(HTTPError) {
+    let request = exchange.request
+    let target = try request.requireURL()
+    try request.body.checkContentType()
+    guard request.body.isEmpty || request.method.name != "TRACE" else {
+      throw HTTPError(.forbiddenBody, "A TRACE request cannot have a body. Use another method.")
+    }
+    let text = target.absoluteString
+    let url = configuration.unixSocketPath.map { target.url(onSocket: $0) } ?? URL(string: text)
+    guard let url, configuration.unixSocketPath != nil || url.absoluteString == text else {
+      throw HTTPError(
+        .invalidURL, "The transport would change the URL \(target). Percent-encode its special characters.")
+    }
+    var headers = NIOHTTP1.HTTPHeaders([("Host", target.authority)])
+    for field in request.headers { headers.add(name: field.name, value: field.value) }
+    if request.headers["Accept-Encoding"] == nil {
+      headers.add(name: "Accept-Encoding", value: configuration.acceptedEncodings)
+    }
+    if request.headers["Content-Type"] == nil, let type = request.body.contentType, !request.body.isEmpty {
+      headers.add(name: "Content-Type", value: type)
+    }
+    do {
+      try self.init(
+        url: url, method: NIOHTTP1.HTTPMethod(rawValue: request.method.name), headers: headers, body: body.stream)
+    } catch {
+      throw HTTPError(
+        .invalidURL, "The transport rejects the URL \(target). Percent-encode its special characters.",
+        underlying: error)
+    }
+  }
+}
+
+extension HTTPURL {
+  /// The host, and the port unless it is the default one (RFC 9110, section 7.2).
+  fileprivate var authority: String {
+    port == scheme.defaultPort ? host : "\(host):\(port)"
+  }
+
+  fileprivate func url(onSocket path: String) -> URL? {
+    let target = self.path + (query.map { "?" + $0 } ?? "")
+    return scheme == .https
+      ? URL(httpsURLWithSocketPath: path, uri: target) : URL(httpURLWithSocketPath: path, uri: target)
+  }
+}

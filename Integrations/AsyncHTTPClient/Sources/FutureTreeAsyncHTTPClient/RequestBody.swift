@@ -1,0 +1,75 @@
+import AsyncHTTPClient
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOFoundationCompat
+
+/// The body of one request, which the client reads as fast as the connection accepts it.
+final class RequestBody: Sendable {
+  private struct Guarded {
+    var task: Task<Void, Never>?
+    var isStopped = false
+  }
+
+  private let exchange: HTTPExchange
+  private let guarded = NIOLockedValueBox(Guarded())
+  private let ended = Promise<Void>()
+
+  init(_ exchange: HTTPExchange) {
+    self.exchange = exchange
+  }
+
+  /// Whether the client reads the body.
+  var isSending: Bool { guarded.withLockedValue { $0.task != nil } && !ended.future.isCompleted }
+
+  /// The body for the client. `nil` if there is none.
+  var stream: HTTPClient.Body? {
+    switch exchange.request.body.content {
+    case .empty: nil
+    case .data(let data):
+      data.isEmpty ? nil : .byteBuffer(ByteBuffer(data: data))
+    case .file, .stream:
+      .stream(contentLength: exchange.bodyLength.map(Int64.init)) { [self] writer in write(to: writer) }
+    }
+  }
+
+  private func write(to writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
+    // The client offers no event loop but that of a written part.
+    writer.write(.byteBuffer(ByteBuffer())).flatMapWithEventLoop { [self] _, loop in
+      let promise = loop.makePromise(of: Void.self)
+      let task = Task {
+        defer { ended.succeed() }
+        do {
+          for try await chunk in exchange.request.body.chunks() {
+            try await writer.write(.byteBuffer(ByteBuffer(data: chunk))).get()
+          }
+          promise.succeed()
+        } catch {
+          if let error = error as? HTTPError { exchange.fail(error) }
+          promise.fail(error)
+        }
+      }
+      let isStopped = guarded.withLockedValue { guarded in
+        guarded.task = task
+        return guarded.isStopped
+      }
+      if isStopped { task.cancel() }
+      return promise.futureResult
+    }
+  }
+
+  /// Stops reading the body.
+  ///
+  /// - Returns: A future that completes when the source of the body is released.
+  func stop() -> Future<Void> {
+    let task = guarded.withLockedValue { guarded in
+      guarded.isStopped = true
+      return guarded.task
+    }
+    guard let task else { return .succeeded }
+    task.cancel()
+    return ended.future
+  }
+}

@@ -1,0 +1,131 @@
+import AsyncHTTPClient
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeNIO
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import NIOPosix
+
+/// One request on the wire: the delegate of the client, which passes its events to an exchange.
+///
+/// The client calls it on one event loop, and waits for the future that each call returns before it makes the next.
+/// `didReceiveError` is the exception: it can arrive at any time.
+final class Transfer: HTTPClientResponseDelegate {
+  typealias Response = Void
+
+  private struct Guarded {
+    var task: HTTPClient.Task<Void>?
+    var isStopped = false
+    /// Whether the response was complete before the request was sent.
+    var isAnswered = false
+    var sentCount = 0
+    /// The last work on a file.
+    var work: EventLoopFuture<Void>?
+  }
+
+  let exchange: HTTPExchange
+  /// Keeps the client until the request has ended.
+  private let client: Client
+  private let body: RequestBody
+  private let isForFile: Bool
+  private let guarded = NIOLockedValueBox(Guarded())
+
+  init(_ exchange: HTTPExchange, _ body: RequestBody, _ client: Client) {
+    self.exchange = exchange
+    self.client = client
+    self.body = body
+    isForFile = exchange.request[option: ResponseDelivery.self].file != nil
+  }
+
+  /// Begins the request, unless it was cancelled before.
+  func begin(_ execute: () -> HTTPClient.Task<Void>) {
+    guard exchange.isWanted else { return exchange.end(.stopped) }
+    let task = execute()
+    let isStopped = guarded.withLockedValue { guarded in
+      guarded.task = task
+      return guarded.isStopped
+    }
+    if isStopped { task.cancel() }
+  }
+
+  /// Stops the request. The client then calls `didReceiveError`.
+  func stop() {
+    let task = guarded.withLockedValue { guarded in
+      guarded.isStopped = true
+      return guarded.task
+    }
+    task?.cancel()
+  }
+}
+
+// MARK: - Events of the client
+
+extension Transfer {
+  func didSendRequestPart(task _: HTTPClient.Task<Void>, _ part: IOData) {
+    let count = guarded.withLockedValue { guarded in
+      guarded.sentCount += part.readableBytes
+      return guarded.sentCount
+    }
+    exchange.bodySent(count)
+  }
+
+  func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+    perform(on: task.eventLoop) { [self] in
+      exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers)
+      stopSending(task)
+      return nil
+    }
+  }
+
+  func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+    perform(on: task.eventLoop) { [self] in
+      let room = exchange.receive(Data(buffer: buffer))
+      stopSending(task)
+      return room
+    }
+  }
+
+  func didFinishRequest(task: HTTPClient.Task<Void>) {
+    // The client has returned the connection to its pool, or has closed it.
+    let rest = body.stop()
+    _ = perform(on: task.eventLoop) { [exchange] in
+      rest.observe { _ in exchange.end(.completed) }
+      return nil
+    }
+  }
+
+  func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
+    let (isStopped, isAnswered, work) = guarded.withLockedValue { ($0.isStopped, $0.isAnswered, $0.work) }
+    // The connection can belong to another event loop, which was asked to close it before this call.
+    let loops = client.group.makeIterator().map { $0.submit {} } + (work.map { [$0] } ?? [])
+    let closed = EventLoopFuture.andAllComplete(loops, on: task.eventLoop).future()
+    Future.all([closed, body.stop()]).observe { [exchange] _ in
+      guard !isAnswered else { return exchange.end(.completed) }
+      exchange.end(isStopped ? .stopped : .failed(ClientErrorTable.error(error, exchange)))
+    }
+  }
+
+  /// Stops sending if the response is complete. The client would wait for the rest of the request.
+  private func stopSending(_ task: HTTPClient.Task<Void>) {
+    guard body.isSending, exchange.hasHead, exchange.hasDeclaredBody else { return }
+    guarded.withLockedValue { $0.isAnswered = true }
+    task.cancel()
+  }
+
+  /// Performs work that can write to a file. Such work must not block an event loop.
+  ///
+  /// - Parameter work: Returns a future if the client must wait before it reads on.
+  private func perform(
+    on loop: any EventLoop, _ work: @escaping @Sendable () -> Future<Void>?
+  ) -> EventLoopFuture<Void> {
+    guard isForFile else {
+      return work()?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture()
+    }
+    let done = NIOThreadPool.singleton.runIfActive(eventLoop: loop) { _ = work() }
+    guarded.withLockedValue { $0.work = done }
+    return done
+  }
+}
