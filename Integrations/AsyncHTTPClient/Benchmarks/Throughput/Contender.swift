@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import Dispatch
+import Foundation
 import FutureTree
 import FutureTreeAsyncHTTPClient
 import FutureTreeHTTP
@@ -13,6 +13,14 @@ struct Contender {
   let load: @Sendable (@escaping @Sendable (Int) -> Void) -> Void
 }
 
+/// The figures of one contender in one round.
+struct Figures {
+  /// The loads per second.
+  let rate: Double
+  /// The processor time of one load, with that of the server, in seconds.
+  let processorTime: Double
+}
+
 extension Contender {
   /// Returns all contenders. Those over AsyncHTTPClient share the event loops, and have one pool each.
   static func all(on group: any EventLoopGroup, url: String) -> [Contender] {
@@ -21,15 +29,21 @@ extension Contender {
     let chain =
       ResetGuard() --> Autocancel() --> Retry() --> Throttle(1000) --> Redirect() --> AsyncHTTPClientLoader(on: group)
     return [
-      bare(group, url), bareWithAwait(group, url), over("the loader", loader, request),
+      bare("AsyncHTTPClient, futures", group, url),
+      bare("AsyncHTTPClient with decompression, futures", group, url, decompression: .enabled(limit: .ratio(1000))),
+      bareWithAwait(group, url), over("the loader, futures", loader, request),
+      overWithAwait("the loader, `await`", loader, request),
       over("the loader behind five layers", chain, request),
       over("`URLSessionLoader`", URLSessionLoader(), request),
     ]
   }
 
-  private static func bare(_ group: any EventLoopGroup, _ url: String) -> Contender {
-    let client = HTTPClient(eventLoopGroupProvider: .shared(group))
-    return Contender(name: "AsyncHTTPClient, futures") { completion in
+  private static func bare(
+    _ name: String, _ group: any EventLoopGroup, _ url: String, decompression: HTTPClient.Decompression = .disabled
+  ) -> Contender {
+    let configuration = HTTPClient.Configuration(decompression: decompression)
+    let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+    return Contender(name: name) { completion in
       let request = try! HTTPClient.Request(url: url)
       client.execute(request: request).whenComplete { result in
         completion(try! result.get().body!.readableBytes)
@@ -52,18 +66,26 @@ extension Contender {
       loader.load(request).observe { outcome in completion(try! outcome.get().body.count) }
     }
   }
+
+  private static func overWithAwait(_ name: String, _ loader: any HTTPLoader, _ request: HTTPRequest) -> Contender {
+    Contender(name: name) { completion in
+      Task { completion(try await loader.load(request).value.body.count) }
+    }
+  }
 }
 
 extension Contender {
-  /// Loads `count` times, and returns the loads per second.
-  func measure(_ count: Int, _ concurrency: Int) -> Double {
+  /// Loads `count` times.
+  func measure(_ count: Int, _ concurrency: Int) -> Figures {
     let run = Run(count, load)
-    let clock = ContinuousClock()
-    let elapsed = clock.measure {
+    let start = clock()  // The processor time of all threads.
+    let elapsed = ContinuousClock().measure {
       for _ in 0..<concurrency { run.next() }
       run.done.wait()
     }
-    return Double(count) / (Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18)
+    return Figures(
+      rate: Double(count) / (elapsed / .seconds(1)),
+      processorTime: Double(clock() - start) / Double(CLOCKS_PER_SEC) / Double(count))
   }
 
   private final class Run: Sendable {

@@ -9,6 +9,7 @@ import NIOPosix
 ///
 ///     swift run -c release Throughput
 ///     swift run -c release Throughput --rounds 21 --requests 5000
+///     swift run -c release Throughput --only loader
 ///
 /// Each round measures every transport once, in turn, and each ratio is that of two figures of one round. The figures of a table
 /// are medians. The server and the transports share the processors.
@@ -18,8 +19,10 @@ import NIOPosix
     try options.read(CommandLine.arguments.dropFirst())
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let server = try BenchmarkServer()
-    for size in [100, 100_000] {
-      let contenders = Contender.all(on: group, url: server.url(ofSize: size))
+    for size in options.size.map({ [$0] }) ?? [100, 100_000] {
+      let contenders = Contender.all(on: group, url: server.url(ofSize: size)).filter {
+        options.only.isEmpty || $0.name.contains(options.only)
+      }
       let rounds = options.rounds(of: contenders, requests: size > 1000 ? options.requests / 4 : options.requests)
       print("\n\(size) bytes, \(options.concurrency) requests at a time, \(rounds.count) rounds\n")
       print(Table(contenders.map(\.name), rounds))
@@ -32,22 +35,30 @@ struct Options {
   var rounds = 11
   var requests = 4000
   var concurrency = 32
+  var only = ""
+  var size: Int?
 
   mutating func read(_ arguments: some Collection<String>) throws {
     var rest = arguments[...]
     while let name = rest.popFirst() {
-      guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else { throw Misuse(argument: name) }
+      let text = rest.popFirst() ?? ""
+      if name == "--only" {
+        only = text
+        continue
+      }
+      guard let value = Int(text), value > 0 else { throw Misuse(argument: name) }
       switch name {
       case "--rounds": rounds = value
       case "--requests": requests = value
+      case "--size": size = value
       case "--concurrency": concurrency = value
       default: throw Misuse(argument: name)
       }
     }
   }
 
-  /// - Returns: The requests per second of each contender, for each round.
-  func rounds(of contenders: [Contender], requests: Int) -> [[Double]] {
+  /// - Returns: The figures of each contender, for each round.
+  func rounds(of contenders: [Contender], requests: Int) -> [[Figures]] {
     for contender in contenders { _ = contender.measure(requests / 4, concurrency) }  // A warm-up.
     return (0..<rounds).map { _ in contenders.map { $0.measure(requests, concurrency) } }
   }
@@ -55,27 +66,36 @@ struct Options {
 
 struct Misuse: Error, CustomStringConvertible {
   let argument: String
-  var description: String { "\(argument) is not an option with a number: --rounds, --requests, --concurrency." }
+  var description: String { "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --only." }
 }
 
 /// The medians of all rounds. The first contender is the one that the others are compared with.
 struct Table: CustomStringConvertible {
   let names: [String]
-  let rounds: [[Double]]
+  let rounds: [[Figures]]
 
-  init(_ names: [String], _ rounds: [[Double]]) {
+  init(_ names: [String], _ rounds: [[Figures]]) {
     self.names = names
     self.rounds = rounds
   }
 
   var description: String {
     let rows = names.indices.map { index in
-      let rate = Self.median(rounds.map { $0[index] })
-      let ratios = rounds.map { $0[index] / $0[0] }.sorted()
-      let spread = "\(Self.percent(ratios[ratios.count / 4])) to \(Self.percent(ratios[ratios.count * 3 / 4]))"
-      return "| \(names[index]) | \(Int(rate)) | \(Self.percent(Self.median(ratios))) | \(spread) |"
+      let ratios = rounds.map { $0[index].rate / $0[0].rate }.sorted()
+      let cells = [
+        names[index],
+        "\(Int(Self.median(rounds.map { $0[index].rate })))",
+        Self.percent(Self.median(ratios)),
+        "\(Self.percent(ratios[ratios.count / 4])) to \(Self.percent(ratios[ratios.count * 3 / 4]))",
+        "\(Int(Self.median(rounds.map { $0[index].processorTime * 1e6 }))) µs",
+        Self.percent(Self.median(rounds.map { $0[0].processorTime / $0[index].processorTime })),
+      ]
+      return "| \(cells.joined(separator: " | ")) |"
     }
-    return (["| transport | requests a second | of the first | quartiles |", "| --- | ---: | ---: | --- |"] + rows)
+    let header = [
+      "transport", "requests a second", "of the first", "quartiles", "processor time", "of the first, inverse",
+    ]
+    return (["| \(header.joined(separator: " | ")) |", "| --- | ---: | ---: | --- | ---: | ---: |"] + rows)
       .joined(separator: "\n")
   }
 

@@ -29,7 +29,7 @@ extension AsyncHTTPClientLoader {
     /// an encoded body fails with the code `encodedBody`.
     public var acceptsEncodedBodies = true
     /// The maximum ratio of decoded to encoded bytes. A body that exceeds it fails with the code `bodyTooLarge`. Defaults to
-    /// 1000, about the largest ratio that `deflate` can reach. Values below 1 are treated as 1.
+    /// 1000, about the largest ratio that `deflate` can reach. Values are clamped to the range from 1 to 1,000,000.
     public var maximumDecodingRatio = 1000
     /// The path of the Unix domain socket on which all requests are sent. Defaults to `nil`. The host of a URL is then only
     /// used for the field `Host` and for TLS.
@@ -54,7 +54,12 @@ extension AsyncHTTPClientLoader {
     }
 
     /// The encodings that the client decodes.
-    var decodedEncodings: Set<String> { acceptsEncodedBodies ? ["gzip", "deflate"] : [] }
+    var decoding: ResponseReceiver.Decoding {
+      acceptsEncodedBodies ? Self.decodingOfClient : Self.noDecoding
+    }
+
+    private static let decodingOfClient = ResponseReceiver.Decoding.platform(accepting: ["gzip", "deflate"])
+    private static let noDecoding = ResponseReceiver.Decoding.platform(accepting: [])
 
     /// The value of `Accept-Encoding` for requests without their own.
     var acceptedEncodings: String { acceptsEncodedBodies ? "gzip, deflate" : "identity" }
@@ -64,7 +69,7 @@ extension AsyncHTTPClientLoader {
       var settings = client
       settings.redirectConfiguration = .disallow
       settings.decompression =
-        acceptsEncodedBodies ? .enabled(limit: .ratio(max(1, maximumDecodingRatio))) : .disabled
+        acceptsEncodedBodies ? .enabled(limit: .ratio(min(max(1, maximumDecodingRatio), 1_000_000))) : .disabled
       settings.timeout.read = nil
       settings.timeout.write = nil
       return settings

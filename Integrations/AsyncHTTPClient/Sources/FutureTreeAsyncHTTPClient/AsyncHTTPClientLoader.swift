@@ -39,7 +39,7 @@ import NIOPosix
 public final class AsyncHTTPClientLoader: HTTPLoader {
   private let configuration: Configuration
   private let client: Client
-  private let clock: (any FutureClock)?
+  private let clock: any FutureClock
   private let live = LiveLoads()
   private let closing = Promise<Void>()
 
@@ -48,10 +48,10 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
   /// - Parameters:
   ///   - configuration: The settings for all requests.
   ///   - group: The event loops. Defaults to those that all libraries of the process share.
-  ///   - clock: The clock of the time limits. By default, each load uses its event loop.
+  ///   - clock: The clock of the time limits. Defaults to the system clock.
   public init(
     _ configuration: Configuration = Configuration(),
-    on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, clock: (any FutureClock)? = nil
+    on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, clock: any FutureClock = .system
   ) {
     self.configuration = configuration
     self.clock = clock
@@ -67,8 +67,7 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
     let clientRequest: HTTPClient.Request
     do throws(HTTPError) {
       let exchange = try HTTPExchange(
-        of: request, configuration.limits, decoding: .platform(accepting: configuration.decodedEncodings),
-        clock: clock ?? EventLoopClock(loop))
+        of: request, configuration.limits, decoding: configuration.decoding, clock: clock)
       let body = RequestBody(exchange)
       clientRequest = try HTTPClient.Request(exchange, body, configuration)
       transfer = Transfer(exchange, body, client)

@@ -3,6 +3,7 @@ import Foundation
 import FutureTreeHTTP
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
@@ -41,7 +42,11 @@ enum ClientErrorTable {
       return HTTPError(
         .invalidResponse, "The response from \(peer) is not valid HTTP. Check the port and the server.",
         underlying: error)
-    case is HTTPParserError, is IOError, is ChannelError:
+    case is any NIOHTTP2Error where !(error is NIOHTTP2Errors.StreamClosed):
+      return HTTPError(
+        .invalidResponse, "The connection to \(peer) violates HTTP/2. Allow only HTTP/1.1, or fix the server.",
+        underlying: error)
+    case is HTTPParserError, is IOError, is ChannelError, is NIOHTTP2Errors.StreamClosed:
       return closed(error, exchange, peer)
     default:
       return HTTPError(.transportFailed, "The transport failed. See `underlying`.", underlying: error)

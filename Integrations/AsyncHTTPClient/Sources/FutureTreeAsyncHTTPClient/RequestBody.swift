@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeNIO
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOFoundationCompat
@@ -10,6 +11,8 @@ import NIOFoundationCompat
 final class RequestBody: Sendable {
   private struct Guarded {
     var task: Task<Void, Never>?
+    /// The end of the body for the client.
+    var promise: EventLoopPromise<Void>?
     var isStopped = false
   }
 
@@ -43,7 +46,7 @@ final class RequestBody: Sendable {
         defer { ended.succeed() }
         do {
           for try await chunk in exchange.request.body.chunks() {
-            try await writer.write(.byteBuffer(ByteBuffer(data: chunk))).get()
+            try await send(chunk, to: writer)
           }
           promise.succeed()
         } catch {
@@ -53,23 +56,40 @@ final class RequestBody: Sendable {
       }
       let isStopped = guarded.withLockedValue { guarded in
         guarded.task = task
+        guarded.promise = promise
         return guarded.isStopped
       }
-      if isStopped { task.cancel() }
+      if isStopped { stop(task, promise) }
       return promise.futureResult
     }
+  }
+
+  /// Sends bytes, and waits until the connection accepts more.
+  private func send(_ chunk: Data, to writer: HTTPClient.Body.StreamWriter) async throws {
+    let sent = writer.write(.byteBuffer(ByteBuffer(data: chunk)))
+    #if DEBUG
+      // If the connection fails while it accepts no bytes, the client never completes this future. A debug build traps when such a
+      // future is released.
+      sent.whenComplete { [sent] _ in _ = sent }
+    #endif
+    try await sent.future().value  // Ends when the task is cancelled.
   }
 
   /// Stops reading the body.
   ///
   /// - Returns: A future that completes when the source of the body is released.
   func stop() -> Future<Void> {
-    let task = guarded.withLockedValue { guarded in
+    let (task, promise) = guarded.withLockedValue { guarded in
       guarded.isStopped = true
-      return guarded.task
+      return (guarded.task, guarded.promise)
     }
-    guard let task else { return .succeeded }
-    task.cancel()
+    guard let task, let promise else { return .succeeded }
+    stop(task, promise)
     return ended.future
+  }
+
+  private func stop(_ task: Task<Void, Never>, _ promise: EventLoopPromise<Void>) {
+    promise.fail(CancellationError())  // The client cancels the request.
+    task.cancel()
   }
 }

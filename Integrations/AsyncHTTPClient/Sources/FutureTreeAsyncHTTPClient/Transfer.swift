@@ -57,6 +57,7 @@ final class Transfer: HTTPClientResponseDelegate {
       guarded.isStopped = true
       return guarded.task
     }
+    _ = body.stop()
     task?.cancel()
   }
 }
@@ -74,7 +75,7 @@ extension Transfer {
 
   func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
     perform(on: task.eventLoop) { [self] in
-      exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers)
+      exchange.receiveHead(HTTPStatus(Int(head.status.code)), Array(head.headers))
       stopSending(task)
       return nil
     }
@@ -112,6 +113,7 @@ extension Transfer {
   private func stopSending(_ task: HTTPClient.Task<Void>) {
     guard body.isSending, exchange.hasHead, exchange.hasDeclaredBody else { return }
     guarded.withLockedValue { $0.isAnswered = true }
+    _ = body.stop()
     task.cancel()
   }
 

@@ -1,0 +1,175 @@
+import AsyncHTTPClient
+import Foundation
+import FutureTree
+import FutureTreeAsyncHTTPClient
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeNIO
+import FutureTreeTesting
+import NIOConcurrencyHelpers
+import NIOCore
+import Testing
+
+@Suite("AsyncHTTPClientLoader, proxies, Unix sockets and encoded bodies") struct TransportFeatureTests {
+  @Test("A proxy opens a tunnel for each origin, and one that refuses is an error")
+  func proxy() async throws {
+    let proxy = try LoopbackServer()
+    proxy.onOthers { request in
+      guard request.method == "CONNECT" else { return .respond(body: "from the server") }
+      return request.target == "example.invalid:80" ? .send("HTTP/1.1 200 OK\r\n\r\n") : .status(407)
+    }
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
+    configuration.client.proxy = .server(host: "127.0.0.1", port: proxy.port)
+    let loader = AsyncHTTPClientLoader(configuration)
+
+    let response = try await loader.load(HTTPRequest("http://example.invalid/a?b=c")).value
+    let refused = await loader.load(try HTTPRequest("https://example.invalid/")).outcome
+
+    #expect(try response.body == Data("from the server".utf8))
+    #expect(proxy.requests.map(\.target) == ["example.invalid:80", "/a?b=c", "example.invalid:443"])
+    #expect(refused.code == .cannotConnect)
+  }
+
+  @Test("A Unix domain socket receives the path and the host of the URL")
+  func unixSocket() async throws {
+    let path = "/tmp/ft-\(UInt64.random(in: 0 ... .max)).sock"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let server = try TestServer(socketPath: path) { $0.respond($0.path + " " + ($0.headers["Host"].first ?? "")) }
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
+    configuration.unixSocketPath = path
+    let loader = AsyncHTTPClientLoader(configuration)
+
+    let response = try await loader.load(HTTPRequest("http://service.internal/users?page=2")).value
+    configuration.unixSocketPath = path + ".missing"
+    let missing = await AsyncHTTPClientLoader(configuration).load(try HTTPRequest("http://service.internal/")).outcome
+
+    #expect(try response.body == Data("/users?page=2 service.internal".utf8))
+    #expect(missing.code == .cannotConnect)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("An encoded body is decoded, and its response has neither encoding nor length")
+  func decoded() async throws {
+    let text = String(repeating: "abc", count: 10_000)
+    let server = try TestServer(compresses: true) { $0.respond(text, ["Content-Type": "text/plain"]) }
+
+    let response = try await AsyncHTTPClientLoader(.init(timeout: nil)).load(HTTPRequest(server.url("/"))).value
+
+    #expect(try response.body == Data(text.utf8))
+    #expect(response.headers["Content-Encoding"] == nil && response.headers["Content-Length"] == nil)
+  }
+
+  @Test("A body that decodes to too many bytes is an error, by its ratio and by its size", arguments: [true, false])
+  func bomb(isRatio: Bool) async throws {
+    let bytes = ByteBuffer(repeating: 0, count: 1 << 20)
+    let server = try TestServer(compresses: true) { exchange in
+      exchange.head()
+      for _ in 0..<8 { exchange.body(bytes) }
+      exchange.end()
+    }
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil, maximumBodySize: isRatio ? .max : 1 << 20)
+    configuration.maximumDecodingRatio = isRatio ? 10 : .max
+
+    let outcome = await AsyncHTTPClientLoader(configuration).load(try HTTPRequest(server.url("/"))).outcome
+
+    #expect(outcome.code == .bodyTooLarge)
+  }
+
+  @Test("An encoded body that is cut anywhere, or has data after its end, is an error")
+  func damaged() async throws {
+    let whole = [UInt8](Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJVyjPL8pJAQCFEUoNCwAAAA==")!)
+    let server = try LoopbackServer()
+    let loader = AsyncHTTPClientLoader(.init(timeout: nil))
+    for (index, body) in ((0..<whole.count).map { Array(whole.prefix($0)) } + [whole + [1, 2]]).enumerated() {
+      server.on("/\(index)", .respond(headers: [("Content-Encoding", "gzip")], body: body))
+
+      let outcome = await loader.load(try HTTPRequest(server.url("/\(index)"))).outcome
+
+      #expect([.truncatedBody, .encodedBody].contains(outcome.code ?? .invalidURL), "\(index): \(outcome)")
+    }
+  }
+
+  @Test("Without decoding, requests ask for identity, and an encoded body is an error")
+  func identity() async throws {
+    let server = try LoopbackServer()
+    server.on("/gzip", .respond(headers: [("Content-Encoding", "gzip")], body: "x"))
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
+    configuration.acceptsEncodedBodies = false
+
+    let outcome = await AsyncHTTPClientLoader(configuration).load(try HTTPRequest(server.url("/gzip"))).outcome
+
+    #expect(outcome.code == .encodedBody)
+    #expect(server.requests.first?.values(for: "accept-encoding") == ["identity"])
+  }
+
+  @Test("A connection whose reader is behind is paused, and the rest follows when it has read")
+  func backPressure() async throws {
+    let chunk = ByteBuffer(repeating: 0x78, count: 1 << 16)
+    let sent = NIOLockedValueBox(0)
+    let total = 1000
+    let server = try TestServer { exchange in
+      exchange.head()
+      @Sendable func send(_ index: Int) {
+        guard index < total else { return exchange.end() }
+        exchange.body(chunk).whenSuccess {
+          sent.withLockedValue { $0 += 1 }
+          send(index + 1)
+        }
+      }
+      send(0)
+    }
+    var request = try HTTPRequest(server.url("/"))
+    request[option: ResponseDelivery.self] = .stream(bufferLimit: 1 << 18)
+    let response = try await AsyncHTTPClientLoader(.init(timeout: nil)).load(request).value
+    var reader = response.bodyStream.makeAsyncIterator()
+    var size = try #require(await reader.next()).count
+    // The buffers of the sockets and of the stream hold a part of 64 MiB.
+    #expect(sent.withLockedValue { $0 } < total / 2)
+
+    while let bytes = try await reader.next() { size += bytes.count }
+
+    #expect(size == total << 16)
+    #expect(try await response.transfer.value == ())
+  }
+
+  @Test("The body of a request is read only as fast as the server receives it")
+  func uploadBackPressure() async throws {
+    let server = try LoopbackServer()
+    let gate = LoopbackGate()
+    server.on("/up", beginning: .headComplete, [.stopReading, .hold(gate), .close])
+    let read = NIOLockedValueBox(0)
+    var request = try HTTPRequest(.post, server.url("/up"))
+    request.body = .asyncStream(isReplayable: false) {
+      AsyncStream<Data> {
+        read.withLockedValue { $0 += 1 }
+        return Data(count: 1 << 16)
+      }
+    }
+    let loader = AsyncHTTPClientLoader(.init(timeout: nil, idleTimeout: .milliseconds(300)))
+
+    let outcome = await loader.load(request).outcome
+
+    #expect(outcome.code == .timedOut)
+    #expect(read.withLockedValue { $0 } < 1000)
+    try await loader.reset().value
+    gate.open()
+  }
+
+  @Test("Progress is reported in order for both bodies")
+  func progress() async throws {
+    let server = try LoopbackServer()
+    server.on("/", .respond(body: String(repeating: "x", count: 100_000)))
+    let reports = NIOLockedValueBox<[HTTPProgress]>([])
+    var request = try HTTPRequest(.post, server.url("/"))
+    request.body = .data(Data(count: 200_000), contentType: "text/plain")
+    request[option: ProgressHandler.self] = { report in reports.withLockedValue { $0.append(report) } }
+
+    _ = try await AsyncHTTPClientLoader(.init(timeout: nil)).load(request).value
+
+    let seen = reports.withLockedValue { $0 }
+    let counts = seen.map { ($0.sent.completed, $0.received.completed) }
+    #expect(zip(counts, counts.dropFirst()).allSatisfy { $0.0 <= $1.0 && $0.1 <= $1.1 })
+    #expect(seen.last?.sent == HTTPProgress.Part(completed: 200_000, total: 200_000))
+    #expect(seen.last?.received == HTTPProgress.Part(completed: 100_000, total: 100_000))
+  }
+}
