@@ -1,0 +1,154 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+
+/// One run of a check: its server, its transport, and the faults found.
+final class CheckRun: Sendable {
+  let server: LoopbackServer
+  let loader: any HTTPLoader
+  /// The names, in lower case, of the fields that the transport is documented to add.
+  let addedFields: Set<String>
+  private let found = Locked<[String]>([])
+
+  init(_ server: LoopbackServer, _ loader: any HTTPLoader, _ addedFields: Set<String>) {
+    self.server = server
+    self.loader = loader
+    self.addedFields = addedFields
+  }
+
+  var faults: [String] { found.value }
+
+  func report(_ fault: String) {
+    found.withLock { $0.append(fault) }
+  }
+
+  func expect(_ condition: Bool, _ fault: @autoclosure () -> String) {
+    if !condition { report(fault()) }
+  }
+}
+
+// MARK: - Requests
+
+extension CheckRun {
+  func request(_ path: String = "/", _ method: HTTPMethod = .get, body: HTTPBody = .empty) throws -> HTTPRequest {
+    var request = try HTTPRequest(method, server.url(path))
+    request.body = body
+    return request
+  }
+
+  func load(_ path: String = "/", _ change: (inout HTTPRequest) throws -> Void = { _ in }) throws -> Future<
+    HTTPResponse
+  > {
+    var request = try request(path)
+    try change(&request)
+    return loader.load(request)
+  }
+
+  func stream(_ path: String = "/", _ delivery: ResponseDelivery = .stream()) throws -> Future<HTTPResponse> {
+    try load(path) { $0[option: ResponseDelivery.self] = delivery }
+  }
+
+  /// Sends raw bytes in response to a path, and closes the connection.
+  func answer(_ path: String, _ bytes: some StringProtocol, _ end: LoopbackStep = .close) {
+    server.on(path, [.send(String(bytes)), end])
+  }
+}
+
+// MARK: - Expectations
+
+extension CheckRun {
+  /// Expects a success with this body, and returns the response.
+  @discardableResult
+  func expectBody(
+    _ expected: String, of future: Future<HTTPResponse>, _ name: String
+  ) async -> HTTPResponse? {
+    let outcome = await future.outcome
+    guard case .success(let response) = outcome, let body = try? response.body else {
+      report("\(name): expected a response with \(expected.utf8.count) bytes, got \(Self.text(outcome))")
+      return nil
+    }
+    expect(body == Data(expected.utf8), "\(name): the body has \(body.count) bytes, and not those that were sent")
+    return response
+  }
+
+  /// Expects a failure with an `HTTPError`.
+  ///
+  /// - Parameter codes: The permitted codes. None permits all codes.
+  func expectFailure(
+    of future: Future<HTTPResponse>, _ codes: HTTPError.Code..., name: String
+  ) async {
+    let outcome = await future.outcome
+    guard case .failure(let error as HTTPError) = outcome, codes.isEmpty || codes.contains(error.code) else {
+      let expected = codes.isEmpty ? "an HTTPError" : codes.map(\.description).joined(separator: " or ")
+      return report("\(name): expected \(expected), got \(Self.text(outcome))")
+    }
+  }
+
+  func expectCancelled(_ future: Future<some Sendable>, _ name: String) async {
+    let outcome = await future.outcome
+    expect(outcome.ending == .cancelled, "\(name): expected a cancelled load, got \(Self.text(outcome))")
+  }
+
+  /// Expects that the transport loads further requests.
+  func expectUsable(_ name: String) async throws {
+    server.on("/next", .respond(body: "next"))
+    await expectBody("next", of: try load("/next"), "the next load, \(name)")
+  }
+
+  /// An outcome without the bytes of a response.
+  static func text<Value>(_ outcome: Outcome<Value>) -> String {
+    switch outcome {
+    case .success(let response as HTTPResponse): "status \(response.status) with \(response.bodySize) bytes"
+    case .success: "a success"
+    case .failure(let error): "\(error)"
+    case .cancelled(let reason): "a cancellation (\(reason.message))"
+    }
+  }
+}
+
+// MARK: - Values for checks
+
+extension CheckRun {
+  /// Returns a body that yields `size` bytes, in pieces that the transport requests. `onRead` is called before each piece.
+  static func body(
+    of size: Int, length: Int? = nil, onRead: @escaping @Sendable (_ count: Int) -> Void = { _ in }
+  ) -> HTTPBody {
+    .stream(length: length) {
+      var left = size
+      return HTTPBodyReader { maximum in
+        let count = min(left, maximum)
+        left -= count
+        onRead(count)
+        return Data(repeating: 0x61, count: count)
+      }
+    }
+  }
+}
+
+/// A folder for one check, deleted with this object.
+final class CheckFolder: Sendable {
+  private let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("FutureTree-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  /// The names of all files, including hidden files.
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
+
+  func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+
+  func write(_ text: String, to name: String) throws -> URL {
+    try Data(text.utf8).write(to: file(name))
+    return file(name)
+  }
+
+  func text(of name: String) -> String? {
+    (try? Data(contentsOf: file(name))).map { String(decoding: $0, as: UTF8.self) }
+  }
+}

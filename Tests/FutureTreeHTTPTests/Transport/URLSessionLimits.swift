@@ -1,0 +1,24 @@
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+
+/// The limits of `URLSession`, and the fields that it adds. Another process of the tests cannot capture them, so they are static.
+enum URLSessionLimits {
+  static let conformance = TransportConformance(
+    "URLSessionLoader", limits: limits, addedFields: ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]
+  ) { URLSessionLoader(.patient) }
+
+  #if canImport(FoundationNetworking)
+    static let limits: [TransportConformance.Limit] = [
+      .init(.cutFields, "A fatal error of Foundation, at once (row 29 of the article).", endsProcess: true),
+      .init(.trailers, "A fatal error of Foundation, at once (row 34 of the article).", endsProcess: true),
+      .init(.headerOrder, "Fields are joined by name, with commas, and their order is lost (row 15 of the article)."),
+      .init(.methodCase, "Known methods are sent in upper case (row 16 of the article)."),
+      .init(.dotSegments, "libcurl removes the segments `.` and `..` of a path before it sends it."),
+      .init(.chunkSuffixes, "libcurl ignores the rest of the line after the size of a chunk. The body is whole."),
+    ]
+  #else
+    static let limits: [TransportConformance.Limit] = [
+      .init(.headerOrder, "Fields are joined by name, with commas, and their order is lost.")
+    ]
+  #endif
+}
