@@ -192,7 +192,7 @@ public struct HTTPRequest: Sendable {
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
   /// The method and the URL or path, without the query and the values of the headers, which may be secrets.
-  public var description: String { "\(method) \(target)" }
+  public var description: String { method.name + " " + target.description }
 
   public var customMirror: Mirror {
     Mirror(self, children: ["request": description, "headers": headers, "body": body], displayStyle: .struct)

@@ -44,11 +44,7 @@ public struct HTTPURL: Sendable, Hashable {
   public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
   /// The scheme, the host and the port. Credentials never cross an origin.
-  public var origin: String {
-    var origin = ""
-    write(originTo: &origin)
-    return origin
-  }
+  public var origin: String { text() }
 
   /// Appends `origin` to a string.
   func write(originTo text: inout String) {
@@ -68,13 +64,22 @@ public struct HTTPURL: Sendable, Hashable {
 
   /// The whole URL as it is sent, without a fragment.
   public var absoluteString: String {
-    origin + path + (query.map { "?" + $0 } ?? "")
+    query.map { text(path, "?", $0) } ?? text(path)
+  }
+
+  /// Returns the origin followed by the parts, in one allocation.
+  private func text(_ parts: String...) -> String {
+    var text = ""
+    text.reserveCapacity(parts.reduce(host.utf8.count + 16) { $0 + $1.utf8.count })
+    write(originTo: &text)
+    for part in parts { text += part }
+    return text
   }
 }
 
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
   /// The URL without the query, which may contain secrets.
-  public var description: String { origin + path + (query == nil ? "" : "?…") }
+  public var description: String { text(path, query == nil ? "" : "?…") }
 
   public var customMirror: Mirror { Mirror(self, children: ["url": description], displayStyle: .struct) }
 }

@@ -10,9 +10,7 @@ enum BodyFraming {
   case refused(HTTPError)
 
   init(_ headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding) {
-    // Platforms join the fields of one name with commas.
-    let lengths = headers.values(for: "Content-Length")
-      .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(BodyFraming.trimmed) }
+    let lengths = BodyFraming.elements(of: headers.values(for: "Content-Length"))
     let codings = headers.values(for: "Transfer-Encoding")
     let encodings = BodyFraming.decodedEncodings(of: headers, decoding)
 
@@ -24,15 +22,18 @@ enum BodyFraming {
             + "The platform decodes it without checking that it is complete. Fix the server."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
-    } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0[...]).lowercased() }) != ["chunked"] {
+    } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0).lowercased() }) != ["chunked"] {
       self = BodyFraming.ambiguous("a Transfer-Encoding other than chunked")
     } else if lengths.contains(where: { $0 != lengths[0] }) {
       self = BodyFraming.ambiguous("different values of Content-Length")
     } else if !encodings.isEmpty {
       self = .decoded
     } else if let length = lengths.first {
-      let digits = length.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(length) : nil
-      self = digits.map { .declared($0) } ?? BodyFraming.ambiguous("a Content-Length that is not a number")
+      // `Int` also accepts a sign.
+      let isSigned = length.utf8.first.map { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") } ?? true
+      self =
+        (isSigned ? nil : Int(length)).map { .declared($0) }
+        ?? BodyFraming.ambiguous("a Content-Length that is not a number")
     } else {
       self = .undeclared
     }
@@ -43,8 +44,16 @@ enum BodyFraming {
     of headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding
   ) -> [(name: String, isAccepted: Bool)] {
     guard case .platform(let accepted) = decoding else { return [] }
-    return headers.values(for: "Content-Encoding").flatMap { $0.split(separator: ",") }.map(trimmed)
+    return elements(of: headers.values(for: "Content-Encoding"))
       .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
+  }
+
+  /// Returns the elements of the lists that the values contain. Platforms join the fields of one name with commas.
+  private static func elements(of values: [String]) -> [String] {
+    guard values.contains(where: { $0.utf8.contains(UInt8(ascii: ",")) }) else { return values.map(trimmed) }
+    return values.flatMap { value in
+      value.split(separator: ",", omittingEmptySubsequences: false).map { trimmed(String($0)) }
+    }
   }
 
   /// Returns the names, in lower case, of fields that are omitted because their values are invalid.
@@ -64,11 +73,15 @@ enum BodyFraming {
         .ambiguousBody, "The response has \(fault), so the end of its body is unknown. Fix the server."))
   }
 
-  static func trimmed(_ text: Substring) -> String {
+  /// Returns the text without whitespace at its ends.
+  static func trimmed(_ text: String) -> String {
     let bytes = text.utf8
-    guard let first = bytes.firstIndex(where: { !FieldSyntax.isBlank($0) }),
-      let last = bytes.lastIndex(where: { !FieldSyntax.isBlank($0) })
+    guard let first = bytes.first, let last = bytes.last, FieldSyntax.isBlank(first) || FieldSyntax.isBlank(last) else {
+      return text
+    }
+    guard let start = bytes.firstIndex(where: { !FieldSyntax.isBlank($0) }),
+      let end = bytes.lastIndex(where: { !FieldSyntax.isBlank($0) })
     else { return "" }
-    return String(Substring(bytes[first...last]))
+    return String(Substring(bytes[start...end]))
   }
 }

@@ -2,14 +2,25 @@ import FutureTree
 
 /// The timers of one exchange. After `end()`, no timer is active and none can be set.
 final class ExchangeTimers: Sendable {
-  enum Name: Hashable {
+  enum Name {
     case total
     case idle
   }
 
   private struct State {
-    var timers: [Name: FutureTimer] = [:]
+    var total: FutureTimer?
+    var idle: FutureTimer?
     var hasEnded = false
+
+    /// - Returns: The timer that had the name.
+    mutating func replace(_ name: Name, by timer: FutureTimer?) -> FutureTimer? {
+      var timer = timer
+      switch name {
+      case .total: swap(&total, &timer)
+      case .idle: swap(&idle, &timer)
+      }
+      return timer
+    }
   }
 
   private let clock: any FutureClock
@@ -25,22 +36,22 @@ final class ExchangeTimers: Sendable {
   func set(_ name: Name, after duration: Duration, _ body: @escaping @Sendable () -> Void) {
     let timer = clock.schedule(after: duration, body)
     let unwanted = state.withLock { state in
-      state.hasEnded ? timer : state.timers.updateValue(timer, forKey: name)
+      state.hasEnded ? timer : state.replace(name, by: timer)
     }
     unwanted?.cancel()
   }
 
   func cancel(_ name: Name) {
-    state.withLock { $0.timers.removeValue(forKey: name) }?.cancel()
+    state.withLock { $0.replace(name, by: nil) }?.cancel()
   }
 
   func end() {
-    let timers = state.withLock { state in
+    let (total, idle) = state.withLock { state in
       state.hasEnded = true
-      defer { state.timers = [:] }
-      return state.timers
+      return (state.total.take(), state.idle.take())
     }
-    for timer in timers.values { timer.cancel() }
+    total?.cancel()
+    idle?.cancel()
   }
 
   deinit {

@@ -170,7 +170,7 @@ extension HTTPExchange {
   /// - Parameters:
   ///   - status: The status code.
   ///   - fields: The header fields in order, as received.
-  public func receiveHead(_ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)> & Sendable) {
+  public func receiveHead(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) {
     receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
   }
 
@@ -264,8 +264,9 @@ extension HTTPExchange {
   /// Performs the work, and reports the progress.
   private func perform(_ work: Work, _ sent: HTTPProgress.Part) throws(HTTPError) -> HTTPResponse? {
     let (response, part) = try received.pass(work)
-    let hasEnded = received.writer.map(\.transfer.isCompleted) ?? future?.isCompleted ?? true
-    if !hasEnded { onProgress?(HTTPProgress(sent: sent, received: part)) }
+    guard let onProgress else { return response }
+    let transfer = received.writer?.transfer.isCompleted
+    if !(transfer ?? future?.isCompleted ?? true) { onProgress(HTTPProgress(sent: sent, received: part)) }
     return response
   }
 

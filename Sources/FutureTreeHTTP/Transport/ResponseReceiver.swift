@@ -116,7 +116,7 @@ extension ResponseReceiver {
   public mutating func receiveHead(
     _ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>
   ) throws(HTTPError) -> HTTPResponse? {
-    let fields = fields.map { (name: $0.name, value: BodyFraming.trimmed($0.value[...])) }
+    let fields = fields.map { (name: $0.name, value: BodyFraming.trimmed($0.value)) }
     var headers = HTTPHeaders()
     for (name, value) in fields { try? headers.add(name, value) }
     return try receiveHead(status, headers, of: fields)

@@ -13,7 +13,6 @@ enum URLSessionLimits {
       .init(.trailers, "A fatal error of Foundation, at once (row 34 of the article).", endsProcess: true),
       .init(.headerOrder, "Fields are joined by name, with commas, and their order is lost (row 15 of the article)."),
       .init(.methodCase, "Known methods are sent in upper case (row 16 of the article)."),
-      .init(.dotSegments, "libcurl removes the segments `.` and `..` of a path before it sends it."),
       .init(.chunkSuffixes, "libcurl ignores the rest of the line after the size of a chunk. The body is whole."),
     ]
   #else

@@ -22,6 +22,11 @@ extension HTTPClient.Request {
       throw HTTPError(
         .invalidURL, "The transport would change the URL \(target). Percent-encode its special characters.")
     }
+    // Foundation, with which the client reads the path, cannot decode other bytes: the client would send `/`.
+    guard !target.path.utf8.contains(UInt8(ascii: "%")) || !url.path.isEmpty else {
+      throw HTTPError(
+        .invalidURL, "The transport cannot send \(target): its percent-encoded bytes are not UTF-8. Change the path.")
+    }
     var headers = NIOHTTP1.HTTPHeaders([("Host", target.authority)])
     for field in request.headers { headers.add(name: field.name, value: field.value) }
     if request.headers["Accept-Encoding"] == nil {

@@ -4,7 +4,7 @@ import FutureTreeHTTP
 
 extension TransportConformance.Check {
   static let requests: [Self] = [
-    target, dotSegments, methods, methodCase, fieldValues, headerOrder, addedFields, bodies, asyncBodies, wrongLength,
+    target, encodedBytes, methods, methodCase, fieldValues, headerOrder, addedFields, bodies, asyncBodies, wrongLength,
     unreadableBody, pulledUpload,
     redirects, cookies, challenges, cacheableResponses,
   ]
@@ -13,12 +13,7 @@ extension TransportConformance.Check {
   public static let target = Self(
     "target", .asSent, "A request is sent to its target, as written, with the host and port of its URL"
   ) { run in
-    for path in ["/a/b?q=a%20b&q=%2f", "/%7Euser/%e4", "/a//b;c=1", "/?"] {
-      run.server.on(path, .respond())
-      _ = try await run.load(path).value
-      run.expect(
-        run.server.requests.last?.target == path, "\(path) was sent as \(run.server.requests.last?.target ?? "")")
-    }
+    for path in ["/a/b?q=a%20b&q=%2f", "/%7Euser/%C3%A4", "/a//b;c=1", "/?"] { try await run.expectTarget(path) }
     run.server.on("/", .respond())
     _ = try await run.loader.load(try HTTPRequest("http://127.0.0.1:\(run.server.port)")).value
     run.expect(run.server.requests.last?.target == "/", "an empty path was not sent as /")
@@ -28,15 +23,11 @@ extension TransportConformance.Check {
     }
   }
 
-  /// Targets with the segments `.` and `..`.
-  public static let dotSegments = Self("dotSegments", .asSent, "The dot segments of a target are sent as written") {
-    run in
-    run.server.onOthers(.respond())
-    for path in ["/a/./b", "/a/../b", "/."] {
-      _ = try await run.load(path).value
-      run.expect(
-        run.server.requests.last?.target == path, "\(path) was sent as \(run.server.requests.last?.target ?? "")")
-    }
+  /// Percent-encoded bytes that are not UTF-8, and encoded delimiters.
+  public static let encodedBytes = Self(
+    "encodedBytes", .asSent, "The percent-encoded bytes of a path are sent as written"
+  ) { run in
+    for path in ["/%7Euser/%e4", "/%2Fa%3f%25"] { try await run.expectTarget(path) }
   }
 
   /// Methods of the standard, and a method that it does not define.
@@ -161,5 +152,15 @@ extension CheckRun {
       let sent = server.requests.last?.method ?? ""
       expect(sent == name, "\(name) was sent as \(sent)")
     }
+  }
+}
+
+extension CheckRun {
+  /// Loads a path, and expects that it is sent as written.
+  fileprivate func expectTarget(_ path: String) async throws {
+    server.on(path, .respond())
+    _ = try await load(path).value
+    let sent = server.requests.last?.target ?? ""
+    expect(sent == path, "\(path) was sent as \(sent)")
   }
 }

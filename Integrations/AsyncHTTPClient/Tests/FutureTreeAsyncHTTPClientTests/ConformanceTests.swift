@@ -1,0 +1,21 @@
+import FutureTreeAsyncHTTPClient
+import FutureTreeHTTPTesting
+import Testing
+
+@Suite("AsyncHTTPClientLoader, conformance", .timeLimit(.minutes(60))) struct ConformanceTests {
+  private let limits: [TransportConformance.Limit] = [
+    .init(.encodedBytes, "A path whose percent-encoded bytes are not UTF-8 fails with `invalidURL`, at once.")
+  ]
+
+  @Test("The transport conforms to the HTTP contract")
+  func conformance() async {
+    let conformance = TransportConformance(
+      "AsyncHTTPClientLoader", limits: limits, addedFields: ["Accept-Encoding"]
+    ) { AsyncHTTPClientLoader(.init(timeout: nil)) }
+
+    let report = await conformance.run()
+
+    print(report)
+    #expect(report.isConforming)
+  }
+}
