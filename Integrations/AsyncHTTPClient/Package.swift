@@ -52,6 +52,15 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Benchmarks/Throughput"),
+    .executableTarget(
+      name: "StreamMemory",
+      dependencies: [
+        "FutureTreeAsyncHTTPClient",
+        .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Benchmarks/StreamMemory"),
     .testTarget(
       name: "FutureTreeNIOTests",
       dependencies: [

@@ -66,7 +66,9 @@ struct Options {
 
 struct Misuse: Error, CustomStringConvertible {
   let argument: String
-  var description: String { "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --only." }
+  var description: String {
+    "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --only."
+  }
 }
 
 /// The medians of all rounds. The first contender is the one that the others are compared with.
