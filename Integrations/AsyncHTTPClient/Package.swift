@@ -43,6 +43,14 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
+    // The first example of README.md.
+    .executableTarget(
+      name: "QuickStart",
+      dependencies: [
+        "FutureTreeAsyncHTTPClient",
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+      ],
+      path: "Examples/QuickStart"),
     .executableTarget(
       name: "Throughput",
       dependencies: [

@@ -31,6 +31,8 @@ public struct HTTPURL: Sendable, Hashable {
   public let path: String
   /// The text between `?` and `#`, percent-encoded, or `nil`.
   public let query: String?
+  /// The whole URL as it is sent, without a fragment.
+  public let absoluteString: String
 
   init(scheme: Scheme, host: String, explicitPort: UInt16?, path: String, query: String?) {
     self.scheme = scheme
@@ -38,48 +40,45 @@ public struct HTTPURL: Sendable, Hashable {
     self.explicitPort = explicitPort
     self.path = path
     self.query = query
+    var text = HTTPURL.origin(scheme, host, explicitPort)
+    text += path
+    if let query {
+      text += "?"
+      text += query
+    }
+    absoluteString = text
   }
+
+  public static func == (first: HTTPURL, second: HTTPURL) -> Bool { first.absoluteString == second.absoluteString }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(absoluteString) }
 
   /// The port of the connection.
   public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
   /// The scheme, the host and the port. Credentials never cross an origin.
-  public var origin: String { text() }
+  public var origin: String { HTTPURL.origin(scheme, host, explicitPort) }
 
-  /// Appends `origin` to a string.
-  func write(originTo text: inout String) {
-    text += scheme.rawValue
+  private static func origin(_ scheme: Scheme, _ host: String, _ explicitPort: UInt16?) -> String {
+    var text = scheme.rawValue
     text += "://"
     text += host
     if let explicitPort {
       text += ":"
       text += String(explicitPort)
     }
+    return text
   }
 
   /// Returns whether the scheme, the host and the port are equal. An explicit default port equals no port.
   public func hasSameOrigin(as other: HTTPURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }
-
-  /// The whole URL as it is sent, without a fragment.
-  public var absoluteString: String {
-    query.map { text(path, "?", $0) } ?? text(path)
-  }
-
-  /// Returns the origin followed by the parts, in one allocation.
-  private func text(_ parts: String...) -> String {
-    var text = ""
-    text.reserveCapacity(parts.reduce(host.utf8.count + 16) { $0 + $1.utf8.count })
-    write(originTo: &text)
-    for part in parts { text += part }
-    return text
-  }
 }
 
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
   /// The URL without the query, which may contain secrets.
-  public var description: String { text(path, query == nil ? "" : "?…") }
+  public var description: String { query == nil ? absoluteString : origin + path + "?…" }
 
   public var customMirror: Mirror { Mirror(self, children: ["url": description], displayStyle: .struct) }
 }

@@ -69,7 +69,7 @@ extension Redaction {
 
   /// Appends `target(of:)` to a string.
   func write(targetOf request: HTTPRequest, to text: inout String) {
-    request.url?.write(originTo: &text)
+    text += request.url?.origin ?? ""
     text += request.path
     if let query = request.query {
       text += "?"

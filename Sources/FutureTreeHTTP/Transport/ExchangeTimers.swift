@@ -1,60 +1,31 @@
 import FutureTree
 
-/// The timers of one exchange. After `end()`, no timer is active and none can be set.
-final class ExchangeTimers: Sendable {
+/// The timers of one exchange. After `end()`, none is active and none can be set.
+///
+/// The methods return timers that the caller cancels outside every lock.
+struct ExchangeTimers {
   enum Name {
     case total
     case idle
   }
 
-  private struct State {
-    var total: FutureTimer?
-    var idle: FutureTimer?
-    var hasEnded = false
+  private var total: FutureTimer?
+  private var idle: FutureTimer?
+  private var hasEnded = false
 
-    /// - Returns: The timer that had the name.
-    mutating func replace(_ name: Name, by timer: FutureTimer?) -> FutureTimer? {
-      var timer = timer
-      switch name {
-      case .total: swap(&total, &timer)
-      case .idle: swap(&idle, &timer)
-      }
-      return timer
+  /// - Returns: The timer that is not needed: the one that had the name, or the new one after the end.
+  mutating func set(_ name: Name, _ timer: FutureTimer?) -> FutureTimer? {
+    guard !hasEnded else { return timer }
+    var timer = timer
+    switch name {
+    case .total: swap(&total, &timer)
+    case .idle: swap(&idle, &timer)
     }
+    return timer
   }
 
-  private let clock: any FutureClock
-  private let state = Locked(State())
-
-  init(_ clock: any FutureClock) {
-    self.clock = clock
-  }
-
-  var now: Duration { clock.now }
-
-  /// Sets a timer that calls `body`, and replaces the timer with the same name.
-  func set(_ name: Name, after duration: Duration, _ body: @escaping @Sendable () -> Void) {
-    let timer = clock.schedule(after: duration, body)
-    let unwanted = state.withLock { state in
-      state.hasEnded ? timer : state.replace(name, by: timer)
-    }
-    unwanted?.cancel()
-  }
-
-  func cancel(_ name: Name) {
-    state.withLock { $0.replace(name, by: nil) }?.cancel()
-  }
-
-  func end() {
-    let (total, idle) = state.withLock { state in
-      state.hasEnded = true
-      return (state.total.take(), state.idle.take())
-    }
-    total?.cancel()
-    idle?.cancel()
-  }
-
-  deinit {
-    end()
+  mutating func end() -> (FutureTimer?, FutureTimer?) {
+    hasEnded = true
+    return (total.take(), idle.take())
   }
 }

@@ -65,16 +65,30 @@ public final class HTTPExchange: Sendable {
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let timeout: Duration?
   private let idleTimeout: Duration?
-  /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
-  /// its caller drops it.
-  private let promise = Locked<Promise<HTTPResponse>?>(Promise())
-  /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
-  private let cancelReason = Locked<CancellationReason?>(nil)
+  private let clock: any FutureClock
   private let confirmation = Promise<Void>()
-  private let state: Locked<ExchangeState>
-  private let timers: ExchangeTimers
   private let received: ReceivedResponse
-  private let stopTransport = Locked<(@Sendable () -> Void)?>(nil)
+  private let guarded: Locked<Guarded>
+
+  private struct Guarded {
+    var state: ExchangeState
+    var timers = ExchangeTimers()
+    /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
+    /// its caller drops it.
+    var promise: Promise<HTTPResponse>? = Promise()
+    /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
+    var cancelReason: CancellationReason?
+    var stopTransport: (@Sendable () -> Void)?
+  }
+
+  /// The exchange, for closures that must not retain it. A closure that captures one object needs no allocation.
+  private final class Link: Sendable {
+    weak let exchange: HTTPExchange?
+
+    init(_ exchange: HTTPExchange) {
+      self.exchange = exchange
+    }
+  }
 
   /// Creates the exchange of a request.
   ///
@@ -96,10 +110,14 @@ public final class HTTPExchange: Sendable {
     onProgress = request[option: ProgressHandler.self]
     timeout = request[option: RequestTimeout.self] ?? limits.timeout
     idleTimeout = request[option: RequestIdleTimeout.self] ?? limits.idleTimeout
-    timers = ExchangeTimers(clock)
+    self.clock = clock
     let rules = ExchangeState.Rules(
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)
-    state = Locked(ExchangeState(rules, now: clock.now))
+    guarded = Locked(Guarded(state: ExchangeState(rules, now: clock.now)))
+  }
+
+  deinit {
+    endTimers()
   }
 
   /// Starts the time limits, and returns the future of the load.
@@ -110,33 +128,33 @@ public final class HTTPExchange: Sendable {
   ///     end afterward. It is not called if the transport ended before.
   /// - Returns: A future that completes once.
   public func start(in live: LiveLoads, stop: @escaping @Sendable () -> Void) -> Future<HTTPResponse> {
-    let promise = promise.value!
+    let link = Link(self)
+    let promise = guarded.withLock { guarded in
+      guarded.stopTransport = stop
+      return guarded.promise!
+    }
     promise.future.named(request.description)
-    stopTransport.value = stop
     live.add(confirmation.future)
-    promise.onRequestCancel { [weak self] received in
-      self?.cancelReason.value = received.reason
-      self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately)) }
+    promise.onRequestCancel { received in
+      link.exchange?.cancelAsked(received.reason, isForced: received.options.contains(.forceImmediately))
       return .continue
     }
     // A request of a reset stops the transport even if the future has other consumers.
-    confirmation.onRequestCancel { [weak self] received in
-      self?.future?.cancel(reason: received.reason)
-      self?.act { $0.cancelAsked() }
+    confirmation.onRequestCancel { received in
+      link.exchange?.future?.cancel(reason: received.reason)
+      link.exchange?.act { $0.cancelAsked() }
       return .continue
     }
-    if let timeout {
-      timers.set(.total, after: timeout) { [weak self] in self?.act { $0.deadlinePassed() } }
-    }
-    if let idleTimeout { watchIdling(idleTimeout) }
+    if let timeout { set(.total, after: timeout) { link.exchange?.act { $0.deadlinePassed() } } }
+    if let idleTimeout { watchIdling(idleTimeout, link) }
     return promise.future
   }
 
   /// Whether the transport should begin or continue.
-  public var isWanted: Bool { state.withLock { $0.isWanted } }
+  public var isWanted: Bool { guarded.withLock { $0.state.isWanted } }
 
   /// Whether the head of the final response has arrived.
-  public var hasHead: Bool { state.withLock { $0.hasHead } }
+  public var hasHead: Bool { guarded.withLock { $0.state.hasHead } }
 
   /// Whether all bytes that the response declares have arrived. `false` if the length of its body is not known.
   ///
@@ -144,20 +162,36 @@ public final class HTTPExchange: Sendable {
   /// early.
   public var hasDeclaredBody: Bool { received.isWhole }
 
-  private var future: Future<HTTPResponse>? { promise.value?.future }
+  private var future: Future<HTTPResponse>? { guarded.withLock { $0.promise?.future } }
 
-  private func watchIdling(_ duration: Duration) {
-    timers.set(.idle, after: duration) { [weak self] in
-      guard let self else { return }
-      let now = timers.now
-      let (action, again) = state.withLock { $0.idleTimerFired(now: now) }
-      perform(action)
-      if let again { watchIdling(again) }
+  private func cancelAsked(_ reason: CancellationReason, isForced: Bool) {
+    guarded.withLock { $0.cancelReason = reason }
+    act { $0.cancelAsked(isForced: isForced) }
+  }
+
+  private func watchIdling(_ duration: Duration, _ link: Link) {
+    set(.idle, after: duration) {
+      guard let exchange = link.exchange else { return }
+      let now = exchange.clock.now
+      let (action, again) = exchange.guarded.withLock { $0.state.idleTimerFired(now: now) }
+      exchange.perform(action)
+      if let again { exchange.watchIdling(again, link) }
     }
   }
 
+  private func set(_ name: ExchangeTimers.Name, after duration: Duration, _ body: @escaping @Sendable () -> Void) {
+    let timer = clock.schedule(after: duration, body)
+    guarded.withLock { $0.timers.set(name, timer) }?.cancel()
+  }
+
+  private func endTimers() {
+    let (total, idle) = guarded.withLock { $0.timers.end() }
+    total?.cancel()
+    idle?.cancel()
+  }
+
   /// The current time. It is read only if there is an idle timeout.
-  private var now: Duration { idleTimeout == nil ? .zero : timers.now }
+  private var now: Duration { idleTimeout == nil ? .zero : clock.now }
 }
 
 // MARK: - Events of the transport
@@ -198,11 +232,11 @@ extension HTTPExchange {
       return nil
     }
     act(pass) { $0.dataArrived(now: now) }
-    if let room, state.withLock({ $0.paused() }) {
+    if let room, guarded.withLock({ $0.state.paused() }) {
       room.observe { [weak self] _ in
         guard let self else { return }
         let now = self.now
-        state.withLock { $0.resumed(now: now) }
+        guarded.withLock { $0.state.resumed(now: now) }
       }
     }
     return room
@@ -224,7 +258,8 @@ extension HTTPExchange {
   /// A response with the end `completed` is a success only if its body is whole.
   public func end(_ end: End) {
     act { $0.transportEnded(end) }
-    stopTransport.value = nil
+    let stop = guarded.withLock { $0.stopTransport.take() }
+    _ = stop  // Released here, not under the lock.
     confirmation.succeed(())
   }
 }
@@ -237,7 +272,7 @@ extension HTTPExchange {
 
   /// Passes an event to the state, and performs the resulting action outside the lock.
   private func act(_ work: Work = { _ in nil }, _ event: (inout ExchangeState) -> ExchangeState.Action) {
-    perform(state.withLock { event(&$0) }, work)
+    perform(guarded.withLock { event(&$0.state) }, work)
   }
 
   private func perform(_ first: ExchangeState.Action, _ work: Work = { _ in nil }) {
@@ -246,16 +281,19 @@ extension HTTPExchange {
     if case .work(let sent) = action {
       var fault: HTTPError?
       do throws(HTTPError) { response = try perform(work, sent) } catch { fault = error }
-      action = state.withLock { [fault, hasStream = response != nil] in $0.worked(fault, hasStream: hasStream) }
+      action = guarded.withLock { [fault, hasStream = response != nil] in
+        $0.state.worked(fault, hasStream: hasStream)
+      }
     }
     switch action {
     case .none, .work: break
     case .stop: stop()
     case .deliver:
-      timers.cancel(.total)
-      if let response { promise.value.take()?.succeed(response) }
+      let (promise, timer) = guarded.withLock { ($0.promise.take(), $0.timers.set(.total, nil)) }
+      timer?.cancel()
+      if let response { promise?.succeed(response) }
     case .end(let ending, let stopsTransport):
-      timers.end()
+      endTimers()
       if stopsTransport { stop() }
       complete(ending)
     }
@@ -271,7 +309,7 @@ extension HTTPExchange {
   }
 
   private func complete(_ ending: ExchangeState.Ending) {
-    let promise = promise.value
+    let (promise, reason) = guarded.withLock { ($0.promise, $0.cancelReason) }
     do throws(HTTPError) {
       switch ending {
       case .received:
@@ -279,7 +317,7 @@ extension HTTPExchange {
         promise?.succeed(response)
       case .failure(let error): throw error
       case .cancelled:
-        received.end(.cancelled(cancelReason.value ?? LiveLoads.resetReason))
+        received.end(.cancelled(reason ?? LiveLoads.resetReason))
         promise?.completeCancelled(promise?.cancelRequest == nil ? LiveLoads.resetReason : nil)
       }
     } catch {
@@ -289,7 +327,7 @@ extension HTTPExchange {
   }
 
   private func stop() {
-    stopTransport.withLock { $0.take() }?()
+    guarded.withLock { $0.stopTransport.take() }?()
   }
 }
 

@@ -68,7 +68,7 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
     do throws(HTTPError) {
       let exchange = try HTTPExchange(
         of: request, configuration.limits, decoding: configuration.decoding, clock: clock)
-      let body = RequestBody(exchange)
+      let body = RequestBody.make(exchange)
       clientRequest = try HTTPClient.Request(exchange, body, configuration)
       transfer = Transfer(exchange, body, client)
     } catch {

@@ -1,6 +1,8 @@
 import AsyncHTTPClient
 import Foundation
 import FutureTreeHTTP
+import NIOCore
+import NIOFoundationCompat
 import NIOHTTP1
 
 extension HTTPClient.Request {
@@ -8,7 +10,7 @@ extension HTTPClient.Request {
   ///
   /// - Throws: `HTTPError` if the client would change the request.
   init(
-    _ exchange: HTTPExchange, _ body: RequestBody, _ configuration: AsyncHTTPClientLoader.Configuration
+    _ exchange: HTTPExchange, _ body: RequestBody?, _ configuration: AsyncHTTPClientLoader.Configuration
   ) throws(HTTPError) {
     let request = exchange.request
     let target = try request.requireURL()
@@ -37,7 +39,8 @@ extension HTTPClient.Request {
     }
     do {
       try self.init(
-        url: url, method: NIOHTTP1.HTTPMethod(rawValue: request.method.name), headers: headers, body: body.stream)
+        url: url, method: NIOHTTP1.HTTPMethod(rawValue: request.method.name), headers: headers,
+        body: body?.content ?? request.body.bytes.map { .byteBuffer(ByteBuffer(data: $0)) })
     } catch {
       throw HTTPError(
         .invalidURL, "The transport rejects the URL \(target). Percent-encode its special characters.",
@@ -56,5 +59,12 @@ extension HTTPURL {
     let target = self.path + (query.map { "?" + $0 } ?? "")
     return scheme == .https
       ? URL(httpsURLWithSocketPath: path, uri: target) : URL(httpURLWithSocketPath: path, uri: target)
+  }
+}
+
+extension HTTPBody {
+  /// The bytes of a body in memory. `nil` if there are none.
+  fileprivate var bytes: Data? {
+    if case .data(let data) = content, !data.isEmpty { data } else { nil }
   }
 }

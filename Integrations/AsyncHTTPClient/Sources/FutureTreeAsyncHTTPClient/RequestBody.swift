@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOFoundationCompat
 
-/// The body of one request, which the client reads as fast as the connection accepts it.
+/// The body of one request in a file or a stream, which the client reads as fast as the connection accepts it.
 final class RequestBody: Sendable {
   private struct Guarded {
     var task: Task<Void, Never>?
@@ -20,22 +20,24 @@ final class RequestBody: Sendable {
   private let guarded = NIOLockedValueBox(Guarded())
   private let ended = Promise<Void>()
 
-  init(_ exchange: HTTPExchange) {
+  /// Returns the body of a request, or `nil` if it is in memory or empty.
+  static func make(_ exchange: HTTPExchange) -> RequestBody? {
+    switch exchange.request.body.content {
+    case .empty, .data: nil
+    case .file, .stream: RequestBody(exchange)
+    }
+  }
+
+  private init(_ exchange: HTTPExchange) {
     self.exchange = exchange
   }
 
   /// Whether the client reads the body.
   var isSending: Bool { guarded.withLockedValue { $0.task != nil } && !ended.future.isCompleted }
 
-  /// The body for the client. `nil` if there is none.
-  var stream: HTTPClient.Body? {
-    switch exchange.request.body.content {
-    case .empty: nil
-    case .data(let data):
-      data.isEmpty ? nil : .byteBuffer(ByteBuffer(data: data))
-    case .file, .stream:
-      .stream(contentLength: exchange.bodyLength.map(Int64.init)) { [self] writer in write(to: writer) }
-    }
+  /// The body for the client.
+  var content: HTTPClient.Body {
+    .stream(contentLength: exchange.bodyLength.map(Int64.init)) { [self] writer in write(to: writer) }
   }
 
   private func write(to writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {

@@ -29,15 +29,19 @@ final class Transfer: HTTPClientResponseDelegate {
   let exchange: HTTPExchange
   /// Keeps the client until the request has ended.
   private let client: Client
-  private let body: RequestBody
+  /// The body of the request, unless it is in memory.
+  private let body: RequestBody?
   private let isForFile: Bool
+  private let isForStream: Bool
   private let guarded = NIOLockedValueBox(Guarded())
 
-  init(_ exchange: HTTPExchange, _ body: RequestBody, _ client: Client) {
+  init(_ exchange: HTTPExchange, _ body: RequestBody?, _ client: Client) {
     self.exchange = exchange
     self.client = client
     self.body = body
-    isForFile = exchange.request[option: ResponseDelivery.self].file != nil
+    let delivery = exchange.request[option: ResponseDelivery.self]
+    isForFile = delivery.file != nil
+    isForStream = delivery.isStream
   }
 
   /// Begins the request, unless it was cancelled before.
@@ -57,7 +61,7 @@ final class Transfer: HTTPClientResponseDelegate {
       guarded.isStopped = true
       return guarded.task
     }
-    _ = body.stop()
+    _ = body?.stop()
     task?.cancel()
   }
 }
@@ -83,7 +87,7 @@ extension Transfer {
 
   func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
     perform(on: task.eventLoop) { [self] in
-      let room = exchange.receive(Data(buffer: buffer))
+      let room = exchange.receive(data(buffer))
       stopSending(task)
       return room
     }
@@ -91,7 +95,8 @@ extension Transfer {
 
   func didFinishRequest(task: HTTPClient.Task<Void>) {
     // The client has returned the connection to its pool, or has closed it.
-    let rest = body.stop()
+    guard isForFile || body != nil else { return exchange.end(.completed) }
+    let rest = body?.stop() ?? .succeeded
     _ = perform(on: task.eventLoop) { [exchange] in
       rest.observe { _ in exchange.end(.completed) }
       return nil
@@ -103,15 +108,21 @@ extension Transfer {
     // The connection can belong to another event loop, which was asked to close it before this call.
     let loops = client.group.makeIterator().map { $0.submit {} } + (work.map { [$0] } ?? [])
     let closed = EventLoopFuture.andAllComplete(loops, on: task.eventLoop).future()
-    Future.all([closed, body.stop()]).observe { [exchange] _ in
+    Future.all([closed, body?.stop() ?? .succeeded]).observe { [exchange] _ in
       guard !isAnswered else { return exchange.end(.completed) }
       exchange.end(isStopped ? .stopped : .failed(ClientErrorTable.error(error, exchange)))
     }
   }
 
+  /// The bytes of a part. Those of a large part are copied only once, by the receiver. A stream keeps its bytes, so they are copied
+  /// here: they would keep the whole buffer of the connection.
+  private func data(_ buffer: ByteBuffer) -> Data {
+    Data(buffer: buffer, byteTransferStrategy: isForStream || buffer.readableBytes < 4096 ? .copy : .noCopy)
+  }
+
   /// Stops sending if the response is complete. The client would wait for the rest of the request.
   private func stopSending(_ task: HTTPClient.Task<Void>) {
-    guard body.isSending, exchange.hasHead, exchange.hasDeclaredBody else { return }
+    guard let body, body.isSending, exchange.hasHead, exchange.hasDeclaredBody else { return }
     guarded.withLockedValue { $0.isAnswered = true }
     _ = body.stop()
     task.cancel()
