@@ -45,6 +45,8 @@ let package = Package(
     .target(
       name: "HTTPTestSupport", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting", "TestSupport"],
       path: "Tests/HTTPTestSupport"),
+    .executableTarget(
+      name: "TransportCounts", dependencies: ["FutureTreeHTTP", "FutureTreeHTTPTesting"], path: "Tests/TransportCounts"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
     .testTarget(
       name: "FutureTreeHTTPTests",

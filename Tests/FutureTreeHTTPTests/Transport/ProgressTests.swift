@@ -14,57 +14,6 @@ import Testing
     server = try Loopback.server()
   }
 
-  private func request(_ path: String, _ method: HTTPMethod = .get) throws -> HTTPRequest {
-    var request = try HTTPRequest(method, server.url(path))
-    request[option: ProgressHandler.self] = { [reports] progress in reports.withLock { $0.append(progress) } }
-    return request
-  }
-
-  private func isMonotonic(_ values: [Int]) -> Bool { zip(values, values.dropFirst()).allSatisfy { $0 <= $1 } }
-
-  @Test("Received bytes are reported from zero to the total, and never decrease")
-  func received() async throws {
-    server.on("/body", .respond(body: String(repeating: "x", count: 1_000_000)))
-
-    _ = try await loader.load(try request("/body")).value
-
-    let received = reports.value.map(\.received)
-    #expect(received.first == HTTPProgress.Part(completed: 0, total: 1_000_000))
-    #expect(received.last == HTTPProgress.Part(completed: 1_000_000, total: 1_000_000))
-    #expect(received.last?.fraction == 1)
-    #expect(isMonotonic(received.map(\.completed)))
-  }
-
-  @Test("A body in chunks has no total")
-  func chunks() async throws {
-    server.on("/body", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")])
-
-    _ = try await loader.load(try request("/body")).value
-
-    #expect(reports.value.last?.received == HTTPProgress.Part(completed: 5, total: nil))
-    #expect(reports.value.last?.received.fraction == nil)
-  }
-
-  @Test("Sent bytes are reported with their total, and never decrease or exceed it", arguments: [true, false])
-  func sent(isLengthKnown: Bool) async throws {
-    server.on("/upload", .respond())
-    var request = try request("/upload", .put)
-    let size = 1_000_000
-    request.body = .stream(length: isLengthKnown ? size : nil) {
-      var left = size
-      return HTTPBodyReader { maximum in
-        defer { left -= min(left, maximum) }
-        return Data(count: min(left, maximum))
-      }
-    }
-
-    _ = try await loader.load(request).value
-
-    let sent = reports.value.map(\.sent)
-    #expect(sent.last == HTTPProgress.Part(completed: size, total: isLengthKnown ? size : nil))
-    #expect(isMonotonic(sent.map(\.completed)))
-  }
-
   /// The thread of the clock ends the transfer while the handler blocks the thread of the session.
   @Test("A deadline during a progress report waits for its end, and no report follows")
   func notAfterTheEnd() async throws {

@@ -31,22 +31,6 @@ import Testing
     server.on("/held", .steps([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234"), .hold(gate)] + rest))
   }
 
-  @Test("A load completes at the head, and its body arrives afterward")
-  func head() async throws {
-    holdRest(.send("56789"))
-    let response = try await stream("/held").value
-    var iterator = response.bodyStream.makeAsyncIterator()
-    #expect(try await iterator.next() == Data("01234".utf8))
-    #expect(!response.transfer.isCompleted)
-
-    gate.open()
-
-    #expect(try await iterator.next() == Data("56789".utf8))
-    #expect(try await iterator.next() == nil)
-    #expect(await response.transfer.outcome.text == "success")
-    #expect(response.bodySize == 10)
-  }
-
   @Test("A body that is cut is an error after its bytes", arguments: [LoopbackStep.close, .reset])
   func cut(end: LoopbackStep) async throws {
     holdRest(end)
@@ -58,14 +42,6 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
     #expect(error?.code == .connectionLost || error?.code == .truncatedBody)
     #expect(await response.transfer.outcome.text == error?.code.description)
-  }
-
-  @Test("A chunked body without its last chunk is an error")
-  func chunked() async throws {
-    server.on("/chunked", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"), .close])
-    let response = try await stream("/chunked").value
-
-    await #expect(throws: HTTPError.self) { try await response.bodyStream.texts() }
   }
 
   @Test("Responses that do not succeed, and responses without a body, are delivered whole")
@@ -130,14 +106,6 @@ import Testing
     _ = try await server.waitForClose(of: "/fast").value
   }
 
-  @Test("A body that is larger than its limit fails in the stream")
-  func tooLarge() async throws {
-    server.on("/chunked", .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"))
-    let response = try await stream("/chunked", .stream(maximumSize: 3)).value
-
-    #expect(await response.transfer.outcome.text == "bodyTooLarge")
-  }
-
   @Test("The time limit of a load ends with its head, and the idle limit does not")
   func limits() async throws {
     let clock = ManualClock()
@@ -184,14 +152,21 @@ import Testing
 }
 
 /// In its own process, so that its threads and descriptors can be counted.
-@Suite("Streams of URLSessionLoader, races", .onSockets) struct StreamStressTests {
-  @Test("Streams that are cancelled at random bytes leave nothing", .timeLimit(.minutes(60)))
-  func races() async {
+@Suite("URLSessionLoader, load", .onSockets) struct StreamStressTests {
+  @Test("Requests and streams that are cancelled at random bytes leave nothing", .timeLimit(.minutes(60)))
+  func cancelled() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      try await Stress.run(streams: LongTest.count(2_000, small: 300))
+      try await Stress.expectClean { try await $0.run(cancelled: LongTest.count(2_000, small: 300)) }
     }
-    let output = String(decoding: run?.standardOutputContent ?? [], as: UTF8.self)
-    print(output.split(separator: "\n").filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
+    Stress.printResults(of: run?.standardOutputContent)
+  }
+
+  @Test("A mixed load with faults, time limits and resets leaves nothing", .timeLimit(.minutes(60)))
+  func mixed() async {
+    let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      try await Stress.expectClean { try await $0.run(mixed: LongTest.count(5_000, small: 500)) }
+    }
+    Stress.printResults(of: run?.standardOutputContent)
   }
 
   @Test("A slow reader of an endless body receives no more than the buffer holds", .timeLimit(.minutes(60)))
@@ -212,61 +187,17 @@ import Testing
 }
 
 extension Stress {
-  static func run(streams count: Int) async throws {
-    let server = try Loopback.server()
-    server.on("/", .respond(body: [UInt8](repeating: 3, count: 1 << 20)))
-    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 16))
-    var random = RandomSource.seeded(18)
-    try await cancel(count * 3 / 10, over: loader, server, &random)  // A warm-up.
-    try await loader.reset().value
-    let before = await Held.settled(at: nil)
-    try await cancel(count, over: loader, server, &random)
-    try await loader.reset().value
-    let after = await Held.settled(at: before)
-
-    print("stress: \(count) streams, before \(before), after \(after)")
+  static func expectClean(_ run: (TransportLoad) async throws -> TransportLoad.Report) async throws {
+    let loader = URLSessionLoader(.patient)
+    let report = try await run(TransportLoad("URLSessionLoader") { loader })
+    print(report.description.split(separator: "\n").map { "stress: \($0)" }.joined(separator: "\n"))
+    #expect(report.isClean)
     #expect(loader.liveCount == 0)
-    // The platform keeps at most one closed connection for each slot.
-    #expect(after.descriptors <= before.descriptors + 16)
-    #expect(after.threads <= before.threads + 2)
   }
 
-  /// Ends each stream in one of five ways, after a random number of bytes.
-  private static func cancel(
-    _ count: Int, over loader: URLSessionLoader, _ server: LoopbackServer, _ random: inout RandomSource
-  ) async throws {
-    for _ in 0..<(count / 20) {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for index in 0..<20 {
-          let bytes = Int.random(in: 0..<(1 << 20), using: &random)
-          group.addTask {
-            let response = try await loader.stream { try HTTPRequest(server.url("/")) }.value
-            try await end(response, after: bytes, index % 5)
-          }
-        }
-        try await group.waitForAll()
-      }
-    }
-  }
-
-  private static func end(_ response: HTTPResponse, after bytes: Int, _ way: Int) async throws {
-    let transfer = response.transfer
-    let reading = Task {
-      var left = bytes
-      for try await chunk in response.bodyStream {
-        left -= chunk.count
-        guard left <= 0 else { continue }
-        switch way {
-        case 0: return
-        case 1: transfer.cancel()
-        case 2: transfer.cancel(.forceImmediately)
-        default: withUnsafeCurrentTask { $0?.cancel() }
-        }
-      }
-    }
-    if way == 4 { reading.cancel() }
-    _ = await reading.result
-    let ending = await transfer.outcome.ending
-    #expect(ending == .cancelled || ending == .succeeded, "\(ending)")
+  /// Prints the results in the output of a process.
+  static func printResults(of output: [UInt8]?) {
+    let lines = String(decoding: output ?? [], as: UTF8.self).split(separator: "\n")
+    print(lines.filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
   }
 }

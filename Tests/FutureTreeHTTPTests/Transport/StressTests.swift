@@ -17,8 +17,7 @@ import Testing
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       try await Stress.run(races: LongTest.count(10_000, small: 1_000))
     }
-    let output = String(decoding: run?.standardOutputContent ?? [], as: UTF8.self)
-    print(output.split(separator: "\n").filter { $0.hasPrefix("stress:") }.joined(separator: "\n"))
+    Stress.printResults(of: run?.standardOutputContent)
   }
 
   @Test("Dropped loaders release their sessions", .timeLimit(.minutes(60)))

@@ -53,70 +53,6 @@ import Testing
     #expect(received.body == Array("body".utf8))
   }
 
-  @Test("A redirect arrives, and is not followed")
-  func redirect() async throws {
-    server.on("/from", .respond(status: 302, headers: [("Location", server.url("/to"))]))
-
-    let response = try await load("/from").value
-
-    #expect(response.status.code == 302)
-    #expect(response.headers["Location"] == server.url("/to"))
-    #expect(!server.record.hasRequest(to: "/to"))
-  }
-
-  @Test(
-    "A 401 with a challenge arrives",
-    arguments: ["Basic realm=\"x\"", "Bearer", "Digest realm=\"x\", nonce=\"n\""])
-  func unauthorized(challenge: String) async throws {
-    server.on("/private", .respond(status: 401, headers: [("WWW-Authenticate", challenge)], body: "who are you"))
-
-    let response = try await load("/private").value
-
-    #expect(response.status == .unauthorized)
-    #expect(try response.body == Data("who are you".utf8))
-  }
-
-  @Test("A cancelled future closes its connection, and ends when it is closed")
-  func cancel() async throws {
-    server.on("/stall", .stall)
-    let future = try load("/stall")
-    _ = await server.waitForRequest(to: "/stall").outcome
-
-    let receipt = future.cancel(reason: "not needed")
-
-    #expect(receipt.effect == .delivered)
-    let outcome = await future.outcome
-    #expect(outcome.ending == .cancelled)
-    if case .cancelled(let reason) = outcome { #expect(reason.message == "not needed") }
-    let record = await server.waitForClose(of: "/stall").outcome
-    #expect(try record.get().abandonedPaths == ["/stall"])
-  }
-
-  @Test("A future that is cancelled while its body arrives closes its connection")
-  func cancelInBody() async throws {
-    let gate = LoopbackGate()
-    server.on("/body", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .hold(gate)])
-    let future = try load("/body")
-    _ = await server.waitForRequest(to: "/body").outcome
-
-    future.cancel()
-
-    #expect(await future.outcome.ending == .cancelled)
-    _ = await server.waitForClose(of: "/body").outcome
-  }
-
-  @Test("A forced future ends at once, and its connection is closed afterward")
-  func force() async throws {
-    server.on("/stall", .stall)
-    let future = try load("/stall")
-    _ = await server.waitForRequest(to: "/stall").outcome
-
-    future.cancel(.forceImmediately)
-
-    #expect(future.isCompleted)
-    _ = await server.waitForClose(of: "/stall").outcome
-  }
-
   @Test(
     "A truncated body is an error",
     arguments: [
@@ -130,35 +66,6 @@ import Testing
     let outcome = try await load("/cut").outcome
 
     #expect(code(of: outcome) == .truncatedBody)
-  }
-
-  /// Between the status line and the end of the head, `URLSession` on Linux ends the process. No code above it can
-  /// prevent that: see the note of `URLSessionLoader`.
-  @Test("A response that is truncated in its status line or in its body is an error")
-  func truncatedAnywhere() async throws {
-    let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n01234567".utf8)
-    for length in Array(0...16) + Array(38..<answer.count) {
-      server.on("/cut/\(length)", [.send(Array(answer.prefix(length))), .close])
-
-      let outcome = try await load("/cut/\(length)").outcome
-
-      #expect(outcome.ending == .failed, "truncated after \(length) bytes: \(outcome)")
-    }
-  }
-
-  @Test(
-    "A response with ambiguous framing is an error",
-    arguments: [
-      "Content-Length: 2\r\nContent-Length: 5", "Content-Length: 2\r\nTransfer-Encoding: chunked", "Content-Length: -5",
-      "Content-Length: 99999999999999999999999", "Content-Length: 2, 3", "Content-Length: two",
-      "Content-Length: 2\u{1}", "Content-Length: 2é", "Transfer-Encoding: chunked\u{b}",
-    ])
-  func ambiguous(fields: String) async throws {
-    server.on("/bad", [.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n2\r\nok\r\n0\r\n\r\n"), .close])
-
-    let outcome = try await load("/bad").outcome
-
-    #expect(outcome.ending == .failed, "\(outcome)")
   }
 
   @Test("Blanks around a field value are not part of it")
@@ -192,16 +99,6 @@ import Testing
     #expect(code(of: await refused.outcome) == .cannotConnect)
     #expect(code(of: await unknown.outcome) == .unknownHost)
     #expect(code(of: await late.outcome) == .timedOut)
-  }
-
-  @Test("A deadline ends a load whose body arrives slowly")
-  func trickle() async throws {
-    let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
-    server.on("/drip", [.send(head), .drip(String(repeating: "x", count: 1000), every: .milliseconds(10))])
-
-    let outcome = try await load("/drip") { $0[option: RequestTimeout.self] = .milliseconds(200) }.outcome
-
-    #expect(code(of: outcome) == .timedOut)
   }
 
   @Test("A closed connection, a reset connection and a response without HTTP are errors")
@@ -238,19 +135,6 @@ import Testing
     }
     #expect(try await load("/204").value.status == .noContent)
     #expect(try await load("/304").value.status == .notModified)
-  }
-
-  @Test("A reset cancels the loads in flight, waits for them, and leaves the loader usable")
-  func reset() async throws {
-    server.on("/stall", .stall)
-    server.on("/ok", .respond(body: "ok"))
-    let loads = [try load("/stall"), try load("/stall")]
-    _ = await server.waitUntil { $0.requests.count == 2 }.outcome
-
-    try await loader.reset().value
-
-    #expect(loads.allSatisfy { $0.outcomeIfCompleted?.ending == .cancelled })
-    #expect(try await load("/ok").value.status == .ok)
   }
 
   @Test("Extreme deadlines do not trap", arguments: [Duration.seconds(-1), .zero, .seconds(Int64.max)])

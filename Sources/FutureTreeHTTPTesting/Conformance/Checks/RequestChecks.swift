@@ -91,7 +91,7 @@ extension TransportConformance.Check {
 
   /// No redirect is followed, also for a method with a body.
   public static let redirects = Self("redirects", .origin, "A redirect is the response, and is not followed") { run in
-    for status in [301, 302, 303, 307, 308] {
+    for status in [300, 301, 302, 303, 305, 307, 308] {
       let location = [("Location", run.server.url("/to"))]
       run.server.on("/\(status)", .respond(status: status, headers: location, body: "moved"))
       for method in [HTTPMethod.get, .post] {

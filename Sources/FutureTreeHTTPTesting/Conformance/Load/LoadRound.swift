@@ -1,0 +1,261 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+
+/// The operations of a load test against one server.
+final class LoadRound: Sendable {
+  private let server: LoopbackServer
+  private let loader: any HTTPLoader
+  private let clock: any FutureClock
+  private let outcomes = Locked(LoadOutcomes())
+  /// The responses that are held at a byte, by the target of their request.
+  private let held = Locked<[String: (count: Int, gate: LoopbackGate)]>([:])
+  private let lastNumber = Locked(0)
+
+  private static let body = [UInt8](repeating: 0x61, count: 20_000)
+  private static let head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n".utf8)
+  private static let response = head + body
+
+  init(_ loader: any HTTPLoader, _ clock: any FutureClock) throws {
+    self.loader = loader
+    self.clock = clock
+    server = try LoopbackServer()
+    server.on("/whole", .respond(body: Self.body))
+    server.on("/cut") { request in .respond(body: Self.body).cut(at: request.number) }
+    server.on("/reset") { request in .respond(body: Self.body).reset(at: request.number) }
+    server.on("/slow", .respond(body: Self.body).slow(chunk: 10, every: .milliseconds(1)))
+    server.on("/stall", [.send(Self.head + Self.body.prefix(10)), .stall])
+    server.on("/upload") { request in .respond(body: "\(request.body.count)") }
+    server.on("/held") { [held] request in
+      guard let (count, gate) = held.withLock({ $0[request.target] }) else { return .status(404) }
+      return [.send(Array(Self.response.prefix(count))), .hold(gate), .send(Array(Self.response.dropFirst(count)))]
+    }
+  }
+
+  /// Ends the round: the transport is reset, and the server is stopped.
+  func end() async -> LoadOutcomes {
+    if await completed(loader.reset()) == nil { add(fault: "The reset after the loads did not complete.") }
+    server.stop()
+    return outcomes.value
+  }
+
+  func perform(_ operation: LoadOperation, _ random: inout RandomSource) async {
+    do {
+      let ending = try await ending(of: operation, &random)
+      outcomes.withLock { $0.add(operation, ending) }
+    } catch { add(fault: "\(operation): \(error)") }
+  }
+
+  private func ending(of operation: LoadOperation, _ random: inout RandomSource) async throws -> String {
+    switch operation {
+    case .cancelledRequest: return try await cancelledRequest(&random)
+    case .cancelledStream: return try await cancelledStream(&random)
+    case .request: return await whole(loader.load(try request("/whole")))
+    case .stream: return await stream(try request("/whole"), .all)
+    case .upload: return try await upload(&random)
+    case .cut, .reset:
+      let request = try request("/\(operation)?\(Int.random(in: 0..<Self.body.count, using: &random))")
+      return Bool.random(using: &random) ? await stream(request, .all) : await whole(loader.load(request))
+    case .slow: return try await slow(&random)
+    case .unread: return try await unread()
+    case .transportReset: return ending(await completed(loader.reset()))
+    }
+  }
+}
+
+// MARK: - Operations
+
+extension LoadRound {
+  private static let options: [CancellationOptions] = [
+    [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
+  ]
+
+  /// Returns the target of a response that is held at a random byte. Half of the responses are held in the head.
+  private func holdResponse(_ random: inout RandomSource) -> (target: String, count: Int, gate: LoopbackGate) {
+    let number = lastNumber.withLock { number in
+      number += 1
+      return number
+    }
+    let (target, gate) = ("/held?\(number)", LoopbackGate())
+    let end = Bool.random(using: &random) ? Self.head.count : Self.response.count
+    let count = Int.random(in: 0...end, using: &random)
+    held.withLock { $0[target] = (count, gate) }
+    return (target, count, gate)
+  }
+
+  private func release(_ target: String) {
+    held.withLock { $0.removeValue(forKey: target) }?.gate.open()
+  }
+
+  private func cancelledRequest(_ random: inout RandomSource) async throws -> String {
+    let (target, _, gate) = holdResponse(&random)
+    defer { release(target) }
+    let load = loader.load(try request(target))
+    // One in four is cancelled at once, and one in four while the rest of its response arrives.
+    let moment = Int.random(in: 0..<4, using: &random)
+    if moment > 0 { await waitForResponse(to: load, gate) }
+    if moment == 1 {
+      gate.open()
+      _ = await Future.after(.microseconds(Int.random(in: 0..<1_000, using: &random)), clock: clock).outcome
+    }
+    load.cancel(Self.options.randomElement(using: &random)!)
+    return await whole(load)
+  }
+
+  private func cancelledStream(_ random: inout RandomSource) async throws -> String {
+    let (target, count, gate) = holdResponse(&random)
+    defer { release(target) }
+    let request = try request(target)
+    if count > Self.head.count {
+      let readings = [Reading.part, .taskCancelled, .nothing] + Self.options.map { .cancelled($0) }
+      return await stream(request, readings.randomElement(using: &random)!)
+    }
+    let load = loader.load(streamed(request))
+    await waitForResponse(to: load, gate)
+    load.cancel(Self.options.randomElement(using: &random)!)
+    return ending(await completed(load))
+  }
+
+  private func upload(_ random: inout RandomSource) async throws -> String {
+    let size = Int.random(in: 0..<50_000, using: &random)
+    var request = try HTTPRequest(.put, server.url("/upload"))
+    request.body = CheckRun.body(of: size, length: Bool.random(using: &random) ? size : nil)
+    return await whole(loader.load(request), Array("\(size)".utf8))
+  }
+
+  private func slow(_ random: inout RandomSource) async throws -> String {
+    var request = try request("/slow")
+    let time = Duration.milliseconds(Int.random(in: 1..<50, using: &random))
+    guard Bool.random(using: &random) else {
+      request[option: RequestTimeout.self] = time
+      return await whole(loader.load(request))
+    }
+    let load = loader.load(request)
+    _ = await Future.after(time, clock: clock).outcome
+    load.cancel()
+    return await whole(load)
+  }
+
+  private func unread() async throws -> String {
+    var request = try request("/stall")
+    request[option: ResponseDelivery.self] = .stream(idleReadTimeout: .milliseconds(20))
+    let load = loader.load(request)
+    guard case .success(let response) = await completed(load) else { return await whole(load) }
+    return ending(await completed(response.transfer))
+  }
+}
+
+// MARK: - Outcomes
+
+extension LoadRound {
+  /// The use of a stream.
+  private enum Reading: Sendable {
+    /// Read to the end.
+    case all
+    /// Read one chunk, and leave the loop.
+    case part
+    /// Drop the response.
+    case nothing
+    /// Read one chunk, and cancel the task.
+    case taskCancelled
+    /// Read one chunk, and cancel the transfer.
+    case cancelled(CancellationOptions)
+
+    /// Starts a task that holds the only reference to a stream.
+    func begin(_ stream: HTTPBodyStream) -> Future<Data>? {
+      switch self {
+      case .nothing: nil
+      case .all: .task { try await stream.reduce(into: Data()) { $0 += $1 } }
+      case .part: onFirst(stream) { false }
+      case .taskCancelled:
+        onFirst(stream) {
+          withUnsafeCurrentTask { $0?.cancel() }
+          return true
+        }
+      case .cancelled(let options):
+        // The reader is a consumer, which withholds a request that others can withhold until it leaves.
+        onFirst(stream) { [transfer = stream.transfer] in
+          transfer.cancel(options)
+          return options != .doNotForwardIfOthersWaiting
+        }
+      }
+    }
+
+    /// - Parameter continues: Called for each chunk. Returns whether the loop continues.
+    private func onFirst(_ stream: HTTPBodyStream, _ continues: @escaping @Sendable () -> Bool) -> Future<Data> {
+      .task {
+        for try await _ in stream where !continues() { break }
+        return Data()
+      }
+    }
+  }
+
+  private func request(_ target: String) throws -> HTTPRequest { try HTTPRequest(server.url(target)) }
+
+  private func streamed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    request[option: ResponseDelivery.self] = .stream()
+    return request
+  }
+
+  /// Returns the outcome of a future, or `nil` if it does not complete within a minute. The wait is no consumer of the future,
+  /// because a consumer withholds the request of a reader that leaves.
+  private func completed<Value>(_ future: Future<Value>) async -> Outcome<Value>? {
+    let observed = Promise<Value>()
+    future.observe { outcome in observed.complete(with: outcome) }
+    let outcome = await observed.future.timeout(after: .seconds(60), clock: clock).outcome
+    if case .failure(is TimeoutError) = outcome { return nil }
+    return outcome
+  }
+
+  /// Waits until a response is held, or until a reset of the transport has ended its load.
+  private func waitForResponse(to load: Future<HTTPResponse>, _ gate: LoopbackGate) async {
+    let reached = Promise<Void>()
+    gate.waitForHolders().observe { _ in reached.succeed() }
+    load.observe { _ in reached.succeed() }
+    _ = await completed(reached.future)
+  }
+
+  /// Waits for a load, and checks the bytes of a success.
+  private func whole(_ load: Future<HTTPResponse>, _ expected: [UInt8] = LoadRound.body) async -> String {
+    let outcome = await completed(load)
+    if case .success(let response) = outcome, (try? response.body) != Data(expected) {
+      add(fault: "\(response): other bytes than the \(expected.count) that were sent")
+    }
+    return ending(outcome)
+  }
+
+  /// Loads a stream and uses it. Returns the ending of its transfer.
+  private func stream(_ request: HTTPRequest, _ reading: Reading) async -> String {
+    let transfer: Future<Void>
+    let reader: Future<Data>?
+    switch await completed(loader.load(streamed(request))) {
+    case .success(let response): (transfer, reader) = (response.transfer, reading.begin(response.bodyStream))
+    case let outcome: return ending(outcome)
+    }
+    let ended = await completed(transfer)
+    if let reader, case .success(let bytes) = await completed(reader), case .all = reading, bytes != Data(Self.body) {
+      add(fault: "\(request): \(bytes.count) bytes, or other bytes, of \(Self.body.count)")
+    }
+    return ending(ended)
+  }
+
+  private func ending<Value>(_ outcome: Outcome<Value>?) -> String {
+    switch outcome {
+    case nil: "pending"
+    case .success: "succeeded"
+    case .failure(let error as HTTPError): error.code.description
+    case .failure(let error): "\(type(of: error))"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  private func add(fault: String) {
+    outcomes.withLock { $0.add(fault: fault) }
+  }
+}
+
+extension LoopbackRequest {
+  /// The number in the query.
+  fileprivate var number: Int { Int(target.drop { $0 != "?" }.dropFirst()) ?? 0 }
+}
