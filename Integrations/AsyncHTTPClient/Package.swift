@@ -69,6 +69,13 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Benchmarks/StreamMemory"),
+    .executableTarget(
+      name: "TransportCounts",
+      dependencies: [
+        "FutureTreeAsyncHTTPClient",
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+      ],
+      path: "Tests/TransportCounts"),
     .testTarget(
       name: "FutureTreeNIOTests",
       dependencies: [
