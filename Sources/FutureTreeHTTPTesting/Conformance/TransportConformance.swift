@@ -36,7 +36,7 @@ public struct TransportConformance: Sendable {
   ///
   /// ```swift
   /// let conformance = TransportConformance(
-  ///   "URLSessionLoader", limits: [Limit(.headerOrder, "The platform sorts the fields by name.")],
+  ///   "URLSessionLoader", limits: [.init(.headerOrder, "The platform sorts the fields by name.")],
   ///   addedFields: ["Accept-Encoding", "User-Agent"]
   /// ) { URLSessionLoader(.init(timeout: nil)) }
   /// ```

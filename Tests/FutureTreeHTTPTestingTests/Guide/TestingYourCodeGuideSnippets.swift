@@ -243,4 +243,45 @@ struct TestingYourCodeGuideSnippets {
 
     #expect(print.lines == ["60.0", "true"])
   }
+
+  @Test("Checks of a transport")
+  func conformance() async {
+    let added = ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]
+    // guide conformance
+    let conformance = TransportConformance("Reader's transport", addedFields: added) {
+      URLSessionLoader(.init(timeout: nil))
+    }
+
+    let report = await conformance.run(only: [.redirects, .cookies, .cutBody])
+
+    print(report.isConforming)  // true
+    print(report.entries.map(\.check.id))  // ["redirects", "cookies", "cutBody"]
+    // end
+
+    #expect(print.lines == ["true", "[\"redirects\", \"cookies\", \"cutBody\"]"])
+  }
+
+  @Test("Limits of a transport")
+  func limits() {
+    // guide limits
+    let limits: [TransportConformance.Limit] = [
+      .init(.headerOrder, "The platform sorts the fields by name."),
+      .init(.trailers, "A fatal error of the platform, at once.", endsProcess: true),
+    ]
+    // end
+
+    #expect(limits.map(\.endsProcess) == [false, true])
+  }
+
+  /// Compiled and not run: the counts need a process of their own. `StreamStressTests` runs it.
+  func load() async throws {
+    // guide load
+    let load = TransportLoad("Reader's transport") { URLSessionLoader(.init(timeout: nil)) }
+
+    let report = try await load.run(cancelled: 10_000)
+
+    print(report)
+    #expect(report.isClean)
+    // end
+  }
 }

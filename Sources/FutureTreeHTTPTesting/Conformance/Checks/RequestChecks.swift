@@ -103,6 +103,7 @@ extension TransportConformance.Check {
       }
     }
     run.expect(run.server.record.requests(to: "/to").isEmpty, "the transport followed a redirect")
+    run.expect(run.server.requestCount == 14, "the server received \(run.server.requestCount) of 14 requests")
   }
 
   /// Two requests to a server that sets a cookie.
