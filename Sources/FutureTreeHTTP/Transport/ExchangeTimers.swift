@@ -13,7 +13,7 @@ struct ExchangeTimers {
   private var idle: FutureTimer?
   private var hasEnded = false
 
-  /// - Returns: The timer that is not needed: the one that had the name, or the new one after the end.
+  /// - Returns: A timer to cancel: the previous timer with this name, or the new timer after the end.
   mutating func set(_ name: Name, _ timer: FutureTimer?) -> FutureTimer? {
     guard !hasEnded else { return timer }
     var timer = timer

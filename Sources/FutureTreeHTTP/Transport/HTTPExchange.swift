@@ -156,11 +156,12 @@ public final class HTTPExchange: Sendable {
   /// Whether the head of the final response has arrived.
   public var hasHead: Bool { guarded.withLock { $0.state.hasHead } }
 
-  /// Whether all bytes that the response declares have arrived. `false` if the length of its body is not known.
+  /// The number of bytes of the body that the response declares and that have not arrived. `nil` before the head, and if the
+  /// length of the body is not known.
   ///
-  /// Read it between two reports. A transport that has not sent the whole request can stop then: the server has answered
-  /// early.
-  public var hasDeclaredBody: Bool { received.isWhole }
+  /// Read it between two reports. If it is zero and the transport has not sent the whole request, the server has answered early,
+  /// and the transport can stop sending.
+  public var remainingBodyLength: Int? { received.remaining }
 
   private var future: Future<HTTPResponse>? { guarded.withLock { $0.promise?.future } }
 
@@ -343,10 +344,10 @@ private final class ReceivedResponse: @unchecked Sendable {
   /// The writer of a stream, after its head.
   var writer: HTTPBodyWriter? { receiver?.writer }
 
-  /// Whether the declared number of bytes has arrived.
-  var isWhole: Bool {
-    guard let part = receiver?.received, let total = part.total else { return false }
-    return part.completed == total
+  /// The number of bytes that the response declares and that have not arrived.
+  var remaining: Int? {
+    guard let part = receiver?.received, let total = part.total else { return nil }
+    return total - part.completed
   }
 
   func pass(_ work: HTTPExchange.Work) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {

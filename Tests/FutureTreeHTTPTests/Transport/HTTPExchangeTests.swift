@@ -27,10 +27,12 @@ import Testing
     let (exchange, load) = try exchange(timeout: .seconds(9), idle: .seconds(3))
 
     exchange.receiveHead(HTTPStatus(100), [])
-    #expect(!exchange.hasHead)
+    #expect(!exchange.hasHead && exchange.remainingBodyLength == nil)
     exchange.receiveHead(.ok, [("Content-Length", "2")])
     exchange.receive(Data("o".utf8))
+    #expect(exchange.remainingBodyLength == 1)
     exchange.receive(Data("k".utf8))
+    #expect(exchange.remainingBodyLength == 0)
     #expect(exchange.hasHead && load.text == "pending" && live.count == 1)
     exchange.end(.completed)
 

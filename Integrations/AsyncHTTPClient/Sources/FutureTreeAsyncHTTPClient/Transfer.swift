@@ -77,11 +77,13 @@ extension Transfer {
     exchange.bodySent(count)
   }
 
+  func didSendRequest(task _: HTTPClient.Task<Void>) { body?.wasSent() }
+
   func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
     perform(on: task.eventLoop) { [self] in
       exchange.receiveHead(HTTPStatus(Int(head.status.code)), Array(head.headers))
       stopSending(task)
-      return nil
+      return requestIsSent
     }
   }
 
@@ -89,7 +91,7 @@ extension Transfer {
     perform(on: task.eventLoop) { [self] in
       let room = exchange.receive(data(buffer))
       stopSending(task)
-      return room
+      return requestIsSent.map { sent in room.map { Future.all([$0, sent]).map { _ in } } ?? sent } ?? room
     }
   }
 
@@ -120,10 +122,21 @@ extension Transfer {
     Data(buffer: buffer, byteTransferStrategy: isForStream || buffer.readableBytes < 4096 ? .copy : .noCopy)
   }
 
-  /// Stops sending if the response is complete. The client would wait for the rest of the request.
+  /// A future that completes when the request is sent, if the response may be complete before. The client must not see the end of a
+  /// response before: it would never use or close the connection again.
+  private var requestIsSent: Future<Void>? {
+    guard let sent = body?.isSent, !sent.isCompleted, exchange.remainingBodyLength ?? 0 == 0 else { return nil }
+    return sent
+  }
+
+  /// Stops sending if the response is complete and the source of the request is not. The client would wait for it.
   private func stopSending(_ task: HTTPClient.Task<Void>) {
-    guard let body, body.isSending, exchange.hasHead, exchange.hasDeclaredBody else { return }
-    guarded.withLockedValue { $0.isAnswered = true }
+    guard let body, body.isSending, exchange.remainingBodyLength == 0 else { return }
+    let isEarly = guarded.withLockedValue { guarded in
+      guarded.isAnswered = exchange.bodyLength.map { guarded.sentCount < $0 } ?? true
+      return guarded.isAnswered
+    }
+    guard isEarly else { return }
     _ = body.stop()
     task.cancel()
   }
@@ -137,8 +150,9 @@ extension Transfer {
     guard isForFile else {
       return work()?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture()
     }
-    let done = NIOThreadPool.singleton.runIfActive(eventLoop: loop) { _ = work() }
-    guarded.withLockedValue { $0.work = done }
-    return done
+    let done = NIOThreadPool.singleton.runIfActive(eventLoop: loop, work)
+    let written = done.map { _ in }
+    guarded.withLockedValue { $0.work = written }
+    return done.flatMap { $0?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture() }
   }
 }

@@ -155,6 +155,23 @@ import Testing
     gate.open()
   }
 
+  @Test("Uploads whose responses arrive at once return their connection", arguments: [true, false])
+  func uploads(hasLength: Bool) async throws {
+    let server = try LoopbackServer()
+    server.on("/up", .respond(body: "whole"))
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
+    configuration.client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1
+    let loader = AsyncHTTPClientLoader(configuration)
+    for _ in 0..<200 {
+      var request = try HTTPRequest(.put, server.url("/up"))
+      request.body = .stream(length: hasLength ? 5 : nil) { HTTPBodyReader(InputStream(data: Data("12345".utf8))) }
+
+      #expect(try await loader.load(request).value.body == Data("whole".utf8))
+    }
+
+    #expect(server.connectionCount == 1)
+  }
+
   @Test("Progress is reported in order for both bodies")
   func progress() async throws {
     let server = try LoopbackServer()
