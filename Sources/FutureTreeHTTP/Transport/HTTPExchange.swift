@@ -66,11 +66,11 @@ public final class HTTPExchange: Sendable {
   private let timeout: Duration?
   private let idleTimeout: Duration?
   private let clock: any FutureClock
-  private let confirmation = Promise<Void>()
+  let confirmation = Promise<Void>()
   private let received: ReceivedResponse
-  private let guarded: Locked<Guarded>
+  let guarded: Locked<Guarded>
 
-  private struct Guarded {
+  struct Guarded {
     var state: ExchangeState
     var timers = ExchangeTimers()
     /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
@@ -79,6 +79,8 @@ public final class HTTPExchange: Sendable {
     /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
     var cancelReason: CancellationReason?
     var stopTransport: (@Sendable () -> Void)?
+    /// The number of bytes that the response declares and that have not arrived.
+    var remaining: Int?
   }
 
   /// The exchange, for closures that must not retain it. A closure that captures one object needs no allocation.
@@ -161,7 +163,7 @@ public final class HTTPExchange: Sendable {
   ///
   /// Read it between two reports. If it is zero and the transport has not sent the whole request, the server has answered early,
   /// and the transport can stop sending.
-  public var remainingBodyLength: Int? { received.remaining }
+  public var remainingBodyLength: Int? { guarded.withLock { $0.remaining } }
 
   private var future: Future<HTTPResponse>? { guarded.withLock { $0.promise?.future } }
 
@@ -192,77 +194,7 @@ public final class HTTPExchange: Sendable {
   }
 
   /// The current time. It is read only if there is an idle timeout.
-  private var now: Duration { idleTimeout == nil ? .zero : clock.now }
-}
-
-// MARK: - Events of the transport
-
-extension HTTPExchange {
-  /// Reports the head of a response.
-  ///
-  /// The head of an informational response (100 to 199) is ignored, because the final response follows.
-  ///
-  /// - Parameters:
-  ///   - status: The status code.
-  ///   - fields: The header fields in order, as received.
-  public func receiveHead(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) {
-    receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
-  }
-
-  func receiveHead(_ status: HTTPStatus, _ work: Work) {
-    let now = now
-    let pass: Work = { [weak self] receiver throws(HTTPError) in
-      let response = try work(&receiver)
-      receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked() } }
-      return response
-    }
-    act(pass) { $0.headArrived(status, now: now) }
-  }
-
-  /// Reports the next bytes of the body.
-  ///
-  /// - Returns: A future if the reader of a stream is behind. A transport that can pause reads no more bytes until it has
-  ///   completed. The idle timeout is suspended until then.
-  @discardableResult
-  public func receive(_ bytes: Data) -> Future<Void>? {
-    let now = now
-    var room: Future<Void>?
-    let pass: Work = { receiver throws(HTTPError) in
-      try receiver.receive(bytes)
-      room = receiver.writer.flatMap { $0.hasRoom ? nil : $0.room() }
-      return nil
-    }
-    act(pass) { $0.dataArrived(now: now) }
-    if let room, guarded.withLock({ $0.state.paused() }) {
-      room.observe { [weak self] _ in
-        guard let self else { return }
-        let now = self.now
-        guarded.withLock { $0.state.resumed(now: now) }
-      }
-    }
-    return room
-  }
-
-  /// Reports that `count` bytes of the request's body have been sent in total.
-  public func bodySent(_ count: Int) {
-    let now = now
-    act { $0.bodySent(count, now: now) }
-  }
-
-  /// Fails the load because the request cannot be sent, or only in part. The transport is stopped.
-  public func fail(_ error: HTTPError) {
-    act { $0.requestFailed(error) }
-  }
-
-  /// Reports that the transport has ended and holds nothing for the load. Call it once.
-  ///
-  /// A response with the end `completed` is a success only if its body is whole.
-  public func end(_ end: End) {
-    act { $0.transportEnded(end) }
-    let stop = guarded.withLock { $0.stopTransport.take() }
-    _ = stop  // Released here, not under the lock.
-    confirmation.succeed(())
-  }
+  var now: Duration { idleTimeout == nil ? .zero : clock.now }
 }
 
 // MARK: - Performing actions
@@ -272,7 +204,7 @@ extension HTTPExchange {
   typealias Work = (inout ResponseReceiver) throws(HTTPError) -> HTTPResponse?
 
   /// Passes an event to the state, and performs the resulting action outside the lock.
-  private func act(_ work: Work = { _ in nil }, _ event: (inout ExchangeState) -> ExchangeState.Action) {
+  func act(_ work: Work = { _ in nil }, _ event: (inout ExchangeState) -> ExchangeState.Action) {
     perform(guarded.withLock { event(&$0.state) }, work)
   }
 
@@ -281,9 +213,11 @@ extension HTTPExchange {
     var response: HTTPResponse?
     if case .work(let sent) = action {
       var fault: HTTPError?
-      do throws(HTTPError) { response = try perform(work, sent) } catch { fault = error }
-      action = guarded.withLock { [fault, hasStream = response != nil] in
-        $0.state.worked(fault, hasStream: hasStream)
+      var part = HTTPProgress.Part()
+      do throws(HTTPError) { (response, part) = try perform(work, sent) } catch { fault = error }
+      action = guarded.withLock { [fault, part, hasStream = response != nil] in
+        if fault == nil { $0.remaining = part.total.map { $0 - part.completed } }
+        return $0.state.worked(fault, hasStream: hasStream)
       }
     }
     switch action {
@@ -301,12 +235,14 @@ extension HTTPExchange {
   }
 
   /// Performs the work, and reports the progress.
-  private func perform(_ work: Work, _ sent: HTTPProgress.Part) throws(HTTPError) -> HTTPResponse? {
+  private func perform(
+    _ work: Work, _ sent: HTTPProgress.Part
+  ) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
     let (response, part) = try received.pass(work)
-    guard let onProgress else { return response }
+    guard let onProgress else { return (response, part) }
     let transfer = received.writer?.transfer.isCompleted
     if !(transfer ?? future?.isCompleted ?? true) { onProgress(HTTPProgress(sent: sent, received: part)) }
-    return response
+    return (response, part)
   }
 
   private func complete(_ ending: ExchangeState.Ending) {
@@ -329,37 +265,5 @@ extension HTTPExchange {
 
   private func stop() {
     guarded.withLock { $0.stopTransport.take() }?()
-  }
-}
-
-/// The receiver of an exchange.
-private final class ReceivedResponse: @unchecked Sendable {
-  // Because: `ExchangeState` runs one piece of work at a time, and ends only when no work is running.
-  private var receiver: ResponseReceiver?
-
-  init(_ receiver: consuming ResponseReceiver) {
-    self.receiver = consume receiver
-  }
-
-  /// The writer of a stream, after its head.
-  var writer: HTTPBodyWriter? { receiver?.writer }
-
-  /// The number of bytes that the response declares and that have not arrived.
-  var remaining: Int? {
-    guard let part = receiver?.received, let total = part.total else { return nil }
-    return total - part.completed
-  }
-
-  func pass(_ work: HTTPExchange.Work) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
-    let response = try work(&receiver!)
-    return (response, receiver?.received ?? HTTPProgress.Part())
-  }
-
-  func finish() throws(HTTPError) -> HTTPResponse {
-    try receiver.take()!.finish()
-  }
-
-  func end(_ outcome: Outcome<Void>) {
-    receiver.take()?.end(outcome)
   }
 }

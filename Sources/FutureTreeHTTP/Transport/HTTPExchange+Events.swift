@@ -1,0 +1,72 @@
+import Foundation
+import FutureTree
+
+// The events that a transport reports.
+
+extension HTTPExchange {
+  /// Reports the head of a response.
+  ///
+  /// The head of an informational response (100 to 199) is ignored, because the final response follows.
+  ///
+  /// - Parameters:
+  ///   - status: The status code.
+  ///   - fields: The header fields in order, as received.
+  public func receiveHead(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) {
+    receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
+  }
+
+  func receiveHead(_ status: HTTPStatus, _ work: Work) {
+    let now = now
+    let pass: Work = { [weak self] receiver throws(HTTPError) in
+      let response = try work(&receiver)
+      receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked() } }
+      return response
+    }
+    act(pass) { $0.headArrived(status, now: now) }
+  }
+
+  /// Reports the next bytes of the body.
+  ///
+  /// - Returns: A future if the reader of a stream is behind. A transport that can pause reads no more bytes until it has
+  ///   completed. The idle timeout is suspended until then.
+  @discardableResult
+  public func receive(_ bytes: Data) -> Future<Void>? {
+    let now = now
+    var room: Future<Void>?
+    let pass: Work = { receiver throws(HTTPError) in
+      try receiver.receive(bytes)
+      room = receiver.writer.flatMap { $0.hasRoom ? nil : $0.room() }
+      return nil
+    }
+    act(pass) { $0.dataArrived(now: now) }
+    if let room, guarded.withLock({ $0.state.paused() }) {
+      room.observe { [weak self] _ in
+        guard let self else { return }
+        let now = self.now
+        guarded.withLock { $0.state.resumed(now: now) }
+      }
+    }
+    return room
+  }
+
+  /// Reports that `count` bytes of the request's body have been sent in total.
+  public func bodySent(_ count: Int) {
+    let now = now
+    act { $0.bodySent(count, now: now) }
+  }
+
+  /// Fails the load because the request cannot be sent, or only in part. The transport is stopped.
+  public func fail(_ error: HTTPError) {
+    act { $0.requestFailed(error) }
+  }
+
+  /// Reports that the transport has ended and holds nothing for the load. Call it once.
+  ///
+  /// A response with the end `completed` is a success only if its body is whole.
+  public func end(_ end: End) {
+    act { $0.transportEnded(end) }
+    let stop = guarded.withLock { $0.stopTransport.take() }
+    _ = stop  // Released here, not under the lock.
+    confirmation.succeed(())
+  }
+}
