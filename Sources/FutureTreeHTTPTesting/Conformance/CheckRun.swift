@@ -48,7 +48,8 @@ extension CheckRun {
     try load(path) { $0[option: ResponseDelivery.self] = delivery }
   }
 
-  /// Sends raw bytes in response to a path, and closes the connection.
+  /// Sends raw bytes in response to a path, and closes the connection. A response that can be whole must announce the close: a
+  /// transport can send the next request over the connection before it notices the close.
   func answer(_ path: String, _ bytes: some StringProtocol, _ end: LoopbackStep = .close) {
     server.on(path, [.send(String(bytes)), end])
   }
@@ -56,13 +57,23 @@ extension CheckRun {
 
 // MARK: - Expectations
 
+extension Future {
+  /// Returns a future with the same outcome that is no consumer of this future. A consumer, such as an awaiting task, withholds the
+  /// request of a reader that leaves its stream.
+  func observed() -> Future {
+    let promise = Promise<Value>()
+    observe { outcome in promise.complete(with: outcome) }
+    return promise.future
+  }
+}
+
 extension CheckRun {
   /// Expects a success with this body, and returns the response.
   @discardableResult
   func expectBody(
     _ expected: String, of future: Future<HTTPResponse>, _ name: String
   ) async -> HTTPResponse? {
-    let outcome = await future.outcome
+    let outcome = await future.observed().outcome
     guard case .success(let response) = outcome, let body = try? response.body else {
       report("\(name): expected a response with \(expected.utf8.count) bytes, got \(Self.text(outcome))")
       return nil
@@ -77,7 +88,7 @@ extension CheckRun {
   func expectFailure(
     of future: Future<HTTPResponse>, _ codes: HTTPError.Code..., name: String
   ) async {
-    let outcome = await future.outcome
+    let outcome = await future.observed().outcome
     guard case .failure(let error as HTTPError) = outcome, codes.isEmpty || codes.contains(error.code) else {
       let expected = codes.isEmpty ? "an HTTPError" : codes.map(\.description).joined(separator: " or ")
       return report("\(name): expected \(expected), got \(Self.text(outcome))")
@@ -85,7 +96,7 @@ extension CheckRun {
   }
 
   func expectCancelled(_ future: Future<some Sendable>, _ name: String) async {
-    let outcome = await future.outcome
+    let outcome = await future.observed().outcome
     expect(outcome.ending == .cancelled, "\(name): expected a cancelled load, got \(Self.text(outcome))")
   }
 

@@ -48,7 +48,9 @@ extension TransportConformance.Check {
   public static let earlyResponse = Self(
     "earlyResponse", .completesOnce, "An upload that is answered early completes with the response or an error"
   ) { run in
-    run.server.on("/upload", beginning: .headComplete, [.stopReading, .respond(status: 413), .close])
+    run.server.on(
+      "/upload", beginning: .headComplete,
+      [.stopReading, .respond(status: 413, headers: [("Connection", "close")]), .close])
 
     let load = run.loader.load(try run.request("/upload", .put, body: CheckRun.body(of: 64 << 20, length: 64 << 20)))
 
@@ -143,21 +145,26 @@ extension TransportConformance.Check {
     try await run.expectUsable("after a cancelled load")
   }
 
-  /// The server reads only the head of an upload of 1 GiB.
+  /// The server reads only the head of an upload of 1 GiB. The upload is cancelled when it begins, and when it waits for the
+  /// server.
   public static let cancelledUpload = Self(
     "cancelledUpload", .confirmedCancellation,
     "An upload that is cancelled ends, and its connection is closed"
   ) { run in
-    let gate = LoopbackGate()
-    run.server.on("/held", beginning: .headComplete, [.stopReading, .hold(gate)])
-    let load = run.loader.load(try run.request("/held", .put, body: CheckRun.body(of: 1 << 30, length: 1 << 30)))
-    _ = try await gate.waitForHolders().value
+    for otherLoads in [0, 20] {
+      let (path, gate) = ("/held/\(otherLoads)", LoopbackGate())
+      run.server.on(path, beginning: .headComplete, [.stopReading, .hold(gate)])
+      let load = run.loader.load(try run.request(path, .put, body: CheckRun.body(of: 1 << 30, length: 1 << 30)))
+      _ = try await gate.waitForHolders().value
+      // Other loads give the transport time to fill the connection.
+      for _ in 0..<otherLoads { try await run.expectUsable("during an upload") }
 
-    load.cancel()
+      load.cancel()
 
-    await run.expectCancelled(load, "the upload")
-    gate.open()  // The close is behind the bytes that the server has not read.
-    _ = try await run.server.waitForClose(of: "/held").value
+      await run.expectCancelled(load, "the upload after \(otherLoads) other loads")
+      gate.open()  // The close is behind the bytes that the server has not read.
+      _ = try await run.server.waitForClose(of: path).value
+    }
     try await run.expectUsable("after a cancelled upload")
   }
 

@@ -19,6 +19,9 @@ struct Framing: Sendable {
   static let untilClose = Framing(
     name: "untilClose", head: "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", content: body, wholeAt: 8)
 
+  /// The beginning of a response that announces the close of its connection.
+  static let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+
   static let all = [length, chunked, untilClose]
 
   var text: String { head + content }

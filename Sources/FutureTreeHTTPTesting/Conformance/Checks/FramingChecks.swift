@@ -76,7 +76,7 @@ extension TransportConformance.Check {
       "-5", "99999999999999999999999", "2, 3", "two", "0x2", "2 2", "2\u{1}", "2é", "2\r\nContent-Length: 5",
     ]
     for (index, length) in lengths.enumerated() {
-      run.answer("/\(index)", "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nok")
+      run.answer("/\(index)", "\(Framing.closing)Content-Length: \(length)\r\n\r\nok")
       await run.expectFailure(of: try run.load("/\(index)"), name: "Content-Length: \(length.debugDescription)")
     }
   }
@@ -89,7 +89,7 @@ extension TransportConformance.Check {
       "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 12",
     ]
     for (index, fields) in fields.enumerated() {
-      run.answer("/\(index)", "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n2\r\nok\r\n0\r\n\r\n")
+      run.answer("/\(index)", "\(Framing.closing)\(fields)\r\n\r\n2\r\nok\r\n0\r\n\r\n")
       await run.expectFailure(of: try run.load("/\(index)"), name: fields.debugDescription)
     }
   }
@@ -101,7 +101,7 @@ extension TransportConformance.Check {
     for (index, coding) in ["gzip, chunked", "chunked, chunked", "xchunked", "chunked\u{b}", "chunked, gzip"]
       .enumerated()
     {
-      run.answer("/\(index)", "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n2\r\nok\r\n0\r\n\r\n")
+      run.answer("/\(index)", "\(Framing.closing)Transfer-Encoding: \(coding)\r\n\r\n2\r\nok\r\n0\r\n\r\n")
       await run.expectFailure(of: try run.load("/\(index)"), name: "Transfer-Encoding: \(coding.debugDescription)")
     }
   }
@@ -197,7 +197,7 @@ extension TransportConformance.Check {
 extension CheckRun {
   /// Loads a response with this chunked content, after which the connection closes.
   fileprivate func load(_ path: String, chunks: String) throws -> Future<HTTPResponse> {
-    answer(path, Framing.chunked.head + chunks)
+    answer(path, "\(Framing.closing)Transfer-Encoding: chunked\r\n\r\n\(chunks)")
     return try load(path)
   }
 

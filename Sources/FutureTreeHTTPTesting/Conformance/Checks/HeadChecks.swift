@@ -56,7 +56,7 @@ extension TransportConformance.Check {
       "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc OK", "HTTP/1.1", "HTP/1.1 200 OK", "200 OK", "\u{1}garbage",
     ]
     for (index, line) in lines.enumerated() {
-      run.answer("/\(index)", "\(line)\r\nContent-Length: 2\r\n\r\nok")
+      run.answer("/\(index)", "\(line)\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
       await run.expectFailure(of: try run.load("/\(index)"), name: line.debugDescription)
     }
   }
@@ -67,7 +67,7 @@ extension TransportConformance.Check {
   ) { run in
     for (index, line) in ["X-A : a", ": a", "X-A", "X A: a", "X(A): a", "X-é: a"].enumerated() {
       await run.expectHarmless(line, at: "/\(index)") { response in
-        response.headers.allSatisfy { ["content-length", "x-b"].contains($0.name.lowercased()) }
+        response.headers.allSatisfy { ["connection", "content-length", "x-b"].contains($0.name.lowercased()) }
       }
     }
   }
@@ -102,7 +102,7 @@ extension TransportConformance.Check {
       "X-A: " + String(repeating: "a", count: 256 << 10), (0..<2_000).map { "X-\($0): a" }.joined(separator: "\r\n"),
     ]
     for (index, line) in lines.enumerated() {
-      run.answer("/\(index)", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\(line)\r\n\r\nok")
+      run.answer("/\(index)", "\(Framing.closing)Content-Length: 2\r\n\(line)\r\n\r\nok")
       let outcome = await (try run.load("/\(index)")).outcome
       if case .success(let response) = outcome {
         run.expect((try? response.body) == Data("ok".utf8), "the body of head \(index) is not the one sent")
@@ -126,7 +126,7 @@ extension CheckRun {
   fileprivate func expectHarmless(
     _ line: String, at path: String, _ isHarmless: (HTTPResponse) -> Bool
   ) async {
-    answer(path, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\(line)\r\nX-B: b\r\n\r\nok")
+    answer(path, "\(Framing.closing)Content-Length: 2\r\n\(line)\r\nX-B: b\r\n\r\nok")
     do {
       let outcome = await (try load(path)).outcome
       switch outcome {

@@ -11,7 +11,7 @@ extension TransportConformance.Check {
     let refused = closed.url("/")
     closed.stop()
     run.server.on("/cut", [.send(Framing.length.half), .close])
-    run.server.on("/malformed", [.send("HTTP/1.1 200 OK\r\nContent-Length: \(Secret.value)\r\n\r\nok"), .close])
+    run.server.on("/malformed", [.send("\(Framing.closing)Content-Length: \(Secret.value)\r\n\r\nok"), .close])
     run.server.on("/stall", .stall)
     run.server.on("/large", .respond(body: "0123456789A"))
 

@@ -27,7 +27,7 @@ extension TransportConformance.Check {
       let transfer = response!.transfer
       let receipt = transfer.cancel(reason: "the check cancelled it")
       run.expect(receipt.effect == .delivered, "the receipt of the request is: \(receipt)")
-      if case .cancelled(let reason) = await transfer.outcome {
+      if case .cancelled(let reason) = await transfer.observed().outcome {
         run.expect(reason.message == "the check cancelled it", "the reason is: \(reason.message)")
       }
     }

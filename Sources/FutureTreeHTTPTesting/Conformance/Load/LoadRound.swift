@@ -198,12 +198,9 @@ extension LoadRound {
     return request
   }
 
-  /// Returns the outcome of a future, or `nil` if it does not complete within a minute. The wait is no consumer of the future,
-  /// because a consumer withholds the request of a reader that leaves.
+  /// Returns the outcome of a future, or `nil` if it does not complete within a minute.
   private func completed<Value>(_ future: Future<Value>) async -> Outcome<Value>? {
-    let observed = Promise<Value>()
-    future.observe { outcome in observed.complete(with: outcome) }
-    let outcome = await observed.future.timeout(after: .seconds(60), clock: clock).outcome
+    let outcome = await future.observed().timeout(after: .seconds(60), clock: clock).outcome
     if case .failure(is TimeoutError) = outcome { return nil }
     return outcome
   }
