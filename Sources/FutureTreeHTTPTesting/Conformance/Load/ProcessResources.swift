@@ -21,6 +21,13 @@ public struct ProcessResources: Sendable, Hashable {
   /// The size of the resident memory in bytes, including freed memory that the process keeps. `nil` on platforms other than Linux.
   public var residentBytes: Int?
 
+  /// Creates counts, for the tolerance of a load test. `nil` is not compared.
+  public init(descriptors: Int, threads: Int? = nil, residentBytes: Int? = nil) {
+    self.descriptors = descriptors
+    self.threads = threads
+    self.residentBytes = residentBytes
+  }
+
   /// The resources that the process holds now.
   public static var current: ProcessResources {
     #if os(Linux) || os(Android)

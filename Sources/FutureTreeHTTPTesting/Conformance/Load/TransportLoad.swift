@@ -126,14 +126,16 @@ public struct TransportLoad: Sendable {
     return await round.end()
   }
 
-  /// Returns the resources as soon as they do not exceed those before by more than the tolerance, or after thirty seconds.
-  /// Idle threads end after a few seconds, and descriptors are closed on threads of the platform.
+  /// Returns the resources after a quiet time, in which idle threads end and the platform closes descriptors. If they exceed those
+  /// before by more than the tolerance, it waits again, at most five times.
+  ///
+  /// Dispatch ends a thread that has been idle for five seconds. Shorter waits would wake the threads in turn, so that none ends.
   private func settled(at before: ProcessResources?) async -> ProcessResources {
     var held = ProcessResources.current
-    for _ in 0..<120 {
-      if let before, tolerance.faults(before, held).isEmpty { break }
-      _ = await Future.after(before == nil ? .milliseconds(10) : .milliseconds(250), clock: clock).outcome
+    for _ in 0..<5 {
+      _ = await Future.after(.seconds(6), clock: clock).outcome
       held = ProcessResources.current
+      guard let before, !tolerance.faults(before, held).isEmpty else { break }
     }
     return held
   }
