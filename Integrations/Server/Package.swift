@@ -31,6 +31,7 @@ let package = Package(
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
       ]),
     .target(

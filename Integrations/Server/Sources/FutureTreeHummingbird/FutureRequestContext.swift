@@ -1,0 +1,102 @@
+import FutureTree
+import FutureTreeHTTP
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// A context for handlers that return futures.
+///
+/// ```swift
+/// struct AppContext: FutureRequestContext {
+///   var coreContext: CoreRequestContextStorage
+///   var incoming: IncomingRequest
+///
+///   init(source: ApplicationRequestContextSource) {
+///     coreContext = CoreRequestContextStorage(source: source)
+///     incoming = IncomingRequest(source: source)
+///   }
+/// }
+/// ```
+///
+/// A child context copies `incoming` from its parent. ``BasicFutureRequestContext`` has no other properties.
+public protocol FutureRequestContext: RequestContext {
+  /// The client, the deadline and the trace of the request.
+  var incoming: IncomingRequest { get set }
+}
+
+extension FutureRequestContext {
+  /// A layer that gives the deadline and the trace of the incoming request to each request that it forwards.
+  ///
+  /// ```swift
+  /// router.future(.get, "users/:id") { request, context in
+  ///   (context.outgoing --> backend).load(try HTTPRequest("http://users.internal/\(context.parameters.require("id"))"))
+  /// }
+  /// ```
+  ///
+  /// The layer sets `RequestDeadline`, unless the request has an earlier one. It sets `RequestTraceContext`, and the fields
+  /// `traceparent` and `tracestate`, unless the request has a trace. The backend sends the deadline if it has the layer
+  /// `ModifyRequest.sendingDeadline()`.
+  public var outgoing: ModifyRequest { incoming.outgoing }
+}
+
+/// The client, the deadline and the trace of a request.
+public struct IncomingRequest: Sendable {
+  /// The instant by which the client expects the response, or `nil`. It is known in handlers that return futures.
+  public private(set) var deadline: HTTPDeadline?
+  /// The trace that the client sent in `traceparent` and `tracestate`, or `nil`. It is known in handlers that return futures.
+  public private(set) var trace: TraceContext?
+
+  private let channel: any Channel
+  private let clock: any FutureClock
+
+  /// Creates the value for a context that Hummingbird creates.
+  ///
+  /// - Parameters:
+  ///   - source: The source of the context.
+  ///   - clock: The clock of the deadline. Defaults to `.system`.
+  public init(source: ApplicationRequestContextSource, clock: any FutureClock = .system) {
+    channel = source.channel
+    self.clock = clock
+  }
+
+  /// Reads the deadline and the trace. An invalid trace is ignored, as W3C Trace Context requires.
+  mutating func read(_ fields: HTTPFields) throws(InvalidTimeoutField) {
+    deadline = try TimeoutField.remaining(in: fields).map { .after($0, clock: clock) }
+    trace = fields[.traceparent].flatMap { TraceContext(traceparent: $0, tracestate: fields[.tracestate]) }
+  }
+
+  fileprivate var outgoing: ModifyRequest {
+    ModifyRequest { [deadline, trace] request in
+      if let deadline, request[option: RequestDeadline.self].map({ deadline.remaining < $0.remaining }) ?? true {
+        request[option: RequestDeadline.self] = deadline
+      }
+      let hasTrace = request[option: RequestTraceContext.self] != nil || request.headers.contains("traceparent")
+      guard let trace, !hasTrace else { return }
+      request[option: RequestTraceContext.self] = trace
+      try request.setHeader("traceparent", trace.traceparent)
+      if let state = trace.state { try request.setHeader("tracestate", state) }
+    }
+  }
+
+  /// Calls a closure when the client leaves.
+  func whenClientLeaves(_ body: @escaping @Sendable (CancellationReason) -> Void) -> DisconnectWatch {
+    DisconnectWatch(channel) { body(CancellationReason("the client closed the connection")) }
+  }
+}
+
+extension HTTPField.Name {
+  fileprivate static let traceparent = HTTPField.Name("traceparent")!  // A token.
+  fileprivate static let tracestate = HTTPField.Name("tracestate")!  // A token.
+}
+
+/// A context with nothing but the properties that handlers that return futures need.
+public struct BasicFutureRequestContext: FutureRequestContext {
+  public var coreContext: CoreRequestContextStorage
+  public var incoming: IncomingRequest
+
+  /// Creates the context of a request.
+  public init(source: ApplicationRequestContextSource) {
+    coreContext = CoreRequestContextStorage(source: source)
+    incoming = IncomingRequest(source: source)
+  }
+}

@@ -1,0 +1,67 @@
+import FutureTree
+import FutureTreeHTTP
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+// Retroactive: the conformance belongs to this package, which the same developers maintain.
+extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
+  /// Returns a response with the status, the header fields and the body.
+  ///
+  /// Fields for one connection (RFC 9110, section 7.6.1) and fields that frame the body are omitted, because the server
+  /// frames the body itself.
+  ///
+  /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the client
+  /// leaves, or the deadline of the request passes, its transfer receives a cancellation request. If the transfer does not
+  /// succeed, the connection is closed before the end of the body. A file is sent in chunks, and is not deleted.
+  public func response(from request: Request, context: some RequestContext) throws -> Response {
+    Response(status: .init(code: status.code), headers: forwardedFields, body: sentBody(for: context))
+  }
+
+  private var forwardedFields: HTTPFields {
+    let omitted = Self.omittedNames.union(headers.elements(of: "connection").map { $0.lowercased() })
+    var fields = HTTPFields()
+    for field in headers where !omitted.contains(field.name.lowercased()) {
+      guard let name = HTTPField.Name(field.name) else { continue }  // Never: both types accept only tokens.
+      fields.append(HTTPField(name: name, value: field.value))
+    }
+    return fields
+  }
+
+  private static let omittedNames: Set<String> = [
+    "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  ]
+
+  private func sentBody(for context: some RequestContext) -> ResponseBody {
+    switch content {
+    case .data(let data):
+      return data.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: data))
+    case .file(_, let size):
+      let chunks = bodyStream
+      return ResponseBody(contentLength: size) { try await $0.write(all: chunks) }
+    case .stream(let chunks):
+      let incoming = (context as? any FutureRequestContext)?.incoming
+      return ResponseBody { writer in
+        let transfer = chunks.transfer
+        let watch = incoming?.whenClientLeaves { transfer.cancel(reason: $0) }
+        let timer = incoming?.deadline.map { deadline in
+          deadline.clock.schedule(after: max(deadline.remaining, .zero)) {
+            transfer.cancel(reason: "the deadline of the request passed")
+          }
+        }
+        defer {
+          watch?.end()
+          timer?.cancel()
+        }
+        try await writer.write(all: chunks)
+      }
+    }
+  }
+}
+
+extension ResponseBodyWriter {
+  fileprivate mutating func write(all chunks: HTTPBodyStream) async throws {
+    for try await chunk in chunks { try await write(ByteBuffer(bytes: chunk)) }
+    try await finish(nil)
+  }
+}
