@@ -58,6 +58,10 @@ let package = Package(
         "FutureTreeHummingbird",
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
         .product(name: "FutureTreeTesting", package: "FutureTree"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ]),
     .testTarget(

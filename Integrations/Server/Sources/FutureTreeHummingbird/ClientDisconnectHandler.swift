@@ -46,7 +46,7 @@ public final class ClientDisconnectHandler: ChannelInboundHandler, RemovableChan
     if isClosed { watch.fire() } else { watches.append(watch) }
   }
 
-  private func close() {
+  fileprivate func close() {
     isClosed = true
     for watch in watches { watch.fire() }
     watches = []
@@ -64,15 +64,14 @@ final class DisconnectWatch: Sendable {
   init(_ channel: any Channel, _ body: @escaping @Sendable () -> Void) {
     self.body = NIOLockedValueBox(body)
     channel.eventLoop.execute {
-      guard channel.isActive else { return self.fire() }
       let pipeline = channel.pipeline.syncOperations
       do {
         try pipeline.handler(type: ClientDisconnectHandler.self).add(self)
       } catch {
         let handler = ClientDisconnectHandler()
         handler.add(self)
-        // It fails only if the channel is closed, and then the channel was not active.
-        try? pipeline.addHandler(handler, position: .first)
+        try? pipeline.addHandler(handler, position: .first)  // Fails if the channel is closed.
+        channel.closeFuture.assumeIsolated().whenComplete { _ in handler.close() }
       }
     }
   }

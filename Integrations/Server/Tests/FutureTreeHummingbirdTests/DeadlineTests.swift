@@ -1,0 +1,217 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTypes
+import Hummingbird
+import Testing
+
+@testable import FutureTreeHummingbird
+
+@Suite("Deadlines and traces across services") struct DeadlineTests {
+  private let router = Router(context: TestContext.self)
+  private let mock = MockLoader()
+  private let work = Work()
+  private let clock = ReportingClock()
+
+  @Test(
+    "Digits with a unit are a grpc-timeout",
+    arguments: [
+      ("1H", .seconds(3600)), ("2M", .seconds(120)), ("3S", .seconds(3)), ("4m", .milliseconds(4)),
+      ("5u", .microseconds(5)), ("6n", .nanoseconds(6)), ("0S", .zero), ("00000001S", .seconds(1)),
+      ("99999999H", .seconds(99_999_999 * 3600)), ("", nil), ("S", nil), ("1", nil), ("1s", nil), ("1h", nil),
+      ("100000000S", nil), ("000000001S", nil), ("-1S", nil), ("+1S", nil), ("1.5S", nil), ("1 S", nil), ("1SS", nil),
+      ("١S", nil), ("1S, 2S", nil),
+    ] as [(String, Duration?)])
+  func grpcTimeout(text: String, duration: Duration?) {
+    #expect(TimeoutField.grpc(text) == duration)
+  }
+
+  @Test(
+    "Digits are a request-timeout in milliseconds",
+    arguments: [
+      ("0", .zero), ("1", .milliseconds(1)), ("00000250", .milliseconds(250)), ("99999999", .milliseconds(99_999_999)),
+      ("", nil), ("100000000", nil), ("-1", nil), ("+1", nil), ("1m", nil), ("1.5", nil), (" 1", nil), ("1, 2", nil),
+    ] as [(String, Duration?)])
+  func requestTimeout(text: String, duration: Duration?) {
+    #expect(TimeoutField.milliseconds(text) == duration)
+  }
+
+  @Test(
+    "The remaining time is sent in whole milliseconds, rounded down, from 1 to 99,999,999",
+    arguments: [
+      (.milliseconds(250), "250"), (.microseconds(1999), "1"), (.nanoseconds(1), "1"),
+      (.milliseconds(99_999_999), "99999999"), (.seconds(Int64.max), "99999999"),
+    ] as [(Duration, String)])
+  func sentValue(remaining: Duration, text: String) {
+    #expect(TimeoutField.value(for: remaining) == text)
+  }
+
+  @Test("The shorter of both fields applies")
+  func shorterField() throws {
+    let fields: HTTPFields = [.requestTimeout: "300", .grpcTimeout: "2S"]
+    #expect(try TimeoutField.remaining(in: fields) == .milliseconds(300))
+    #expect(try TimeoutField.remaining(in: [.requestTimeout: "300", .grpcTimeout: "2m"]) == .milliseconds(2))
+    #expect(try TimeoutField.remaining(in: [:]) == nil)
+    #expect(throws: InvalidTimeoutField(name: "grpc-timeout")) {
+      try TimeoutField.remaining(in: [.requestTimeout: "300", .grpcTimeout: "2"])
+    }
+  }
+
+  @Test("At the deadline, the client gets 504, and the handler's future is asked to cancel")
+  func passesWhileHandlerWaits() async throws {
+    router.future(.get, "slow") { [work] _, _ in work.begin() }
+
+    try await withServer(router, clock: clock) { address in
+      let client = try await RawClient.get("/slow", "request-timeout: 500", "Connection: close", from: address)
+      try await clock.firstTimer.value
+      clock.manual.advance(by: .milliseconds(499))
+      #expect(!work.reason.isCompleted)
+      clock.manual.advance(by: .milliseconds(1))
+      #expect(try await work.reason.value == "timed out after 500 ms")
+      #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 504 Gateway Timeout\r\n"))
+    }
+  }
+
+  @Test("A response before the deadline cancels its timer")
+  func releasesTimer() async throws {
+    router.future(.get, "slow") { [work] _, _ in work.begin() }
+
+    try await withServer(router, clock: clock) { address in
+      let client = try await RawClient.get("/slow", "grpc-timeout: 5S", from: address)
+      try await clock.firstTimer.value
+      work.promise.succeed("done")
+      _ = try await client.receive(through: "done")
+      #expect(clock.manual.timerCount == 0)
+    }
+  }
+
+  @Test("At the deadline, the transfer of a stream is asked to cancel")
+  func passesDuringStream() async throws {
+    let feed = mock.stream(whenCancelled: .complete)
+    let transfer = Promise<Future<Void>>()
+    router.future(.get, "feed") { [mock] _, _ in
+      mock.load(try .streaming("http://backend/feed")).map { response in
+        transfer.succeed(response.transfer)
+        return response
+      }
+    }
+
+    try await withServer(router, clock: clock) { address in
+      let client = try await RawClient.get("/feed", "request-timeout: 500", from: address)
+      _ = try await client.receive(through: "\r\n\r\n")
+      #expect(feed.send("one"))
+      _ = try await client.receive(through: "3\r\none\r\n")
+      clock.manual.advance(by: .milliseconds(500))
+      guard case .cancelled(let reason) = try await transfer.future.value.outcome else {
+        Issue.record("It has another outcome.")
+        return
+      }
+      #expect(reason.message == "the deadline of the request passed")
+      #expect(try await client.receiveAll() == "")
+    }
+  }
+
+  @Test(
+    "The handler is not called for a deadline that has passed, or for an invalid field",
+    arguments: [
+      ("request-timeout: 0", "504"), ("grpc-timeout: 0n", "504"), ("request-timeout: soon", "400"),
+      ("grpc-timeout: 5", "400"), ("request-timeout: 1\r\nrequest-timeout: 2", "400"),
+    ])
+  func refuses(field: String, status: String) async throws {
+    router.future(.get, "slow") { [work] _, _ in work.begin() }
+
+    try await withServer(router, clock: clock) { address in
+      let text = try await RawClient.get("/slow", field, "Connection: close", from: address).receiveAll()
+      #expect(text.hasPrefix("HTTP/1.1 \(status) "))
+      #expect(!work.begun.isCompleted)
+    }
+  }
+
+  @Test("A request through the outgoing layer carries the remaining time and the trace")
+  func outgoing() async throws {
+    let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    mock.answer()
+    let backend =
+      ModifyRequest { [clock] _ in clock.manual.advance(by: .milliseconds(100)) }
+      --> ModifyRequest.sendingDeadline() --> mock
+    router.future(.get, "users") { _, context in
+      (context.outgoing --> backend).load(try HTTPRequest("http://backend/"))
+    }
+
+    try await withServer(router, clock: clock) { address in
+      let fields = "request-timeout: 500\r\ntraceparent: \(traceparent)\r\ntracestate: a=1"
+      _ = try await RawClient.get("/users", fields, from: address).receive(through: "\r\n\r\n")
+    }
+
+    let sent = try #require(mock.requests.first)
+    #expect(sent.headers["request-timeout"] == "400")
+    #expect(sent.headers["traceparent"] == traceparent)
+    #expect(sent.headers["tracestate"] == "a=1")
+    #expect(sent[option: RequestTraceContext.self]?.traceparent == traceparent)
+  }
+
+  @Test("A request keeps its own trace, and its own deadline if that is earlier")
+  func ownDeadlineAndTrace() async throws {
+    let own = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00"
+    mock.onOthers(.status(.ok))
+    router.future(.get, "users") { [mock, clock] _, context in
+      let api = context.outgoing --> ModifyRequest.sendingDeadline() --> mock
+      var (earlier, later) = (try HTTPRequest("http://backend/"), try HTTPRequest("http://backend/"))
+      earlier[option: RequestDeadline.self] = .after(.milliseconds(50), clock: clock)
+      later[option: RequestDeadline.self] = .after(.milliseconds(900), clock: clock)
+      try later.setHeader("traceparent", own)
+      return Future.zip(api.load(earlier), api.load(later)).map { $0.1 }
+    }
+
+    try await withServer(router, clock: clock) { address in
+      let fields = "request-timeout: 500\r\ntraceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      _ = try await RawClient.get("/users", fields, from: address).receive(through: "\r\n\r\n")
+    }
+
+    #expect(mock.requests.map { $0.headers["request-timeout"] } == ["50", "500"])
+    #expect(mock.requests.last?.headers["traceparent"] == own)
+    #expect(mock.requests.last?[option: RequestTraceContext.self] == nil)
+  }
+
+  @Test("A measured load is a child of the incoming trace")
+  func measuredTrace() async throws {
+    let traceID = "0af7651916cd43dd8448eb211c80319c"
+    mock.answer()
+    router.future(.get, "users") { [mock] _, context in
+      (context.outgoing --> RequestMetrics { _ in } --> mock).load(try HTTPRequest("http://backend/"))
+    }
+
+    try await withServer(router) { address in
+      let field = "traceparent: 00-\(traceID)-b7ad6b7169203331-01"
+      _ = try await RawClient.get("/users", field, from: address).receive(through: "\r\n\r\n")
+    }
+
+    let sent = try #require(mock.requests.first?.headers["traceparent"])
+    #expect(sent.hasPrefix("00-\(traceID)-"))
+    #expect(!sent.contains("b7ad6b7169203331"))
+  }
+
+  @Test("A request without a deadline is sent unchanged, and one whose deadline has passed is not sent")
+  func sendingDeadline() throws {
+    mock.answer()
+    let api = ModifyRequest.sendingDeadline() --> mock
+    _ = api.load(try HTTPRequest("http://backend/"))
+    var late = try HTTPRequest("http://backend/")
+    late[option: RequestDeadline.self] = .after(.zero, clock: clock)
+
+    let load = api.load(late)
+
+    #expect(mock.requests.map { $0.headers.isEmpty } == [true])
+    guard case .failure(let error as HTTPError)? = load.outcomeIfCompleted else {
+      Issue.record("It has another outcome.")
+      return
+    }
+    #expect(error.code == .deadlineExceeded)
+  }
+}
+
+extension HTTPField.Name {
+  fileprivate static let requestTimeout = HTTPField.Name("request-timeout")!  // A token.
+  fileprivate static let grpcTimeout = HTTPField.Name("grpc-timeout")!  // A token.
+}
