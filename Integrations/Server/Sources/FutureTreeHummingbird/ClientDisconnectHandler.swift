@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A channel handler that detects when a client closes its connection, or resets its HTTP/2 stream.
+/// A channel handler that detects when a client closes its connection. It is tested with HTTP/1.1.
 ///
 /// ```swift
 /// let app = Application(
@@ -15,8 +15,9 @@ import NIOCore
 /// The end of a client's input counts as a disconnect, because TCP does not distinguish it from a closed connection. A
 /// client that shuts down its output after the request therefore receives no response to a pending handler.
 ///
-/// A disconnect is detected when the server reads it. The server stops reading while more than 10 parts of a request
-/// body, or of pipelined requests, wait to be read. It then detects a reset connection, but not a closed one.
+/// A disconnect is detected when the server reads it. The server stops reading while about 10 parts of a request body, or of
+/// pipelined requests, wait for the handler. A closed connection is not detected then, and a reset one not always. Read the
+/// body first.
 public final class ClientDisconnectHandler: ChannelInboundHandler, RemovableChannelHandler {
   public typealias InboundIn = NIOAny
   public typealias InboundOut = NIOAny

@@ -4,7 +4,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-// Retroactive: the conformance belongs to this package, which the same developers maintain.
+// The developers of `HTTPResponse` maintain this package too, so no other conformance can follow.
+// swift-format-ignore: AvoidRetroactiveConformances
 extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
   /// Returns a response with the status, the header fields and the body.
   ///
