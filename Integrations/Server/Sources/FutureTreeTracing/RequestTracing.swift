@@ -37,9 +37,7 @@ public struct RequestTracing: HTTPLayer {
 
   private func ended(_ span: any Span, _ future: Future<HTTPResponse>) -> Future<HTTPResponse> {
     future.observeTransfer { outcome, transfer in
-      if case .success(let response) = outcome {
-        span.attributes["http.response.status_code"] = response.status.code
-      }
+      span.attributes["http.response.status_code"] = (try? outcome.get())?.status.code
       if case .cancelled = transfer { span.attributes["error.type"] = "cancelled" }
       if case .failure(let error) = transfer {
         span.attributes["error.type"] = (error as? HTTPError)?.code.description ?? "\(type(of: error))"
@@ -57,7 +55,5 @@ public enum RequestServiceContext: HTTPRequestOption {
 }
 
 private struct FieldInjector: Injector {
-  func inject(_ value: String, forKey key: String, into fields: inout [(String, String)]) {
-    fields.append((key, value))
-  }
+  func inject(_ value: String, forKey key: String, into list: inout [(String, String)]) { list.append((key, value)) }
 }
