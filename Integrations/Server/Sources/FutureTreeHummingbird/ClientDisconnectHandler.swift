@@ -9,8 +9,8 @@ import NIOCore
 ///   server: .http1(configuration: .init(additionalChannelHandlers: [ClientDisconnectHandler()])))
 /// ```
 ///
-/// Without this line, the first handler of each connection installs it. Then a client that leaves before that handler runs
-/// is not detected, for example while a busy server has not begun to handle its request.
+/// Without this line, the first pending future of each connection installs it. Then a client that leaves before that is not
+/// detected, for example while a busy server has not begun to handle its request.
 ///
 /// The end of a client's input counts as a disconnect, because TCP does not distinguish it from a closed connection. A
 /// client that shuts down its output after the request therefore receives no response to a pending handler.

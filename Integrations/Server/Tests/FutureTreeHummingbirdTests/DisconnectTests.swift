@@ -39,14 +39,18 @@ import Testing
     }
   }
 
-  @Test("The first handler of a connection installs the channel handler if the server does not")
+  @Test("The first pending future of a connection installs the channel handler if the server does not")
   func installsItself() async throws {
     router.future(.get, "slow") { [work] _, _ in work.begin() }
-    router.future(.get, "quick") { _, _ in Future.task { "quick" } }
+    let (clock, first) = (ReportingClock(), Work())
+    router.future(.get, "first") { _, _ in first.begin() }
 
-    try await withServer(router, installs: false) { address in
-      let client = try await RawClient.get("/quick", from: address)
-      _ = try await client.receive(through: "quick")
+    try await withServer(router, installs: false, clock: clock) { address in
+      let client = try await RawClient.get("/first", "request-timeout: 1000", from: address)
+      // The timer is set for a future that is pending. A future that has completed installs no channel handler.
+      try await clock.firstTimer.value
+      first.promise.succeed("first")
+      _ = try await client.receive(through: "first")
       try await client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
       try await work.begun.value
       try await client.close()
