@@ -59,10 +59,23 @@ public struct IncomingRequest: Sendable {
     self.clock = clock
   }
 
-  /// Reads the deadline and the trace. An invalid trace is ignored, as W3C Trace Context requires.
+  /// Reads the deadline and the trace. Of two deadlines, the earlier one applies. An invalid trace is ignored, as W3C Trace
+  /// Context requires.
   mutating func read(_ fields: HTTPFields) throws(InvalidTimeoutField) {
-    deadline = try TimeoutField.remaining(in: fields).map { .after($0, clock: clock) }
+    let deadlines = try [
+      deadline(fields, "request-timeout") { HTTPDeadline(requestTimeout: $0, clock: clock) },
+      deadline(fields, "grpc-timeout") { HTTPDeadline(grpcTimeout: $0, clock: clock) },
+    ]
+    deadline = deadlines.compactMap { $0 }.min { $0.instant < $1.instant }
     trace = fields[.traceparent].flatMap { TraceContext(traceparent: $0, tracestate: fields[.tracestate]) }
+  }
+
+  private func deadline(
+    _ fields: HTTPFields, _ name: String, _ parse: (String) -> HTTPDeadline?
+  ) throws(InvalidTimeoutField) -> HTTPDeadline? {
+    guard let text = fields[HTTPField.Name(name)!] else { return nil }  // Both names are tokens.
+    guard let deadline = parse(text) else { throw InvalidTimeoutField(name: name) }
+    return deadline
   }
 
   fileprivate var outgoing: ModifyRequest {
@@ -81,6 +94,15 @@ public struct IncomingRequest: Sendable {
   /// Calls a closure when the client leaves.
   func whenClientLeaves(_ body: @escaping @Sendable (CancellationReason) -> Void) -> DisconnectWatch {
     DisconnectWatch(channel) { body(CancellationReason("the client closed the connection")) }
+  }
+}
+
+/// A field with an invalid remaining time.
+struct InvalidTimeoutField: Error {
+  let name: String
+
+  var message: String {
+    "The field \(name) is invalid. Send 1 to 8 digits\(name == "grpc-timeout" ? " and a unit" : "")."
   }
 }
 

@@ -4,6 +4,8 @@ import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTypes
 import Hummingbird
+import Logging
+import NIOEmbedded
 import Testing
 
 @testable import FutureTreeHummingbird
@@ -14,48 +16,15 @@ import Testing
   private let work = Work()
   private let clock = ReportingClock()
 
-  @Test(
-    "Digits with a unit are a grpc-timeout",
-    arguments: [
-      ("1H", .seconds(3600)), ("2M", .seconds(120)), ("3S", .seconds(3)), ("4m", .milliseconds(4)),
-      ("5u", .microseconds(5)), ("6n", .nanoseconds(6)), ("0S", .zero), ("00000001S", .seconds(1)),
-      ("99999999H", .seconds(99_999_999 * 3600)), ("", nil), ("S", nil), ("1", nil), ("1s", nil), ("1h", nil),
-      ("100000000S", nil), ("000000001S", nil), ("-1S", nil), ("+1S", nil), ("1.5S", nil), ("1 S", nil), ("1SS", nil),
-      ("١S", nil), ("1S, 2S", nil),
-    ] as [(String, Duration?)])
-  func grpcTimeout(text: String, duration: Duration?) {
-    #expect(TimeoutField.grpc(text) == duration)
-  }
-
-  @Test(
-    "Digits are a request-timeout in milliseconds",
-    arguments: [
-      ("0", .zero), ("1", .milliseconds(1)), ("00000250", .milliseconds(250)), ("99999999", .milliseconds(99_999_999)),
-      ("", nil), ("100000000", nil), ("-1", nil), ("+1", nil), ("1m", nil), ("1.5", nil), (" 1", nil), ("1, 2", nil),
-    ] as [(String, Duration?)])
-  func requestTimeout(text: String, duration: Duration?) {
-    #expect(TimeoutField.milliseconds(text) == duration)
-  }
-
-  @Test(
-    "The remaining time is sent in whole milliseconds, rounded down, from 1 to 99,999,999",
-    arguments: [
-      (.milliseconds(250), "250"), (.microseconds(1999), "1"), (.nanoseconds(1), "1"),
-      (.milliseconds(99_999_999), "99999999"), (.seconds(Int64.max), "99999999"),
-    ] as [(Duration, String)])
-  func sentValue(remaining: Duration, text: String) {
-    #expect(TimeoutField.value(for: remaining) == text)
-  }
-
-  @Test("The shorter of both fields applies")
-  func shorterField() throws {
-    let fields: HTTPFields = [.requestTimeout: "300", .grpcTimeout: "2S"]
-    #expect(try TimeoutField.remaining(in: fields) == .milliseconds(300))
-    #expect(try TimeoutField.remaining(in: [.requestTimeout: "300", .grpcTimeout: "2m"]) == .milliseconds(2))
-    #expect(try TimeoutField.remaining(in: [:]) == nil)
-    #expect(throws: InvalidTimeoutField(name: "grpc-timeout")) {
-      try TimeoutField.remaining(in: [.requestTimeout: "300", .grpcTimeout: "2"])
-    }
+  @Test("The earlier deadline of both fields applies", arguments: ["300, 2S", "500, 300m"])
+  func earlierField(values: String) throws {
+    let values = values.split(separator: ", ").map(String.init)
+    var incoming = IncomingRequest(
+      source: .init(channel: EmbeddedChannel(), logger: Logger(label: "test")), clock: clock)
+    try incoming.read([.requestTimeout: values[0], .grpcTimeout: values[1]])
+    #expect(incoming.deadline?.remaining == .milliseconds(300))
+    try incoming.read([:])
+    #expect(incoming.deadline == nil)
   }
 
   @Test("At the deadline, the client gets 504, and the handler's future is asked to cancel")
@@ -190,24 +159,6 @@ import Testing
     let sent = try #require(mock.requests.first?.headers["traceparent"])
     #expect(sent.hasPrefix("00-\(traceID)-"))
     #expect(!sent.contains("b7ad6b7169203331"))
-  }
-
-  @Test("A request without a deadline is sent unchanged, and one whose deadline has passed is not sent")
-  func sendingDeadline() throws {
-    mock.answer()
-    let api = ModifyRequest.sendingDeadline() --> mock
-    _ = api.load(try HTTPRequest("http://backend/"))
-    var late = try HTTPRequest("http://backend/")
-    late[option: RequestDeadline.self] = .after(.zero, clock: clock)
-
-    let load = api.load(late)
-
-    #expect(mock.requests.map { $0.headers.isEmpty } == [true])
-    guard case .failure(let error as HTTPError)? = load.outcomeIfCompleted else {
-      Issue.record("It has another outcome.")
-      return
-    }
-    #expect(error.code == .deadlineExceeded)
   }
 }
 

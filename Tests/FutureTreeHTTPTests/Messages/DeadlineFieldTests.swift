@@ -1,0 +1,72 @@
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTestSupport
+import Testing
+
+@Suite("The deadline in a header field") struct DeadlineFieldTests {
+  private let clock = ManualClock()
+
+  @Test(
+    "Digits with a unit are a grpc-timeout",
+    arguments: [
+      ("1H", .seconds(3600)), ("2M", .seconds(120)), ("3S", .seconds(3)), ("4m", .milliseconds(4)),
+      ("5u", .microseconds(5)), ("6n", .nanoseconds(6)), ("0S", .zero), ("00000001S", .seconds(1)),
+      ("99999999H", .seconds(99_999_999 * 3600)), ("", nil), ("S", nil), ("1", nil), ("1s", nil), ("1h", nil),
+      ("100000000S", nil), ("000000001S", nil), ("-1S", nil), ("+1S", nil), ("1.5S", nil), ("1 S", nil), ("1SS", nil),
+      ("١S", nil), ("1S, 2S", nil), ("1é", nil),
+    ] as [(String, Duration?)])
+  func grpcTimeout(text: String, duration: Duration?) {
+    #expect(HTTPDeadline(grpcTimeout: text, clock: clock)?.remaining == duration)
+  }
+
+  @Test(
+    "Digits are a request-timeout in milliseconds",
+    arguments: [
+      ("0", .zero), ("1", .milliseconds(1)), ("00000250", .milliseconds(250)), ("99999999", .milliseconds(99_999_999)),
+      ("", nil), ("100000000", nil), ("-1", nil), ("+1", nil), ("1m", nil), ("1.5", nil), (" 1", nil), ("1, 2", nil),
+    ] as [(String, Duration?)])
+  func requestTimeout(text: String, duration: Duration?) {
+    #expect(HTTPDeadline(requestTimeout: text, clock: clock)?.remaining == duration)
+  }
+
+  @Test(
+    "The remaining time is written in whole milliseconds, rounded down",
+    arguments: [
+      (.milliseconds(250), "250"), (.microseconds(1999), "1"), (.nanoseconds(1), "1"), (.zero, "0"),
+      (.seconds(-5), "0"),
+      (.milliseconds(99_999_999), "99999999"), (.seconds(Int64.max), "99999999"),
+    ] as [(Duration, String)])
+  func written(remaining: Duration, text: String) {
+    #expect(HTTPDeadline.after(remaining, clock: clock).requestTimeout == text)
+  }
+
+  @Test("Each attempt sends the time that is left")
+  func attempts() {
+    let fixture = RetryFixture()
+    fixture.mock.on(.any, .status(.serviceUnavailable), .status(.ok))
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(.seconds(5), clock: fixture.clock)
+
+    let load = (fixture.retry --> ModifyRequest.sendingDeadline() --> fixture.mock).load(request)
+    fixture.clock.advance(by: .milliseconds(500))
+
+    #expect(load.isCompleted)
+    #expect(fixture.mock.requests.map { $0.headers["request-timeout"] } == ["5000", "4500"])
+  }
+
+  @Test("A request without a deadline is sent unchanged, and one whose deadline has passed is not sent")
+  func exceptions() {
+    let mock = MockLoader()
+    mock.onOthers(.status(.ok))
+    let api = ModifyRequest.sendingDeadline() --> mock
+    var late = anyRequest()
+    late[option: RequestDeadline.self] = .after(.zero, clock: clock)
+
+    let loads = [api.load(anyRequest()), api.load(late)]
+
+    #expect(mock.requests.map { $0.headers["request-timeout"] } == [nil])
+    #expect(loads[1].text == "deadlineExceeded")
+  }
+}
