@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("LoopbackServer: responses", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerAnswerTests {
+@Suite("LoopbackServer: responses", .onSockets, .timeLimit(.minutes(20))) struct LoopbackServerAnswerTests {
   let server: LoopbackServer
   let client: RawClient
 

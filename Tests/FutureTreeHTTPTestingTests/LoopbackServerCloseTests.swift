@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("LoopbackServer: connections closed by the client", .onSockets, .timeLimit(.minutes(60)))
+@Suite("LoopbackServer: connections closed by the client", .onSockets, .timeLimit(.minutes(20)))
 struct LoopbackServerCloseTests {
   let server: LoopbackServer
   let client: RawClient

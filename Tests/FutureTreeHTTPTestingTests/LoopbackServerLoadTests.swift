@@ -3,7 +3,7 @@ import Testing
 
 @testable import FutureTreeHTTPTesting
 
-@Suite("LoopbackServer: load", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerLoadTests {
+@Suite("LoopbackServer: load", .onSockets, .timeLimit(.minutes(20))) struct LoopbackServerLoadTests {
   @Test("2,000 sequential connections are all recorded and closed")
   func sequential() async throws {
     let server = try LoopbackServer()

@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("LoopbackServer: misbehavior", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerMisbehaviorTests {
+@Suite("LoopbackServer: misbehavior", .onSockets, .timeLimit(.minutes(20))) struct LoopbackServerMisbehaviorTests {
   let server: LoopbackServer
   let client: RawClient
 

@@ -36,7 +36,7 @@ private enum Framing: CaseIterable, Sendable {
   }
 }
 
-@Suite("LoopbackServer: streams", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerStreamTests {
+@Suite("LoopbackServer: streams", .onSockets, .timeLimit(.minutes(20))) struct LoopbackServerStreamTests {
   private let server: LoopbackServer
   private let client: RawClient
 

@@ -2,7 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("LoopbackServer: waits", .onSockets, .timeLimit(.minutes(60))) struct LoopbackServerWaitingTests {
+@Suite("LoopbackServer: waits", .onSockets, .timeLimit(.minutes(20))) struct LoopbackServerWaitingTests {
   let server: LoopbackServer
   let client: RawClient
 

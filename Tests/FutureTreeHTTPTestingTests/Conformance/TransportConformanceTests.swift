@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("TransportConformance", .onSockets, .timeLimit(.minutes(60))) struct TransportConformanceTests {
+@Suite("TransportConformance", .onSockets, .timeLimit(.minutes(20))) struct TransportConformanceTests {
   typealias Check = TransportConformance.Check
 
   private static let addedFields = ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// In processes of their own, because a run counts the resources of its process.
-@Suite("TransportLoad", .onSockets, .timeLimit(.minutes(60))) struct TransportLoadTests {
+@Suite("TransportLoad", .onSockets, .timeLimit(.minutes(20))) struct TransportLoadTests {
   @Test("A transport that leaks descriptors has leftovers, and a correct one has none")
   func descriptors() async {
     await #expect(processExitsWith: .success) {

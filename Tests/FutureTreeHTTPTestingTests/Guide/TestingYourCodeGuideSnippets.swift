@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide *Testing your code*, word for word. `HTTPTestingGuideTests` compares the two.
-@Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(60)))
+@Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(20)))
 struct TestingYourCodeGuideSnippets {
   private let print = Transcript()
   private let mock = MockLoader()

@@ -141,7 +141,7 @@ import Testing
     #expect(try status("/second") == 201)
   }
 
-  @Test("Concurrent loads get each answer once", .timeLimit(.minutes(60)))
+  @Test("Concurrent loads get each answer once", .timeLimit(.minutes(20)))
   func threads() async throws {
     let count = 2_000
     for number in 0..<count { mock.answer(body: "\(number)") }

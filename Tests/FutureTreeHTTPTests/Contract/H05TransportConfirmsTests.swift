@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("H5: confirmed cancellation", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H5: confirmed cancellation", .onSockets, .timeLimit(.minutes(20)))
 struct H05TransportConfirmsTests {
   @Test(
     "A cancelled load ends when its connection is free",

@@ -112,7 +112,7 @@ struct H06ResetTests {
     #expect(other.resetCount == 0)
   }
 
-  @Test("A load that races a reset is refused, drained, or admitted after it", .timeLimit(.minutes(60)))
+  @Test("A load that races a reset is refused, drained, or admitted after it", .timeLimit(.minutes(20)))
   func everyOrder() async {
     for _ in 0..<300 {
       let mock = MockLoader()

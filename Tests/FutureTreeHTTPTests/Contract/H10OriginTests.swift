@@ -4,7 +4,7 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-@Suite("H10: credentials never cross an origin", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H10: credentials never cross an origin", .onSockets, .timeLimit(.minutes(20)))
 struct H10OriginTests {
   @Test(
     "A redirect to another origin is the response, and no request goes there", arguments: [301, 302, 303, 307, 308])

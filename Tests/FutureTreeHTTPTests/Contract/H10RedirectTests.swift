@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("H10: credentials never cross an origin, in redirects", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H10: credentials never cross an origin, in redirects", .onSockets, .timeLimit(.minutes(20)))
 struct H10RedirectTests {
   static let statuses = [301, 302, 303, 307, 308]
 

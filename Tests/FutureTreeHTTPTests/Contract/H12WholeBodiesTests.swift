@@ -3,7 +3,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("H12: whole bodies", .onSockets, .timeLimit(.minutes(60)))
+@Suite("H12: whole bodies", .onSockets, .timeLimit(.minutes(20)))
 struct H12WholeBodiesTests {
   /// The text that a server sends, and the expected error.
   struct Answer: Sendable, CustomTestStringConvertible {

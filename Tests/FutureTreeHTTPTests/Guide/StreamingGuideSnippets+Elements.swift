@@ -10,7 +10,7 @@ import Testing
 private let print = Transcript()
 
 /// The code of the article *Streaming* on lines, events and bodies that are sent. `HTTPGuideTests` compares the two.
-@Suite("Guide: Streaming, lines, events and uploads", .onSockets, .serialized, .timeLimit(.minutes(60)))
+@Suite("Guide: Streaming, lines, events and uploads", .onSockets, .serialized, .timeLimit(.minutes(20)))
 struct StreamingElementsGuideSnippets {
   private static let eventsHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The code of the article *Streaming*, word for word. `HTTPGuideTests` compares the two.
-@Suite("Guide: Streaming", .onSockets, .timeLimit(.minutes(60)))
+@Suite("Guide: Streaming", .onSockets, .timeLimit(.minutes(20)))
 struct StreamingGuideSnippets {
   private let server: LoopbackServer
   private let environment: ServerEnvironment

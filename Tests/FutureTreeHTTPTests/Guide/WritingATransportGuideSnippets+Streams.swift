@@ -58,7 +58,7 @@ private struct StreamingLoader: HTTPLoader {
 }
 
 /// The code of the article *Writing a transport* on streams, and tests of its guarantees.
-@Suite("Guide: Writing a transport, streams", .timeLimit(.minutes(60)))
+@Suite("Guide: Writing a transport, streams", .timeLimit(.minutes(20)))
 struct WritingATransportStreamsGuideSnippets {
   private func load(_ loader: StreamingLoader, bufferLimit: Int = 100) -> Future<HTTPResponse> {
     loader.stream {

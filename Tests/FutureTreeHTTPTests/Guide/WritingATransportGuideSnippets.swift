@@ -83,7 +83,7 @@ private struct HeldBody: Sendable {
 }
 
 /// The code of the article *Writing a transport*, word for word, and tests of its guarantees.
-@Suite("Guide: Writing a transport", .timeLimit(.minutes(60)))
+@Suite("Guide: Writing a transport", .timeLimit(.minutes(20)))
 struct WritingATransportGuideSnippets {
   private let request = anyRequest("/feed")
 

@@ -11,7 +11,7 @@ import Testing
 struct CoalesceLoopbackTests {
   @Test(
     "Some callers cancel: the server sees one request and no abort, and the others get the response",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func someDetach() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
     let api = coalesce --> URLSessionLoader(.patient)
@@ -28,7 +28,7 @@ struct CoalesceLoopbackTests {
     #expect(coalesce.flightCount == 0)
   }
 
-  @Test("All callers cancel: the server sees one request and one abort", .timeLimit(.minutes(60)))
+  @Test("All callers cancel: the server sees one request and one abort", .timeLimit(.minutes(20)))
   func allDetach() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
     let api = coalesce --> URLSessionLoader(.patient)
@@ -45,7 +45,7 @@ struct CoalesceLoopbackTests {
   }
 
   @Test(
-    "Four threads join and detach: the other callers get a response, and nothing is retained", .timeLimit(.minutes(60)))
+    "Four threads join and detach: the other callers get a response, and nothing is retained", .timeLimit(.minutes(20)))
   func threads() async {
     let (mock, coalesce) = (MockLoader(), Coalesce())
     let api = coalesce --> ModifyRequest(asking: { Future<Void>(on: .global()) {} }) --> mock

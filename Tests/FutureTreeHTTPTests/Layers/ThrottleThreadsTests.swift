@@ -35,7 +35,7 @@ struct ThrottleThreadsTests {
 
   @Test(
     "Four threads load, cancel, pause and change the limit: the limit holds, and all slots are freed",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func threads() async {
     let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, aging: .milliseconds(1)))
     let api = throttle --> end
@@ -74,7 +74,7 @@ struct ThrottleThreadsTests {
 
   @Test(
     "A cancellation races an admission, 5,000 times: each load ends once, and its slot is freed",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func races() {
     struct Round {
       let load: Future<HTTPResponse>

@@ -212,7 +212,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("A start that races a cancellation request ends cancelled", .timeLimit(.minutes(60)))
+  @Test("A start that races a cancellation request ends cancelled", .timeLimit(.minutes(20)))
   func race() async {
     mock.onOthers(.hold(whenCancelled: .complete))
     for round in 0..<2_000 {
@@ -250,7 +250,7 @@ import Testing
     held.complete(.cancelled)
   }
 
-  @Test("A request that is not forwarded and races the start ends the task", .timeLimit(.minutes(60)))
+  @Test("A request that is not forwarded and races the start ends the task", .timeLimit(.minutes(20)))
   func startAgainstDetaching() {
     mock.on(.any, .hold().forever())
     var pending = 0

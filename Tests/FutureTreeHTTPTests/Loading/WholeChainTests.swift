@@ -4,7 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("A whole chain on sockets", .onSockets, .timeLimit(.minutes(60)))
+@Suite("A whole chain on sockets", .onSockets, .timeLimit(.minutes(20)))
 struct WholeChainTests {
   private struct User: Codable, Equatable {
     let name: String

@@ -6,7 +6,7 @@ import HTTPTestSupport
 import Testing
 
 /// Redirects that `URLSession` on Linux handles incorrectly (rows 11 and 12 of the article *URLSession on Linux*).
-@Suite("Redirect over URLSessionLoader", .onSockets, .timeLimit(.minutes(60)))
+@Suite("Redirect over URLSessionLoader", .onSockets, .timeLimit(.minutes(20)))
 struct RedirectTransportTests {
   private let server: LoopbackServer
   private let api: any HTTPLoader

@@ -11,7 +11,7 @@ import Testing
 @Suite("URLSessionLoader, races", .onSockets) struct URLSessionLoaderStressTests {
   @Test(
     "A cancellation that races its response completes each future once, and nothing is retained",
-    .timeLimit(.minutes(60))
+    .timeLimit(.minutes(20))
   )
   func races() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -20,7 +20,7 @@ import Testing
     Stress.printResults(of: run?.standardOutputContent)
   }
 
-  @Test("Dropped loaders release their sessions", .timeLimit(.minutes(60)))
+  @Test("Dropped loaders release their sessions", .timeLimit(.minutes(20)))
   func loaders() async {
     await #expect(processExitsWith: .success) {
       let server = try Loopback.server()

@@ -2,7 +2,7 @@ import FutureTreeHTTPTesting
 import Testing
 
 /// In its own process, because a suite of the tests that uses all processors would exceed the time limits of the checks.
-@Suite("URLSessionLoader, conformance", .onSockets, .timeLimit(.minutes(60))) struct URLSessionConformanceTests {
+@Suite("URLSessionLoader, conformance", .onSockets, .timeLimit(.minutes(20))) struct URLSessionConformanceTests {
   @Test("The transport passes all checks of the contract, except for the limits of its platform")
   func conforms() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

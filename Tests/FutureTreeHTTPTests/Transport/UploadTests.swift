@@ -193,7 +193,7 @@ import Testing
     #expect(try await inner.value?.value.status == .created)
   }
 
-  @Test("A blocking source delays no call of a loader, no deadline and no force", .timeLimit(.minutes(60)))
+  @Test("A blocking source delays no call of a loader, no deadline and no force", .timeLimit(.minutes(20)))
   func blocking() async throws {
     let clock = ManualClock()
     let loaders = [URLSessionLoader(clock: clock), URLSessionLoader(clock: clock)]

@@ -174,7 +174,7 @@ struct Law12DiamondTests {
     #expect(log.count == 5)
   }
 
-  @Test("40 stacked diamonds cost their edges, not their paths", .timeLimit(.minutes(60)))
+  @Test("40 stacked diamonds cost their edges, not their paths", .timeLimit(.minutes(20)))
   func stacked() {
     let log = Recorder()
     let promise = source(log)

@@ -80,7 +80,7 @@ import Testing
     init() { promise.future.logged(in: log) }
   }
 
-  @Test("The log records the events of each future once and in order on any threads", .timeLimit(.minutes(60)))
+  @Test("The log records the events of each future once and in order on any threads", .timeLimit(.minutes(20)))
   func order() {
     let wrong = Locked<[String]>([])
     race(

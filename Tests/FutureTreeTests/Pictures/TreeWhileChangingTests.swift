@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("Each entry is consistent while other threads complete and cancel", .timeLimit(.minutes(60)))
+  @Test("Each entry is consistent while other threads complete and cancel", .timeLimit(.minutes(20)))
   func consistent() {
     let wrong = Atomic(0)
     race(

@@ -10,7 +10,7 @@ import Testing
 struct RaceRegressionTests {
   @Test(
     "The body of onCancel runs if a force races a success (law 11, bodies that have not begun)",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func onCancelForcedRace() {
     race(
       rounds: 5_000,
@@ -26,7 +26,7 @@ struct RaceRegressionTests {
 
   @Test(
     "No consumer is counted after a token requested while another was created (law 10, one consumer, one count)",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func phantomRace() {
     struct Round: Sendable {
       let promise = Promise<Int>()
@@ -57,7 +57,7 @@ struct RaceRegressionTests {
       })
   }
 
-  @Test("A join can be forced while its last input succeeds", .timeLimit(.minutes(60)))
+  @Test("A join can be forced while its last input succeeds", .timeLimit(.minutes(20)))
   func joinAndForce() {
     race(
       rounds: 5_000,
@@ -71,7 +71,7 @@ struct RaceRegressionTests {
       })
   }
 
-  @Test("An executor can drop its jobs while their futures are cancelled", .timeLimit(.minutes(60)))
+  @Test("An executor can drop its jobs while their futures are cancelled", .timeLimit(.minutes(20)))
   func droppedWhileCancelled() {
     let census = Census()
     race(
@@ -112,7 +112,7 @@ struct RaceRegressionTests {
 
   @Test(
     "The source receives a request if three consumers withdraw at once (law 3, stopping where others wait)",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func threeWithdraw() {
     race(
       rounds: 5_000,
@@ -135,7 +135,7 @@ struct RaceRegressionTests {
 
   @Test(
     "A promise dropped during a request is broken, or its handler receives the request (law 16, a dropped promise)",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func dropWhileAsked() {
     race(
       rounds: 5_000,
@@ -155,7 +155,7 @@ struct RaceRegressionTests {
 
   @Test(
     "A request that races a seal reaches a handler or completes the future (law 8, no request is lost)",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(20)))
   func sealWhileAsked() {
     race(
       rounds: 5_000,

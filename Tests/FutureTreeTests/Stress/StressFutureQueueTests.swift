@@ -58,7 +58,7 @@ struct StressFutureQueueTests {
 
 @Suite("Stress: a long FutureQueue")
 struct StressLongFutureQueueTests {
-  @Test("Many bodies behind a pending one run in constant stack space", .timeLimit(.minutes(60)))
+  @Test("Many bodies behind a pending one run in constant stack space", .timeLimit(.minutes(20)))
   func deep() {
     let (log, count) = (Recorder(), LongTest.count(200_000, small: 20_000))
     onSmallStack {
@@ -80,7 +80,7 @@ struct StressLongFutureQueueTests {
     #expect(log.entries == ["\(count), 0"])
   }
 
-  @Test("Many queued futures are cancelled in linear time, in any order", .timeLimit(.minutes(60)))
+  @Test("Many queued futures are cancelled in linear time, in any order", .timeLimit(.minutes(20)))
   func cancelsInAnyOrder() {
     let queue = FutureQueue()
     let gate = Promise<Int>()

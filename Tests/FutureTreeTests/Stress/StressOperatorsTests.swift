@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Races on the operators with state of their own. Each round ends with a check of the result.
-@Suite("Stress: operators", .timeLimit(.minutes(60)))
+@Suite("Stress: operators", .timeLimit(.minutes(20)))
 struct StressOperatorsTests {
   private static let rounds = 2_000
 

@@ -169,7 +169,7 @@ struct LinkedTokenTests {
   }
 }
 
-@Suite("Linked cancellation tokens: any depth", .timeLimit(.minutes(60)))
+@Suite("Linked cancellation tokens: any depth", .timeLimit(.minutes(20)))
 struct LinkedTokenDepthTests {
   /// A depth that a recursion could not reach on a stack of 512 KiB.
   static let depth = 100_000

@@ -65,7 +65,7 @@ struct MisuseTests {
     #expect(isCircle(box.value!))
   }
 
-  @Test("Both promises fail if two threads close a cycle", .timeLimit(.minutes(60)))
+  @Test("Both promises fail if two threads close a cycle", .timeLimit(.minutes(20)))
   func racingCircle() {
     race(
       rounds: 2_000, { (Promise<Int>(), Promise<Int>()) },

@@ -2,7 +2,7 @@ import FutureTreeAsyncHTTPClient
 import FutureTreeHTTPTesting
 import Testing
 
-@Suite("AsyncHTTPClientLoader, conformance", .timeLimit(.minutes(60))) struct ConformanceTests {
+@Suite("AsyncHTTPClientLoader, conformance", .timeLimit(.minutes(20))) struct ConformanceTests {
   private let limits: [TransportConformance.Limit] = [
     .init(.encodedBytes, "A path whose percent-encoded bytes are not UTF-8 fails with `invalidURL`, at once.")
   ]

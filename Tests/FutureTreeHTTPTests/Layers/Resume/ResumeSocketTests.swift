@@ -7,7 +7,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("Layers: Resume on sockets", .onSockets, .timeLimit(.minutes(60))) struct ResumeSocketTests {
+@Suite("Layers: Resume on sockets", .onSockets, .timeLimit(.minutes(20))) struct ResumeSocketTests {
   private let server: LoopbackServer
   /// The strategy allows any number of attempts, because a reset can discard all bytes of a connection.
   private let api = Resume(.immediately(attempts: 1_000)) --> URLSessionLoader(.patient)
