@@ -32,11 +32,11 @@ extension AsyncHTTPClientLoader {
     /// 1000, about the largest ratio that `deflate` can reach. Values are clamped to the range from 1 to 1,000,000.
     public var maximumDecodingRatio = 1000
     /// The path of the Unix domain socket on which all requests are sent. Defaults to `nil`. The host of a URL is then only
-    /// used for the field `Host` and for TLS.
+    /// used for the field `Host`. A URL with the scheme `https` fails with the code `invalidURL`.
     public var unixSocketPath: String?
     /// The settings of AsyncHTTPClient, such as TLS, the proxy, the HTTP version and the connection pool.
     ///
-    /// The loader overrides the redirects, the decompression and the timeouts for reading and writing. By default, a failed
+    /// The loader overrides the redirects, the decompression, the tracer and the timeouts for reading and writing. By default, a failed
     /// attempt to connect fails the load at once, because retries belong to a layer.
     public var client = Configuration.defaultClient
 
@@ -72,7 +72,22 @@ extension AsyncHTTPClientLoader {
         acceptsEncodedBodies ? .enabled(limit: .ratio(min(max(1, maximumDecodingRatio), 1_000_000))) : .disabled
       settings.timeout.read = nil
       settings.timeout.write = nil
+      // The layer `Trace` sends `traceparent`. A span of the client would contain the query of its URL.
+      settings.tracing.tracer = nil
+      settings.http1_1ConnectionDebugInitializer = addingHandler(before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
+      settings.http2StreamChannelDebugInitializer = addingHandler(
+        before: client.http2StreamChannelDebugInitializer, isHTTP2: true)
       return settings
+    }
+
+    private func addingHandler(
+      before next: (@Sendable (any Channel) -> EventLoopFuture<Void>)?, isHTTP2: Bool
+    ) -> @Sendable (any Channel) -> EventLoopFuture<Void> {
+      { [acceptsEncodedBodies] channel in
+        let added = EarlyResponseHandler.add(to: channel, decodes: acceptsEncodedBodies, isHTTP2: isHTTP2)
+        guard let next else { return added }
+        return added.flatMap { next(channel) }
+      }
     }
 
     private static var defaultClient: HTTPClient.Configuration {

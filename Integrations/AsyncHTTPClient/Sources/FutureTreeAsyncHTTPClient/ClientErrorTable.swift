@@ -42,11 +42,14 @@ enum ClientErrorTable {
       return HTTPError(
         .invalidResponse, "The response from \(peer) is not valid HTTP. Check the port and the server.",
         underlying: error)
-    case is any NIOHTTP2Error where !(error is NIOHTTP2Errors.StreamClosed):
+    case is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.CreatedStreamAfterGoaway,
+      is NIOHTTP2Errors.IOOnClosedConnection:
+      return closed(error, exchange, peer)
+    case is any NIOHTTP2Error:
       return HTTPError(
         .invalidResponse, "The connection to \(peer) violates HTTP/2. Allow only HTTP/1.1, or fix the server.",
         underlying: error)
-    case is HTTPParserError, is IOError, is ChannelError, is NIOHTTP2Errors.StreamClosed:
+    case is HTTPParserError, is IOError, is ChannelError:
       return closed(error, exchange, peer)
     default:
       return HTTPError(.transportFailed, "The transport failed. See `underlying`.", underlying: error)
@@ -54,17 +57,20 @@ enum ClientErrorTable {
   }
 
   /// The errors of a connection that was not established.
-  private static let refusals: Set<Int32> = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ENOENT]
+  private static let refusals: Set<Int32> = [
+    ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT, ENOENT, EACCES, EPERM,
+  ]
 
   private static func clientError(_ error: HTTPClientError, _ exchange: HTTPExchange, _ peer: String) -> HTTPError {
     switch error {
     case .remoteConnectionClosed, .requestStreamCancelled:
       return closed(error, exchange, peer)
-    case .connectTimeout, .getConnectionFromPoolTimeout, .readTimeout, .writeTimeout, .deadlineExceeded:
+    case .connectTimeout, .getConnectionFromPoolTimeout, .readTimeout, .writeTimeout, .deadlineExceeded,
+      .tlsHandshakeTimeout:
       return HTTPError(
         .timedOut, "The connection to \(peer) was not established in time. Load again, or allow more time.",
         underlying: error)
-    case .tlsHandshakeTimeout, .uncleanShutdown:
+    case .uncleanShutdown:
       return insecure(error, exchange, peer)
     case .invalidProxyResponse, .proxyAuthenticationRequired, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
       return HTTPError(
@@ -97,6 +103,15 @@ enum ClientErrorTable {
       "No secure connection to \(peer) could be established. Check its certificate, the clock of this device, and whether "
         + "the server supports https on this port.",
       underlying: error)
+  }
+
+  /// Returns the error of a body with more than one encoding. The client decodes only the first one.
+  static func encodedTwice(_ head: HTTPResponseHead, _ exchange: HTTPExchange) -> HTTPError? {
+    guard head.headers[canonicalForm: "Content-Encoding"].count > 1, exchange.request.method != .head,
+      ![204, 304].contains(head.status.code)
+    else { return nil }
+    return HTTPError(
+      .encodedBody, "The body has more than one encoding. Request the encoding `identity`, or fix the server.")
   }
 
   private static func decoding(_ error: any Error) -> HTTPError {

@@ -18,6 +18,9 @@ extension HTTPClient.Request {
     guard request.body.isEmpty || request.method.name != "TRACE" else {
       throw HTTPError(.forbiddenBody, "A TRACE request cannot have a body. Use another method.")
     }
+    guard configuration.unixSocketPath == nil || target.scheme == .http else {
+      throw HTTPError(.invalidURL, "A Unix domain socket has no TLS. Use a URL with the scheme http.")
+    }
     let text = target.absoluteString
     let url = configuration.unixSocketPath.map { target.url(onSocket: $0) } ?? URL(string: text)
     guard let url, configuration.unixSocketPath != nil || url.absoluteString == text else {
@@ -57,8 +60,7 @@ extension HTTPURL {
 
   fileprivate func url(onSocket path: String) -> URL? {
     let target = self.path + (query.map { "?" + $0 } ?? "")
-    return scheme == .https
-      ? URL(httpsURLWithSocketPath: path, uri: target) : URL(httpURLWithSocketPath: path, uri: target)
+    return URL(httpURLWithSocketPath: path, uri: target)
   }
 }
 

@@ -19,7 +19,6 @@ final class RequestBody: Sendable {
   private let exchange: HTTPExchange
   private let guarded = NIOLockedValueBox(Guarded())
   private let ended = Promise<Void>()
-  private let sent = Promise<Void>()
 
   /// Returns the body of a request, or `nil` if it is in memory or empty.
   static func make(_ exchange: HTTPExchange) -> RequestBody? {
@@ -32,15 +31,6 @@ final class RequestBody: Sendable {
   private init(_ exchange: HTTPExchange) {
     self.exchange = exchange
   }
-
-  /// A future that completes when the client has sent the body, or has stopped.
-  var isSent: Future<Void> { sent.future }
-
-  /// Reports that the client has sent the body.
-  func wasSent() { sent.succeed() }
-
-  /// Whether the client reads the body.
-  var isSending: Bool { guarded.withLockedValue { $0.task != nil } && !ended.future.isCompleted }
 
   /// The body for the client.
   var content: HTTPClient.Body {
@@ -87,12 +77,12 @@ final class RequestBody: Sendable {
   /// Stops reading the body.
   ///
   /// - Returns: A future that completes when the source of the body is released.
+  @discardableResult
   func stop() -> Future<Void> {
     let (task, promise) = guarded.withLockedValue { guarded in
       guarded.isStopped = true
       return (guarded.task, guarded.promise)
     }
-    sent.succeed()
     guard let task, let promise else { return .succeeded }
     stop(task, promise)
     return ended.future

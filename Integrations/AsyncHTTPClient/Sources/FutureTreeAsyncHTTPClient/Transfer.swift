@@ -19,7 +19,7 @@ final class Transfer: HTTPClientResponseDelegate {
   private struct Guarded {
     var task: HTTPClient.Task<Void>?
     var isStopped = false
-    /// Whether the response was complete before the request was sent.
+    /// Whether the response was whole before the request was sent.
     var isAnswered = false
     var sentCount = 0
     /// The last work on a file.
@@ -61,7 +61,7 @@ final class Transfer: HTTPClientResponseDelegate {
       guarded.isStopped = true
       return guarded.task
     }
-    _ = body?.stop()
+    body?.stop()
     task?.cancel()
   }
 }
@@ -69,50 +69,59 @@ final class Transfer: HTTPClientResponseDelegate {
 // MARK: - Events of the client
 
 extension Transfer {
-  func didSendRequestPart(task _: HTTPClient.Task<Void>, _ part: IOData) {
+  func didSendRequestPart(task: HTTPClient.Task<Void>, _ part: IOData) {
     let count = guarded.withLockedValue { guarded in
       guarded.sentCount += part.readableBytes
       return guarded.sentCount
     }
-    exchange.bodySent(count)
-  }
-
-  func didSendRequest(task _: HTTPClient.Task<Void>) { body?.wasSent() }
-
-  func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-    perform(on: task.eventLoop) { [self] in
-      exchange.receiveHead(HTTPStatus(Int(head.status.code)), Array(head.headers))
-      stopSending(task)
-      return requestIsSent
-    }
-  }
-
-  func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-    perform(on: task.eventLoop) { [self] in
-      let room = exchange.receive(data(buffer))
-      stopSending(task)
-      return requestIsSent.map { sent in room.map { Future.all([$0, sent]).map { _ in } } ?? sent } ?? room
-    }
-  }
-
-  func didFinishRequest(task: HTTPClient.Task<Void>) {
-    // The client has returned the connection to its pool, or has closed it.
-    guard isForFile || body != nil else { return exchange.end(.completed) }
-    let rest = body?.stop() ?? .succeeded
     _ = perform(on: task.eventLoop) { [exchange] in
-      rest.observe { _ in exchange.end(.completed) }
+      exchange.bodySent(count)
       return nil
     }
   }
 
+  func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+    perform(on: task.eventLoop) { [exchange] in
+      if let error = ClientErrorTable.encodedTwice(head, exchange) { exchange.fail(error) }
+      exchange.receiveHead(HTTPStatus(Int(head.status.code)), Array(head.headers))
+      return nil
+    }
+  }
+
+  func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+    guard buffer.readableBytes > 0 else {
+      // The mark of `EarlyResponseHandler`: the response is whole. The client would still wait for the end of the request.
+      guarded.withLockedValue { $0.isAnswered = true }
+      body?.stop()
+      task.cancel()
+      return task.eventLoop.makeSucceededVoidFuture()
+    }
+    return perform(on: task.eventLoop) { [self] in exchange.receive(data(buffer)) }
+  }
+
+  func didFinishRequest(task: HTTPClient.Task<Void>) {
+    // The client has returned the connection to its pool, or has closed it.
+    body?.stop()
+    end(.completed, on: task.eventLoop)
+  }
+
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
-    let (isStopped, isAnswered, work) = guarded.withLockedValue { ($0.isStopped, $0.isAnswered, $0.work) }
+    let (isStopped, isAnswered) = guarded.withLockedValue { ($0.isStopped, $0.isAnswered) }
     // The connection can belong to another event loop, which was asked to close it before this call.
-    let loops = client.group.makeIterator().map { $0.submit {} } + (work.map { [$0] } ?? [])
+    let loops = client.group.makeIterator().map { $0.submit {} }
     let closed = EventLoopFuture.andAllComplete(loops, on: task.eventLoop).future()
-    Future.all([closed, body?.stop() ?? .succeeded]).observe { [exchange] _ in
-      guard !isAnswered else { return exchange.end(.completed) }
-      exchange.end(isStopped ? .stopped : .failed(ClientErrorTable.error(error, exchange)))
+    // A request that failed ends when the source of its body is released. A whole response does not wait for that.
+    let released = body?.stop()
+    Future.all([closed, isAnswered ? .succeeded : released ?? .succeeded]).observe { [self] _ in
+      guard !isAnswered else { return end(.completed, on: task.eventLoop) }
+      end(isStopped ? .stopped : .failed(ClientErrorTable.error(error, exchange)), on: task.eventLoop)
+    }
+  }
+
+  private func end(_ end: HTTPExchange.End, on loop: any EventLoop) {
+    _ = perform(on: loop) { [exchange] in
+      exchange.end(end)
+      return nil
     }
   }
 
@@ -122,26 +131,8 @@ extension Transfer {
     Data(buffer: buffer, byteTransferStrategy: isForStream || buffer.readableBytes < 4096 ? .copy : .noCopy)
   }
 
-  /// A future that completes when the request is sent, if the response may be complete before. The client must not see the end of a
-  /// response before: it would never use or close the connection again.
-  private var requestIsSent: Future<Void>? {
-    guard let sent = body?.isSent, !sent.isCompleted, exchange.remainingBodyLength ?? 0 == 0 else { return nil }
-    return sent
-  }
-
-  /// Stops sending if the response is complete and the source of the request is not. The client would wait for it.
-  private func stopSending(_ task: HTTPClient.Task<Void>) {
-    guard let body, body.isSending, exchange.remainingBodyLength == 0 else { return }
-    let isEarly = guarded.withLockedValue { guarded in
-      guarded.isAnswered = exchange.bodyLength.map { guarded.sentCount < $0 } ?? true
-      return guarded.isAnswered
-    }
-    guard isEarly else { return }
-    _ = body.stop()
-    task.cancel()
-  }
-
-  /// Performs work that can write to a file. Such work must not block an event loop.
+  /// Performs an event. The events of a load that writes to a file are performed in order on threads for files, because such work
+  /// must not block an event loop.
   ///
   /// - Parameter work: Returns a future if the client must wait before it reads on.
   private func perform(
@@ -150,9 +141,11 @@ extension Transfer {
     guard isForFile else {
       return work()?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture()
     }
-    let done = NIOThreadPool.singleton.runIfActive(eventLoop: loop, work)
-    let written = done.map { _ in }
-    guarded.withLockedValue { $0.work = written }
-    return done.flatMap { $0?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture() }
+    return guarded.withLockedValue { guarded in
+      let previous = guarded.work ?? loop.makeSucceededVoidFuture()
+      let done = previous.flatMap { NIOThreadPool.singleton.runIfActive(eventLoop: loop, work) }
+      guarded.work = done.map { _ in }
+      return done.flatMap { $0?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture() }
+    }
   }
 }

@@ -281,22 +281,4 @@ extension Outcome {
     #expect(try Data(contentsOf: file).count == 300_000)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["body"])
   }
-
-  @Test("An early response ends the load although its request was not sent completely")
-  func earlyResponse() async throws {
-    server.on(
-      "/early", beginning: .headComplete,
-      [.send("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"), .stopReading, .stall])
-    let (chunks, continuation) = AsyncStream<Data>.makeStream()
-    continuation.yield(Data(count: 1000))
-    defer { continuation.finish() }
-
-    let response = try load("/early") { request in
-      request.method = .post
-      request.body = .asyncStream(isReplayable: false) { chunks }
-    }
-
-    #expect(try await response.value.status.code == 413)
-    try await loader.reset().value
-  }
 }

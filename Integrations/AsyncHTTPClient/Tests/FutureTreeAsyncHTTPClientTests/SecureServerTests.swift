@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import FutureTree
 import FutureTreeAsyncHTTPClient
@@ -8,19 +7,13 @@ import FutureTreeNIO
 import FutureTreeTesting
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOSSL
 import Testing
 
 @Suite("AsyncHTTPClientLoader, TLS and HTTP/2") struct SecureServerTests {
-  /// A loader that trusts the certificate of the tests.
   private let loader: AsyncHTTPClientLoader
 
   init() throws {
-    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
-    var tls = TLSConfiguration.makeClientConfiguration()
-    tls.trustRoots = .certificates([try NIOSSLCertificate(bytes: Array(testCertificate.utf8), format: .pem)])
-    configuration.client.tlsConfiguration = tls
-    loader = AsyncHTTPClientLoader(configuration)
+    loader = try secureLoader()
   }
 
   private func load(_ server: TestServer, _ path: String) throws -> Future<HTTPResponse> {

@@ -24,6 +24,8 @@ final class TestServer: Sendable {
     let path: String
     let headers: HTTPHeaders
     let channel: any Channel
+    /// Completes when the request has arrived.
+    let whole: EventLoopFuture<Void>
 
     func head(_ status: HTTPResponseStatus = .ok, _ headers: HTTPHeaders = [:]) {
       write(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers)))
@@ -57,8 +59,10 @@ final class TestServer: Sendable {
   private let counts = NIOLockedValueBox(Counts())
 
   /// Starts a server, on a free port of 127.0.0.1 unless there is a path for a Unix domain socket.
+  ///
+  /// - Parameter answersHeads: Whether the closure is called at the head of a request. It is called at its end otherwise.
   init(
-    _ security: Security = .none, socketPath: String? = nil, compresses: Bool = false,
+    _ security: Security = .none, socketPath: String? = nil, compresses: Bool = false, answersHeads: Bool = false,
     respond: @escaping @Sendable (Exchange) -> Void
   ) throws {
     let context = try security.context()
@@ -69,7 +73,8 @@ final class TestServer: Sendable {
         let configure: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
           channel.eventLoop.makeCompletedFuture {
             if compresses { try channel.pipeline.syncOperations.addHandler(HTTPResponseCompressor()) }
-            try channel.pipeline.syncOperations.addHandler(Responder(counts, respond))
+            try channel.pipeline.syncOperations.addHandler(
+              Responder(counts, answersHeads: answersHeads, respond))
           }
         }
         guard let context else {
@@ -114,27 +119,43 @@ private final class Responder: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
 
   private let counts: NIOLockedValueBox<TestServer.Counts>
+  private let answersHeads: Bool
   private let respond: @Sendable (TestServer.Exchange) -> Void
-  private var head: HTTPRequestHead?
+  private var exchange: TestServer.Exchange?
+  private var whole: EventLoopPromise<Void>?
 
-  init(_ counts: NIOLockedValueBox<TestServer.Counts>, _ respond: @escaping @Sendable (TestServer.Exchange) -> Void) {
+  init(
+    _ counts: NIOLockedValueBox<TestServer.Counts>, answersHeads: Bool,
+    _ respond: @escaping @Sendable (TestServer.Exchange) -> Void
+  ) {
     self.counts = counts
+    self.answersHeads = answersHeads
     self.respond = respond
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
-    case .head(let head): self.head = head
+    case .head(let head):
+      let promise = context.eventLoop.makePromise(of: Void.self)
+      whole = promise
+      exchange = TestServer.Exchange(
+        path: head.uri, headers: head.headers, channel: context.channel, whole: promise.futureResult)
+      if answersHeads { answer() }
     case .body: break
     case .end:
-      counts.withLockedValue { $0.requests += 1 }
-      guard let head else { return }
-      respond(TestServer.Exchange(path: head.uri, headers: head.headers, channel: context.channel))
+      whole.take()?.succeed()
+      if !answersHeads { answer() }
     }
+  }
+
+  private func answer() {
+    counts.withLockedValue { $0.requests += 1 }
+    if let exchange { respond(exchange) }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     counts.withLockedValue { $0.closedStreams += 1 }
+    whole.take()?.fail(ChannelError.inputClosed)
     context.fireChannelInactive()
   }
 

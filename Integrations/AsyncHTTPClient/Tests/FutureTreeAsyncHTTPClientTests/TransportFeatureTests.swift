@@ -40,11 +40,13 @@ import Testing
     let loader = AsyncHTTPClientLoader(configuration)
 
     let response = try await loader.load(HTTPRequest("http://service.internal/users?page=2")).value
+    let secure = await loader.load(try HTTPRequest("https://service.internal/")).outcome
     configuration.unixSocketPath = path + ".missing"
     let missing = await AsyncHTTPClientLoader(configuration).load(try HTTPRequest("http://service.internal/")).outcome
 
     #expect(try response.body == Data("/users?page=2 service.internal".utf8))
     #expect(missing.code == .cannotConnect)
+    #expect(secure.code == .invalidURL)
     withExtendedLifetime(server) {}
   }
 
@@ -80,13 +82,42 @@ import Testing
     let whole = [UInt8](Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJVyjPL8pJAQCFEUoNCwAAAA==")!)
     let server = try LoopbackServer()
     let loader = AsyncHTTPClientLoader(.init(timeout: nil))
-    for (index, body) in ((0..<whole.count).map { Array(whole.prefix($0)) } + [whole + [1, 2]]).enumerated() {
+    for (index, body) in ((1..<whole.count).map { Array(whole.prefix($0)) } + [whole + [1, 2]]).enumerated() {
       server.on("/\(index)", .respond(headers: [("Content-Encoding", "gzip")], body: body))
 
       let outcome = await loader.load(try HTTPRequest(server.url("/\(index)"))).outcome
 
       #expect([.truncatedBody, .encodedBody].contains(outcome.code ?? .invalidURL), "\(index): \(outcome)")
     }
+  }
+
+  @Test("A response without a body can name an encoding, and leaves its connection usable")
+  func missingBody() async throws {
+    let server = try LoopbackServer()
+    let loader = AsyncHTTPClientLoader(.init(timeout: nil))
+    let fields = "Content-Encoding: gzip\r\n"
+    server.on("/head", .send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 100\r\n\r\n"))
+    server.on("/304", .send("HTTP/1.1 304 Not Modified\r\n\(fields)\r\n"))
+    server.on("/0", .send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n"))
+
+    for (path, method) in [("/head", HTTPMethod.head), ("/304", .get), ("/0", .get)] {
+      let response = try await loader.load(HTTPRequest(method, server.url(path))).value
+
+      #expect(try response.body.isEmpty, "\(path)")
+    }
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test(
+    "A body with an encoding that the client does not decode is an error",
+    arguments: ["gzip, gzip", "identity, gzip", "deflate, gzip", "gzip\r\nContent-Encoding: gzip"])
+  func encodedTwice(encoding: String) async throws {
+    let server = try LoopbackServer()
+    server.on("/", .send("HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\nContent-Length: 2\r\n\r\nxx"))
+
+    let outcome = await AsyncHTTPClientLoader(.init(timeout: nil)).load(try HTTPRequest(server.url("/"))).outcome
+
+    #expect(outcome.code == .encodedBody)
   }
 
   @Test("Without decoding, requests ask for identity, and an encoded body is an error")
@@ -172,13 +203,16 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
-  @Test("Progress is reported in order for both bodies")
-  func progress() async throws {
+  @Test("Progress is reported in order for both bodies", arguments: [true, false])
+  func progress(isForFile: Bool) async throws {
     let server = try LoopbackServer()
     server.on("/", .respond(body: String(repeating: "x", count: 100_000)))
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("progress-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
     let reports = NIOLockedValueBox<[HTTPProgress]>([])
     var request = try HTTPRequest(.post, server.url("/"))
     request.body = .data(Data(count: 200_000), contentType: "text/plain")
+    if isForFile { request[option: ResponseDelivery.self] = .file(file) }
     request[option: ProgressHandler.self] = { report in reports.withLockedValue { $0.append(report) } }
 
     _ = try await AsyncHTTPClientLoader(.init(timeout: nil)).load(request).value

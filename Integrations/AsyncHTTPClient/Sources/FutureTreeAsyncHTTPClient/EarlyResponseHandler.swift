@@ -1,0 +1,113 @@
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOHTTPCompression
+
+/// Marks the end of a response that is whole before its request was sent.
+///
+/// The client does not report such an end: it waits for the end of the request, which it may have stopped sending. An empty part
+/// of the body tells the `Transfer`, which cancels the request. No other part that it receives is empty. The end itself is only
+/// passed on if the status is 300 or above: the client then closes the connection. With other statuses it would wait, and with
+/// HTTP/2 trap when the connection closes.
+///
+/// The handler is the last one before that of the client, so it sees decoded bodies.
+final class EarlyResponseHandler: ChannelDuplexHandler {
+  typealias InboundIn = HTTPClientResponsePart
+  typealias InboundOut = HTTPClientResponsePart
+  typealias OutboundIn = HTTPClientRequestPart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  /// Whether the head of the request was written, and its end was not.
+  private var isSending = false
+  /// The number of bytes of the request that were not written. `nil` if it has no declared length.
+  private var unsent: Int?
+  private var method = HTTPMethod.GET
+  private var response: HTTPResponseHead?
+  /// The end of a response whose request lacks only its end.
+  private var end: NIOAny?
+  /// Whether the client reads. An end that arrives when it does not means to the client that the connection was closed.
+  private var isReading = false
+
+  /// Adds a handler to a new HTTP/1.1 connection, or to a new HTTP/2 stream.
+  ///
+  /// - Parameter decodes: Whether the client decodes bodies.
+  static func add(to channel: any Channel, decodes: Bool, isHTTP2: Bool) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let pipeline = channel.pipeline.syncOperations
+      let previous =
+        if decodes {
+          try pipeline.context(handlerType: NIOHTTPResponseDecompressor.self)
+        } else if isHTTP2 {
+          try pipeline.context(handlerType: HTTP2FramePayloadToHTTP1ClientCodec.self)
+        } else {
+          try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
+        }
+      try pipeline.addHandler(EarlyResponseHandler(), position: .after(previous.handler))
+    }
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    switch unwrapOutboundIn(data) {
+    case .head(let head):
+      isSending = true
+      method = head.method
+      unsent = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+    case .body(let part): unsent? -= part.readableBytes
+    case .end: isSending = false
+    }
+    context.write(data, promise: promise)
+    guard !isSending, end != nil else { return }
+    // The client has not yet returned from writing.
+    context.eventLoop.assumeIsolated().execute { [self] in if isReading { passEnd(context) } }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    isReading = true
+    context.read()
+    if !isSending { passEnd(context) }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    isReading = false
+    context.fireChannelReadComplete()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head): response = head
+    case .body(let part): guard part.readableBytes > 0 else { return }
+    case .end:
+      guard isSending else { break }
+      end = data
+      // The end of a request whose bytes were all written follows at once.
+      if unsent != 0 { passEnd(context) }
+      return
+    }
+    context.fireChannelRead(data)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    passEnd(context)
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // An encoded body that is missing is not truncated.
+    if hasNoBody, error as? NIOHTTPDecompression.ExtraDecompressionError == .truncatedData { return }
+    passEnd(context)
+    context.fireErrorCaught(error)
+  }
+
+  private func passEnd(_ context: ChannelHandlerContext) {
+    guard let end = end.take() else { return }
+    if isSending { context.fireChannelRead(wrapInboundOut(.body(ByteBuffer()))) }
+    if !isSending || response?.status.code ?? 0 >= 300 { context.fireChannelRead(end) }
+  }
+
+  /// Whether the response has no body, whatever its fields say (RFC 9110, section 6.4.1).
+  private var hasNoBody: Bool {
+    guard let response else { return false }
+    return method == .HEAD || [204, 304].contains(response.status.code)
+      || response.headers.first(name: "Content-Length") == "0"
+  }
+}
