@@ -166,13 +166,14 @@ extension TransportConformance.Check {
     }
   }
 
-  /// Responses to `HEAD`, and with 204 and 304, two of which declare a length.
+  /// Responses to `HEAD`, and with 204 and 304, two of which declare a length and an encoding.
   public static let noBody = Self(
     "noBody", .wholeBodies, "A response to HEAD, a 204 and a 304 have no body, whatever they declare"
   ) { run in
-    run.server.on("/head", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")])
-    run.server.on("/204", [.send("HTTP/1.1 204 No Content\r\n\r\n")])
-    run.server.on("/304", [.send("HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n")])
+    let fields = "Content-Length: 100\r\nContent-Encoding: gzip\r\n"
+    run.server.on("/head", .send("HTTP/1.1 200 OK\r\n\(fields)\r\n"))
+    run.server.on("/204", .send("HTTP/1.1 204 No Content\r\n\r\n"))
+    run.server.on("/304", .send("HTTP/1.1 304 Not Modified\r\n\(fields)\r\n"))
     for (path, method, status) in [("/head", HTTPMethod.head, 200), ("/204", .get, 204), ("/304", .get, 304)] {
       let response = await run.expectBody("", of: run.loader.load(try run.request(path, method)), path)
       run.expect(response?.status.code == status, "\(path): the status is \(response?.status.description ?? "missing")")
