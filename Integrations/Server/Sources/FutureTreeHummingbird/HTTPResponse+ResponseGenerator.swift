@@ -10,13 +10,19 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
   /// Returns a response with the status, the header fields and the body.
   ///
   /// Fields for one connection (RFC 9110, section 7.6.1) and fields that frame the body are omitted, because the server
-  /// frames the body itself.
+  /// frames the body itself. The response to `HEAD` keeps the length.
   ///
   /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the client
   /// leaves, or the deadline of the request passes, its transfer receives a cancellation request. If the transfer does not
-  /// succeed, the connection is closed before the end of the body. A file is sent in chunks, and is not deleted.
+  /// succeed, the connection is closed before the end of the body. A file is sent in chunks, and is not deleted. If its size has
+  /// changed, the connection is closed.
   public func response(from request: Request, context: some RequestContext) throws -> Response {
-    Response(status: .init(code: status.code), headers: forwardedFields, body: sentBody(for: context))
+    var fields = forwardedFields
+    guard request.method != .head else {
+      fields[.contentLength] = headers["Content-Length"]
+      return Response(status: .init(code: status.code), headers: fields)
+    }
+    return Response(status: .init(code: status.code), headers: fields, body: sentBody(for: context))
   }
 
   private var forwardedFields: HTTPFields {
@@ -39,7 +45,7 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
       return data.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: data))
     case .file(_, let size):
       let chunks = bodyStream
-      return ResponseBody(contentLength: size) { try await $0.write(all: chunks) }
+      return ResponseBody(contentLength: size) { try await $0.write(all: chunks, size: size) }
     case .stream(let chunks):
       let incoming = (context as? any FutureRequestContext)?.incoming
       return ResponseBody { writer in
@@ -61,8 +67,18 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
 }
 
 extension ResponseBodyWriter {
-  fileprivate mutating func write(all chunks: HTTPBodyStream) async throws {
-    for try await chunk in chunks { try await write(ByteBuffer(bytes: chunk)) }
+  /// Writes all chunks, and throws before it writes more bytes than `size`, or if there are fewer.
+  fileprivate mutating func write(all chunks: HTTPBodyStream, size: Int? = nil) async throws {
+    var remaining = size
+    for try await chunk in chunks {
+      remaining? -= chunk.count
+      guard remaining ?? 0 >= 0 else { break }
+      try await write(ByteBuffer(bytes: chunk))
+    }
+    guard remaining ?? 0 == 0 else {
+      throw FutureTreeHTTP.HTTPError(
+        .unreadableBody, "The size of the file has changed. Do not write to a file that is sent.")
+    }
     try await finish(nil)
   }
 }

@@ -19,8 +19,10 @@ extension RouterMethods where Context: FutureRequestContext {
   /// - when the task of the handler is cancelled. A graceful shutdown waits for handlers, and cancels none.
   ///
   /// The request has the option `doNotForwardIfOthersWaiting`: work in which others have interest continues. The handler
-  /// completes when the future does. At the deadline, it completes at once. The same applies to the transfer of a response
-  /// that is a stream, until the last byte is written.
+  /// completes when the future does. At the deadline, it completes at once.
+  ///
+  /// After the head of a response that is a stream, its transfer receives the request, without that option. The connection is
+  /// closed when the transfer has ended.
   ///
   /// | outcome | response |
   /// | --- | --- |

@@ -105,6 +105,36 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: url.path))
   }
 
+  @Test("A file whose size has changed closes the connection before its end", arguments: [5, 7])
+  func changedFile(size: Int) async throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try Data("a file".utf8).write(to: url)
+    defer { try? FileManager.default.removeItem(at: url) }
+    router.future(.get, "file") { _, _ in
+      .succeeded(HTTPResponse(to: try HTTPRequest("http://backend/"), status: .ok, content: .file(url, size: size)))
+    }
+
+    try await withServer(router) { address in
+      let text = try await RawClient.get("/file", from: address).receiveAll()
+      #expect(text.contains("\r\nContent-Length: \(size)\r\n"))
+      #expect(text.hasSuffix(size == 5 ? "\r\n\r\n" : "a file"))
+    }
+  }
+
+  @Test("A response to HEAD keeps the length of the backend, and the connection stays open")
+  func head() async throws {
+    mock.on("/film", .respond(headers: try HTTPHeaders([("Content-Length", "999")])))
+    router.future(.head, "film") { [mock] _, _ in mock.load(try HTTPRequest(.head, "http://backend/film")) }
+    router.future(.get, "next") { _, _ in .succeeded("the next response") }
+
+    try await withServer(router) { address in
+      let client = try await RawClient.connect(to: address)
+      try await client.send("HEAD /film HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+      let text = try await client.receive(through: "the next response")
+      #expect(text.contains("\r\nContent-Length: 999\r\n"))
+    }
+  }
+
   @Test(
     "A failed future has the status of the error table",
     arguments: [
