@@ -74,7 +74,8 @@ extension AsyncHTTPClientLoader {
       settings.timeout.write = nil
       // The layer `Trace` sends `traceparent`. A span of the client would contain the query of its URL.
       settings.tracing.tracer = nil
-      settings.http1_1ConnectionDebugInitializer = addingHandler(before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
+      settings.http1_1ConnectionDebugInitializer = addingHandler(
+        before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
       settings.http2StreamChannelDebugInitializer = addingHandler(
         before: client.http2StreamChannelDebugInitializer, isHTTP2: true)
       return settings

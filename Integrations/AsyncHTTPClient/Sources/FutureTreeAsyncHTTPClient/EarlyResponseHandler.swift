@@ -19,7 +19,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
 
   /// Whether the head of the request was written, and its end was not.
   private var isSending = false
-  /// The number of bytes of the request that were not written. `nil` if it has no declared length.
+  /// The number of bytes of the request that the socket has not accepted. `nil` if the request has no declared length.
   private var unsent: Int?
   private var method = HTTPMethod.GET
   private var response: HTTPResponseHead?
@@ -47,12 +47,18 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    var promise = promise
     switch unwrapOutboundIn(data) {
     case .head(let head):
       isSending = true
       method = head.method
       unsent = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-    case .body(let part): unsent? -= part.readableBytes
+    case .body(let part):
+      guard unsent != nil else { break }
+      let accepted = context.eventLoop.makePromise(of: Void.self)
+      accepted.futureResult.assumeIsolated().whenSuccess { [self] in unsent? -= part.readableBytes }
+      accepted.futureResult.cascade(to: promise)
+      promise = accepted
     case .end: isSending = false
     }
     context.write(data, promise: promise)
