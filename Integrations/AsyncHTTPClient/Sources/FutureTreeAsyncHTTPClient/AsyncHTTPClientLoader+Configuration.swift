@@ -72,7 +72,7 @@ extension AsyncHTTPClientLoader {
         acceptsEncodedBodies ? .enabled(limit: .ratio(min(max(1, maximumDecodingRatio), 1_000_000))) : .disabled
       settings.timeout.read = nil
       settings.timeout.write = nil
-      // The layer `Trace` sends `traceparent`. A span of the client would contain the query of its URL.
+      // Layers report loads. A span of the client would contain the query of its URL.
       settings.tracing.tracer = nil
       settings.http1_1ConnectionDebugInitializer = addingHandler(
         before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
