@@ -107,8 +107,8 @@ enum ClientErrorTable {
 
   /// Returns the error of a body with more than one encoding. The client decodes only the first one.
   static func encodedTwice(_ head: HTTPResponseHead, _ exchange: HTTPExchange) -> HTTPError? {
-    guard head.headers[canonicalForm: "Content-Encoding"].count > 1, exchange.request.method != .head,
-      ![204, 304].contains(head.status.code)
+    guard head.headers[canonicalForm: "Content-Encoding"].count > 1,
+      !head.hasNoBody(for: exchange.request.method.name)
     else { return nil }
     return HTTPError(
       .encodedBody, "The body has more than one encoding. Request the encoding `identity`, or fix the server.")

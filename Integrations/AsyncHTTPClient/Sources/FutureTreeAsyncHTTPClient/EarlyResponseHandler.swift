@@ -110,10 +110,13 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
     if !isSending || response?.status.code ?? 0 >= 300 { context.fireChannelRead(end) }
   }
 
-  /// Whether the response has no body, whatever its fields say (RFC 9110, section 6.4.1).
   private var hasNoBody: Bool {
     guard let response else { return false }
-    return method == .HEAD || [204, 304].contains(response.status.code)
-      || response.headers.first(name: "Content-Length") == "0"
+    return response.hasNoBody(for: method.rawValue) || response.headers.first(name: "Content-Length") == "0"
   }
+}
+
+extension HTTPResponseHead {
+  /// Returns whether the response to a request with this method has no body, whatever its fields say (RFC 9110, section 6.4.1).
+  func hasNoBody(for method: String) -> Bool { method == "HEAD" || [204, 304].contains(status.code) }
 }

@@ -21,8 +21,8 @@ extension RouterMethods where Context: FutureRequestContext {
   /// The request has the option `doNotForwardIfOthersWaiting`: work in which others have interest continues. The handler
   /// completes when the future does. At the deadline, it completes at once.
   ///
-  /// After the head of a response that is a stream, its transfer receives the request, without that option. The connection is
-  /// closed when the transfer has ended.
+  /// After the head of a response that is a stream, the transfer of the stream receives the request, without options. The server
+  /// closes the connection when the transfer has ended.
   ///
   /// | outcome | response |
   /// | --- | --- |
