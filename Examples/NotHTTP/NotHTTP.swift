@@ -38,8 +38,8 @@ import FutureTree
     }
     _ = await controlC.isWatching.outcome
     let script = Future.task { try await play(work, mode) }
-    _ = await work.everything.outcome
-    script.cancel()
+    // An observer is not a consumer: the printed tree does not depend on the moment at which this line runs.
+    work.everything.observe { _ in script.cancel() }
     _ = await script.outcome
     await work.end()  // No process and no thread is left behind, also after force.
 
