@@ -40,7 +40,8 @@ public struct HTTPURL: Sendable, Hashable {
     self.explicitPort = explicitPort
     self.path = path
     self.query = query
-    var text = HTTPURL.origin(scheme, host, explicitPort)
+    var text = ""
+    HTTPURL.write(scheme, host, explicitPort, to: &text)
     text += path
     if let query {
       text += "?"
@@ -57,17 +58,23 @@ public struct HTTPURL: Sendable, Hashable {
   public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
   /// The scheme, the host and the port. Credentials never cross an origin.
-  public var origin: String { HTTPURL.origin(scheme, host, explicitPort) }
+  public var origin: String {
+    var text = ""
+    write(originTo: &text)
+    return text
+  }
 
-  private static func origin(_ scheme: Scheme, _ host: String, _ explicitPort: UInt16?) -> String {
-    var text = scheme.rawValue
+  /// Appends `origin` to a string, without a string of its own.
+  func write(originTo text: inout String) { HTTPURL.write(scheme, host, explicitPort, to: &text) }
+
+  private static func write(_ scheme: Scheme, _ host: String, _ explicitPort: UInt16?, to text: inout String) {
+    text += scheme.rawValue
     text += "://"
     text += host
     if let explicitPort {
       text += ":"
       text += String(explicitPort)
     }
-    return text
   }
 
   /// Returns whether the scheme, the host and the port are equal. An explicit default port equals no port.

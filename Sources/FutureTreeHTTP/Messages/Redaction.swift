@@ -69,7 +69,7 @@ extension Redaction {
 
   /// Appends `target(of:)` to a string.
   func write(targetOf request: HTTPRequest, to text: inout String) {
-    text += request.url?.origin ?? ""
+    request.url?.write(originTo: &text)
     text += request.path
     if let query = request.query {
       text += "?"
