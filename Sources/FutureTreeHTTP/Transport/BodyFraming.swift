@@ -18,8 +18,8 @@ enum BodyFraming {
       self = .refused(
         HTTPError(
           .encodedBody,
-          "The body is encoded (\(FieldSyntax.visible(encoding))) although the request did not ask for an encoding. "
-            + "The platform decodes it without checking that it is complete. Fix the server."))
+          "The body is encoded (\(FieldSyntax.visible(encoding))), and the transport cannot check that it is complete. "
+            + "Request the encoding `identity`, or fix the server."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
     } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0).lowercased() }) != ["chunked"] {

@@ -112,6 +112,11 @@ extension ExchangeState {
   mutating func headArrived(_ status: HTTPStatus, now: Duration = .zero) -> Action {
     guard !hasEnded else { return .none }
     lastActivity = now
+    guard status.code != 101 else {
+      return fail(
+        .invalidResponse,
+        "The server changed the protocol (101), which the request did not ask for. Use another client for it.")
+    }
     guard !status.isInformational else { return .none }  // The final response follows.
     hasHead = true
     return receive()

@@ -10,7 +10,9 @@ import FutureTree
 ///   let connection = pool.send(request)
 ///   connection.onHead { head in exchange.receiveHead(head.status, head.fields) }
 ///   connection.onBytes { bytes in exchange.receive(bytes) }
-///   connection.onEnd { isWhole in exchange.end(isWhole ? .completed : .stopped) }
+///   connection.onEnd { isWhole in
+///     exchange.end(isWhole ? .completed : exchange.isWanted ? .failed(truncated) : .stopped)
+///   }
 ///   return exchange.start(in: live) { connection.close() }
 /// }
 /// ```
@@ -73,9 +75,14 @@ public final class HTTPExchange: Sendable {
   struct Guarded {
     var state: ExchangeState
     var timers = ExchangeTimers()
-    /// The promise of the load. `nil` after the delivery of a stream: a promise keeps its response, and a stream must end when
-    /// its caller drops it.
+    /// The promise of the load. `nil` after `start` and the delivery of a stream: a promise keeps its response, and a stream must
+    /// end when its caller drops it.
     var promise: Promise<HTTPResponse>? = Promise()
+    var isStarted = false
+    var isDelivered = false
+    /// Whether the transport must be stopped, or has ended, before `start`.
+    var mustStop = false
+    var hasTransportEnded = false
     /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
     var cancelReason: CancellationReason?
     var stopTransport: (@Sendable () -> Void)?
@@ -124,6 +131,8 @@ public final class HTTPExchange: Sendable {
 
   /// Starts the time limits, and returns the future of the load.
   ///
+  /// Call it once. Events that the transport reports before are kept.
+  ///
   /// - Parameters:
   ///   - live: The registry of the transport. It tracks the exchange until `end(_:)` is called.
   ///   - stop: Stops the transport. It is called at most once, on any thread, and must not wait. The transport reports the
@@ -131,10 +140,15 @@ public final class HTTPExchange: Sendable {
   /// - Returns: A future that completes once.
   public func start(in live: LiveLoads, stop: @escaping @Sendable () -> Void) -> Future<HTTPResponse> {
     let link = Link(self)
-    let promise = guarded.withLock { guarded in
-      guarded.stopTransport = stop
-      return guarded.promise!
+    let (promise, mustStop) = guarded.withLock { guarded in
+      let promise = guarded.promise!  // `deliver` keeps it until now.
+      guarded.isStarted = true
+      if guarded.isDelivered { guarded.promise = nil }
+      let mustStop = guarded.mustStop && !guarded.hasTransportEnded
+      if !guarded.hasTransportEnded, !mustStop { guarded.stopTransport = stop }
+      return (promise, mustStop)
     }
+    if mustStop { stop() }
     promise.future.named(request.description)
     live.add(confirmation.future)
     promise.onRequestCancel { received in
@@ -224,7 +238,11 @@ extension HTTPExchange {
     case .none, .work: break
     case .stop: stop()
     case .deliver:
-      let (promise, timer) = guarded.withLock { ($0.promise.take(), $0.timers.set(.total, nil)) }
+      let (promise, timer) = guarded.withLock { guarded in
+        guarded.isDelivered = true
+        let promise = guarded.isStarted ? guarded.promise.take() : guarded.promise
+        return (promise, guarded.timers.set(.total, nil))
+      }
       timer?.cancel()
       if let response { promise?.succeed(response) }
     case .end(let ending, let stopsTransport):
@@ -264,6 +282,9 @@ extension HTTPExchange {
   }
 
   private func stop() {
-    guarded.withLock { $0.stopTransport.take() }?()
+    guarded.withLock { guarded in
+      guarded.mustStop = true
+      return guarded.stopTransport.take()
+    }?()
   }
 }

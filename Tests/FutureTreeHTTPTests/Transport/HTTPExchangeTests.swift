@@ -42,6 +42,48 @@ import Testing
     #expect(log.entries == [])
   }
 
+  @Test("Events before the start are kept", arguments: [true, false], [true, false])
+  func beforeStart(isStream: Bool, hasEnded: Bool) async throws {
+    var request = try HTTPRequest("http://localhost/")
+    if isStream { request[option: ResponseDelivery.self] = .stream() }
+    let exchange = try HTTPExchange(
+      of: request, .init(timeout: .seconds(9), idleTimeout: nil, maximumBodySize: 9), clock: clock)
+    exchange.receiveHead(.ok, [("Content-Length", "2")])
+    exchange.receive(Data("ok".utf8))
+    if hasEnded { exchange.end(.completed) }
+
+    let load = exchange.start(in: live) { [log] in log("stop") }
+    if !hasEnded { exchange.end(.completed) }
+
+    let response = try #require(load.outcomeIfCompleted).get()
+    let text = try await response.bodyStream.reduce(into: "") { $0 += String(decoding: $1, as: UTF8.self) }
+    #expect(text == "ok" && live.count == 0 && log.entries == [])
+    #expect(isStream || clock.timerCount == 0)
+  }
+
+  @Test("A failure before the start is the outcome, and stops the transport at the start")
+  func failedBeforeStart() throws {
+    let exchange = try HTTPExchange(
+      of: HTTPRequest("http://localhost/"), .init(timeout: .seconds(9), idleTimeout: .seconds(3), maximumBodySize: 9),
+      clock: clock)
+    exchange.receiveHead(.ok, [("Content-Length", "100")])
+
+    let load = exchange.start(in: live) { [log] in log("stop") }
+
+    #expect(load.outcomeIfCompleted?.code == .bodyTooLarge && log.entries == ["stop"] && clock.timerCount == 0)
+    exchange.end(.stopped)
+    #expect(live.count == 0)
+  }
+
+  @Test("A change of the protocol (101) is an error")
+  func protocolChange() throws {
+    let (exchange, load) = try exchange()
+
+    exchange.receiveHead(HTTPStatus(101), [("Upgrade", "websocket")])
+
+    #expect(load.outcomeIfCompleted?.code == .invalidResponse && log.entries == ["stop"])
+  }
+
   @Test("A response without its last bytes is an error (H12, whole bodies)")
   func truncated() throws {
     let (exchange, load) = try exchange()
