@@ -70,7 +70,7 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
         of: request, configuration.limits, decoding: configuration.decoding, clock: clock)
       let body = RequestBody.make(exchange)
       clientRequest = try HTTPClient.Request(exchange, body, configuration)
-      transfer = Transfer(exchange, body, client)
+      transfer = Transfer(exchange, body, client, socketPath: configuration.unixSocketPath)
     } catch {
       return .failed(error.naming(request))
     }

@@ -6,34 +6,48 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOHTTPCompression
 import NIOPosix
+import NIOSOCKS
 import NIOSSL
 
 /// The mapping of the errors of the client and of the libraries below it.
-enum ClientErrorTable {
-  static func error(_ error: any Error, _ exchange: HTTPExchange) -> HTTPError {
+struct ClientErrorTable: Sendable {
+  private let exchange: HTTPExchange
+  private let hasSentHead: Bool
+  /// The server, or the socket instead of it.
+  private let peer: String
+
+  /// - Parameters:
+  ///   - hasSentHead: Whether the head of the request was sent.
+  ///   - socketPath: The path of the Unix domain socket.
+  init(_ exchange: HTTPExchange, hasSentHead: Bool, socketPath: String?) {
+    self.exchange = exchange
+    self.hasSentHead = hasSentHead
     let url = exchange.request.url
-    let peer = url.map { "\($0.host):\($0.port)" } ?? "the server"
+    peer = socketPath.map { "the socket \($0)" } ?? url.map { "\($0.host):\($0.port)" } ?? "the server"
+  }
+
+  func error(_ error: any Error) -> HTTPError {
     switch error {
     case let error as HTTPError:
       return error
     case let failure as NIOConnectionError where failure.connectionErrors.isEmpty:
       return HTTPError(
-        .unknownHost, "The host \(url?.host ?? "") has no address. Check its spelling and the network connection.",
+        .unknownHost, "The host \(failure.host) has no address. Check its spelling and the network connection.",
         underlying: error)
-    case is NIOConnectionError:
-      return HTTPError(
-        .cannotConnect, "No server accepts connections at \(peer). Check the port, and whether the server is running.",
-        underlying: error)
-    case let failure as IOError where !exchange.hasHead && refusals.contains(failure.errnoCode):
-      return HTTPError(
-        .cannotConnect, "No server accepts connections at \(peer). Check the port, and whether the server is running.",
-        underlying: error)
+    case let failure as NIOConnectionError:
+      return refused(error, by: "\(failure.host):\(failure.port)")  // That of a proxy, if there is one.
+    case let failure as IOError where !hasSentHead && ClientErrorTable.refusals.contains(failure.errnoCode):
+      return refused(error, by: peer)
     case let error as HTTPClientError:
-      return clientError(error, exchange, peer)
+      return clientError(error)
+    case is SOCKSError.ConnectionFailed, is SOCKSError.NoValidAuthenticationMethod,
+      is SOCKSError.InvalidAuthenticationSelection, is SOCKSError.InvalidProtocolVersion,
+      is SOCKSError.InvalidReservedByte, is SOCKSError.InvalidAddressType:
+      return proxy(error)
     case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-      return insecure(error, exchange, peer)
+      return insecure(error)
     case is NIOHTTPDecompression.DecompressionError:
-      return decoding(error)
+      return ClientErrorTable.decoding(error)
     case is NIOHTTPDecompression.ExtraDecompressionError:
       return HTTPError(
         .truncatedBody, "The encoded body is incomplete or has data after its end. Load again, or request `identity`.",
@@ -44,13 +58,13 @@ enum ClientErrorTable {
         underlying: error)
     case is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.CreatedStreamAfterGoaway,
       is NIOHTTP2Errors.IOOnClosedConnection:
-      return closed(error, exchange, peer)
+      return closed(error)
     case is any NIOHTTP2Error:
       return HTTPError(
         .invalidResponse, "The connection to \(peer) violates HTTP/2. Allow only HTTP/1.1, or fix the server.",
         underlying: error)
     case is HTTPParserError, is IOError, is ChannelError:
-      return closed(error, exchange, peer)
+      return closed(error)
     default:
       return HTTPError(.transportFailed, "The transport failed. See `underlying`.", underlying: error)
     }
@@ -61,21 +75,30 @@ enum ClientErrorTable {
     ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT, ENOENT, EACCES, EPERM,
   ]
 
-  private static func clientError(_ error: HTTPClientError, _ exchange: HTTPExchange, _ peer: String) -> HTTPError {
+  private func refused(_ error: any Error, by peer: String) -> HTTPError {
+    HTTPError(
+      .cannotConnect, "No server accepts connections at \(peer). Check the address, and whether the server is running.",
+      underlying: error)
+  }
+
+  private func proxy(_ error: any Error) -> HTTPError {
+    HTTPError(
+      .cannotConnect, "The proxy did not connect to \(peer). Check its address and its credentials.", underlying: error)
+  }
+
+  private func clientError(_ error: HTTPClientError) -> HTTPError {
     switch error {
     case .remoteConnectionClosed, .requestStreamCancelled:
-      return closed(error, exchange, peer)
+      return closed(error)
     case .connectTimeout, .getConnectionFromPoolTimeout, .readTimeout, .writeTimeout, .deadlineExceeded,
       .tlsHandshakeTimeout:
       return HTTPError(
         .timedOut, "The connection to \(peer) was not established in time. Load again, or allow more time.",
         underlying: error)
     case .uncleanShutdown:
-      return insecure(error, exchange, peer)
+      return insecure(error)
     case .invalidProxyResponse, .proxyAuthenticationRequired, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
-      return HTTPError(
-        .cannotConnect, "The proxy did not connect to \(peer). Check its address and its credentials.",
-        underlying: error)
+      return proxy(error)
     case .bodyLengthMismatch:
       return HTTPError(
         .wrongBodyLength, "The body of the request does not have its announced length. Pass the correct length.",
@@ -85,19 +108,25 @@ enum ClientErrorTable {
     }
   }
 
-  private static func closed(_ error: any Error, _ exchange: HTTPExchange, _ peer: String) -> HTTPError {
-    exchange.hasHead
-      ? HTTPError(
+  private func closed(_ error: any Error) -> HTTPError {
+    if exchange.hasHead {
+      return HTTPError(
         .truncatedBody, "The body is incomplete. The connection was closed before its end. Load again.",
         underlying: error)
-      : HTTPError(
-        .connectionLost,
-        "The connection to \(peer) was closed before a response arrived. Load again if the request may be sent twice.",
+    }
+    guard hasSentHead else {
+      return HTTPError(
+        .cannotConnect, "The connection to \(peer) was closed before the request was sent. Load again.",
         underlying: error)
+    }
+    return HTTPError(
+      .connectionLost,
+      "The connection to \(peer) was closed before a response arrived. Load again if the request may be sent twice.",
+      underlying: error)
   }
 
-  private static func insecure(_ error: any Error, _ exchange: HTTPExchange, _ peer: String) -> HTTPError {
-    guard !exchange.hasHead else { return closed(error, exchange, peer) }
+  private func insecure(_ error: any Error) -> HTTPError {
+    guard !exchange.hasHead else { return closed(error) }
     return HTTPError(
       .insecureConnection,
       "No secure connection to \(peer) could be established. Check its certificate, the clock of this device, and whether "

@@ -21,6 +21,8 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   private var isSending = false
   /// The number of bytes of the request that the socket has not accepted. `nil` if the request has no declared length.
   private var unsent: Int?
+  /// The number of the request on this connection.
+  private var number = 0
   private var method = HTTPMethod.GET
   private var response: HTTPResponseHead?
   /// The end of a response whose request lacks only its end.
@@ -51,12 +53,16 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
     switch unwrapOutboundIn(data) {
     case .head(let head):
       isSending = true
+      number += 1
+      (response, end) = (nil, nil)
       method = head.method
       unsent = head.headers.first(name: "Content-Length").flatMap { Int($0) }
     case .body(let part):
       guard unsent != nil else { break }
       let accepted = context.eventLoop.makePromise(of: Void.self)
-      accepted.futureResult.assumeIsolated().whenSuccess { [self] in unsent? -= part.readableBytes }
+      accepted.futureResult.assumeIsolated().whenSuccess { [self, number] in
+        if number == self.number { unsent? -= part.readableBytes }
+      }
       accepted.futureResult.cascade(to: promise)
       promise = accepted
     case .end: isSending = false

@@ -7,7 +7,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOFoundationCompat
 
-/// The body of one request in a file or a stream, which the client reads as fast as the connection accepts it.
+/// The body of one request in a file or a stream, or with many bytes in memory. The client reads it as fast as the connection
+/// accepts it, so that each part counts as activity and as progress.
 final class RequestBody: Sendable {
   private struct Guarded {
     var task: Task<Void, Never>?
@@ -20,9 +21,10 @@ final class RequestBody: Sendable {
   private let guarded = NIOLockedValueBox(Guarded())
   private let ended = Promise<Void>()
 
-  /// Returns the body of a request, or `nil` if it is in memory or empty.
+  /// Returns the body of a request, or `nil` if it is small and in memory, or empty. The client sends such a body in one part.
   static func make(_ exchange: HTTPExchange) -> RequestBody? {
     switch exchange.request.body.content {
+    case .data(let data) where data.count > 1 << 16: RequestBody(exchange)
     case .empty, .data: nil
     case .file, .stream: RequestBody(exchange)
     }

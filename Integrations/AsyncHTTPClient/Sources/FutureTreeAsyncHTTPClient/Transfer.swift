@@ -19,6 +19,8 @@ final class Transfer: HTTPClientResponseDelegate {
   private struct Guarded {
     var task: HTTPClient.Task<Void>?
     var isStopped = false
+    /// Whether the head of the request was sent.
+    var hasSentHead = false
     /// Whether the response was whole before the request was sent.
     var isAnswered = false
     var sentCount = 0
@@ -31,14 +33,16 @@ final class Transfer: HTTPClientResponseDelegate {
   private let client: Client
   /// The body of the request, unless it is in memory.
   private let body: RequestBody?
+  private let socketPath: String?
   private let isForFile: Bool
   private let isForStream: Bool
   private let guarded = NIOLockedValueBox(Guarded())
 
-  init(_ exchange: HTTPExchange, _ body: RequestBody?, _ client: Client) {
+  init(_ exchange: HTTPExchange, _ body: RequestBody?, _ client: Client, socketPath: String?) {
     self.exchange = exchange
     self.client = client
     self.body = body
+    self.socketPath = socketPath
     let delivery = exchange.request[option: ResponseDelivery.self]
     isForFile = delivery.file != nil
     isForStream = delivery.isStream
@@ -69,6 +73,10 @@ final class Transfer: HTTPClientResponseDelegate {
 // MARK: - Events of the client
 
 extension Transfer {
+  func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+    guarded.withLockedValue { $0.hasSentHead = true }
+  }
+
   func didSendRequestPart(task: HTTPClient.Task<Void>, _ part: IOData) {
     let count = guarded.withLockedValue { guarded in
       guarded.sentCount += part.readableBytes
@@ -106,16 +114,28 @@ extension Transfer {
   }
 
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
-    let (isStopped, isAnswered) = guarded.withLockedValue { ($0.isStopped, $0.isAnswered) }
-    // The connection can belong to another event loop, which was asked to close it before this call.
-    let loops = client.group.makeIterator().map { $0.submit {} }
-    let closed = EventLoopFuture.andAllComplete(loops, on: task.eventLoop).future()
+    let (isStopped, isAnswered, hasSentHead) = guarded.withLockedValue { ($0.isStopped, $0.isAnswered, $0.hasSentHead) }
+    if !isStopped, !isAnswered {
+      // The load fails at once. The reset of the loader waits for the rest.
+      let table = ClientErrorTable(exchange, hasSentHead: hasSentHead, socketPath: socketPath)
+      _ = perform(on: task.eventLoop) { [exchange] in
+        exchange.fail(table.error(error))
+        return nil
+      }
+    }
     // A request that failed ends when the source of its body is released. A whole response does not wait for that.
     let released = body?.stop()
-    Future.all([closed, isAnswered ? .succeeded : released ?? .succeeded]).observe { [self] _ in
-      guard !isAnswered else { return end(.completed, on: task.eventLoop) }
-      end(isStopped ? .stopped : .failed(ClientErrorTable.error(error, exchange)), on: task.eventLoop)
+    let closed = passAllLoops(task.eventLoop).flatMap { [self] in passAllLoops(task.eventLoop) }
+    Future.all([closed.future(), isAnswered ? .succeeded : released ?? .succeeded]).observe { [self] _ in
+      end(isAnswered ? .completed : .stopped, on: task.eventLoop)
     }
+  }
+
+  /// Returns a future that completes when each event loop has run what was enqueued before. The connection can belong to another
+  /// loop, which is asked to close it before `didReceiveError`, or just afterward if it has received the request just before.
+  /// Two passes therefore include the close.
+  private func passAllLoops(_ loop: any EventLoop) -> EventLoopFuture<Void> {
+    .andAllComplete(client.group.makeIterator().map { $0.submit {} }, on: loop)
   }
 
   private func end(_ end: HTTPExchange.End, on loop: any EventLoop) {

@@ -8,6 +8,8 @@ import Testing
 
 extension Outcome {
   var code: HTTPError.Code? { if case .failure(let error as HTTPError) = self { error.code } else { nil } }
+
+  var message: String? { if case .failure(let error as HTTPError) = self { error.message } else { nil } }
 }
 
 @Suite("AsyncHTTPClientLoader") struct AsyncHTTPClientLoaderTests {

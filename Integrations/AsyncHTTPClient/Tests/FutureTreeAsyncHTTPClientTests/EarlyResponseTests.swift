@@ -7,6 +7,7 @@ import FutureTreeHTTPTesting
 import FutureTreeTesting
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import NIOSSL
 import Testing
 
@@ -129,6 +130,45 @@ struct EarlyResponseTests {
     #expect(try await loader.load(request).value.body == Data("early".utf8))
 
     try await loader.reset().value
+  }
+
+  @Test("A source that does not end delays no failure")
+  func blockedSourceOfFailure() async throws {
+    server.on("/up", beginning: .headComplete, .reset)
+    let gate = Promise<Void>()
+    var request = try HTTPRequest(.put, server.url("/up"))
+    request.body = .asyncStream(isReplayable: false) {
+      AsyncStream<Data> {
+        _ = await gate.future.shielded().outcome  // An iterator that cannot be cancelled.
+        return nil
+      }
+    }
+
+    let outcome = await loader.load(request).outcome
+
+    #expect(outcome.code == .connectionLost)
+    gate.succeed()
+    try await loader.reset().value
+  }
+
+  @Test("A blocked event loop of others delays no failure")
+  func blockedLoop() async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    let loops = Array(group.makeIterator())
+    let blocked = DispatchSemaphore(value: 0)
+    loops[1].execute { blocked.wait() }
+    let loader = AsyncHTTPClientLoader(.init(timeout: nil), on: group)
+    let closed = try LoopbackServer()
+    let request = try HTTPRequest(closed.url("/"))
+    closed.stop()
+
+    // A load that begins on an event loop belongs to it.
+    let outcome = try await loops[0].submit { loader.load(request) }.get().outcome
+
+    #expect(outcome.code == .cannotConnect)
+    blocked.signal()
+    try await loader.shutdown().value
+    try await group.shutdownGracefully()
   }
 
   @Test("A source that does not end delays neither its response nor a reset")

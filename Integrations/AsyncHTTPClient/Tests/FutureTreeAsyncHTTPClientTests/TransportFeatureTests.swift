@@ -8,6 +8,7 @@ import FutureTreeNIO
 import FutureTreeTesting
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import Testing
 
 @Suite("AsyncHTTPClientLoader, proxies, Unix sockets and encoded bodies") struct TransportFeatureTests {
@@ -30,6 +31,41 @@ import Testing
     #expect(refused.code == .cannotConnect)
   }
 
+  @Test("A proxy that cannot be reached, or that closes the connection, is named in the error")
+  func unusableProxy() async throws {
+    let proxy = try LoopbackServer()
+    proxy.onOthers(.close)
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
+    configuration.client.proxy = .server(host: "127.0.0.1", port: proxy.port)
+    let request = try HTTPRequest("https://example.invalid/")
+
+    let closed = await AsyncHTTPClientLoader(configuration).load(request).outcome
+    proxy.stop()
+    let refused = await AsyncHTTPClientLoader(configuration).load(request).outcome
+    configuration.client.proxy = .server(host: "proxy.invalid", port: 1)
+    let unknown = await AsyncHTTPClientLoader(configuration).load(request).outcome
+
+    #expect(closed.code == .cannotConnect)
+    #expect(refused.code == .cannotConnect && refused.message?.contains("127.0.0.1:\(proxy.port)") == true)
+    #expect(unknown.code == .unknownHost && unknown.message?.contains("proxy.invalid") == true)
+  }
+
+  @Test("A SOCKS proxy that cannot connect is an error of the connection")
+  func socksProxy() async throws {
+    let proxy = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(RefusingSOCKSProxy()) }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
+    configuration.client.proxy = .socksServer(host: "127.0.0.1", port: try #require(proxy.localAddress?.port))
+
+    let outcome = await AsyncHTTPClientLoader(configuration).load(try HTTPRequest("http://127.0.0.1:9/")).outcome
+
+    #expect(outcome.code == .cannotConnect)
+    try await proxy.close()
+  }
+
   @Test("A Unix domain socket receives the path and the host of the URL")
   func unixSocket() async throws {
     let path = "/tmp/ft-\(UInt64.random(in: 0 ... .max)).sock"
@@ -45,7 +81,7 @@ import Testing
     let missing = await AsyncHTTPClientLoader(configuration).load(try HTTPRequest("http://service.internal/")).outcome
 
     #expect(try response.body == Data("/users?page=2 service.internal".utf8))
-    #expect(missing.code == .cannotConnect)
+    #expect(missing.code == .cannotConnect && missing.message?.contains(path + ".missing") == true)
     #expect(secure.code == .invalidURL)
     withExtendedLifetime(server) {}
   }
@@ -203,6 +239,26 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
+  @Test("A large body in memory is sent in parts, each of which is progress and activity")
+  func largeUpload() async throws {
+    let server = try LoopbackServer()
+    server.on("/", .respond(body: "whole"))
+    let clock = ManualClock()
+    let counts = NIOLockedValueBox<[Int]>([])
+    var request = try HTTPRequest(.put, server.url("/"))
+    request.body = .data(Data(count: 1 << 20), contentType: "text/plain")
+    request[option: ProgressHandler.self] = { report in
+      counts.withLockedValue { $0.append(report.sent.completed) }
+      clock.advance(by: .milliseconds(900))
+    }
+
+    let load = AsyncHTTPClientLoader(.init(timeout: nil, idleTimeout: .seconds(1)), clock: clock).load(request)
+
+    #expect(try await load.value.body == Data("whole".utf8))
+    #expect(counts.withLockedValue { Set($0.filter { $0 > 0 }).count } >= 4)
+    #expect(server.requests.first?.values(for: "content-length") == ["\(1 << 20)"])
+  }
+
   @Test("Progress is reported in order for both bodies", arguments: [true, false])
   func progress(isForFile: Bool) async throws {
     let server = try LoopbackServer()
@@ -222,5 +278,19 @@ import Testing
     #expect(zip(counts, counts.dropFirst()).allSatisfy { $0.0 <= $1.0 && $0.1 <= $1.1 })
     #expect(seen.last?.sent == HTTPProgress.Part(completed: 200_000, total: 200_000))
     #expect(seen.last?.received == HTTPProgress.Part(completed: 100_000, total: 100_000))
+  }
+}
+
+/// A SOCKS5 proxy that accepts a client, and refuses to connect it.
+private final class RefusingSOCKSProxy: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private var isAccepted = false
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let refusal: [UInt8] = [5, 5, 0, 1, 0, 0, 0, 0, 0, 0]
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: isAccepted ? refusal : [5, 0])), promise: nil)
+    isAccepted = true
   }
 }
