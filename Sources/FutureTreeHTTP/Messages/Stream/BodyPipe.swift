@@ -7,6 +7,8 @@ final class BodyPipe: Sendable {
     var state: StreamState
     /// The reader that waits for bytes.
     var waiting: UnsafeContinuation<Result<Data?, any Error>, Never>?
+    /// Whether the task that reads was cancelled. A read does not wait then.
+    var isReaderCancelled = false
     var room: Promise<Void>?
     var timer: FutureTimer?
     var stop = Stop.unknown
@@ -120,6 +122,10 @@ extension BodyPipe {
       let now = clock.now
       var delivery: StreamState.Delivery?
       perform { guarded in
+        guard !guarded.isReaderCancelled else {
+          delivery = .failure(CancellationError())
+          return StreamState.Actions()
+        }
         let read = guarded.state.read(now: now)
         delivery = read.delivery
         if delivery == nil { guarded.waiting = continuation }
@@ -142,6 +148,16 @@ extension BodyPipe {
     }
     return delivery?.result
   }
+
+  /// Ends a read that waits, because its task was cancelled. Calls no other code: the runtime may hold a lock of the task.
+  func cancelReader() {
+    guarded.withLock { guarded in
+      guarded.isReaderCancelled = true
+      return guarded.waiting.take()
+    }?.resume(returning: .failure(CancellationError()))
+  }
+
+  var isReaderCancelled: Bool { guarded.withLock { $0.isReaderCancelled } }
 
   /// - Returns: Whether the interest of the reader ends before the transfer.
   func readerLeft() -> Bool {

@@ -146,10 +146,16 @@ final class BodyReader: Sendable {
       leave(BodyReader.taskCancelled)
       throw CancellationError()
     }
-    return try await withTaskCancellationHandler {
-      try await pipe.read()
-    } onCancel: {
+    do {
+      return try await withTaskCancellationHandler {
+        try await pipe.read()
+      } onCancel: {
+        // The runtime may hold a lock of the task here. The handler therefore only resumes the task, which then leaves.
+        pipe.cancelReader()
+      }
+    } catch  where pipe.isReaderCancelled {
       leave(BodyReader.taskCancelled)
+      throw error
     }
   }
 
