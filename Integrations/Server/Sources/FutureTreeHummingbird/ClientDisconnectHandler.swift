@@ -13,7 +13,7 @@ import NIOCore
 /// detected, for example while a busy server has not begun to handle its request.
 ///
 /// The end of a client's input counts as a disconnect, because TCP does not distinguish it from a closed connection. A
-/// client that shuts down its output after the request therefore receives no response to a pending handler.
+/// client that shuts down its output after the request therefore receives 503 from a pending handler.
 ///
 /// A disconnect is detected when the server reads it. The server stops reading while about 10 parts of a request body, or of
 /// pipelined requests, wait for the handler. A closed connection is not detected then, and a reset one not always. Read the

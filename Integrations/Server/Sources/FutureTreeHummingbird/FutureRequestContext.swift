@@ -42,12 +42,15 @@ extension FutureRequestContext {
 /// The client, the deadline and the trace of a request.
 public struct IncomingRequest: Sendable {
   /// The instant by which the client expects the response, or `nil`. It is known in handlers that return futures.
+  ///
+  /// The time begins when the server creates the context, before its middleware. A pipelined request may have waited before.
   public private(set) var deadline: HTTPDeadline?
   /// The trace that the client sent in `traceparent` and `tracestate`, or `nil`. It is known in handlers that return futures.
   public private(set) var trace: TraceContext?
 
-  private let channel: any Channel
+  let channel: any Channel
   private let clock: any FutureClock
+  private let received: Duration
 
   /// Creates the value for a context that Hummingbird creates.
   ///
@@ -57,6 +60,7 @@ public struct IncomingRequest: Sendable {
   public init(source: ApplicationRequestContextSource, clock: any FutureClock = .system) {
     channel = source.channel
     self.clock = clock
+    received = clock.now
   }
 
   /// Reads the deadline and the trace. Of two deadlines, the earlier one applies. An invalid trace is ignored, as W3C Trace
@@ -66,7 +70,8 @@ public struct IncomingRequest: Sendable {
       deadline(fields, "request-timeout") { HTTPDeadline(requestTimeout: $0, clock: clock) },
       deadline(fields, "grpc-timeout") { HTTPDeadline(grpcTimeout: $0, clock: clock) },
     ]
-    deadline = deadlines.compactMap { $0 }.min { $0.instant < $1.instant }
+    let earliest = deadlines.compactMap { $0 }.min { $0.instant < $1.instant }
+    deadline = earliest.map { HTTPDeadline($0.instant - (clock.now - received), of: clock) }
     trace = fields[.traceparent].flatMap { TraceContext(traceparent: $0, tracestate: fields[.tracestate]) }
   }
 

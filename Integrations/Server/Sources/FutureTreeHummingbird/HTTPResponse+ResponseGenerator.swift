@@ -10,19 +10,37 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
   /// Returns a response with the status, the header fields and the body.
   ///
   /// Fields for one connection (RFC 9110, section 7.6.1) and fields that frame the body are omitted, because the server
-  /// frames the body itself. The response to `HEAD` keeps the length.
+  /// frames the body itself. A 204 or a 304 has no body. The response to `HEAD` has the length that the response to `GET` would
+  /// have. If that is not known, its length is 0, because the server would send chunks otherwise.
   ///
-  /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the client
-  /// leaves, or the deadline of the request passes, its transfer receives a cancellation request. If the transfer does not
-  /// succeed, the connection is closed before the end of the body. A file is sent in chunks, and is not deleted. If its size has
-  /// changed, the connection is closed.
+  /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the context is a
+  /// ``FutureRequestContext``, its transfer receives a cancellation request when the client leaves, and when the deadline of the
+  /// request passes, which also closes the connection. If the transfer does not succeed, the connection is closed before the end
+  /// of the body. A file is sent in chunks, and is not deleted. If its size has changed, the connection is closed.
+  ///
+  /// - Throws: Hummingbird's `HTTPError` with the status 502 if the status is not one of a final response (200 to 999).
   public func response(from request: Request, context: some RequestContext) throws -> Response {
+    guard (200...999).contains(status.code) else { throw Hummingbird.HTTPError(.badGateway) }
+    let status = HTTPTypes.HTTPResponse.Status(code: status.code)
     var fields = forwardedFields
-    guard request.method != .head else {
-      fields[.contentLength] = headers["Content-Length"]
-      return Response(status: .init(code: status.code), headers: fields)
+    guard !self.status.hasNoBody else {
+      // A body of unknown length, so that HTTP/2 sends no length.
+      return Response(status: status, headers: fields, body: ResponseBody { try await $0.finish(nil) })
     }
-    return Response(status: .init(code: status.code), headers: fields, body: sentBody(for: context))
+    guard request.method != .head else {
+      fields[.contentLength] = knownSize.map { "\($0)" } ?? headers["Content-Length"]
+      return Response(status: status, headers: fields)
+    }
+    return Response(status: status, headers: fields, body: sentBody(for: context))
+  }
+
+  /// The size of a body in memory or in a file. `nil` for a stream, and for an empty body, which can be that of a HEAD.
+  private var knownSize: Int? {
+    switch content {
+    case .data(let data): data.isEmpty ? nil : data.count
+    case .file(_, let size): size
+    case .stream: nil
+    }
   }
 
   private var forwardedFields: HTTPFields {
@@ -47,21 +65,26 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
       let chunks = bodyStream
       return ResponseBody(contentLength: size) { try await $0.write(all: chunks, size: size) }
     case .stream(let chunks):
-      let incoming = (context as? any FutureRequestContext)?.incoming
-      return ResponseBody { writer in
-        let transfer = chunks.transfer
-        let watch = incoming?.whenClientLeaves { transfer.cancel(reason: $0) }
-        let timer = incoming?.deadline.map { deadline in
-          deadline.clock.schedule(after: max(deadline.remaining, .zero)) {
-            transfer.cancel(reason: "the deadline of the request passed")
-          }
-        }
-        defer {
-          watch?.end()
-          timer?.cancel()
-        }
-        try await writer.write(all: chunks)
+      if let incoming = (context as? any FutureRequestContext)?.incoming {
+        Self.limit(chunks.transfer, incoming)
       }
+      return ResponseBody { try await $0.write(all: chunks) }
+    }
+  }
+
+  /// Cancels a transfer when the client leaves, and when the deadline passes. Then it also closes the connection, because a client
+  /// that does not read would keep it.
+  private static func limit(_ transfer: Future<Void>, _ incoming: IncomingRequest) {
+    let watch = incoming.whenClientLeaves { transfer.cancel(reason: $0) }
+    let timer = incoming.deadline.map { deadline in
+      deadline.clock.schedule(after: max(deadline.remaining, .zero)) {
+        transfer.cancel(reason: "the deadline of the request passed")
+        incoming.channel.close(promise: nil)
+      }
+    }
+    transfer.observe { _ in
+      watch.end()
+      timer?.cancel()
     }
   }
 }

@@ -21,6 +21,8 @@ extension RouterMethods where Context: FutureRequestContext {
   /// The request has the option `doNotForwardIfOthersWaiting`: work in which others have interest continues. The handler
   /// completes when the future does. At the deadline, it completes at once.
   ///
+  /// Handlers of `onRequestCancel` can run on the event loop of the connection. They must not block.
+  ///
   /// After the head of a response that is a stream, the transfer of the stream receives the request, without options. The server
   /// closes the connection when the transfer has ended.
   ///
@@ -30,10 +32,11 @@ extension RouterMethods where Context: FutureRequestContext {
   /// | the deadline, `TimeoutError`, `timedOut`, `deadlineExceeded` | 504 |
   /// | `HTTPError` of a connection, or of a response that is not acceptable | 502 |
   /// | cancelled, `queueFull`, `resetInProgress` | 503 |
+  /// | `AllFailed` | the response of its last error |
   /// | an error with a response of its own, such as Hummingbird's `HTTPError` | that response |
   /// | any other error | 500 |
   ///
-  /// The responses of errors of FutureTree have no body. A request whose deadline has passed gets 504, and one with an
+  /// The responses of errors of FutureTree have no body. The errors are logged with the level `debug`. A request whose deadline has passed gets 504, and one with an
   /// invalid `request-timeout` or `grpc-timeout` gets 400. The handler is not called for either.
   ///
   /// - Parameters:
@@ -63,7 +66,9 @@ struct FutureResponder<Context: FutureRequestContext, Value: ResponseGenerator &
       return try value.response(from: request, context: context)
     } catch {
       guard let status = errorStatus(of: error) else { throw error }
-      let message = (error as? InvalidTimeoutField)?.message
+      context.logger.debug("\(error)")  // Errors of FutureTree contain no secrets.
+      // A response to HEAD has no body.
+      let message = request.method == .head ? nil : (error as? InvalidTimeoutField)?.message
       throw message.map { Hummingbird.HTTPError(status, message: $0) } ?? Hummingbird.HTTPError(status)
     }
   }
@@ -81,7 +86,10 @@ extension IncomingRequest {
     return try await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in answer.observe { continuation.resume(returning: $0) } }
     } onCancel: {
-      answer.cancel(.doNotForwardIfOthersWaiting, reason: "the task of the handler was cancelled")
+      // The runtime may hold a lock of the task here, under which no handler may run.
+      channel.eventLoop.execute {
+        answer.cancel(.doNotForwardIfOthersWaiting, reason: "the task of the handler was cancelled")
+      }
     }.get()
   }
 }
@@ -93,6 +101,7 @@ func errorStatus(of error: any Error) -> HTTPTypes.HTTPResponse.Status? {
   case is TimeoutError: .gatewayTimeout
   case is FutureCancelled, is CancellationError: .serviceUnavailable
   case let error as FutureTreeHTTP.HTTPError: statuses[error.code] ?? .internalServerError
+  case let error as AllFailed: error.errors.last.flatMap(errorStatus)
   default: nil
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
@@ -39,6 +40,58 @@ import Testing
       clock.manual.advance(by: .milliseconds(1))
       #expect(try await work.reason.value == "timed out after 500 ms")
       #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 504 Gateway Timeout\r\n"))
+    }
+  }
+
+  @Test("The time in a middleware counts")
+  func middleware() async throws {
+    router.add(middleware: Late(clock: clock))
+    router.future(.get, "slow") { [work] _, _ in work.begin() }
+
+    try await withServer(router, clock: clock) { address in
+      let client = try await RawClient.get("/slow", "request-timeout: 500", "Connection: close", from: address)
+      #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 504 "))
+    }
+    #expect(!work.begun.isCompleted)
+  }
+
+  /// A middleware that takes a second.
+  private struct Late: RouterMiddleware {
+    let clock: ReportingClock
+
+    func handle(
+      _ request: Request, context: TestContext, next: (Request, TestContext) async throws -> Response
+    ) async throws -> Response {
+      clock.manual.advance(by: .seconds(1))
+      return try await next(request, context)
+    }
+  }
+
+  @Test("At the deadline, a client that does not read loses its connection")
+  func stalledReader() async throws {
+    let closed = Promise<Void>()
+    let transfer = Promise<Future<Void>>()
+    let chunk = Data(count: 1 << 20)
+    router.future(.get, "feed") { _, context in
+      context.incoming.channel.closeFuture.whenComplete { _ in closed.succeed() }
+      var request = try HTTPRequest("http://backend/feed")
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: 64 << 20)
+      let (stream, writer) = HTTPBodyStream.makeStream(for: request)
+      for _ in 0..<32 { try writer.write(chunk) }  // More than the buffers of the sockets hold.
+      writer.onStop { writer.fail(HTTPError(.connectionLost, "The connection was closed. Load again.")) }
+      transfer.succeed(stream.transfer)
+      return .succeeded(HTTPResponse(to: request, status: .ok, content: .stream(stream)))
+    }
+
+    try await withServer(router, clock: clock) { address in
+      let client = try await RawClient.paused(to: address)
+      try await client.send("GET /feed HTTP/1.1\r\nHost: a\r\nrequest-timeout: 500\r\n\r\n")
+      let body = try await transfer.future.value
+      try await clock.firstTimer.value
+      clock.manual.advance(by: .milliseconds(500))
+      _ = await body.outcome
+      try await closed.future.value
+      withExtendedLifetime(client) {}
     }
   }
 

@@ -143,6 +143,7 @@ import Testing
       (HTTPError(.truncatedBody, "?"), 502),
       (HTTPError(.unacceptableStatus, "?"), 502), (HTTPError(.queueFull, "?"), 503),
       (HTTPError(.resetInProgress, "?"), 503), (HTTPError(.invalidURL, "?"), 500),
+      (AllFailed(errors: [HTTPError(.queueFull, "?"), HTTPError(.timedOut, "?")]), 504),
       (TimeoutError(duration: .seconds(1)), 504), (FutureCancelled(reason: "?"), 503), (CancellationError(), 503),
     ] as [(any Error, Int)])
   func statuses(error: any Error, status: Int) {

@@ -17,10 +17,14 @@ final class RawClient: Sendable {
     self.received = received
   }
 
-  static func connect(to address: Address) async throws -> RawClient {
+  /// Connects, and never reads.
+  static func paused(to address: Address) async throws -> RawClient { try await connect(to: address, reads: false) }
+
+  static func connect(to address: Address, reads: Bool = true) async throws -> RawClient {
     let received = Received()
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelOption(.allowRemoteHalfClosure, value: true)
+      .channelOption(.autoRead, value: reads)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(received)) }
       }

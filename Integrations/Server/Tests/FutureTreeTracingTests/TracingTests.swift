@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTesting
 import FutureTreeTracing
 import InMemoryTracing
 import Testing
@@ -55,6 +56,49 @@ import Tracing
     }
 
     #expect(tracer.finishedSpans.map(\.parentSpanID) == [first.spanID, second.spanID])
+  }
+
+  @Test("Retries and queued loads belong to the context in which the load began")
+  func contextOfLoad() throws {
+    mock.on(.any, .status(.serviceUnavailable))
+    mock.onOthers(.status(.ok))
+    let (first, other) = (tracer.startSpan("first"), tracer.startSpan("other"))
+    let clock = ManualClock()
+    let chain = RequestTracing.context --> Retry(clock: clock) --> api
+
+    let load = ServiceContext.$current.withValue(first.context) { chain.load(request) }
+    ServiceContext.$current.withValue(other.context) { clock.advance(by: .seconds(60)) }
+
+    #expect(load.isCompleted && tracer.finishedSpans.map(\.parentSpanID) == [first.spanID, first.spanID])
+  }
+
+  @Test("A trace in the fields of the request is the parent of the span")
+  func traceInFields() throws {
+    mock.answer()
+    let incoming = tracer.startSpan("incoming")
+    var request = request
+    var fields: [(String, String)] = []
+    tracer.inject(incoming.context, into: &fields, using: PairInjector())
+    for (name, value) in fields { try request.setHeader(name, value) }
+
+    _ = api.load(request)
+
+    #expect(tracer.finishedSpans.map(\.parentSpanID) == [incoming.spanID])
+  }
+
+  private struct PairInjector: Injector {
+    func inject(_ value: String, forKey key: String, into list: inout [(String, String)]) { list.append((key, value)) }
+  }
+
+  @Test("A status of an error is one of the span, and an address has no brackets")
+  func errorStatus() throws {
+    mock.answer(status: .notFound)
+
+    _ = api.load(try HTTPRequest("http://[::1]/"))
+
+    let span = try #require(tracer.finishedSpans.first)
+    #expect(span.attributes.get("error.type") == .string("404") && span.status?.code == .error)
+    #expect(span.attributes.get("server.address") == .string("::1"))
   }
 
   @Test("A second layer records a child of the first span")
