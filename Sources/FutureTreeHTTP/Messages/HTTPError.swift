@@ -133,6 +133,8 @@ extension HTTPError.Code {
   public static let bodyInFile = HTTPError.Code("bodyInFile")
   /// The body of a response is a stream and not in memory.
   public static let bodyInStream = HTTPError.Code("bodyInStream")
+  /// A layer cannot read or write its data on the disk.
+  public static let storeFailed = HTTPError.Code("storeFailed")
 }
 
 // MARK: - Streams

@@ -30,6 +30,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
       NamedLayer(Throttle(1), "Throttle"),
       NamedLayer(Timeout(attempt: .seconds(1), clock: ManualClock()), "Timeout"),
       NamedLayer(Redirect(), "Redirect"),
+      NamedLayer(StoreCookies(in: CookieJar()), "StoreCookies"),
       NamedLayer(ModifyRequest.deferred { .succeeded($0) }, "ModifyRequest"),
       NamedLayer(BasicAuth { .succeeded(nil) }, "BasicAuth"),
       NamedLayer(BearerAuth { .succeeded(nil) }, "BearerAuth"),

@@ -43,6 +43,8 @@ extension HTTPErrorTextTests {
       ),
       ("unwritableBody", { try BodyFile.check(try #require(URL(string: "http://a/"))) }),
       ("unwritableBody", { try BodyFile.check(URL(filePath: "/")) }),
+      ("storeFailed", { try fault(ofCookies: nil) }),
+      ("storeFailed", { try fault(ofCookies: "damaged") }),
     ]
   }
 
@@ -193,6 +195,20 @@ extension HTTPErrorTextTests {
     var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10, decoding: .platform(accepting: []))
     try receiver.receiveHead(.ok, fields.map { (name: $0, value: $1) })
     _ = try receiver.finish()
+  }
+
+  /// - Parameter contents: The contents of the file. If they are `nil`, a directory has its name.
+  private func fault(ofCookies contents: String?) throws {
+    let folder = try Folder()
+    let file = folder.file("cookies")
+    if let contents {
+      try Data(contents.utf8).write(to: file)
+    } else {
+      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+    }
+    let fault = Locked<HTTPError?>(nil)
+    _ = CookieJar(file: file) { fault.value = $0 }
+    if let fault = fault.value { throw fault }
   }
 
   private func timedOut() throws {

@@ -1,0 +1,122 @@
+import Foundation
+import FutureTree
+
+/// The file of a jar. Writes are made one at a time, each with the newest cookies.
+///
+/// The first line is the name of the format and the digest of the rest, which is JSON. A file that was cut or changed does not
+/// match its digest.
+final class CookieFile: Sendable {
+  private struct Contents {
+    var cookies: [CookieJar.Cookie]
+    let written = Promise<Void>()
+  }
+
+  private struct Guarded {
+    var isWriting = false
+    var next: Contents?
+    /// The end of the last write.
+    var last = Future<Void>.succeeded
+    var version = -1
+  }
+
+  private static let format = "FutureTree cookies 1"
+
+  private let path: String
+  private let onFault: @Sendable (HTTPError) -> Void
+  private let guarded = Locked(Guarded())
+
+  init(_ url: URL, _ onFault: @escaping @Sendable (HTTPError) -> Void) {
+    path = url.path
+    self.onFault = onFault
+  }
+
+  /// Reads the file. Reports a fault, and returns no cookies then.
+  func read() -> (cookies: [CookieJar.Cookie], isDamaged: Bool) {
+    do {
+      guard let data = try AtomicFile.read(path) else { return ([], false) }
+      if let cookies = CookieFile.decode(data) { return (cookies, false) }
+      onFault(
+        HTTPError(.storeFailed, "The file of the cookies is damaged. It is replaced. The cookies in it are lost."))
+      return ([], true)
+    } catch {
+      onFault(error.naming("The file of the cookies cannot be read", "The cookies in it are not used."))
+      return ([], false)
+    }
+  }
+
+  /// Writes the cookies, or removes the file if there are none, on another thread. Older cookies do not replace newer ones.
+  func write(_ cookies: [CookieJar.Cookie], version: Int) {
+    let begins = guarded.withLock { guarded in
+      guard version > guarded.version else { return false }
+      guarded.version = version
+      guard guarded.next == nil else {
+        guarded.next?.cookies = cookies
+        return false
+      }
+      let contents = Contents(cookies: cookies)
+      guarded.next = contents
+      guarded.last = contents.written.future
+      defer { guarded.isWriting = true }
+      return !guarded.isWriting
+    }
+    if begins { DispatchQueue.global(qos: .utility).async { [self] in writeAll() } }
+  }
+
+  /// Returns a future that completes when all earlier writes have ended. It fails if the last of them failed.
+  func flush() -> Future<Void> { guarded.withLock { $0.last }.shielded() }
+
+  private func writeAll() {
+    while let contents = next() {
+      do {
+        if contents.cookies.isEmpty {
+          try AtomicFile.remove(path)
+        } else {
+          try AtomicFile.write(CookieFile.encode(contents.cookies), to: path)
+        }
+        contents.written.succeed()
+      } catch {
+        let fault = error.naming("The file of the cookies cannot be written", "Check its directory and the free space.")
+        onFault(fault)
+        contents.written.fail(fault)
+      }
+    }
+  }
+
+  private func next() -> Contents? {
+    guarded.withLock { guarded in
+      guarded.isWriting = guarded.next != nil
+      return guarded.next.take()
+    }
+  }
+}
+
+// MARK: - Format
+
+extension CookieFile {
+  static func encode(_ cookies: [CookieJar.Cookie]) throws(FileFault) -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    do {
+      let json = try encoder.encode(cookies)
+      return Data("\(format) \(digest(of: json))\n".utf8) + json
+    } catch {
+      throw FileFault(text: "they cannot be encoded")
+    }
+  }
+
+  /// Returns `nil` for a damaged file.
+  static func decode(_ data: Data) -> [CookieJar.Cookie]? {
+    guard let end = data.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    let json = data[end...].dropFirst()
+    guard data[..<end].elementsEqual("\(format) \(digest(of: json))".utf8) else { return nil }
+    return try? JSONDecoder().decode([CookieJar.Cookie].self, from: Data(json))
+  }
+
+  private static func digest(of bytes: Data) -> String { sha256(of: bytes).map(ASCII.hexadecimal).joined() }
+}
+
+extension FileFault {
+  fileprivate func naming(_ what: String, _ advice: String) -> HTTPError {
+    HTTPError(.storeFailed, "\(what) (\(text)). \(advice)")
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// One value of the field `Set-Cookie`, parsed by the algorithm for user agents (RFC 6265bis, section 5.6). It accepts more than
+/// the grammar for servers.
+package struct SetCookie: Hashable {
+  package let name: String
+  package let value: String
+  /// The date of `Expires`, before the limit of the lifetime.
+  package private(set) var expires: Date?
+  /// The seconds of `Max-Age`, which takes precedence over `Expires`.
+  package private(set) var maxAge: Int?
+  /// The domain of `Domain`, in lower case and without a leading period. Empty if there is none.
+  package private(set) var domain = ""
+  /// The path of `Path`. `nil` if there is none, or if it does not begin with `/`.
+  package private(set) var path: String?
+  package private(set) var isSecure = false
+  package private(set) var isHTTPOnly = false
+  package private(set) var sameSite = CookieJar.SameSite.unspecified
+
+  /// The maximum size of the name and the value together, in bytes.
+  static let maximumSize = 4096
+  /// The maximum size of the value of an attribute, in bytes. A longer attribute is ignored.
+  static let maximumAttributeSize = 1024
+
+  /// Parses a value. Returns `nil` if a user agent must ignore the cookie: it is empty or too long, or has a control character.
+  ///
+  /// A cookie with bytes beyond ASCII is also ignored. Platforms decode such bytes in different ways, so that they could not be
+  /// sent as they were received.
+  package init?(_ text: String) {
+    guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else { return nil }
+    let parts = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+    let pair = SetCookie.pair(parts[0])
+    // Without `=`, the whole text is the value of a cookie without a name.
+    (name, value) = pair.value.map { (pair.name, $0) } ?? ("", pair.name)
+    let size = name.utf8.count + value.utf8.count
+    guard size > 0, size <= SetCookie.maximumSize else { return nil }
+    for part in parts.dropFirst() { apply(SetCookie.pair(part)) }
+  }
+
+  /// Applies an attribute. The last of several attributes with the same name applies. Unknown attributes are ignored.
+  private mutating func apply(_ attribute: (name: String, value: String?)) {
+    let value = attribute.value ?? ""
+    guard value.utf8.count <= SetCookie.maximumAttributeSize else { return }
+    switch attribute.name.lowercased() {
+    case "expires": if let date = CookieDate.parse(value) { expires = date }
+    case "max-age": if let seconds = SetCookie.seconds(value) { maxAge = seconds }
+    case "domain": domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
+    case "path": path = value.hasPrefix("/") ? value : nil
+    case "secure": isSecure = true
+    case "httponly": isHTTPOnly = true
+    case "samesite": sameSite = CookieJar.SameSite(rawValue: value.lowercased()) ?? .unspecified
+    default: break
+    }
+  }
+
+  /// Splits at the first `=`, and removes the spaces and tabs around both parts.
+  private static func pair(_ text: Substring.UTF8View) -> (name: String, value: String?) {
+    let parts = text.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+    return (trimmed(parts[0]), parts.count == 2 ? trimmed(parts[1]) : nil)
+  }
+
+  private static func trimmed(_ text: Substring.UTF8View) -> String {
+    let start = text.drop(while: FieldSyntax.isBlank)
+    let blanks = start.reversed().prefix(while: FieldSyntax.isBlank).count
+    return String(decoding: start.dropLast(blanks), as: UTF8.self)
+  }
+
+  /// Parses digits with an optional minus. Large numbers are clamped.
+  private static func seconds(_ text: String) -> Int? {
+    let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+    guard !text.isEmpty, digits.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+    guard !text.hasPrefix("-") else { return 0 }
+    return Int(digits) ?? Int.max
+  }
+}

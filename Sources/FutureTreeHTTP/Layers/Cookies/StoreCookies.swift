@@ -1,0 +1,88 @@
+import FutureTree
+
+/// A layer that sends the cookies of a jar, and stores the cookies that responses set (RFC 6265bis).
+///
+/// ```swift
+/// let jar = CookieJar()
+/// let api = ResetGuard() --> Autocancel() --> Redirect() --> StoreCookies(in: jar) --> URLSessionLoader()
+/// ```
+///
+/// A request that has the header `Cookie` is sent with it and without the cookies of the jar. The cookies of its response are
+/// stored. The option `RequestCookies.off` prevents both.
+///
+/// **Order.** Put the layer after `Redirect` and `Retry`, so that it sees each hop and each attempt: a redirect that sets a cookie
+/// and leads to another page is a common form of a login. Each hop gets the cookies of its own host.
+///
+/// **Cancellation.** The layer holds no requests. Nothing is stored from a response that arrives after a cancellation request, or
+/// after the future has completed (the rule *After completion*).
+///
+/// **Reset.** All cookies are removed at once, in memory and in the file. Loads in flight store nothing. The cookies are removed
+/// again when the next loader has been reset. Put `Autocancel` before the layer: otherwise a redirect or a retry of an old load
+/// can store cookies after the reset.
+///
+/// **`URLSession`.** On Linux, the platform joins several `Set-Cookie` fields with commas. They are split where a comma is
+/// followed by a name and `=`. A value that contains such a text is split as well. Its parts are parsed separately, and none gets
+/// the attributes of another. Servers that follow the grammar (RFC 6265bis, section 4.1) put no commas into values.
+///
+/// **In two chains.** A reset of either chain removes the cookies of both.
+public struct StoreCookies: HTTPLayer {
+  private let jar: CookieJar
+
+  /// Creates the layer.
+  ///
+  /// - Parameter jar: The cookies.
+  public init(in jar: CookieJar) {
+    self.jar = jar
+  }
+
+  /// Loads the request with the cookies for its URL, and stores the cookies of the response.
+  ///
+  /// - Returns: A future with the outcome of `next`. It fails with the code `missingHost` if the request has only a path.
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    guard request[option: RequestCookies.self] == .standard else { return next.load(request) }
+    let url: HTTPURL
+    let generation: Int
+    var sent = request
+    do throws(HTTPError) {
+      url = try request.requireURL()
+      let header = jar.header(for: url)
+      generation = header.generation
+      if let value = header.value, !request.headers.contains("Cookie") { try sent.setHeader("Cookie", value) }
+    } catch {
+      return .failed(error.naming(request)).named(.storeCookies)
+    }
+    return next.load(sent).completed { [jar] outcome, future in
+      if case .success(let response) = outcome, future.cancelRequest == nil {
+        let cookies = response.headers.values(for: "Set-Cookie").compactMap(SetCookie.init)
+        if !cookies.isEmpty { jar.store(cookies, from: url, generation: generation) }
+      }
+      return Completion(outcome)
+    }.named(.storeCookies)
+  }
+
+  /// Removes all cookies, resets `next`, and removes the cookies of loads that were in flight.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    jar.removeAll()
+    let below = next.reset()
+    return .resets([below, below.onComplete { [jar] _ in jar.removeAll() }])
+  }
+}
+
+/// A request option that determines whether `StoreCookies` handles the cookies of the request.
+///
+/// ```swift
+/// request[option: RequestCookies.self] = .off  // Sends no cookies, and stores none.
+/// ```
+public enum RequestCookies: HTTPRequestOption, Sendable, Hashable {
+  /// Sends the cookies of the jar, and stores those of the response.
+  case standard
+  /// Sends no cookies of the jar, and stores none.
+  case off
+
+  /// Defaults to `standard`.
+  public static var defaultValue: RequestCookies { .standard }
+}
+
+extension FutureName {
+  fileprivate static let storeCookies = FutureName("StoreCookies")
+}

@@ -1,0 +1,166 @@
+import Foundation
+import FutureTree
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTP
+
+@Suite("Cookies: the file") struct CookieFileTests {
+  private let folder = try! Folder()
+  private let faults = Locked<[HTTPError]>([])
+  private let url = try! HTTPURL("https://example.com/")
+  private var file: URL { folder.file("cookies") }
+
+  private func open() -> CookieJar {
+    CookieJar(file: file) { [faults] fault in faults.withLock { $0.append(fault) } }
+  }
+
+  private var names: [String] { open().cookies.map(\.name) }
+
+  @Test("Cookies with an expiry are read again, with their order and their attributes")
+  func restored() async throws {
+    let jar = open()
+    for text in [
+      "b=1; Max-Age=60; Secure; HttpOnly; SameSite=Lax; Path=/x", "session=1", "a=2; Max-Age=60; Domain=example.com",
+    ] {
+      #expect(jar.store(text, from: url))
+    }
+    try await jar.flush().value
+
+    let restored = open()
+    #expect(restored.cookies == jar.cookies.filter { $0.expires != nil } && restored.cookies.map(\.name) == ["b", "a"])
+    restored.store("b=3; Max-Age=60; Path=/x", from: url)
+    #expect(restored.cookies.map(\.value) == ["3", "2"] && faults.value.isEmpty)
+  }
+
+  @Test("Only the user can read the file, which is removed with its last cookie")
+  func permissions() async throws {
+    let jar = open()
+    #expect(!FileManager.default.fileExists(atPath: file.path))
+    jar.store("a=1; Max-Age=60", from: url)
+    try await jar.flush().value
+    let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(folder.names == ["cookies"])
+
+    jar.store("a=; Max-Age=0", from: url)
+    try await jar.flush().value
+    #expect(!FileManager.default.fileExists(atPath: file.path))
+  }
+
+  @Test("A crash at any byte of a write leaves the old cookies")
+  func crash() async throws {
+    let jar = open()
+    jar.store("old=1; Max-Age=60", from: url)
+    try await jar.flush().value
+    let old = try Data(contentsOf: file)
+    jar.store("new=1; Max-Age=60", from: url)
+    try await jar.flush().value
+    let new = try Data(contentsOf: file)
+
+    for count in 0..<new.count {
+      try old.write(to: file)
+      #expect(throws: FileFault.self) { try AtomicFile.write(new, to: file.path, crashingAfter: count) }
+      #expect(names == ["old"], "after \(count) bytes")
+    }
+    try AtomicFile.write(new, to: file.path)
+    #expect(names == ["old", "new"] && faults.value.isEmpty)
+    #expect(folder.names == ["cookies"])
+  }
+
+  @Test("A damaged file is reported once and replaced, wherever it is damaged")
+  func damaged() async throws {
+    let jar = open()
+    jar.store("a=1; Max-Age=60", from: url)
+    try await jar.flush().value
+    let whole = try Data(contentsOf: file)
+
+    for position in 0..<whole.count {
+      for damaged in [whole.prefix(position), whole.changing(position)] {
+        try damaged.write(to: file)
+        let jar = open()
+        #expect(jar.cookies == [] && faults.value.map(\.code) == [.storeFailed], "at \(position)")
+        try await jar.flush().value
+        #expect(names == [] && faults.value.count == 1)
+        faults.value = []
+      }
+    }
+  }
+
+  @Test("A file that cannot be written is reported, and the jar continues in memory")
+  func unwritable() async throws {
+    try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+    let jar = open()
+    #expect(faults.value.map(\.code) == [.storeFailed])
+
+    #expect(jar.store("a=1; Max-Age=60", from: url) && jar.cookies.map(\.name) == ["a"])
+
+    let error = await #expect(throws: HTTPError.self) { try await jar.flush().value }
+    #expect(error?.code == .storeFailed && faults.value.count == 2)
+    #expect(error?.message.contains(folder.url.path) == false)
+    #expect(folder.names == ["cookies"])
+  }
+
+  @Test("Removing all cookies removes the file, and what a crash left")
+  func removed() async throws {
+    let jar = open()
+    jar.store("a=1; Max-Age=60", from: url)
+    try await jar.flush().value
+    try Data("rest".utf8).write(to: URL(fileURLWithPath: file.path + ".new"))
+
+    try await jar.removeAll().value
+
+    #expect(jar.cookies == [])
+    #expect(folder.names == [])
+  }
+
+  @Test("After many changes at the same time, the file has the last cookies")
+  func concurrent() async throws {
+    let jar = open()
+    await withTaskGroup { group in
+      for number in 0..<50 {
+        group.addTask { [url] in jar.store("c\(number % 5)=\(number); Max-Age=60", from: url) }
+      }
+    }
+    try await jar.flush().value
+
+    #expect(open().cookies == jar.cookies && jar.cookies.count == 5)
+  }
+
+  @Test("Older cookies do not replace newer ones")
+  func older() async throws {
+    let jar = CookieJar()
+    jar.store("a=1; Max-Age=60", from: url)
+    let writer = CookieFile(file) { _ in }
+
+    writer.write(jar.cookies, version: 2)
+    try await writer.flush().value
+    writer.write([], version: 1)
+    try await writer.flush().value
+
+    #expect(names == ["a"])
+  }
+
+  @Test("A cookie that expired in the meantime is not read")
+  func expired() async throws {
+    let clock = ManualClock()
+    let jar = CookieJar(file: file, date: clock.wallClock()) { _ in }
+    jar.store("a=1; Max-Age=60", from: url)
+    jar.store("b=1; Max-Age=61", from: url)
+    try await jar.flush().value
+
+    clock.advance(by: .seconds(60))
+
+    #expect(CookieJar(file: file, date: clock.wallClock()) { _ in }.cookies.map(\.name) == ["b"])
+  }
+}
+
+extension Data {
+  fileprivate func changing(_ position: Int) -> Data {
+    var changed = self
+    changed[startIndex + position] ^= 1
+    return changed
+  }
+}
