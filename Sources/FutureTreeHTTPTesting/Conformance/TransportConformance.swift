@@ -16,12 +16,13 @@ import FutureTreeHTTP
 ///
 /// **Limits.** If the platform below a transport prevents it from keeping a rule, list the check in a table of known limits. The
 /// report shows the failure as a limit. If the check passes later, the report asks for an update of the table, and
-/// `Report.isConforming` is `false`.
+/// `Report.isConforming` is `false`. A check that ends the process is only run if `run(only:)` names it.
 ///
 /// **Time limit.** A check that does not end is a failure, and the other checks continue. A passing check does not wait for any
 /// period of time, except for the short time limits of its requests.
 ///
-/// - Note: The transport must have no time limits of its own, because a check can wait on a busy machine.
+/// - Note: The transport must have no time limits of its own, because a check can wait on a busy machine. It must support four
+///   connections to a server at a time.
 public struct TransportConformance: Sendable {
   /// The name of the transport, for the report.
   public let name: String
@@ -108,9 +109,9 @@ public struct TransportConformance: Sendable {
         continue
       }
       let start = clock.now
-      let faults = await faults(of: check)
+      let (faults, hasBegun) = await faults(of: check)
       let result: Report.Result =
-        switch (limit, faults.isEmpty) {
+        switch (hasBegun ? limit : nil, faults.isEmpty) {
         case (nil, true): .passed
         case (nil, false): .failed(faults)
         case (let limit?, true): .limitDisappeared(limit.text)
@@ -121,11 +122,12 @@ public struct TransportConformance: Sendable {
     return Report(name: name, entries: entries)
   }
 
-  /// Runs a check, and returns its faults. The check stops at the time limit, even if it does not respond to cancellation.
-  private func faults(of check: Check) async -> [String] {
+  /// Runs a check, and returns its faults. A check that could not begin does not show a limit of the platform. The check stops at
+  /// the time limit, even if it does not respond to cancellation.
+  private func faults(of check: Check) async -> (faults: [String], hasBegun: Bool) {
     let run: CheckRun
     do { run = try CheckRun(LoopbackServer(), makeTransport(), addedFields) } catch {
-      return ["The check could not begin: \(error)"]
+      return (["The check could not begin: \(error)"], false)
     }
     let body = Future.task { try await check.body(run) }.timeout(after: timeLimit, clock: clock)
     let outcome = await body.outcome
@@ -140,6 +142,6 @@ public struct TransportConformance: Sendable {
     case .failure(let error): run.report("\(error)")
     case .cancelled(let reason): run.report("The check was cancelled: \(reason)")
     }
-    return run.faults
+    return (run.faults, true)
   }
 }

@@ -78,6 +78,25 @@ struct Fault: Sendable, CustomTestStringConvertible {
         }
       }
     },
+    Fault("confirms a cancellation before it stops", fails: .cancelledUpload, passes: sent) {
+      FaultyTransport { request, base in
+        let (sent, stopAt) = (Locked(0), Locked(Int.max))
+        let (base, load, promise) = (base, Locked<Future<HTTPResponse>?>(nil), Promise<HTTPResponse>())
+        var request = request
+        request[option: ProgressHandler.self] = { progress in
+          sent.value = progress.sent.completed
+          if progress.sent.completed > stopAt.value { load.value?.cancel() }
+        }
+        let future = base.load(request)
+        load.value = future
+        future.observe { outcome in promise.complete(with: outcome) }
+        promise.onRequestCancel { _ in
+          stopAt.value = sent.value + 8 << 20
+          return .complete(.cancelled)
+        }
+        return promise.future
+      }
+    },
     Fault("takes a cut body for a whole body", fails: .cutBody, .resetBody, passes: delivery) {
       FaultyTransport { request, base in
         base.load(request).recover { error in

@@ -24,6 +24,18 @@ import Testing
     #expect(!report.isConforming)
   }
 
+  @Test("A check that could not begin is a failure, also if it has a limit")
+  func limitedWithoutTransport() async {
+    struct Broken: Error {}
+    let suite = TransportConformance("broken", limits: [.init(.redirects, "The platform follows them.")]) {
+      throw Broken()
+    }
+
+    let report = await suite.run(only: [.redirects])
+
+    #expect(report.nonconforming == [.redirects])
+  }
+
   enum Hang: CaseIterable {
     case neverCompletes, ignoresCancel, leaksConnection, leaksForced, ignoresReset, sharesLoads, ignoresTimeLimit,
       buffersStreams

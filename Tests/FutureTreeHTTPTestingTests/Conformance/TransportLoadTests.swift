@@ -55,6 +55,20 @@ import Testing
     }
   }
 
+  @Test("A transport that cancels every load has faults")
+  func cancelsAll() async {
+    struct Lazy: HTTPLoader {
+      func load(_ request: HTTPRequest) -> Future<HTTPResponse> { .cancelled("lazy") }
+      func reset() -> Future<Void> { .succeeded }
+    }
+    await #expect(processExitsWith: .success) {
+      let report = try await TransportLoad("lazy", clock: ImpatientClock()) { Lazy() }.run(mixed: 200)
+
+      #expect(report.faults.contains("request ended with cancelled"), "\(report)")
+      #expect(report.faults.contains("upload never succeeded") || report.faults.count == 20, "\(report)")
+    }
+  }
+
   @Test("Invalid arguments are refused", arguments: [[], ["--cancelled"], ["--cancelled", "0"], ["--other", "1"]])
   func arguments(arguments: [String]) async {
     let load = TransportLoad("unused") { URLSessionLoader(.init(timeout: nil)) }

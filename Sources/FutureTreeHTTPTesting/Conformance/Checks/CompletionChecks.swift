@@ -150,12 +150,14 @@ extension TransportConformance.Check {
   /// server.
   public static let cancelledUpload = Self(
     "cancelledUpload", .confirmedCancellation,
-    "An upload that is cancelled ends, and its connection is closed"
+    "An upload that is cancelled reads no more of its body when its future completes, and its connection is closed"
   ) { run in
     for otherLoads in [0, 20] {
       let (path, gate) = ("/held/\(otherLoads)", LoopbackGate())
+      let reads = Locked(0)
+      let body = CheckRun.body(of: 1 << 30, length: 1 << 30) { _ in reads.withLock { $0 += 1 } }
       run.server.on(path, beginning: .headComplete, [.stopReading, .hold(gate)])
-      let load = run.loader.load(try run.request(path, .put, body: CheckRun.body(of: 1 << 30, length: 1 << 30)))
+      let load = run.loader.load(try run.request(path, .put, body: body))
       _ = try await gate.waitForHolders().value
       // Other loads give the transport time to fill the connection.
       for _ in 0..<otherLoads { try await run.expectUsable("during an upload") }
@@ -163,8 +165,11 @@ extension TransportConformance.Check {
       load.cancel()
 
       await run.expectCancelled(load, "the upload after \(otherLoads) other loads")
-      gate.open()  // The close is behind the bytes that the server has not read.
+      let count = reads.value
+      gate.open()  // The server reads. The close is behind the bytes that it has not read.
       _ = try await run.server.waitForClose(of: path).value
+      run.expect(
+        reads.value == count, "the body was read \(reads.value - count) times after the future had completed")
     }
     try await run.expectUsable("after a cancelled upload")
   }

@@ -67,7 +67,11 @@ extension TransportConformance.Check {
   ) { run in
     for (index, line) in ["X-A : a", ": a", "X-A", "X A: a", "X(A): a", "X-é: a"].enumerated() {
       await run.expectHarmless(line, at: "/\(index)") { response in
-        response.headers.allSatisfy { ["connection", "content-length", "x-b"].contains($0.name.lowercased()) }
+        // A client may remove the space before the colon (RFC 9112, section 5.1).
+        response.headers.allSatisfy {
+          ["connection", "content-length", "x-b"].contains($0.name.lowercased())
+            || line == "X-A : a" && ($0.name, $0.value) == ("X-A", "a")
+        }
       }
     }
   }
@@ -79,7 +83,10 @@ extension TransportConformance.Check {
     run in
     for (index, line) in ["X-A: a\0b", "X-\0A: a", "X-A: a\0"].enumerated() {
       await run.expectHarmless(line, at: "/\(index)") { response in
-        response.headers.allSatisfy { !$0.name.contains("\0") && !$0.value.contains("\0") && $0.value != "a" }
+        // A client may replace a NUL with a space (RFC 9110, section 5.5), which the end of a value does not keep.
+        response.headers.allSatisfy {
+          !$0.name.contains("\0") && !$0.value.contains("\0") && ($0.value != "a" || line.hasSuffix("\0"))
+        }
       }
     }
   }

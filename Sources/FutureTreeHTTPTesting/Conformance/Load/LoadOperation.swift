@@ -22,14 +22,17 @@ enum LoadOperation: String, CaseIterable, Sendable {
   /// All operations. Few of them are resets of the transport, because a reset cancels the others.
   static let mixed = (0..<5).flatMap { _ in allCases.filter { $0 != .transportReset } } + [.transportReset]
 
-  /// The endings of a correct transport. A reset of the transport can cancel every operation.
+  /// The operations that succeed unless a reset of the transport cancels them.
+  static let successes: [LoadOperation] = [.request, .stream, .upload]
+
+  /// The endings of a correct transport. A reset of the transport can cancel every other operation.
   var endings: Set<String> {
     switch self {
-    case .cancelledRequest, .cancelledStream, .request, .stream, .upload: ["succeeded", "cancelled"]
-    case .cut, .reset: ["truncatedBody", "connectionLost", "cancelled"]
+    case .cancelledRequest, .cancelledStream: ["succeeded", "cancelled"]
+    case .request, .stream, .upload, .transportReset: ["succeeded"]
+    case .cut, .reset: ["truncatedBody", "connectionLost"]
     case .slow: ["timedOut", "cancelled"]
-    case .unread: ["bodyNotRead", "cancelled"]
-    case .transportReset: ["succeeded"]
+    case .unread: ["bodyNotRead"]
     }
   }
 }
@@ -39,9 +42,22 @@ struct LoadOutcomes {
   private(set) var counts: [String: Int] = [:]
   private(set) var faults: [String] = []
 
-  mutating func add(_ operation: LoadOperation, _ ending: String) {
+  /// - Parameter wasReset: Whether the transport was reset while the operation ran.
+  mutating func add(_ operation: LoadOperation, _ ending: String, wasReset: Bool) {
     counts["\(operation): \(ending)", default: 0] += 1
-    if !operation.endings.contains(ending) { add(fault: "\(operation) ended with \(ending)") }
+    guard !operation.endings.contains(ending) else { return }
+    if wasReset, ending == "cancelled", operation != .transportReset { return }
+    add(fault: "\(operation) ended with \(ending)")
+  }
+
+  /// Adds a fault for each operation that should have succeeded and never did.
+  mutating func checkSuccesses() {
+    for operation in LoadOperation.successes {
+      let endings = counts.filter { $0.key.hasPrefix("\(operation): ") }
+      if endings.values.reduce(0, +) >= 10, endings["\(operation): succeeded"] == nil {
+        add(fault: "\(operation) never succeeded")
+      }
+    }
   }
 
   mutating func add(fault: String) {

@@ -11,6 +11,8 @@ final class LoadRound: Sendable {
   /// The responses that are held at a byte, by the target of their request.
   private let held = Locked<[String: (count: Int, gate: LoopbackGate)]>([:])
   private let lastNumber = Locked(0)
+  /// The resets of the transport: those that have begun, and those that are running.
+  private let resets = Locked((begun: 0, running: 0))
 
   private static let body = [UInt8](repeating: 0x61, count: 20_000)
   private static let head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n".utf8)
@@ -40,9 +42,11 @@ final class LoadRound: Sendable {
   }
 
   func perform(_ operation: LoadOperation, _ random: inout RandomSource) async {
+    let before = resets.value
     do {
       let ending = try await ending(of: operation, &random)
-      outcomes.withLock { $0.add(operation, ending) }
+      let wasReset = before.running > 0 || resets.value.begun > before.begun
+      outcomes.withLock { $0.add(operation, ending, wasReset: wasReset) }
     } catch { add(fault: "\(operation): \(error)") }
   }
 
@@ -58,7 +62,7 @@ final class LoadRound: Sendable {
       return Bool.random(using: &random) ? await stream(request, .all) : await whole(loader.load(request))
     case .slow: return try await slow(&random)
     case .unread: return try await unread()
-    case .transportReset: return ending(await completed(loader.reset()))
+    case .transportReset: return await transportReset()
     }
   }
 }
@@ -134,6 +138,12 @@ extension LoadRound {
     _ = await Future.after(time, clock: clock).outcome
     load.cancel()
     return await whole(load)
+  }
+
+  private func transportReset() async -> String {
+    resets.withLock { $0 = ($0.begun + 1, $0.running + 1) }
+    defer { resets.withLock { $0.running -= 1 } }
+    return ending(await completed(loader.reset()))
   }
 
   private func unread() async throws -> String {

@@ -102,6 +102,7 @@ public struct TransportLoad: Sendable {
       outcomes.merge(try await round(of: size, operations, loader, random))
       count += size
     }
+    outcomes.checkSuccesses()
     let after = await settled(at: before)
     return Report(
       name: name, title: title, before: before, after: after, tolerance: tolerance, count: count,
