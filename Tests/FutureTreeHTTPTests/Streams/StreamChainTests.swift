@@ -193,6 +193,12 @@ final class StreamChainRun: @unchecked Sendable {  // Because: a test runs it in
     while !isAwaited { await Task.yield() }
   }
 
+  /// Cancels the reading task. The reader has left when the task ends.
+  private func cancelReading() async {
+    reading?.cancel()
+    _ = await reading?.result
+  }
+
   /// Ends the stream, and confirms as a transport does.
   func end(_ ending: StreamChainTests.Ending, at position: StreamChainTests.Position) async {
     var resets: [Future<Void>] = []
@@ -208,10 +214,10 @@ final class StreamChainRun: @unchecked Sendable {  // Because: a test runs it in
     case .dropped: task = nil
     case .left:
       if let stream = response?.bodyStream { _ = stream.makeAsyncIterator() }
-      reading?.cancel()
+      await cancelReading()
     case .taskCancelled:
       await startReading()
-      reading?.cancel()
+      await cancelReading()
     case .unread: chain.clock.advance(by: .seconds(60))
     case .reset: resets = [chain.api.reset()]
     case .resetByTransport: resets = [transport.reset()]
