@@ -65,26 +65,25 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
       let chunks = bodyStream
       return ResponseBody(contentLength: size) { try await $0.write(all: chunks, size: size) }
     case .stream(let chunks):
-      if let incoming = (context as? any FutureRequestContext)?.incoming {
-        Self.limit(chunks.transfer, incoming)
+      let timer = (context as? any FutureRequestContext).flatMap { Self.limit(chunks.transfer, $0.incoming) }
+      return ResponseBody { writer in
+        defer { timer?.cancel() }
+        try await writer.write(all: chunks)
       }
-      return ResponseBody { try await $0.write(all: chunks) }
     }
   }
 
-  /// Cancels a transfer when the client leaves, and when the deadline passes. Then it also closes the connection, because a client
-  /// that does not read would keep it.
-  private static func limit(_ transfer: Future<Void>, _ incoming: IncomingRequest) {
+  /// Cancels a transfer when the client leaves, and when the deadline passes.
+  ///
+  /// - Returns: The timer of the deadline. It also closes the connection, because a client that does not read would keep it.
+  private static func limit(_ transfer: Future<Void>, _ incoming: IncomingRequest) -> FutureTimer? {
     let watch = incoming.whenClientLeaves { transfer.cancel(reason: $0) }
-    let timer = incoming.deadline.map { deadline in
+    transfer.observe { _ in watch.end() }
+    return incoming.deadline.map { deadline in
       deadline.clock.schedule(after: max(deadline.remaining, .zero)) {
         transfer.cancel(reason: "the deadline of the request passed")
         incoming.channel.close(promise: nil)
       }
-    }
-    transfer.observe { _ in
-      watch.end()
-      timer?.cancel()
     }
   }
 }

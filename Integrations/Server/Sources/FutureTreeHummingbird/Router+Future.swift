@@ -66,7 +66,8 @@ struct FutureResponder<Context: FutureRequestContext, Value: ResponseGenerator &
       return try value.response(from: request, context: context)
     } catch {
       guard let status = errorStatus(of: error) else { throw error }
-      context.logger.debug("\(error)")  // Errors of FutureTree contain no secrets.
+      // Errors of FutureTree contain no secrets. The other errors of `AllFailed` can.
+      context.logger.debug("\((error as? AllFailed)?.errors.last ?? error)")
       // A response to HEAD has no body.
       let message = request.method == .head ? nil : (error as? InvalidTimeoutField)?.message
       throw message.map { Hummingbird.HTTPError(status, message: $0) } ?? Hummingbird.HTTPError(status)
