@@ -38,8 +38,8 @@ extension HTTPDeadline {
 
   /// The remaining time as the value of `request-timeout`, at most 99,999,999.
   ///
-  /// It is rounded down, so that the other service has no more time than this one. It is 1 in the last millisecond, and 0 after
-  /// the deadline.
+  /// It is rounded down, so that the other service has no more time than this one. The
+  /// exception is the last millisecond, which is sent as 1. After the deadline, it is 0.
   public var requestTimeout: String {
     let remaining = remaining
     guard remaining > .zero else { return "0" }

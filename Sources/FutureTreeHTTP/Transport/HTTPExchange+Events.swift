@@ -6,7 +6,8 @@ import FutureTree
 extension HTTPExchange {
   /// Reports the head of a response.
   ///
-  /// The head of an informational response (100 to 199) is ignored, because the final response follows.
+  /// The status 101 fails the load with the code `invalidResponse`. Other informational heads (100 to 199) are ignored, because
+  /// the final response follows.
   ///
   /// - Parameters:
   ///   - status: The status code.

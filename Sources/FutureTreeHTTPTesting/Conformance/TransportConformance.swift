@@ -12,7 +12,7 @@ import FutureTreeHTTP
 ///
 /// A transport is a loader that ends a chain. Each check creates a transport and a `LoopbackServer`, which behaves well or
 /// badly, and judges the transport by its futures and by the records of the server. The suite needs no test library. It works on
-/// loopback only.
+/// loopback only, with HTTP/1.1 and without TLS.
 ///
 /// **Limits.** If the platform below a transport prevents it from keeping a rule, list the check in a table of known limits. The
 /// report shows the failure as a limit. If the check passes later, the report asks for an update of the table, and
@@ -98,7 +98,7 @@ public struct TransportConformance: Sendable {
   ///
   /// If the task is cancelled, the current check and the remaining checks fail.
   ///
-  /// - Parameter checks: The checks to run, in this order. `nil` runs all checks.
+  /// - Parameter checks: The checks to run, in this order. `nil` runs all checks, except those that end the process.
   /// - Returns: A report with one entry for each check.
   public func run(only checks: [Check]? = nil) async -> Report {
     var entries: [Report.Entry] = []

@@ -8,7 +8,7 @@
 // request reaches every process. Then each process reports its open connections, requests and timers. The program exits
 // with 1 if something is left.
 //
-//   swift run Gateway
+//   swift run --package-path Examples/Gateway Gateway
 
 import Foundation
 import FutureTree

@@ -32,12 +32,13 @@ extension RouterMethods where Context: FutureRequestContext {
   /// | the deadline, `TimeoutError`, `timedOut`, `deadlineExceeded` | 504 |
   /// | `HTTPError` of a connection, or of a response that is not acceptable | 502 |
   /// | cancelled, `queueFull`, `resetInProgress` | 503 |
-  /// | `AllFailed` | the response of its last error |
+  /// | `AllFailed` | the response of its last error if it is one of FutureTree, otherwise 500 |
   /// | an error with a response of its own, such as Hummingbird's `HTTPError` | that response |
   /// | any other error | 500 |
   ///
-  /// The responses of errors of FutureTree have no body. The errors are logged with the level `debug`. A request whose deadline has passed gets 504, and one with an
-  /// invalid `request-timeout` or `grpc-timeout` gets 400. The handler is not called for either.
+  /// The responses of errors of FutureTree have no body, except a 400. The errors are logged with the level `debug`. A request
+  /// whose deadline has passed gets 504. One with an invalid `request-timeout` or `grpc-timeout` gets 400, with the name of the
+  /// field. The handler is not called for either.
   ///
   /// - Parameters:
   ///   - method: The method of the route.

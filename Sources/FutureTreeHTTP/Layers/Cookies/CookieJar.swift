@@ -18,8 +18,8 @@ import FutureTree
 /// **Limits.** A cookie lives for at most 400 days. Its name and value have at most 4096 bytes. If there are too many cookies,
 /// those that were not used for the longest time are removed.
 ///
-/// **Files.** A jar with a file reads it when it is created, and writes it after each change, on a thread of its own. Only cookies
-/// with an expiry are in the file. It is replaced as a whole, so that a crash leaves the old or the new cookies, and only the
+/// **Files.** A jar with a file reads it when it is created, and writes changes on a background thread. Changes that follow each
+/// other can be one write. Only cookies with an expiry are in the file. It is replaced as a whole, so that a crash leaves the old or the new cookies, and only the
 /// current user can read it. Use one jar for each file: of two jars, the last one to write wins. If the file cannot be read or
 /// written, the fault is reported to a closure, and no load fails.
 public final class CookieJar: Sendable {
@@ -75,7 +75,7 @@ public final class CookieJar: Sendable {
   ///   - date: The clock for the expiry of cookies.
   ///   - onFault: The closure that receives an `HTTPError` with the code `storeFailed` if the file is damaged or cannot be read or
   ///     written. A damaged file is reported once, and replaced. It is called outside every lock, on the current thread for faults
-  ///     of reading, and on a thread of the jar for faults of writing.
+  ///     of reading, and on a background thread for faults of writing.
   public convenience init(
     file: URL, limits: Limits = Limits(), publicSuffixes: PublicSuffixes = .singleLabels, date: WallClock = .system,
     onFault: @escaping @Sendable (HTTPError) -> Void

@@ -14,7 +14,7 @@ import FutureTree
 /// and leads to another page is a common form of a login. Each hop gets the cookies of its own host.
 ///
 /// **Cancellation.** The layer holds no requests. Nothing is stored from a response that arrives after a cancellation request, or
-/// after the future has completed (the rule *After completion*).
+/// after the future has completed (the rule *Nothing after completion*).
 ///
 /// **Reset.** All cookies are removed at once, in memory and in the file. Loads in flight store nothing. The cookies are removed
 /// again when the next loader has been reset. Put `Autocancel` before the layer: otherwise a redirect or a retry of an old load

@@ -23,7 +23,7 @@ extension TransportLoad {
     /// The faults of operations: wrong outcomes, wrong bytes, and loads that did not complete. At most 20 are listed.
     public let faults: [String]
 
-    /// The resources that are left, as text. Empty if there are none.
+    /// The resources that exceed those before the run by more than the tolerance, as text. Empty if there are none.
     public var leftovers: [String] { tolerance.faults(before, after) }
 
     /// Whether no operation had a fault, and no more resources are left than the tolerance allows.
