@@ -17,7 +17,8 @@ struct TimerQueueTests {
 
     #expect(log.entries == ["1", "3", "2"])
     #expect(queue.count == 2)
-    #expect(queue.nextDeadline == .seconds(3))
+    let next = queue.nextDeadline
+    #expect(next == .seconds(3))
   }
 
   @Test("Any entry can be removed once, and the others keep their order", arguments: 0..<20)
@@ -33,11 +34,34 @@ struct TimerQueueTests {
 
     let removed = entries.prefix(60).map { queue.remove($0.entry) != nil }
     let again = entries.prefix(60).map { queue.remove($0.entry) != nil }
+    let count = queue.count
+    let next = queue.nextDeadline
     var popped: [Duration] = []
     while let (deadline, _) = queue.popDue(at: .seconds(20)) { popped.append(deadline) }
 
     #expect(removed.allSatisfy { $0 } && !again.contains(true))
+    #expect(count == 40 && queue.count == 0)
+    #expect(next == popped.first)
     #expect(popped == entries.dropFirst(60).map { .seconds($0.deadline) }.sorted())
+  }
+
+  @Test("Removed entries are dropped, and so is each entry whose body was taken")
+  func memory() {
+    var queue = TimerQueue()
+    let rest = queue.insert(at: .seconds(1)) {}
+    weak var last: TimerQueue.Entry?
+
+    for order in 0..<1000 {
+      let entry = queue.insert(at: .seconds(2 + order)) {}
+      _ = queue.remove(entry)
+      last = entry
+    }
+
+    #expect(queue.count == 1)
+    // At most as many as there are bodies, and 64.
+    while queue.remove(queue.insert(at: .seconds(2000)) {}) != nil, last != nil {}
+    #expect(last == nil)
+    #expect(queue.popDue(at: .seconds(1)) != nil && queue.remove(rest) == nil)
   }
 }
 

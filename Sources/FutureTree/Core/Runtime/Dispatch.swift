@@ -107,7 +107,7 @@ final class Gate: Sendable {
 /// Bodies run on the concurrent pool of Dispatch, so a slow body does not delay others. One Dispatch timer serves all scheduled
 /// bodies. A cancelled body is released at once.
 ///
-/// - Complexity: O(log n) to schedule and to cancel, where n is the number of scheduled bodies.
+/// - Complexity: O(log n) to schedule, where n is the number of scheduled bodies. O(1) to cancel.
 public struct SystemClock: FutureClock {
   /// Creates a system clock. All values represent the same clock. `.system` is a shorthand.
   public init() {}
@@ -116,9 +116,7 @@ public struct SystemClock: FutureClock {
 
   public func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
     let entry = SystemTimers.shared.insert(at: now + duration.clampedToMaximumTimerDuration, body)
-    return FutureTimer { [weak entry] in
-      if let entry { SystemTimers.shared.remove(entry) }
-    }
+    return FutureTimer { SystemTimers.shared.remove(entry) }
   }
 }
 
@@ -151,7 +149,7 @@ private final class SystemTimers: @unchecked Sendable {  // Because: `timers` an
 
   func insert(at deadline: Duration, _ body: @escaping TimerQueue.Body) -> TimerQueue.Entry {
     lock.withLock {
-      defer { arm() }
+      arm(at: deadline)
       return timers.insert(at: deadline, body)
     }
   }
@@ -167,16 +165,16 @@ private final class SystemTimers: @unchecked Sendable {  // Because: `timers` an
       var due: [TimerQueue.Body] = []
       while let (_, body) = timers.popDue(at: now) { due.append(body) }
       armed = nil
-      arm()
+      if let next = timers.nextDeadline { arm(at: next) }
       return due
     }
     for body in due { DispatchQueue.global().async(execute: body) }
   }
 
-  /// Sets `source` to the next deadline. Called under the lock, so that a later deadline does not replace an earlier one.
-  private func arm() {
-    guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
-    armed = next
-    source.schedule(deadline: DispatchTime(after: next))
+  /// Sets `source` to a deadline, unless it is set to an earlier one. Called under the lock.
+  private func arm(at deadline: Duration) {
+    guard armed.map({ deadline < $0 }) ?? true else { return }
+    armed = deadline
+    source.schedule(deadline: DispatchTime(after: deadline))
   }
 }
