@@ -50,6 +50,9 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   /// The method in upper case. Platforms may send known methods this way.
   var inUpperCase: HTTPMethod { HTTPMethod(known: name.uppercased()) }
 
+  /// Whether a response has no body because of this method.
+  var isHead: Bool { name.utf8.count == 4 && inUpperCase == .head }
+
   /// The method as it is sent.
   public var description: String { name }
 }

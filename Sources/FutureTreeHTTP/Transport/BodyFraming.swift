@@ -10,9 +10,18 @@ enum BodyFraming {
   case refused(HTTPError)
 
   init(_ headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding) {
-    let lengths = BodyFraming.elements(of: headers.values(for: "Content-Length"))
-    let codings = headers.values(for: "Transfer-Encoding")
-    let encodings = BodyFraming.decodedEncodings(of: headers, decoding)
+    var (lengths, codings, contentEncodings): ([String], [String], [String]) = ([], [], [])
+    for field in headers {
+      if field.isNamed("Content-Length") {
+        lengths.append(field.value)
+      } else if field.isNamed("Transfer-Encoding") {
+        codings.append(field.value)
+      } else if field.isNamed("Content-Encoding") {
+        contentEncodings.append(field.value)
+      }
+    }
+    lengths = BodyFraming.elements(of: lengths)
+    let encodings = BodyFraming.decodedEncodings(contentEncodings, decoding)
 
     if let encoding = encodings.first(where: { !$0.isAccepted })?.name {
       self = .refused(
@@ -41,10 +50,10 @@ enum BodyFraming {
 
   /// Returns the encodings that the platform has decoded or would decode.
   private static func decodedEncodings(
-    of headers: HTTPHeaders, _ decoding: ResponseReceiver.Decoding
+    _ values: [String], _ decoding: ResponseReceiver.Decoding
   ) -> [(name: String, isAccepted: Bool)] {
     guard case .platform(let accepted) = decoding else { return [] }
-    return elements(of: headers.values(for: "Content-Encoding"))
+    return elements(of: values)
       .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
   }
 
@@ -56,16 +65,11 @@ enum BodyFraming {
     }
   }
 
-  /// Returns the names, in lower case, of fields that are omitted because their values are invalid.
-  static func hiddenNames(in fields: [(name: String, value: String)]) -> Set<String> {
-    Set(fields.lazy.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map { $0.name.lowercased() })
-  }
-
   /// The fields that define the framing. If one of them has an invalid value, it is omitted from the headers, but the
   /// platform may have interpreted it.
   static let fields: Set = ["content-length", "transfer-encoding", "content-encoding"]
 
-  static let hidden = ambiguous("a framing field with an invalid byte")
+  static let omitted = ambiguous("a framing field with an invalid byte")
 
   private static func ambiguous(_ fault: String) -> BodyFraming {
     .refused(

@@ -12,18 +12,19 @@ extension HTTPExchange {
   /// - Parameters:
   ///   - status: The status code.
   ///   - fields: The header fields in order, as received.
-  public func receiveHead(_ status: HTTPStatus, _ fields: [(name: String, value: String)]) {
+  public func receiveHead(_ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>) {
     receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
   }
 
   func receiveHead(_ status: HTTPStatus, _ work: Work) {
     let now = now
-    let pass: Work = { [weak self] receiver throws(HTTPError) in
+    act { receiver throws(HTTPError) in
       let response = try work(&receiver)
       receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked() } }
       return response
+    } _: {
+      $0.headArrived(status, now: now)
     }
-    act(pass) { $0.headArrived(status, now: now) }
   }
 
   /// Reports the next bytes of the body.

@@ -116,29 +116,31 @@ extension ResponseReceiver {
   public mutating func receiveHead(
     _ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>
   ) throws(HTTPError) -> HTTPResponse? {
-    let fields = fields.map { (name: $0.name, value: BodyFraming.trimmed($0.value)) }
     var headers = HTTPHeaders()
-    for (name, value) in fields { try? headers.add(name, value) }
-    return try receiveHead(status, headers, of: fields)
+    var omitted: [String] = []
+    for (name, value) in fields {
+      do throws(HTTPError) { try headers.add(name, BodyFraming.trimmed(value)) } catch { omitted.append(name) }
+    }
+    return try receiveHead(status, headers, omitting: omitted)
   }
 
-  /// - Parameter fields: The fields from which the headers were created, including the omitted ones.
+  /// - Parameter omitted: The names of the fields that are not in the headers, because their values are invalid.
   mutating func receiveHead(
-    _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
+    _ status: HTTPStatus, _ headers: HTTPHeaders, omitting omitted: [String]
   ) throws(HTTPError) -> HTTPResponse? {
     guard !status.isInformational else { return nil }
     guard head == nil else {
       throw fault(.invalidResponse, "The transport delivered two heads of one response. Load again.")
     }
-    let hidden = BodyFraming.hiddenNames(in: fields)
-    head = (status, headers, hidden.contains("location") ? .hidesLocation : [])
-    guard request.method.inUpperCase != .head, !status.hasNoBody else {
+    let omitted = omitted.map { $0.lowercased() }
+    head = (status, headers, omitted.contains("location") ? .hidesLocation : [])
+    guard !request.method.isHead, !status.hasNoBody else {
       received.total = 0
       return nil
     }
     isElsewhere = (destination != nil || deliversStream) && status.isSuccess
     self.maximumSize = maximumSize(for: status)
-    switch hidden.isDisjoint(with: BodyFraming.fields) ? BodyFraming(headers, decoding) : BodyFraming.hidden {
+    switch omitted.contains(where: BodyFraming.fields.contains) ? .omitted : BodyFraming(headers, decoding) {
     case .refused(let error): throw error.naming(request)
     case .declared(let length): received.total = length
     case .decoded:
@@ -169,9 +171,9 @@ extension ResponseReceiver {
   /// Receives a head that the platform did not report: the head of a redirect whose `Location` it cannot parse. The
   /// platform drops the body of such a response, which is therefore complete only if it is empty.
   mutating func receiveUnreportedHead(
-    _ status: HTTPStatus, _ headers: HTTPHeaders, of fields: [(name: String, value: String)]
+    _ status: HTTPStatus, _ headers: HTTPHeaders, omitting omitted: [String]
   ) throws(HTTPError) {
-    _ = try receiveHead(status, headers, of: fields)
+    _ = try receiveHead(status, headers, omitting: omitted)
     guard received.total != 0 else { return }
     throw fault(
       .invalidRedirect,

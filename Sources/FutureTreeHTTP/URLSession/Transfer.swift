@@ -55,8 +55,9 @@ extension Transfer {
     exchange.receiveHead(status) { receiver throws(HTTPError) in
       let fields = HTTPHeaders.fields(of: response)
       let headers = HTTPHeaders(joined: fields)
-      if isReported { return try receiver.receiveHead(status, headers, of: fields) }
-      try receiver.receiveUnreportedHead(status, headers, of: fields)
+      let omitted = fields.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map(\.name)
+      if isReported { return try receiver.receiveHead(status, headers, omitting: omitted) }
+      try receiver.receiveUnreportedHead(status, headers, omitting: omitted)
       return nil
     }
   }

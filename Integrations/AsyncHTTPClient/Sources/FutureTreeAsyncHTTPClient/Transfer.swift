@@ -82,18 +82,11 @@ extension Transfer {
       guarded.sentCount += part.readableBytes
       return guarded.sentCount
     }
-    _ = perform(on: task.eventLoop) { [exchange] in
-      exchange.bodySent(count)
-      return nil
-    }
+    _ = report(.sent(count), on: task.eventLoop)
   }
 
   func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-    perform(on: task.eventLoop) { [exchange] in
-      if let error = ClientErrorTable.encodedTwice(head, exchange) { exchange.fail(error) }
-      exchange.receiveHead(HTTPStatus(Int(head.status.code)), Array(head.headers))
-      return nil
-    }
+    report(.head(head), on: task.eventLoop)
   }
 
   func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
@@ -104,13 +97,13 @@ extension Transfer {
       task.cancel()
       return task.eventLoop.makeSucceededVoidFuture()
     }
-    return perform(on: task.eventLoop) { [self] in exchange.receive(data(buffer)) }
+    return report(.part(buffer), on: task.eventLoop)
   }
 
   func didFinishRequest(task: HTTPClient.Task<Void>) {
     // The client has returned the connection to its pool, or has closed it.
     body?.stop()
-    end(.completed, on: task.eventLoop)
+    _ = report(.end(.completed), on: task.eventLoop)
   }
 
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
@@ -118,16 +111,13 @@ extension Transfer {
     if !isStopped, !isAnswered {
       // The load fails at once. The reset of the loader waits for the rest.
       let table = ClientErrorTable(exchange, hasSentHead: hasSentHead, socketPath: socketPath)
-      _ = perform(on: task.eventLoop) { [exchange] in
-        exchange.fail(table.error(error))
-        return nil
-      }
+      _ = report(.failure(table.error(error)), on: task.eventLoop)
     }
     // A request that failed ends when the source of its body is released. A whole response does not wait for that.
     let released = body?.stop()
     let closed = passAllLoops(task.eventLoop).flatMap { [self] in passAllLoops(task.eventLoop) }
     Future.all([closed.future(), isAnswered ? .succeeded : released ?? .succeeded]).observe { [self] _ in
-      end(isAnswered ? .completed : .stopped, on: task.eventLoop)
+      _ = report(.end(isAnswered ? .completed : .stopped), on: task.eventLoop)
     }
   }
 
@@ -138,34 +128,48 @@ extension Transfer {
     .andAllComplete(client.group.makeIterator().map { $0.submit {} }, on: loop)
   }
 
-  private func end(_ end: HTTPExchange.End, on loop: any EventLoop) {
-    _ = perform(on: loop) { [exchange] in
-      exchange.end(end)
-      return nil
-    }
-  }
-
   /// The bytes of a part. Those of a large part are copied only once, by the receiver. A stream keeps its bytes, so they are copied
   /// here: they would keep the whole buffer of the connection.
   private func data(_ buffer: ByteBuffer) -> Data {
     Data(buffer: buffer, byteTransferStrategy: isForStream || buffer.readableBytes < 4096 ? .copy : .noCopy)
   }
 
-  /// Performs an event. The events of a load that writes to a file are performed in order on threads for files, because such work
-  /// must not block an event loop.
+  /// Reports an event to the exchange. The events of a load that writes to a file are reported in order on threads for files,
+  /// because such work must not block an event loop.
   ///
-  /// - Parameter work: Returns a future if the client must wait before it reads on.
-  private func perform(
-    on loop: any EventLoop, _ work: @escaping @Sendable () -> Future<Void>?
-  ) -> EventLoopFuture<Void> {
-    guard isForFile else {
-      return work()?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture()
-    }
+  /// - Returns: A future that completes when the client can read on.
+  private func report(_ event: Event, on loop: any EventLoop) -> EventLoopFuture<Void> {
+    guard isForFile else { return report(event)?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture() }
     return guarded.withLockedValue { guarded in
       let previous = guarded.work ?? loop.makeSucceededVoidFuture()
-      let done = previous.flatMap { NIOThreadPool.singleton.runIfActive(eventLoop: loop, work) }
+      let done = previous.flatMap { [self] in
+        NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [self] in report(event) }
+      }
       guarded.work = done.map { _ in }
       return done.flatMap { $0?.eventLoopFuture(on: loop) ?? loop.makeSucceededVoidFuture() }
     }
+  }
+
+  /// - Returns: A future if the reader of a stream is behind.
+  private func report(_ event: Event) -> Future<Void>? {
+    switch event {
+    case .sent(let count): exchange.bodySent(count)
+    case .head(let head):
+      if let error = ClientErrorTable.encodedTwice(head, exchange) { exchange.fail(error) }
+      exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers)
+    case .part(let buffer): return exchange.receive(data(buffer))
+    case .failure(let error): exchange.fail(error)
+    case .end(let end): exchange.end(end)
+    }
+    return nil
+  }
+
+  /// An event of the client for the exchange. A value, because a closure for each event would need an allocation.
+  private enum Event: Sendable {
+    case sent(Int)
+    case head(HTTPResponseHead)
+    case part(ByteBuffer)
+    case failure(HTTPError)
+    case end(HTTPExchange.End)
   }
 }
