@@ -1,16 +1,20 @@
-import AsyncHTTPClient
 import Foundation
-import FutureTree
-import FutureTreeAsyncHTTPClient
-import FutureTreeHTTP
-import NIOCore
 import Synchronization
 
 /// A way to load a URL, with a name.
 struct Contender {
   let name: String
+  let open: () -> Session
+}
+
+/// A contender with open connections.
+struct Session {
   /// Loads once, and calls the closure with the number of bytes.
-  let load: @Sendable (@escaping @Sendable (Int) -> Void) -> Void
+  let load: Load
+  /// Closes all connections, and waits.
+  let close: () -> Void
+
+  typealias Load = @Sendable (@escaping @Sendable (Int) -> Void) -> Void
 }
 
 /// The figures of one contender in one round.
@@ -22,61 +26,17 @@ struct Figures {
 }
 
 extension Contender {
-  /// Returns all contenders. Those over AsyncHTTPClient share the event loops, and have one pool each.
-  static func all(on group: any EventLoopGroup, url: String) -> [Contender] {
-    let request = try! HTTPRequest(url)
-    let loader = AsyncHTTPClientLoader(on: group)
-    let chain =
-      ResetGuard() --> Autocancel() --> Retry() --> Throttle(1000) --> Redirect() --> AsyncHTTPClientLoader(on: group)
-    return [
-      bare("AsyncHTTPClient, futures", group, url),
-      bare("AsyncHTTPClient with decompression, futures", group, url, decompression: .enabled(limit: .ratio(1000))),
-      bareWithAwait(group, url), over("the loader, futures", loader, request),
-      overWithAwait("the loader, `await`", loader, request),
-      over("the loader behind five layers", chain, request),
-      over("`URLSessionLoader`", URLSessionLoader(), request),
-    ]
-  }
-
-  private static func bare(
-    _ name: String, _ group: any EventLoopGroup, _ url: String, decompression: HTTPClient.Decompression = .disabled
-  ) -> Contender {
-    let configuration = HTTPClient.Configuration(decompression: decompression)
-    let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
-    return Contender(name: name) { completion in
-      let request = try! HTTPClient.Request(url: url)
-      client.execute(request: request).whenComplete { result in
-        completion(try! result.get().body!.readableBytes)
-      }
-    }
-  }
-
-  private static func bareWithAwait(_ group: any EventLoopGroup, _ url: String) -> Contender {
-    let client = HTTPClient(eventLoopGroupProvider: .shared(group))
-    return Contender(name: "AsyncHTTPClient, `await`") { completion in
-      Task {
-        let response = try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(60))
-        completion(try await response.body.collect(upTo: 1 << 20).readableBytes)
-      }
-    }
-  }
-
-  private static func over(_ name: String, _ loader: any HTTPLoader, _ request: HTTPRequest) -> Contender {
-    Contender(name: name) { completion in
-      loader.load(request).observe { outcome in completion(try! outcome.get().body.count) }
-    }
-  }
-
-  private static func overWithAwait(_ name: String, _ loader: any HTTPLoader, _ request: HTTPRequest) -> Contender {
-    Contender(name: name) { completion in
-      Task { completion(try await loader.load(request).value.body.count) }
-    }
+  /// Opens the connections, and loads `count` times after a warm-up.
+  func measure(_ count: Int, _ concurrency: Int) -> Figures {
+    let session = open()
+    defer { session.close() }
+    _ = session.measure(count / 4, concurrency)
+    return session.measure(count, concurrency)
   }
 }
 
-extension Contender {
-  /// Loads `count` times.
-  func measure(_ count: Int, _ concurrency: Int) -> Figures {
+extension Session {
+  fileprivate func measure(_ count: Int, _ concurrency: Int) -> Figures {
     let run = Run(count, load)
     let start = clock()  // The processor time of all threads.
     let elapsed = ContinuousClock().measure {
@@ -92,9 +52,9 @@ extension Contender {
     let done = DispatchSemaphore(value: 0)
     private let left: Atomic<Int>
     private let unfinished: Atomic<Int>
-    private let load: @Sendable (@escaping @Sendable (Int) -> Void) -> Void
+    private let load: Load
 
-    init(_ count: Int, _ load: @escaping @Sendable (@escaping @Sendable (Int) -> Void) -> Void) {
+    init(_ count: Int, _ load: @escaping Load) {
       left = Atomic(count)
       unfinished = Atomic(count)
       self.load = load

@@ -1,8 +1,5 @@
-import AsyncHTTPClient
 import Foundation
-import FutureTree
-import FutureTreeAsyncHTTPClient
-import FutureTreeHTTP
+import NIOCore
 import NIOPosix
 
 /// Measures the requests per second of transports against one server on loopback, and prints a table of ratios:
@@ -11,20 +8,23 @@ import NIOPosix
 ///     swift run -c release Throughput --rounds 21 --requests 5000
 ///     swift run -c release Throughput --only loader
 ///
-/// Each round measures every transport once, in turn, and each ratio is that of two figures of one round. The figures of a table
-/// are medians. The server and the transports share the processors.
+/// Each round measures every transport once, in turn, with new connections, and each ratio is that of two figures of one round.
+/// The figures of a table are medians. The transports share event loops, one for each processor, as is the default of both
+/// libraries. The server has one of its own, and runs on the same processors.
 @main enum Throughput {
   static func main() throws {
     var options = Options()
     try options.read(CommandLine.arguments.dropFirst())
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let loops = options.loops ?? System.coreCount
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
     let server = try BenchmarkServer()
     for size in options.size.map({ [$0] }) ?? [100, 100_000] {
-      let contenders = Contender.all(on: group, url: server.url(ofSize: size)).filter {
+      let contenders = Contenders(group: group, url: server.url(ofSize: size)).all.filter {
         options.only.isEmpty || $0.name.contains(options.only)
       }
       let rounds = options.rounds(of: contenders, requests: size > 1000 ? options.requests / 4 : options.requests)
-      print("\n\(size) bytes, \(options.concurrency) requests at a time, \(rounds.count) rounds\n")
+      print(
+        "\n\(size) bytes, \(options.concurrency) requests at a time, \(loops) event loops, \(rounds.count) rounds\n")
       print(Table(contenders.map(\.name), rounds))
     }
   }
@@ -37,6 +37,7 @@ struct Options {
   var concurrency = 32
   var only = ""
   var size: Int?
+  var loops: Int?
 
   mutating func read(_ arguments: some Collection<String>) throws {
     var rest = arguments[...]
@@ -52,6 +53,7 @@ struct Options {
       case "--requests": requests = value
       case "--size": size = value
       case "--concurrency": concurrency = value
+      case "--loops": loops = value
       default: throw Misuse(argument: name)
       }
     }
@@ -59,15 +61,14 @@ struct Options {
 
   /// - Returns: The figures of each contender, for each round.
   func rounds(of contenders: [Contender], requests: Int) -> [[Figures]] {
-    for contender in contenders { _ = contender.measure(requests / 4, concurrency) }  // A warm-up.
-    return (0..<rounds).map { _ in contenders.map { $0.measure(requests, concurrency) } }
+    (0..<rounds).map { _ in contenders.map { $0.measure(requests, concurrency) } }
   }
 }
 
 struct Misuse: Error, CustomStringConvertible {
   let argument: String
   var description: String {
-    "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --only."
+    "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --loops, --only."
   }
 }
 
