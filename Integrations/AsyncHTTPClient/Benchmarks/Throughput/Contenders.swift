@@ -18,7 +18,7 @@ struct Contenders {
       bareWithAwait("AsyncHTTPClient, `await`"),
       task("step 1: `await` in a task of a future"),
       delegate("step 2: a delegate that completes a promise"),
-      over("the loader, futures") { $0 },
+      over("the loader, futures"),
       overWithAwait("the loader, `await`"),
       over("the loader behind five layers") { transport in
         ResetGuard() --> Autocancel() --> Retry() --> Throttle(1000) --> Redirect() --> transport
@@ -105,7 +105,7 @@ private final class CountingDelegate: HTTPClientResponseDelegate, Sendable {
 
 extension Contenders {
   private func over(
-    _ name: String, _ chain: @escaping (AsyncHTTPClientLoader) -> any HTTPLoader
+    _ name: String, _ chain: @escaping (AsyncHTTPClientLoader) -> any HTTPLoader = { $0 }
   ) -> Contender {
     overTransport(name, chain) { loader, request, completion in
       loader.load(request).observe { outcome in completion(try! outcome.get().body.count) }
@@ -113,13 +113,13 @@ extension Contenders {
   }
 
   private func overWithAwait(_ name: String) -> Contender {
-    overTransport(name, { $0 }) { loader, request, completion in
+    overTransport(name) { loader, request, completion in
       Task { completion(try await loader.load(request).value.body.count) }
     }
   }
 
   private func overTransport(
-    _ name: String, _ chain: @escaping (AsyncHTTPClientLoader) -> any HTTPLoader,
+    _ name: String, _ chain: @escaping (AsyncHTTPClientLoader) -> any HTTPLoader = { $0 },
     _ load: @escaping @Sendable (any HTTPLoader, HTTPRequest, @escaping Completion) -> Void
   ) -> Contender {
     Contender(name: name) { [group, url] in
