@@ -135,6 +135,8 @@ extension HTTPError.Code {
   public static let bodyInStream = HTTPError.Code("bodyInStream")
   /// A layer cannot read or write its data on the disk.
   public static let storeFailed = HTTPError.Code("storeFailed")
+  /// The cache has no usable response, and the request must not be sent.
+  public static let notCached = HTTPError.Code("notCached")
 }
 
 // MARK: - Streams

@@ -40,6 +40,8 @@ public struct HTTPResponse: Sendable {
     static let hidesLocation = Marks(rawValue: 1)
     /// The platform has decoded the body, and the headers omit its encoding. `Resume` must not count its bytes.
     static let isDecoded = Marks(rawValue: 2)
+    /// The response comes from a cache. `StoreCookies` has stored its cookies before.
+    static let isCached = Marks(rawValue: 4)
 
     let rawValue: UInt8
   }
@@ -137,6 +139,10 @@ public struct HTTPResponse: Sendable {
 
   /// Returns the same response, to another request.
   func answering(_ request: HTTPRequest) -> HTTPResponse {
+    HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
+  }
+
+  func replacingHeaders(_ headers: HTTPHeaders) -> HTTPResponse {
     HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
   }
 

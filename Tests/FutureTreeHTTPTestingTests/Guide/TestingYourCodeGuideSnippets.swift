@@ -258,6 +258,7 @@ struct TestingYourCodeGuideSnippets {
     print(report.entries.map(\.check.id))  // ["redirects", "cookies", "cutBody"]
     // end
 
+    #expect(report.isConforming, "\(report)")
     #expect(print.lines == ["true", "[\"redirects\", \"cookies\", \"cutBody\"]"])
   }
 

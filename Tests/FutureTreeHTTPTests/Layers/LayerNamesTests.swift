@@ -31,6 +31,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
       NamedLayer(Timeout(attempt: .seconds(1), clock: ManualClock()), "Timeout"),
       NamedLayer(Redirect(), "Redirect"),
       NamedLayer(StoreCookies(in: CookieJar()), "StoreCookies"),
+      NamedLayer(CacheResponses(in: HTTPCache()), "CacheResponses", "shared load", "stored load"),
       NamedLayer(ModifyRequest.deferred { .succeeded($0) }, "ModifyRequest"),
       NamedLayer(BasicAuth { .succeeded(nil) }, "BasicAuth"),
       NamedLayer(BearerAuth { .succeeded(nil) }, "BearerAuth"),

@@ -27,6 +27,9 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
   let coalesce = Coalesce()
   let retry: Retry
   let oauth: OAuth2
+  let jar: CookieJar
+  let cache: HTTPCache
+  let cacheLayer: CacheResponses
   let api: any HTTPLoader
   private let onTheWire: [HeldAnswer]
   private let firstToken: HeldAnswer
@@ -41,12 +44,15 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
         client: .confidential(id: "app", secret: "secret"), tokenEndpoint: try HTTPURL("https://id.example.com/token"),
         grant: .clientCredentials),
       store: store, tokens: tokens, clock: clock, date: clock.wallClock(), random: .seeded(1))
+    jar = CookieJar(date: clock.wallClock())
+    cache = HTTPCache(date: clock.wallClock())
+    cacheLayer = CacheResponses(in: cache)
     api =
       (ResetGuard() --> Autocancel(drainTimeout: nil, clock: clock) --> Log({ [lines] in lines($0) }, clock: clock)
         --> ApplyEnvironment(try ServerEnvironment(host: "example.com")) --> coalesce --> retry --> oauth --> throttle
         --> Timeout(
           total: .seconds(3600), attempt: .seconds(600), firstByte: .seconds(600), idle: .seconds(600), clock: clock)
-        --> Redirect() --> mock)
+        --> Redirect() --> StoreCookies(in: jar) --> cacheLayer --> mock)
     onTheWire = (0..<4).map { [mock] _ in mock.hold() }
     firstToken = tokens.hold()
     refresh = tokens.hold()
@@ -69,12 +75,12 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     switch point {
     case .token: firstToken.answer(body: Journey.reply(1))
     case .place: throttle.resume()
-    case .wire: onTheWire[0].answer(status: .serviceUnavailable)
+    case .wire: onTheWire[0].answer(status: .serviceUnavailable, headers: Journey.fields("unavailable"))
     case .backOff: clock.advance(by: .seconds(1))
-    case .wireAgain: onTheWire[1].answer(status: HTTPStatus(302), headers: Journey.location)
-    case .hop: onTheWire[2].answer(status: .unauthorized)
+    case .wireAgain: onTheWire[1].answer(status: HTTPStatus(302), headers: Journey.fields("moved", ("Location", "/b")))
+    case .hop: onTheWire[2].answer(status: .unauthorized, headers: Journey.fields("unauthorized"))
     case .refresh: refresh.answer(body: Journey.reply(2))
-    case .replay: onTheWire[3].answer(body: "done")
+    case .replay: onTheWire[3].answer(headers: Journey.fields("done"), body: "done")
     case .ended: break
     }
   }
@@ -84,7 +90,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     let counts = [
       ("running", throttle.runningCount), ("waiting", throttle.waitingCount), ("flights", coalesce.flightCount),
       ("back-offs", retry.waitingCount), ("timers", clock.timerCount), ("loads", mock.pendingCount),
-      ("token requests", tokens.pendingCount),
+      ("token requests", tokens.pendingCount), ("shared misses", cacheLayer.flightCount),
     ]
     return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" } + (oauth.isIdle ? [] : ["OAuth2"])
   }
@@ -93,7 +99,13 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     #"{"access_token": "access-\#(number)", "token_type": "Bearer", "expires_in": 86400, "refresh_token": "r-\#(number)"}"#
   }
 
-  private static let location = try! HTTPHeaders([("Location", "/b")])  // They are valid.
+  /// What a load has stored: the names of cookies, and the number of cached responses.
+  var stored: [String] { jar.cookies.map(\.name) + ["\(cache.count) responses"] }
+
+  /// The fields of a response that sets a cookie, and that can be stored.
+  private static func fields(_ cookie: String, _ others: (String, String)...) -> HTTPHeaders {
+    try! HTTPHeaders([("Set-Cookie", "\(cookie)=1; Path=/"), ("Cache-Control", "max-age=600")] + others)  // They are valid.
+  }
 }
 
 @Suite("The chain of all policies") struct PolicyChainTests {
@@ -111,6 +123,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
         "Bearer access-2"
       ])
     #expect(journey.tokens.requests.count == 2)
+    #expect(journey.stored == ["unavailable", "moved", "unauthorized", "done", "3 responses"])
     #expect(journey.leftovers == [])
     #expect(journey.lines.entries.count == 2)
   }
@@ -125,13 +138,13 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     let load = try journey.load()
     load.observe { endings("\($0.ending)") }
     journey.go(to: point)
-    let sent = journey.mock.requests.count
+    let (sent, stored) = (journey.mock.requests.count, journey.stored)
 
     load.cancel(options)
     journey.finish()
 
     #expect(endings.entries == [point == .ended ? "succeeded" : "cancelled"])
-    #expect(journey.mock.requests.count == sent)
+    #expect(journey.mock.requests.count == sent && journey.stored == stored)
     #expect(journey.leftovers == [])
     #expect(journey.lines.entries.count == 2)
   }
@@ -157,13 +170,13 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     let journey = try Journey()
     let load = try journey.load()
     journey.go(to: point)
-    let sent = journey.mock.requests.count
+    let (sent, stored) = (journey.mock.requests.count, journey.stored)
 
     load.cancel()
     journey.go(to: Point(rawValue: point.rawValue + 1)!)
 
     #expect(load.text == "success")
-    #expect(journey.mock.requests.count == sent)
+    #expect(journey.mock.requests.count == sent && journey.stored == stored)
     journey.finish()
     #expect(journey.leftovers == [])
   }
@@ -183,6 +196,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     #expect(load.text == (point == .ended ? "success" : "cancelled"))
     #expect(journey.mock.requests.count == sent)
     #expect(try journey.store.load().outcomeIfCompleted?.get() == nil)
+    #expect(journey.stored == ["0 responses"])
     #expect(journey.leftovers == [])
   }
 

@@ -54,6 +54,7 @@ extension HTTPErrorTextTests {
       ("deadlineExceeded", { try await load(late, Throttle(1) --> mock) }),
       ("deadlineExceeded", { try await load(late, Coalesce() --> mock) }),
       ("deadlineExceeded", { try await load(late, Timeout() --> mock) }),
+      ("notCached", { try await load(onlyCached, CacheResponses(in: HTTPCache()) --> mock) }),
       ("queueFull", { try await load(anyRequest(), Throttle(0, queueLimit: 0) --> mock) }),
       ("invalidConfiguration", { _ = try PlatformConfiguration.headers(["Cookie": "a"]) }),
       ("invalidConfiguration", { _ = try PlatformConfiguration.headers(["Accept-Encoding": "gzip"]) }),
@@ -119,6 +120,12 @@ extension HTTPErrorTextTests {
   private var secure: HTTPRequest { get throws { try HTTPRequest("https://example.com/") } }
 
   /// A request with a deadline that has passed.
+  private var onlyCached: HTTPRequest {
+    var request = anyRequest()
+    request[option: RequestCaching.self] = .onlyCached
+    return request
+  }
+
   private var late: HTTPRequest {
     var request = anyRequest()
     request[option: RequestDeadline.self] = .after(.seconds(-1))

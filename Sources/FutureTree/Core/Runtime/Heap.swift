@@ -83,3 +83,5 @@ package struct Heap<Element: HeapElement> {
     element.position = position
   }
 }
+
+extension Heap: Sendable where Element: Sendable {}

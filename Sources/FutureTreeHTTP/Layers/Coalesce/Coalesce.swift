@@ -64,8 +64,15 @@ public final class Coalesce: HTTPLayer {
   /// - Returns: A future that belongs to the caller, with the outcome of `next`, or a failure with the code
   ///   `deadlineExceeded`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    share(request, before: next) { next.load($0) }
+  }
+
+  /// Joins the load of an identical request, or begins one with a closure. Loads are compared as if `next` loaded them.
+  func share(
+    _ request: HTTPRequest, before next: any HTTPLoader, _ load: (HTTPRequest) -> Future<HTTPResponse>
+  ) -> Future<HTTPResponse> {
     guard let key = CoalesceKey(request, before: next, ignoring: ignored, generation: generation.value) else {
-      return next.load(request)
+      return load(request)
     }
     let deadline = request[option: RequestDeadline.self]
     let remaining = deadline?.remaining
@@ -77,7 +84,7 @@ public final class Coalesce: HTTPLayer {
       _ = flight.named(.sharedLoad)
       // The handler is added before the load begins, so that it receives all reports.
       number = handler.map { key.relay.add($0) }
-      return next.load(shared(request, key.relay))
+      return load(shared(request, key.relay))
     }
     var own = answer
     if let deadline, let remaining {

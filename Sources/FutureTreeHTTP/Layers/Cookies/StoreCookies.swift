@@ -52,7 +52,7 @@ public struct StoreCookies: HTTPLayer {
       return .failed(error.naming(request)).named(.storeCookies)
     }
     return next.load(sent).completed { [jar] outcome, future in
-      if case .success(let response) = outcome, future.cancelRequest == nil {
+      if case .success(let response) = outcome, !response.marks.contains(.isCached), future.cancelRequest == nil {
         let cookies = response.headers.values(for: "Set-Cookie").compactMap(SetCookie.init)
         if !cookies.isEmpty { jar.store(cookies, from: url, generation: generation) }
       }

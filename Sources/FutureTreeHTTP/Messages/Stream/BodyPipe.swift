@@ -12,6 +12,8 @@ final class BodyPipe: Sendable {
     var room: Promise<Void>?
     var timer: FutureTimer?
     var stop = Stop.unknown
+    /// A copy of all bytes, for a cache.
+    var copy: BodyCopy?
   }
 
   /// How the transport is stopped.
@@ -76,10 +78,26 @@ extension BodyPipe {
   /// - Returns: Whether the buffer has room for more.
   func write(_ bytes: Data) throws(HTTPError) -> Bool {
     let now = clock.now
-    act { $0.received(bytes, now: now) }
+    var copy: BodyCopy?
+    perform { guarded in
+      copy = guarded.copy
+      return guarded.state.received(bytes, now: now)
+    }
+    copy?.append(bytes)
     let (end, hasRoom) = guarded.withLock { ($0.state.end, $0.state.hasRoom) }
     if case .failure(let error as HTTPError) = end, error.code == .streamOverflow { throw error }
     return hasRoom
+  }
+
+  /// Copies all bytes from now on.
+  ///
+  /// - Returns: `false` if bytes have arrived before, or the transfer has ended.
+  func copy(to copy: BodyCopy) -> Bool {
+    guarded.withLock { guarded in
+      guard guarded.state.receivedCount == 0, guarded.state.end == nil, guarded.copy == nil else { return false }
+      guarded.copy = copy
+      return true
+    }
   }
 
   func room() -> Future<Void> {

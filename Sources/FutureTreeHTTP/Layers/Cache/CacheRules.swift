@@ -1,0 +1,61 @@
+/// The rules of a private cache (RFC 9111, sections 3 and 4). Pure.
+enum CacheRules {
+  /// What to do with a stored response.
+  enum Decision: Equatable {
+    case use
+    /// Use it, and validate it for later requests (RFC 5861, section 3).
+    case useAndRefresh
+    case validate
+  }
+
+  /// Decides about a stored response (RFC 9111, section 4).
+  static func decide(_ entry: CacheEntry, _ demand: CacheDemand, at now: Double) -> Decision {
+    guard !demand.needsValidation, !demand.isRetry, !entry.control.contains("no-cache"),
+      entry.age(at: now) <= demand.maximumAge
+    else { return .validate }
+    let freshness = entry.freshness(at: now)
+    if freshness > 0 { return freshness >= demand.minimumFreshness ? .use : .validate }
+    guard demand.minimumFreshness == 0, !entry.control.contains("must-revalidate") else { return .validate }
+    if demand.maximumStaleness > 0, -freshness <= demand.maximumStaleness { return .use }
+    let staleness = entry.control.seconds("stale-while-revalidate") ?? 0
+    return -freshness < staleness ? .useAndRefresh : .validate
+  }
+
+  /// Returns whether a stored response can be used because the server could not answer (section 4.2.4, and RFC 5861, section 4).
+  static func canReplaceError(_ entry: CacheEntry, _ demand: CacheDemand, at now: Double) -> Bool {
+    guard !demand.needsValidation, !entry.control.contains("no-cache"), !entry.control.contains("must-revalidate")
+    else {
+      return false
+    }
+    let staleness = max(demand.staleIfError, entry.control.seconds("stale-if-error") ?? 0)
+    return -entry.freshness(at: now) < staleness
+  }
+
+  /// Returns whether an answer means that the server cannot answer at present.
+  static func isServerFault(_ status: HTTPStatus) -> Bool { [500, 502, 503, 504].contains(status.code) }
+
+  /// Returns whether the response to a `GET` request can be stored (section 3).
+  static func canStore(_ status: HTTPStatus, _ headers: HTTPHeaders, _ demand: CacheDemand) -> Bool {
+    let control = CacheControl(headers)
+    guard !demand.forbidsStoring, status.code >= 200, ![206, 304].contains(status.code),
+      !headers.contains("Content-Range"), !CacheFields.varying(headers).contains("*")
+    else { return false }
+    // Section 5.2.2.3: `must-understand` replaces `no-store` for a status whose rules the cache knows.
+    if control.contains("must-understand") {
+      guard isUnderstood(status) else { return false }
+    } else if control.contains("no-store") {
+      return false
+    }
+    return isHeuristic(status) || headers.contains("Expires")
+      || ["max-age", "public", "private"].contains(where: control.contains)
+  }
+
+  /// Returns whether a response with this status is stored without an explicit lifetime (RFC 9110, section 15.1).
+  static func isHeuristic(_ status: HTTPStatus) -> Bool {
+    [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status.code)
+  }
+
+  private static func isUnderstood(_ status: HTTPStatus) -> Bool {
+    isHeuristic(status) || [302, 303, 307].contains(status.code)
+  }
+}
