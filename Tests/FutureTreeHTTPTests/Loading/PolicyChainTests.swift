@@ -104,7 +104,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
 
   /// The fields of a response that sets a cookie, and that can be stored.
   private static func fields(_ cookie: String, _ others: (String, String)...) -> HTTPHeaders {
-    try! HTTPHeaders([("Set-Cookie", "\(cookie)=1; Path=/"), ("Cache-Control", "max-age=600")] + others)  // They are valid.
+    try! HTTPHeaders([("Set-Cookie", "\(cookie)=1; Path=/"), ("Cache-Control", "max-age=600")] + others)
   }
 }
 
