@@ -111,7 +111,7 @@ extension Transfer {
     if !isStopped, !isAnswered {
       // The load fails at once. The reset of the loader waits for the rest.
       let table = ClientErrorTable(exchange, hasSentHead: hasSentHead, socketPath: socketPath)
-      _ = report(.failure(table.error(error)), on: task.eventLoop)
+      _ = report(.failure(error, table), on: task.eventLoop)
     }
     // A request that failed ends when the source of its body is released. A whole response does not wait for that.
     let released = body?.stop()
@@ -158,7 +158,7 @@ extension Transfer {
       if let error = ClientErrorTable.encodedTwice(head, exchange) { exchange.fail(error) }
       exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers)
     case .part(let buffer): return exchange.receive(data(buffer))
-    case .failure(let error): exchange.fail(error)
+    case .failure(let error, let table): exchange.fail(table.error(error))
     case .end(let end): exchange.end(end)
     }
     return nil
@@ -169,7 +169,8 @@ extension Transfer {
     case sent(Int)
     case head(HTTPResponseHead)
     case part(ByteBuffer)
-    case failure(HTTPError)
+    /// The table reads what the exchange has received, so it is used when the event is reported.
+    case failure(any Error, ClientErrorTable)
     case end(HTTPExchange.End)
   }
 }

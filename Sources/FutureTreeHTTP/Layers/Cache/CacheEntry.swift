@@ -39,8 +39,10 @@ struct CacheEntry: Sendable {
   /// - Parameters:
   ///   - request: The request that was answered.
   ///   - headers: The fields, which can contain some that are not stored.
+  ///   - control: The directives of the fields.
   init(
-    _ request: HTTPRequest, _ key: CacheKey, status: HTTPStatus, headers: HTTPHeaders, body: Data,
+    _ request: HTTPRequest, _ key: CacheKey, status: HTTPStatus, headers: HTTPHeaders, _ control: CacheControl,
+    body: Data,
     marks: HTTPResponse.Marks, _ times: Times
   ) {
     self.key = key
@@ -54,7 +56,7 @@ struct CacheEntry: Sendable {
     // RFC 9110, section 6.6.1: a response without a date gets that of its arrival.
     if sentDate == nil, let now = HTTPDate(now) { try? headers.set("Date", now.description) }
     self.headers = headers
-    control = CacheControl(headers)
+    self.control = control
     selectors = CacheFields.varying(headers).map { Selector($0, request) }
     answered = times.answered
     date = sentDate.map { Double($0.secondsSince1970) } ?? times.answered
@@ -127,7 +129,8 @@ extension CacheEntry {
     }
     // The date and the age are those of the 304. Without a date, its arrival counts.
     for name in ["Date", "Age"] where !response.headers.contains(name) { headers.remove(name) }
-    return CacheEntry(request, key, status: status, headers: headers, body: body, marks: marks, times)
+    return CacheEntry(
+      request, key, status: status, headers: headers, CacheControl(headers), body: body, marks: marks, times)
   }
 }
 
@@ -135,13 +138,12 @@ extension CacheEntry {
 struct CacheKey: Sendable, Hashable {
   /// The URL without an explicit default port.
   let url: String
-  /// The digest of the credentials with which the response was requested. A digest, so that the cache holds no secrets.
-  let partition: [UInt8]
+  /// The credentials with which the response was requested.
+  let credentials: [String]
 
   init(_ request: HTTPRequest, _ url: HTTPURL) {
     self.url = CacheKey.text(of: url)
-    let credentials = request.headers.values(for: "Authorization")
-    partition = credentials.isEmpty ? [] : sha256(of: Array(credentials.joined(separator: "\n").utf8))
+    credentials = request.headers.values(for: "Authorization")
   }
 
   static func text(of url: HTTPURL) -> String {

@@ -149,7 +149,7 @@ extension CacheResponses {
             guard isWanted else { return .cancelled(future.cancelRequest!.reason) }
             return .completeUsing(fetch(request, search.withoutEntry, next, reason))
           }
-          if isWanted, CacheRules.canStore(new.status, new.headers, search.demand) {
+          if isWanted, CacheRules.canStore(new.status, new.headers, new.control, search.demand) {
             cache.store(new, for: request, generation: search.generation)
           }
           // The cookies of a 304 are new.
@@ -185,15 +185,16 @@ extension CacheResponses {
   ///
   /// - Returns: Whether the response is stored, or will be if its body is whole.
   private func store(_ response: HTTPResponse, _ search: Search, _ times: CacheEntry.Times) -> Bool {
-    let (request, cache) = (search.request, cache)
+    let (request, cache, control) = (search.request, cache, CacheControl(response.headers))
     // A layer below may have followed a redirect.
-    guard response.request.url == request.url, CacheRules.canStore(response.status, response.headers, search.demand)
+    guard response.request.url == request.url,
+      CacheRules.canStore(response.status, response.headers, control, search.demand)
     else {
       return false
     }
     let makeEntry = {
       @Sendable [status = response.status, headers = response.headers, marks = response.marks] (body: Data) in
-      CacheEntry(request, search.key, status: status, headers: headers, body: body, marks: marks, times)
+      CacheEntry(request, search.key, status: status, headers: headers, control, body: body, marks: marks, times)
     }
     switch response.content {
     case .data(let body): return cache.store(makeEntry(body), for: request, generation: search.generation)
@@ -246,7 +247,10 @@ private struct Search: Sendable {
     let (found, generation) = cache.find(key, for: request)
     self.generation = generation
     switch found {
-    case .entry(let entry): self.entry = entry
+    case .entry(let entry):
+      // Without the entry, the transport fails with the code of a body that is too large.
+      let limit = request[option: ResponseDelivery.self].maximumSize ?? .max
+      if entry.body.count <= limit { self.entry = entry }
     case .others: isOther = true
     case .nothing: break
     }

@@ -35,8 +35,9 @@ enum CacheRules {
   static func isServerFault(_ status: HTTPStatus) -> Bool { [500, 502, 503, 504].contains(status.code) }
 
   /// Returns whether the response to a `GET` request can be stored (section 3).
-  static func canStore(_ status: HTTPStatus, _ headers: HTTPHeaders, _ demand: CacheDemand) -> Bool {
-    let control = CacheControl(headers)
+  static func canStore(
+    _ status: HTTPStatus, _ headers: HTTPHeaders, _ control: CacheControl, _ demand: CacheDemand
+  ) -> Bool {
     guard !demand.forbidsStoring, status.code >= 200, ![206, 304].contains(status.code),
       !headers.contains("Content-Range"), !CacheFields.varying(headers).contains("*")
     else { return false }

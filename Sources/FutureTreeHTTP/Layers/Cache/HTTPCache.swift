@@ -11,7 +11,8 @@ import FutureTree
 /// ``CacheResponses`` uses it. One cache can be part of several chains.
 ///
 /// **Users.** Responses are separated by the credentials in the header `Authorization`: a response to one user never answers
-/// another. Only a digest of the credentials is kept.
+/// another. Cookies do not separate responses: use one cache for each user, or have the
+/// server send `Vary: Cookie`.
 ///
 /// **Limits.** If the responses have too many bytes, those that were not used for the longest time are removed.
 ///

@@ -289,6 +289,40 @@ import Testing
     #expect(api.load().summary == "200 two|hit; ttl=60")
   }
 
+  @Test("A validation in the background has neither the deadline nor the delivery of its request")
+  func refreshOptions() {
+    api.answer("one", [("Cache-Control", "max-age=10, stale-while-revalidate=60")])
+    api.load()
+    api.clock.advance(by: .seconds(20))
+    let held = api.mock.hold()
+    var request = anyRequest()
+    request[option: RequestDeadline.self] = .after(.seconds(1), clock: api.clock)
+    request[option: ResponseDelivery.self] = .stream()
+
+    let stale = api.chain.load(request).outcomeIfCompleted.flatMap { try? $0.get() }
+    api.clock.advance(by: .seconds(5))
+
+    #expect(stale.summary == "200 one|hit; ttl=-10" && held.cancelRequest == nil)
+    #expect(held.request?[option: ResponseDelivery.self].isStream == false)
+  }
+
+  @Test("A stored response that is larger than the request accepts is not used")
+  func maximumSize() {
+    api.answer("12345", [("Cache-Control", "max-age=60"), ("ETag", "\"a\"")])
+    api.load()
+    api.answer("12345", [("Cache-Control", "max-age=60")])
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .buffered(maximumSize: 4)
+
+    // A transport fails with the code `bodyTooLarge`. The mock has no limit.
+    _ = api.chain.load(request)
+    #expect(api.sentCount == 2 && api.mock.requests[1].headers.isEmpty)
+    request[option: ResponseDelivery.self] = .buffered(maximumSize: 5)
+    _ = api.chain.load(request)
+
+    #expect(api.sentCount == 2)
+  }
+
   @Test("A request without a host fails")
   func noHost() throws {
     let load = api.chain.load(try HTTPRequest(.get, path: "/"))

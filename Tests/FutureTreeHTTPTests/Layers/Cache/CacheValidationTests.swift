@@ -42,15 +42,15 @@ import Testing
     #expect(api.cache.count == 0)
   }
 
-  @Test("Section 4.1: of several selected responses, the most recent one is used")
-  func mostRecent() {
-    api.answer("new", [("Cache-Control", "max-age=600"), ("Vary", "X-A"), ("Date", api.date(-10))])
+  @Test("Section 4.1: of several selected responses, the most recent one is used", arguments: [-20, -5])
+  func mostRecent(date: Int) {
+    api.answer("one", [("Cache-Control", "max-age=600"), ("Vary", "X-A"), ("Date", api.date(-10))])
     api.load("/", [("X-A", "1"), ("X-B", "2")])
-    api.answer("old", [("Cache-Control", "max-age=600"), ("Vary", "X-B"), ("Date", api.date(-20))])
+    api.answer("two", [("Cache-Control", "max-age=600"), ("Vary", "X-B"), ("Date", api.date(date))])
     api.load("/", [("X-A", "2"), ("X-B", "1")])
 
     #expect(api.cache.count == 2)
-    #expect(api.load("/", [("X-A", "1"), ("X-B", "1")]).summary.hasPrefix("200 new|hit"))
+    #expect(api.load("/", [("X-A", "1"), ("X-B", "1")]).summary.hasPrefix(date < -10 ? "200 one|hit" : "200 two|hit"))
   }
 
   // MARK: Section 4.3: validation
@@ -104,6 +104,18 @@ import Testing
 
     #expect(api.load().summary == "200 two|fwd=stale; fwd-status=200; stored")
     #expect(api.mock.requests[2].headers.isEmpty)
+  }
+
+  @Test("Section 4.3.4: a 304 with a weak entity tag updates the response")
+  func weakTag() {
+    api.answer("one", [("Cache-Control", "max-age=10"), ("ETag", "W/\"a\"")])
+    api.answer(status: 304, [("ETag", "W/\"b\"")])
+    api.load()
+    api.clock.advance(by: .seconds(15))
+
+    let validated = api.load()
+
+    #expect(validated.summary == "200 one|fwd=stale; fwd-status=304" && validated?.headers["ETag"] == "W/\"b\"")
   }
 
   @Test("Section 3.2: a 304 replaces fields, except those of the body and of the connection")
