@@ -35,12 +35,19 @@ public final class FileCredentialStore: CredentialStore {
   ///     quality of service `utility`.
   ///   - random: The source of the names of temporary files.
   public init(at url: URL, on executor: FutureExecutor = .global(qos: .utility), random: RandomSource = .system) {
-    file = PrivateFile(url: url, random: random)
+    file = PrivateFile(url, name: "credential file", code: .credentialStoreFailed, random: random)
     self.executor = executor
   }
 
   public func load() -> Future<OAuth2Credential?> {
-    Future(on: executor) { [file] in try file.read().map { try FileCredentialStore.credential(in: $0) } }
+    Future(on: executor) { [file] in
+      try file.read().map { data in
+        guard let credential = FileCredentialStore.credential(in: data) else {
+          throw file.failed("does not contain a credential of this version")
+        }
+        return credential
+      }
+    }
   }
 
   public func save(_ credential: OAuth2Credential) -> Future<Void> {
@@ -59,10 +66,8 @@ public final class FileCredentialStore: CredentialStore {
   }
 
   /// Decodes a credential. The error of the decoder is omitted, because it may contain values.
-  private static func credential(in data: Data) throws(HTTPError) -> OAuth2Credential {
-    guard let saved = try? JSONDecoder().decode(Saved.self, from: data), saved.version == 1 else {
-      throw PrivateFile.failed("does not contain a credential of this version")
-    }
+  private static func credential(in data: Data) -> OAuth2Credential? {
+    guard let saved = try? JSONDecoder().decode(Saved.self, from: data), saved.version == 1 else { return nil }
     return saved.credential
   }
 }

@@ -21,7 +21,13 @@ import Testing
       ("authenticationRequired", { try await load(.json(#"{"error":"invalid_grant"}"#, status: .badRequest)) }),
       ("invalidTokenResponse", { try await load(.json("[]")) }),
       ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused with access_denied. Log in again") }),
-      ("credentialStoreFailed", { throw PrivateFile.failed("cannot be opened", ENOENT) }),
+      (
+        "credentialStoreFailed",
+        {
+          throw PrivateFile(URL(filePath: "/a"), name: "credential file", code: .credentialStoreFailed).failed(
+            "cannot be opened", ENOENT)
+        }
+      ),
     ]
 
     for (name, provoke) in failures {

@@ -209,7 +209,7 @@ extension HTTPErrorTextTests {
     let folder = try Folder()
     let file = folder.file("cookies")
     if let contents {
-      try Data(contents.utf8).write(to: file)
+      try PrivateFile(file, name: "file", code: .storeFailed).write(Data(contents.utf8))
     } else {
       try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
     }

@@ -21,25 +21,30 @@ final class CookieFile: Sendable {
 
   private static let format = "FutureTree cookies 1"
 
-  private let path: String
+  private let file: PrivateFile
   private let onFault: @Sendable (HTTPError) -> Void
   private let guarded = Locked(Guarded())
 
   init(_ url: URL, _ onFault: @escaping @Sendable (HTTPError) -> Void) {
-    path = url.path
+    file = CookieFile.file(url)
     self.onFault = onFault
+  }
+
+  /// The cookies of a full jar with the default limits need about 13 MB.
+  static func file(_ url: URL) -> PrivateFile {
+    PrivateFile(url, name: "file of the cookies", code: .storeFailed, maximumSize: 16 << 20)
   }
 
   /// Reads the file. Reports a fault, and returns no cookies then.
   func read() -> (cookies: [CookieJar.Cookie], isDamaged: Bool) {
-    do {
-      guard let data = try AtomicFile.read(path) else { return ([], false) }
+    do throws(HTTPError) {
+      guard let data = try file.read() else { return ([], false) }
       if let cookies = CookieFile.decode(data) { return (cookies, false) }
       onFault(
         HTTPError(.storeFailed, "The file of the cookies is damaged. It is replaced. The cookies in it are lost."))
       return ([], true)
     } catch {
-      onFault(error.naming("The file of the cookies cannot be read", "The cookies in it are not used."))
+      onFault(error)
       return ([], false)
     }
   }
@@ -67,17 +72,17 @@ final class CookieFile: Sendable {
 
   private func writeAll() {
     while let contents = next() {
-      do {
+      do throws(HTTPError) {
         if contents.cookies.isEmpty {
-          try AtomicFile.remove(path)
+          try file.remove()
         } else {
-          try AtomicFile.write(CookieFile.encode(contents.cookies), to: path)
+          guard let data = try? CookieFile.encode(contents.cookies) else { throw file.failed("cannot be encoded") }
+          try file.write(data)
         }
         contents.written.succeed()
       } catch {
-        let fault = error.naming("The file of the cookies cannot be written", "Check its directory and the free space.")
-        onFault(fault)
-        contents.written.fail(fault)
+        onFault(error)
+        contents.written.fail(error)
       }
     }
   }
@@ -93,15 +98,11 @@ final class CookieFile: Sendable {
 // MARK: - Format
 
 extension CookieFile {
-  static func encode(_ cookies: [CookieJar.Cookie]) throws(FileFault) -> Data {
+  static func encode(_ cookies: [CookieJar.Cookie]) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
-    do {
-      let json = try encoder.encode(cookies)
-      return Data("\(format) \(digest(of: json))\n".utf8) + json
-    } catch {
-      throw FileFault(text: "they cannot be encoded")
-    }
+    let json = try encoder.encode(cookies)
+    return Data("\(format) \(digest(of: json))\n".utf8) + json
   }
 
   /// Returns `nil` for a damaged file.
@@ -113,10 +114,4 @@ extension CookieFile {
   }
 
   private static func digest(of bytes: Data) -> String { sha256(of: bytes).map(ASCII.hexadecimal).joined() }
-}
-
-extension FileFault {
-  fileprivate func naming(_ what: String, _ advice: String) -> HTTPError {
-    HTTPError(.storeFailed, "\(what) (\(text)). \(advice)")
-  }
 }

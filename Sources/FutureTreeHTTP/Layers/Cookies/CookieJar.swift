@@ -19,9 +19,11 @@ import FutureTree
 /// those that were not used for the longest time are removed.
 ///
 /// **Files.** A jar with a file reads it when it is created, and writes changes on a background thread. Changes that follow each
-/// other can be one write. Only cookies with an expiry are in the file. It is replaced as a whole, so that a crash leaves the old or the new cookies, and only the
-/// current user can read it. Use one jar for each file: of two jars, the last one to write wins. If the file cannot be read or
-/// written, the fault is reported to a closure, and no load fails.
+/// other can be one write. Only cookies with an expiry are in the file. It is replaced as a whole, so that a crash leaves the old or
+/// the new cookies, and only the current user can read it. A file that another user can read or replace is not used: a symbolic
+/// link, a file or a directory of another user, a file that the group or others can read, and a directory that they can write to.
+/// Use one jar for each file: of two jars, the last one to write wins. If the file cannot be read or written, the fault is reported
+/// to a closure, and no load fails.
 public final class CookieJar: Sendable {
   /// The maximum numbers of cookies. Values below 0 are treated as 0.
   public struct Limits: Sendable, Hashable {
@@ -69,7 +71,7 @@ public final class CookieJar: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - file: The file. It is created with the first cookie. Its directory must exist.
+  ///   - file: The file. It is created with the first cookie, and so is its directory.
   ///   - limits: The maximum numbers of cookies.
   ///   - publicSuffixes: The domains for which nobody may set cookies.
   ///   - date: The clock for the expiry of cookies.

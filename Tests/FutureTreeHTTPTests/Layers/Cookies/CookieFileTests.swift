@@ -18,6 +18,20 @@ import Testing
     CookieJar(file: file, date: clock.wallClock()) { [faults] fault in faults.withLock { $0.append(fault) } }
   }
 
+  /// Opens a jar, and stores cookies in the file.
+  private func opened(with cookies: String...) async throws -> CookieJar {
+    let jar = open()
+    for cookie in cookies { jar.store(cookie, from: url) }
+    try await jar.flush().value
+    return jar
+  }
+
+  /// Replaces the file with one that only the user can read.
+  private func put(_ data: Data, permissions: Int = 0o600) throws {
+    try data.write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file.path)
+  }
+
   private var names: [String] { open().cookies.map(\.name) }
 
   @Test("Cookies with an expiry are read again, with their order and their attributes")
@@ -53,34 +67,31 @@ import Testing
 
   @Test("A crash at any byte of a write leaves the old cookies")
   func crash() async throws {
-    let jar = open()
-    jar.store("old=1; Max-Age=60", from: url)
-    try await jar.flush().value
+    let jar = try await opened(with: "old=1; Max-Age=60")
     let old = try Data(contentsOf: file)
     jar.store("new=1; Max-Age=60", from: url)
     try await jar.flush().value
     let new = try Data(contentsOf: file)
 
     for count in 0..<new.count {
-      try old.write(to: file)
-      #expect(throws: FileFault.self) { try AtomicFile.write(new, to: file.path, crashingAfter: count) }
+      try put(old)
+      try CookieFile.file(file).write(new, crashingAfter: count)
       #expect(names == ["old"], "after \(count) bytes")
     }
-    try AtomicFile.write(new, to: file.path)
+    try CookieFile.file(file).write(new)
     #expect(names == ["old", "new"] && faults.value.isEmpty)
-    #expect(folder.names == ["cookies"])
+    try await open().removeAll().value
+    #expect(folder.names == [])
   }
 
   @Test("A damaged file is reported once and replaced, wherever it is damaged")
   func damaged() async throws {
-    let jar = open()
-    jar.store("a=1; Max-Age=60", from: url)
-    try await jar.flush().value
+    _ = try await opened(with: "a=1; Max-Age=60")
     let whole = try Data(contentsOf: file)
 
     for position in 0..<whole.count {
       for damaged in [whole.prefix(position), whole.changing(position)] {
-        try damaged.write(to: file)
+        try put(damaged)
         let jar = open()
         #expect(jar.cookies == [] && faults.value.map(\.code) == [.storeFailed], "at \(position)")
         try await jar.flush().value
@@ -104,12 +115,27 @@ import Testing
     #expect(folder.names == ["cookies"])
   }
 
+  @Test("A file that others can read or replace is not used", arguments: ["readable", "link", "large", "folder"])
+  func unsafe(fault: String) async throws {
+    _ = try await opened(with: "a=1; Max-Age=60")
+    let data = try Data(contentsOf: file)
+    switch fault {
+    case "readable": try put(data, permissions: 0o640)
+    case "link":
+      try FileManager.default.moveItem(at: file, to: folder.file("other"))
+      try FileManager.default.createSymbolicLink(at: file, withDestinationURL: folder.file("other"))
+    case "large": try put(data + Data(count: 16 << 20))
+    default: try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
+    }
+
+    #expect(names == [] && faults.value.map(\.code) == [.storeFailed])
+  }
+
   @Test("Removing all cookies removes the file, and what a crash left")
   func removed() async throws {
-    let jar = open()
-    jar.store("a=1; Max-Age=60", from: url)
-    try await jar.flush().value
-    try Data("rest".utf8).write(to: URL(fileURLWithPath: file.path + ".new"))
+    let jar = try await opened(with: "a=1; Max-Age=60")
+    try CookieFile.file(file).write(Data("rest".utf8), crashingAfter: 2)
+    #expect(folder.names.count == 2)
 
     try await jar.removeAll().value
 
@@ -146,10 +172,7 @@ import Testing
 
   @Test("A cookie that expired in the meantime is not read")
   func expired() async throws {
-    let jar = open()
-    jar.store("a=1; Max-Age=60", from: url)
-    jar.store("b=1; Max-Age=61", from: url)
-    try await jar.flush().value
+    _ = try await opened(with: "a=1; Max-Age=60", "b=1; Max-Age=61")
 
     clock.advance(by: .seconds(60))
 

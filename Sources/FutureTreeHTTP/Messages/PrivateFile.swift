@@ -1,77 +1,91 @@
 import Foundation
-import FutureTreeHTTP
 
 /// A small file that only its user can read, with atomic writes. It uses POSIX calls: other users may be able to read
 /// files that Foundation writes atomically, and Foundation follows symbolic links when it reads.
-struct PrivateFile: Sendable {
-  let url: URL
-  let random: RandomSource
+///
+/// Its errors have the code and the name of its owner, and no path, which may be a secret.
+package struct PrivateFile: Sendable {
+  private let url: URL
+  private let name: String
+  private let code: HTTPError.Code
+  private let maximumSize: Int
+  private let random: RandomSource
 
-  /// The maximum size of the file in bytes.
-  static let maximumSize = 1 << 20
+  /// - Parameters:
+  ///   - name: The name of the file in errors.
+  ///   - code: The code of errors.
+  ///   - maximumSize: The maximum size of a file that is read, in bytes.
+  ///   - random: The source of the names of temporary files.
+  package init(
+    _ url: URL, name: String, code: HTTPError.Code, maximumSize: Int = 1 << 20, random: RandomSource = .system
+  ) {
+    self.url = url
+    self.name = name
+    self.code = code
+    self.maximumSize = maximumSize
+    self.random = random
+  }
 
   private var directory: URL { url.deletingLastPathComponent() }
   /// The prefix of the names of temporary files.
   private var prefix: String { ".\(url.lastPathComponent).new-" }
 
   /// Reads the file. Returns `nil` if there is no file.
-  ///
-  /// - Throws: `HTTPError` with the code `credentialStoreFailed`.
-  func read() throws(HTTPError) -> Data? {
+  package func read() throws(HTTPError) -> Data? {
     guard try hasSafeDirectory() else { return nil }
     let descriptor = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
-      throw PrivateFile.failed("cannot be opened, or is a symbolic link", errno)
+      throw failed("cannot be opened, or is a symbolic link", errno)
     }
     let handle = FileHandle(fileDescriptor: descriptor)
     defer { try? handle.close() }
     try check(descriptor)
     let data: Data
     do {
-      data = try handle.read(upToCount: PrivateFile.maximumSize + 1) ?? Data()
+      data = try handle.read(upToCount: maximumSize + 1) ?? Data()
     } catch {
-      throw PrivateFile.failed("cannot be read")
+      throw failed("cannot be read")
     }
-    guard data.count <= PrivateFile.maximumSize else { throw PrivateFile.failed("is too large") }
+    guard data.count <= maximumSize else { throw failed("is too large") }
     return data
   }
 
   /// Replaces the content of the file.
   ///
-  /// - Throws: `HTTPError` with the code `credentialStoreFailed`. The file is unchanged in that case.
-  func write(_ data: Data) throws(HTTPError) {
+  /// - Parameter crashingAfter: The number of bytes after which a test simulates a crash: the file is not replaced.
+  /// - Throws: `HTTPError`. The file is unchanged in that case.
+  package func write(_ data: Data, crashingAfter limit: Int = .max) throws(HTTPError) {
     if try !hasSafeDirectory() { try makeDirectory() }
-    let temporary = directory.appendingPathComponent(prefix + Base64URL.encoded(random.bytes(12))).path
+    let temporary = directory.appendingPathComponent(prefix + random.bytes(12).map(ASCII.hexadecimal).joined()).path
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw PrivateFile.failed("cannot be created", errno) }
+    guard descriptor >= 0 else { throw failed("cannot be created", errno) }
     do throws(HTTPError) {
-      try PrivateFile.fill(descriptor, with: data)
+      try fill(descriptor, with: data.prefix(limit))
+      guard data.count <= limit else { return }
       guard rename(temporary, url.path) == 0 else {
-        throw PrivateFile.failed("cannot be renamed to its final name", errno)
+        throw failed("cannot be renamed to its final name", errno)
       }
     } catch {
       unlink(temporary)
       throw error
     }
-    synchroniseDirectory()
+    synchronizeDirectory()
   }
 
   /// Removes the file, if it exists, and its temporary files. A symbolic link is removed, but not its target.
-  ///
-  /// - Throws: `HTTPError` with the code `credentialStoreFailed`.
-  func remove() throws(HTTPError) {
+  package func remove() throws(HTTPError) {
     guard unlink(url.path) == 0 || errno == ENOENT || errno == ENOTDIR else {
-      throw PrivateFile.failed("cannot be removed", errno)
+      throw failed("cannot be removed", errno)
     }
     for name in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     where name.hasPrefix(prefix) {
       unlink(directory.appendingPathComponent(name).path)
     }
-    synchroniseDirectory()
+    synchronizeDirectory()
   }
 
-  private static func fill(_ descriptor: Int32, with data: Data) throws(HTTPError) {
+  private func fill(_ descriptor: Int32, with data: Data) throws(HTTPError) {
     let handle = FileHandle(fileDescriptor: descriptor)
     defer { try? handle.close() }
     // The permissions are set explicitly, because the process may have any file mode mask.
@@ -85,9 +99,9 @@ struct PrivateFile: Sendable {
       try FileManager.default.createDirectory(
         at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw PrivateFile.failed("has a directory that cannot be created")
+      throw failed("has a directory that cannot be created")
     }
-    guard try hasSafeDirectory() else { throw PrivateFile.failed("has no directory") }
+    guard try hasSafeDirectory() else { throw failed("has no directory") }
   }
 
   /// Returns whether the directory exists.
@@ -97,10 +111,10 @@ struct PrivateFile: Sendable {
     var status = stat()
     guard lstat(directory.path, &status) == 0 else {
       if errno == ENOENT { return false }
-      throw PrivateFile.failed("has a directory that cannot be read", errno)
+      throw failed("has a directory that cannot be read", errno)
     }
     guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-      throw PrivateFile.failed(
+      throw failed(
         "has an unsafe directory: a symbolic link, or one that another user owns or can write to")
     }
     return true
@@ -108,25 +122,24 @@ struct PrivateFile: Sendable {
 
   private func check(_ descriptor: Int32) throws(HTTPError) {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw PrivateFile.failed("cannot be examined", errno) }
+    guard fstat(descriptor, &status) == 0 else { throw failed("cannot be examined", errno) }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
-      throw PrivateFile.failed("is not safe: it is not a regular file, or another user owns it or can read it")
+      throw failed("is not safe: it is not a regular file, or another user owns it or can read it")
     }
   }
 
   /// Synchronizes the directory, so that the name of the file is on disk as well. Platforms that cannot do this are
   /// ignored.
-  private func synchroniseDirectory() {
+  private func synchronizeDirectory() {
     let descriptor = open(directory.path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     fsync(descriptor)
     close(descriptor)
   }
 
-  static func failed(_ fault: String, _ code: Int32 = 0) -> HTTPError {
-    let reason = code == 0 ? "" : " (\(String(cString: strerror(code))))"
+  package func failed(_ fault: String, _ number: Int32 = 0) -> HTTPError {
+    let reason = number == 0 ? "" : " (\(String(cString: strerror(number))))"
     return HTTPError(
-      .credentialStoreFailed,
-      "The credential file \(fault)\(reason). Check its path and permissions, or use another file.")
+      code, "The \(name) \(fault)\(reason). Check its path and permissions, or use another file.")
   }
 }
