@@ -54,6 +54,9 @@ extension OurWorks {
     Limit("layers-throttled", timesThoseOf: "layers", atLeast: 1, goal: 0.5),
     Limit("layers-backoff", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.3),
     Limit("layers-wire", timesThoseOf: "layers", atLeast: 1, goal: 0.5, held: 1.33),
+    Limit("layers-cookies", timesThoseOf: "layers", atLeast: 1.2, goal: 1.1),
+    Limit("layers-hit", timesThoseOf: "layers", atLeast: 1.35, goal: 1.2),
+    Limit("layers-miss", timesThoseOf: "layers", atLeast: 2.5, goal: 2),
   ]
 
   /// The cost of a unit in a large number, relative to its cost in a small number.

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
@@ -8,22 +9,46 @@ extension OurWorks {
   static let loads: [(name: String, work: Work)] =
     [
       ("layers", layers), ("layers-throttled", cancelled(.throttled())), ("layers-backoff", cancelled(.backingOff())),
-      ("layers-wire", cancelled(.onWire())),
+      ("layers-wire", cancelled(.onWire())), ("layers-cookies", cookies), ("layers-hit", cached("max-age=60")),
+      ("layers-miss", cached("max-age=0")),
     ]
     + [1000, 10_000, 100_000].flatMap { count in
       [("loads-\(count)", cancelAll(count)), ("reset-\(count)", reset(count))]
     }
 
   /// One load, which a `MockLoader` answers at once.
-  public static let layers = Work("load", operations: 100) { () -> LoadChain in
-    let mock = MockLoader()
-    mock.onOthers(.text("hello"))
-    return LoadChain(before: mock)
-  } repeating: { chain in
-    let request = LoadChain.request(0)
-    for _ in 0..<100 {
-      chain.loader.load(request).observe { outcome in
-        if case .success(let response) = outcome { consume(response.bodySize) }
+  public static let layers = answered { $0 }
+
+  /// The same with a jar that has three cookies for the host.
+  private static let cookies = answered { end in
+    let jar = CookieJar()
+    do {
+      let url = try HTTPURL("http://example.com/")
+      for name in ["session", "theme", "language"] { jar.store("\(name)=1; Path=/; Max-Age=3600", from: url) }
+    } catch { preconditionFailure("\(error)") }
+    return StoreCookies(in: jar) --> end
+  }
+
+  /// The same with a cache. A response with `max-age=60` is answered from it, and one with `max-age=0` is stored again by each load.
+  private static func cached(_ control: String) -> Work {
+    answered([("Cache-Control", control)]) { end in CacheResponses(in: HTTPCache()) --> end }
+  }
+
+  private static func answered(
+    _ fields: [(String, String)] = [], _ inserted: @escaping @Sendable (any HTTPLoader) -> any HTTPLoader
+  ) -> Work {
+    Work("load", operations: 100) { () -> LoadChain in
+      let mock = MockLoader()
+      do {
+        mock.onOthers(.respond(headers: try HTTPHeaders(fields), body: Data("hello".utf8)))
+      } catch { preconditionFailure("\(error)") }
+      return LoadChain(before: inserted(mock))
+    } repeating: { chain in
+      let request = LoadChain.request(0)
+      for _ in 0..<100 {
+        chain.loader.load(request).observe { outcome in
+          if case .success(let response) = outcome { consume(response.bodySize) }
+        }
       }
     }
   }
