@@ -46,7 +46,7 @@ struct CacheDemand: Sendable, Equatable {
 ///
 /// The directives of a header `Cache-Control` of the request apply as well.
 public enum RequestCaching: HTTPRequestOption, Sendable, Hashable {
-  /// Uses a fresh response, and validates one that is stale.
+  /// Uses a fresh response, and validates a stale response.
   case standard
   /// Always asks the server, which can confirm the stored response. The response is stored.
   case reload

@@ -26,7 +26,7 @@ import Testing
     return jar
   }
 
-  /// Replaces the file with one that only the user can read.
+  /// Replaces the file, whose permissions are set explicitly.
   private func put(_ data: Data, permissions: Int = 0o600) throws {
     try data.write(to: file)
     try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file.path)
