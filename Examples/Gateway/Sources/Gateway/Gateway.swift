@@ -4,7 +4,7 @@
 //   client ─▶ gateway ─▶ orders ─▶ stock
 //                   └──────────────▶
 //
-// In the first run, the client leaves. In the second run, the deadline passes in the gateway. Both times the cancellation
+// In the first run, the client disconnects. In the second run, the deadline passes in the gateway. Both times the cancellation
 // request reaches every process. Then each process reports its open connections, requests and timers. The program exits
 // with 1 if something is left.
 //
@@ -36,7 +36,7 @@ import FutureTreeHTTP
       children.insert(child, at: 0)
     }
 
-    say("The client leaves")
+    say("The client disconnects")
     say("-----------------")
     var isClean = try await visit(children) { load in
       load.cancel(reason: "the user left")

@@ -72,7 +72,7 @@ struct Misuse: Error, CustomStringConvertible {
   }
 }
 
-/// The medians of all rounds. The first contender is the one that the others are compared with.
+/// The medians of all rounds. All contenders are compared with the first.
 struct Table: CustomStringConvertible {
   let names: [String]
   let rounds: [[Figures]]

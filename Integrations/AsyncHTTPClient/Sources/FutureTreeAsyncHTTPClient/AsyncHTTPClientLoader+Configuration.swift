@@ -24,9 +24,9 @@ extension AsyncHTTPClientLoader {
     public var maximumBodySize: Int
     /// Whether requests ask for encoded (compressed) bodies. Defaults to `true`.
     ///
-    /// If it is `true`, requests without an `Accept-Encoding` of their own ask for `gzip` and `deflate`. Bodies are decoded, and
-    /// their responses have neither `Content-Encoding` nor `Content-Length`. If it is `false`, requests ask for `identity`, and
-    /// an encoded body fails with the code `encodedBody`.
+    /// If it is `true`, requests without an `Accept-Encoding` of their own ask for `gzip` and `deflate`. Bodies are decoded,
+    /// and their responses have neither `Content-Encoding` nor `Content-Length`. If it is `false`, requests ask for `identity`,
+    /// and an encoded body fails with the code `encodedBody`.
     public var acceptsEncodedBodies = true
     /// The maximum ratio of decoded to encoded bytes. A body that exceeds it fails with the code `bodyTooLarge`. Defaults to
     /// 1000, about the largest ratio that `deflate` can reach. Values are clamped to the range from 1 to 1,000,000.
@@ -36,8 +36,8 @@ extension AsyncHTTPClientLoader {
     public var unixSocketPath: String?
     /// The settings of AsyncHTTPClient, such as TLS, the proxy, the HTTP version and the connection pool.
     ///
-    /// The loader overrides the redirects, the decompression, the tracer and the timeouts for reading and writing. By default, a failed
-    /// attempt to connect fails the load at once, because retries belong to a layer.
+    /// The loader overrides the redirects, the decompression, the tracer and the timeouts for reading and writing. By default,
+    /// a failed attempt to connect fails the load at once, because retries belong to a layer.
     public var client = Configuration.defaultClient
 
     /// Creates a configuration. The defaults are suitable for a service that calls other services.

@@ -3,14 +3,16 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOHTTPCompression
 
-/// Marks the end of a response that is whole before its request was sent.
+/// Reports a response that is whole before its request was sent.
 ///
-/// The client does not report such an end: it waits for the end of the request, which it may have stopped sending. An empty part
-/// of the body tells the `Transfer`, which cancels the request. No other part that it receives is empty. The end itself is only
-/// passed on if the status is 300 or above: the client then closes the connection. With other statuses it would wait, and with
-/// HTTP/2 trap when the connection closes.
+/// The client does not report the end of such a response. It waits for the end of the request, which it may have stopped
+/// sending. The handler therefore passes an empty part of the body, and no other part that the `Transfer` receives is empty.
+/// The `Transfer` then cancels the request.
 ///
-/// The handler is the last one before that of the client, so it sees decoded bodies.
+/// The handler passes the end itself only if the status is 300 or above: the client then closes the connection. With other
+/// statuses, the client would wait for the end of the request, and with HTTP/2 it would trap when the connection closes.
+///
+/// The handler is the last one before that of the client, so it receives decoded bodies.
 final class EarlyResponseHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart

@@ -69,8 +69,8 @@ final class RequestBody: Sendable {
   private func send(_ chunk: Data, to writer: HTTPClient.Body.StreamWriter) async throws {
     let sent = writer.write(.byteBuffer(ByteBuffer(data: chunk)))
     #if DEBUG
-      // If the connection fails while it accepts no bytes, the client never completes this future. A debug build traps when such a
-      // future is released.
+      // If the connection fails while it accepts no bytes, the client never completes this future. A debug build traps when
+      // such a future is released.
       sent.whenComplete { [sent] _ in _ = sent }
     #endif
     try await sent.future().value  // Ends when the task is cancelled.

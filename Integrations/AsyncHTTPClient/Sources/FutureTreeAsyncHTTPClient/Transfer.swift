@@ -121,15 +121,15 @@ extension Transfer {
     }
   }
 
-  /// Returns a future that completes when each event loop has run what was enqueued before. The connection can belong to another
-  /// loop, which is asked to close it before `didReceiveError`, or just afterward if it has received the request just before.
-  /// Two passes therefore include the close.
+  /// Returns a future that completes when each event loop has run what was enqueued before. The connection can belong to
+  /// another loop, which is asked to close it before `didReceiveError`, or just afterward if it has received the request just
+  /// before. Two passes therefore include the close.
   private func passAllLoops(_ loop: any EventLoop) -> EventLoopFuture<Void> {
     .andAllComplete(client.group.makeIterator().map { $0.submit {} }, on: loop)
   }
 
-  /// The bytes of a part. Those of a large part are copied only once, by the receiver. A stream keeps its bytes, so they are copied
-  /// here: they would keep the whole buffer of the connection.
+  /// The bytes of a part. Those of a large part are copied only once, by the receiver. A stream keeps its bytes, so they are
+  /// copied here: they would keep the whole buffer of the connection.
   private func data(_ buffer: ByteBuffer) -> Data {
     Data(buffer: buffer, byteTransferStrategy: isForStream || buffer.readableBytes < 4096 ? .copy : .noCopy)
   }

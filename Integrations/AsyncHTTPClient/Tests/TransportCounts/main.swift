@@ -1,4 +1,5 @@
-// Counts the descriptors, threads and memory that `AsyncHTTPClientLoader` leaves after many loads. Ends with 1 if something is left.
+// Counts the descriptors, threads and memory that `AsyncHTTPClientLoader` leaves after many loads. Ends with 1 if something is
+// left.
 //
 //   swift run -c release TransportCounts --cancelled 10000
 //   swift run -c release TransportCounts --minutes 10

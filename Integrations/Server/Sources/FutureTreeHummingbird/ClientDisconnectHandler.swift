@@ -57,7 +57,7 @@ public final class ClientDisconnectHandler: ChannelInboundHandler, RemovableChan
 @available(*, unavailable)
 extension ClientDisconnectHandler: Sendable {}
 
-/// A closure that is called when a client leaves, unless the watch is ended before.
+/// A closure that is called when a client disconnects, unless the watch is ended before.
 final class DisconnectWatch: Sendable {
   private let body: NIOLockedValueBox<(@Sendable () -> Void)?>
 

@@ -96,8 +96,8 @@ public struct IncomingRequest: Sendable {
     }
   }
 
-  /// Calls a closure when the client leaves.
-  func whenClientLeaves(_ body: @escaping @Sendable (CancellationReason) -> Void) -> DisconnectWatch {
+  /// Calls a closure when the client disconnects.
+  func whenClientDisconnects(_ body: @escaping @Sendable (CancellationReason) -> Void) -> DisconnectWatch {
     DisconnectWatch(channel) { body(CancellationReason("the client closed the connection")) }
   }
 }

@@ -13,10 +13,11 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
   /// frames the body itself. A 204 or a 304 has no body. The response to `HEAD` has the length that the response to `GET` would
   /// have. If that is not known, its length is 0, because the server would send chunks otherwise.
   ///
-  /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the context is a
-  /// ``FutureRequestContext``, its transfer receives a cancellation request when the client leaves, and when the deadline of the
-  /// request passes, which also closes the connection. If the transfer does not succeed, the connection is closed before the end
-  /// of the body. A file is sent in chunks, and is not deleted. If its size has changed, the connection is closed.
+  /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the context is
+  /// a ``FutureRequestContext``, its transfer receives a cancellation request when the client disconnects, and when the
+  /// deadline of the request passes, which also closes the connection. If the transfer does not succeed, the connection is
+  /// closed before the end of the body. A file is sent in chunks, and is not deleted. If its size has changed, the connection
+  /// is closed.
   ///
   /// - Throws: Hummingbird's `HTTPError` with the status 502 if the status is not one of a final response (200 to 999).
   public func response(from request: Request, context: some RequestContext) throws -> Response {
@@ -73,11 +74,11 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
     }
   }
 
-  /// Cancels a transfer when the client leaves, and when the deadline passes.
+  /// Cancels a transfer when the client disconnects, and when the deadline passes.
   ///
   /// - Returns: The timer of the deadline. It also closes the connection, because a client that does not read would keep it.
   private static func limit(_ transfer: Future<Void>, _ incoming: IncomingRequest) -> FutureTimer? {
-    let watch = incoming.whenClientLeaves { transfer.cancel(reason: $0) }
+    let watch = incoming.whenClientDisconnects { transfer.cancel(reason: $0) }
     transfer.observe { _ in watch.end() }
     return incoming.deadline.map { deadline in
       deadline.clock.schedule(after: max(deadline.remaining, .zero)) {

@@ -23,8 +23,8 @@ extension RouterMethods where Context: FutureRequestContext {
   ///
   /// Handlers of `onRequestCancel` can run on the event loop of the connection. They must not block.
   ///
-  /// After the head of a response that is a stream, the transfer of the stream receives the request, without options. The server
-  /// closes the connection when the transfer has ended.
+  /// After the head of a response that is a stream, the transfer of the stream receives the request, without options. The
+  /// server closes the connection when the transfer has ended.
   ///
   /// | outcome | response |
   /// | --- | --- |
@@ -83,7 +83,7 @@ extension IncomingRequest {
     // A derived future without consumers. It is asked on behalf of the client, so a request stops only at other consumers.
     let answer =
       deadline.map { future.timeout(after: max($0.remaining, .zero), clock: $0.clock) } ?? future.map { $0 }
-    let watch = whenClientLeaves { answer.cancel(.doNotForwardIfOthersWaiting, reason: $0) }
+    let watch = whenClientDisconnects { answer.cancel(.doNotForwardIfOthersWaiting, reason: $0) }
     defer { watch.end() }
     return try await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in answer.observe { continuation.resume(returning: $0) } }

@@ -15,8 +15,8 @@ extension Log {
   /// show. All lines have the same level, because the logger decides which lines it keeps.
   ///
   /// - Parameters:
-  ///   - logger: The logger. Its metadata is part of each entry. A line is written by the thread on which a load begins or ends,
-  ///     so a metadata provider that reads the context of the current task can find that of another load.
+  ///   - logger: The logger. Its metadata is part of each entry. A line is written by the thread on which a load begins or
+  ///     ends, so a metadata provider that reads the context of the current task can find that of another load.
   ///   - level: The level of the entries. Defaults to `.info`.
   ///   - label: A prefix of the numbers, which distinguishes several logs. Defaults to `nil`.
   ///   - redaction: The values that lines show.

@@ -8,8 +8,8 @@ import Tracing
 /// let api = RequestTracing.context --> Retry() --> RequestTracing(with: InstrumentationSystem.tracer) --> URLSessionLoader()
 /// ```
 ///
-/// The parent is the option `RequestServiceContext`, the trace in the fields of the request, or the context of the task. `Retry` and
-/// `Throttle` send from other tasks: put `context` before them. A span ends with its transfer. Its attributes have no secrets.
+/// The parent is the option `RequestServiceContext`, the trace in the fields of the request, or the context of the task.
+/// `Retry` and `Throttle` send from other tasks: put `context` before them. The attributes are those of `HTTPMeasurement`.
 public struct RequestTracing: HTTPLayer {
   /// A layer that gives `ServiceContext.current` to each request that has no `RequestServiceContext`.
   public static let context = ModifyRequest { request in
@@ -18,35 +18,35 @@ public struct RequestTracing: HTTPLayer {
   private let tracer: any Tracer
   /// Creates a layer whose spans belong to a tracer.
   public init(with tracer: any Tracer) { self.tracer = tracer }
-
   /// Forwards the request with the fields of the tracer. Returns the future of `next`, or a failure if a field is invalid.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     var (request, fields, parent) = (request, [(String, String)](), ServiceContext.current ?? .topLevel)
     tracer.extract(request.headers.map { ($0.name.lowercased(), $0.value) }, into: &parent, using: Fields())
     let context = request[option: RequestServiceContext.self] ?? parent
-    let span = tracer.startSpan(request.method.name, context: context, ofKind: .client)
-    span.attributes["http.request.method"] = request.method.name
-    span.attributes["server.address"] = request.url?.host.filter { !"[]".contains($0) }
-    span.attributes["server.port"] = request.url.map { Int($0.port) }
+    let start = HTTPMeasurement(startOf: request)
+    let name = start.attributes["http.request.method"] == "_OTHER" ? "HTTP" : request.method.name
+    let span = tracer.startSpan(name, context: context, ofKind: .client)
+    span.set(start)
     request[option: RequestServiceContext.self] = span.context
     tracer.inject(span.context, into: &fields, using: Fields())
-    do {
+    let future = Future<HTTPResponse>.attempt {
       for (name, value) in fields { try request.setHeader(name, value) }
-      return ended(span, next.load(request))
-    } catch { return ended(span, .failed(error)) }
-  }
-
-  private func ended(_ span: any Span, _ future: Future<HTTPResponse>) -> Future<HTTPResponse> {
+      return next.load(request)
+    }
     future.observeTransfer { outcome, transfer in
-      let status = (try? outcome.get())?.status.code
-      var fault = status.flatMap { $0 < 400 ? nil : "\($0)" }
-      if case .failure(let error) = transfer { fault = (error as? HTTPError)?.code.description ?? "\(type(of: error))" }
-      if fault != nil { span.setStatus(SpanStatus(code: .error)) }
-      if case .cancelled = transfer { fault = "cancelled" }
-      (span.attributes["http.response.status_code"], span.attributes["error.type"]) = (status, fault)
+      span.set(start.ended(outcome, transfer, after: .zero))
       span.end()
     }
     return future
+  }
+}
+
+extension Span {
+  fileprivate func set(_ measurement: HTTPMeasurement) {
+    for (name, value) in measurement.attributes {
+      if case .int(let number) = value { attributes[name] = number } else { attributes[name] = value.description }
+    }
+    if ![nil, "cancelled"].contains(measurement.attributes["error.type"]) { setStatus(SpanStatus(code: .error)) }
   }
 }
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import FutureTreeHummingbird
 
-@Suite("A client that leaves") struct DisconnectTests {
+@Suite("A client that disconnects") struct DisconnectTests {
   private let router = Router(context: TestContext.self)
   private let mock = MockLoader()
   private let work = Work()
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("A client that leaves before the handler runs is detected")
+  @Test("A client that disconnects before the handler runs is detected")
   func beforeHandlerRuns() async throws {
     let inputEnded = Promise<Void>()
     router.add(middleware: Waiting(until: inputEnded.future))
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("A client that leaves with a pipelined request is detected")
+  @Test("A client that disconnects with a pipelined request is detected")
   func pipelined() async throws {
     router.future(.get, "slow") { [work] _, _ in work.begin() }
 
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("A client that leaves after the head cancels the transfer of the stream")
+  @Test("A client that disconnects after the head cancels the transfer of the stream")
   func afterHead() async throws {
     let feed = mock.stream(whenCancelled: .complete)
     let transfer = Promise<Future<Void>>()

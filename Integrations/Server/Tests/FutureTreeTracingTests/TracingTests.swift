@@ -27,7 +27,10 @@ import Tracing
     #expect(span.attributes.get("server.address") == .string("example.com"))
     #expect(span.attributes.get("server.port") == .int64(443))
     #expect(span.attributes.get("http.response.status_code") == .int64(201))
-    #expect(span.attributes.count == 4)
+    #expect(span.attributes.get("url.full") == .string("https://example.com/users?token=REDACTED"))
+    #expect(span.attributes.get("url.scheme") == .string("https"))
+    #expect(span.attributes.get("http.response.body.size") == .int64(0))
+    #expect(span.attributes.count == 7)
     #expect(span.status == nil)
   }
 
@@ -99,6 +102,31 @@ import Tracing
     let span = try #require(tracer.finishedSpans.first)
     #expect(span.attributes.get("error.type") == .string("404") && span.status?.code == .error)
     #expect(span.attributes.get("server.address") == .string("::1"))
+  }
+
+  @Test("An unknown method is not part of the name of the span")
+  func unknownMethod() throws {
+    mock.answer()
+    var request = request
+    request.method = try HTTPMethod("PURGE-secret")
+
+    _ = api.load(request)
+
+    let span = try #require(tracer.finishedSpans.first)
+    #expect(span.operationName == "HTTP" && span.attributes.get("http.request.method") == .string("_OTHER"))
+    #expect(span.attributes.get("http.request.method_original") == .string("PURGE-secret"))
+  }
+
+  @Test("A failure because of a status has that status")
+  func unacceptableStatus() throws {
+    let response = HTTPResponse(to: request, status: .serviceUnavailable)
+    mock.fail(HTTPError(.unacceptableStatus, "The server refuses.", response: response))
+
+    _ = api.load(request)
+
+    let span = try #require(tracer.finishedSpans.first)
+    #expect(span.attributes.get("http.response.status_code") == .int64(503))
+    #expect(span.attributes.get("error.type") == .string("503") && span.status?.code == .error)
   }
 
   @Test("A second layer records a child of the first span")

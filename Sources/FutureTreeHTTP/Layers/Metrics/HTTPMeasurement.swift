@@ -75,6 +75,23 @@ public struct HTTPMeasurement: Sendable {
 }
 
 extension HTTPMeasurement {
+  /// Creates the measurement of a load that begins, for layers that report to other systems.
+  ///
+  /// ```swift
+  /// let start = HTTPMeasurement(startOf: request)
+  /// let future = next.load(request)
+  /// future.observeTransfer { outcome, transfer in
+  ///   report(start.ended(outcome, transfer, after: duration))
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - redaction: The query values that are shown. Defaults to none.
+  public init(startOf request: HTTPRequest, _ redaction: Redaction = .standard) {
+    self.init(startOf: request, nil, redaction)
+  }
+
   init(startOf request: HTTPRequest, _ trace: TraceContext?, _ redaction: Redaction) {
     phase = .started
     duration = nil
@@ -89,8 +106,13 @@ extension HTTPMeasurement {
     attributes = start.attributes.merging(added) { _, new in new }
   }
 
-  /// Returns the measurement for the end of the load. A negative duration is treated as zero.
-  func ended(
+  /// Returns the measurement for the end of the load.
+  ///
+  /// - Parameters:
+  ///   - outcome: The outcome of the load.
+  ///   - transfer: The outcome of the transfer of its body.
+  ///   - duration: The duration of the load. A negative duration is treated as zero.
+  public func ended(
     _ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>, after duration: Duration
   ) -> HTTPMeasurement {
     HTTPMeasurement(self, duration: max(duration, .zero), adding: outcome.measured(with: transfer))
