@@ -29,8 +29,9 @@ import FutureTree
 ///   the end.
 /// - **Reset.** `LiveLoads` tracks the exchange until the transport has reported its end.
 ///
-/// Report the events of one exchange one at a time. The other methods can be called from any thread. The exchange completes
-/// its future and calls the progress handler on the thread of the report, and outside every lock.
+/// **Threads.** Report the events of one exchange one at a time, from any thread. The other members can be used from any thread
+/// at any time. The exchange completes its future and calls the progress handler on the thread of the report, outside every
+/// lock.
 public final class HTTPExchange: Sendable {
   /// The limits of a load. Options of the request take precedence.
   public struct Limits: Sendable, Hashable {
@@ -104,8 +105,8 @@ public final class HTTPExchange: Sendable {
   /// - Parameters:
   ///   - request: The request.
   ///   - limits: The limits, unless the request has its own.
-  ///   - decoding: The decoding of encoded bodies before they are reported.
-  ///   - clock: The clock of the time limits.
+  ///   - decoding: The decoding of encoded bodies before they are reported. Defaults to none.
+  ///   - clock: The clock of the time limits. Defaults to the system clock.
   /// - Throws: `HTTPError` with the code `unwritableBody`, `unreadableBody` or `wrongBodyLength`.
   public init(
     of request: HTTPRequest, _ limits: Limits, decoding: ResponseReceiver.Decoding = .asSent,

@@ -117,6 +117,7 @@ private let statuses: [FutureTreeHTTP.HTTPError.Code: HTTPTypes.HTTPResponse.Sta
   ]
   var statuses = Dictionary(uniqueKeysWithValues: badGateway.map { ($0, HTTPTypes.HTTPResponse.Status.badGateway) })
   (statuses[.timedOut], statuses[.deadlineExceeded]) = (.gatewayTimeout, .gatewayTimeout)
+  statuses[.notCached] = .gatewayTimeout  // RFC 9111, section 5.2.1.7.
   (statuses[.queueFull], statuses[.resetInProgress]) = (.serviceUnavailable, .serviceUnavailable)
   return statuses
 }()

@@ -136,7 +136,15 @@ import Testing
     let channel = NIOAsyncTestingChannel()
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let context = TestContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
-    let responder = FutureResponder<TestContext, String> { [work] _, _ in work.begin() }
+    let isOnLoop = Promise<Bool>()
+    let responder = FutureResponder<TestContext, String> { [work] _, _ in
+      // Not inside the cancellation handler of the task, where the runtime can hold a lock.
+      work.promise.onRequestCancel { _ in
+        isOnLoop.succeed(channel.eventLoop.inEventLoop)
+        return .continue
+      }
+      return work.begin()
+    }
     let head = HTTPTypes.HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/slow")
     let task = Task {
       try await responder.respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer())), context: context)
@@ -146,6 +154,7 @@ import Testing
     task.cancel()
 
     #expect(try await work.reason.value == "the task of the handler was cancelled")
+    #expect(try await isOnLoop.future.value)
     let error = await #expect(throws: Hummingbird.HTTPError.self) { try await task.value }
     #expect(error?.status == .serviceUnavailable)
   }

@@ -40,8 +40,10 @@ public struct TransportLoad: Sendable {
   /// - Parameters:
   ///   - name: The name of the transport, for the report.
   ///   - seed: The seed of the random numbers. Defaults to 1.
-  ///   - tolerance: The resources that the transport may hold in addition to those after the warm-up.
-  ///   - clock: The clock of the waits: for pending loads, and for threads and descriptors that are about to close.
+  ///   - tolerance: The resources that the transport may hold in addition to those after the warm-up. Defaults to
+  ///     `defaultTolerance`.
+  ///   - clock: The clock of the waits: for pending loads, and for threads and descriptors that are about to close. Defaults to
+  ///     the system clock.
   ///   - makeTransport: Creates a transport without time limits. It is called once for each run.
   public init(
     _ name: String, seed: UInt64 = 1, tolerance: ProcessResources = defaultTolerance,
