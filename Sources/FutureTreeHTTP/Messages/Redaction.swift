@@ -49,19 +49,24 @@ public struct Redaction: Sendable, Hashable {
   ])
 
   /// The replacement for a hidden value.
-  static let mark = "REDACTED"
+  package static let mark = "REDACTED"
 }
 
 extension Redaction {
   /// Returns the value of a header field of a request, or the mark.
-  func value(of field: HTTPHeaders.Field, in request: HTTPRequest) -> String {
+  package func value(of field: HTTPHeaders.Field, in request: HTTPRequest) -> String {
     if showsEverything { return field.value }
     let isShown = shownHeaders.contains(field.name) && !request.isSensitive(header: field.name)
     return isShown ? field.value : Redaction.mark
   }
 
+  /// Returns the value of a header field of a response, or the mark. Only fields that are known to be secret are hidden.
+  package func value(ofResponse field: HTTPHeaders.Field, to request: HTTPRequest) -> String {
+    showsEverything || !request.isSensitive(header: field.name) ? field.value : Redaction.mark
+  }
+
   /// Returns the URL of a request, or its path if it has no URL, with the query values that are shown.
-  func target(of request: HTTPRequest) -> String {
+  package func target(of request: HTTPRequest) -> String {
     var target = ""
     write(targetOf: request, to: &target)
     return target

@@ -244,6 +244,23 @@ struct TestingYourCodeGuideSnippets {
     #expect(print.lines == ["60.0", "true"])
   }
 
+  @Test("Recording and replaying")
+  func recording() async throws {
+    mock.on("/feed", .text("news"))
+    // guide recording
+    let recorder = HTTPRecorder()
+    _ = (recorder --> mock).load(request)  // In practice, in front of a transport.
+    let har = try recorder.archive.data()
+
+    let replayer = HTTPReplayer(try HTTPArchive(har))
+    let feed = (Retry() --> replayer).load(request)
+    print(String(decoding: try await feed.value.body, as: UTF8.self))  // news
+    print(replayer.unused)  // []
+    // end
+
+    #expect(print.lines == ["news", "[]"])
+  }
+
   @Test("Checks of a transport")
   func conformance() async {
     let added = ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]

@@ -200,8 +200,7 @@ extension CacheResponses {
     case .data(let body): return cache.store(makeEntry(body), for: request, generation: search.generation)
     case .file: return false
     case .stream(let stream):
-      let copy = BodyCopy(limit: cache.limits.perEntry)
-      guard stream.pipe?.copy(to: copy) == true else { return false }
+      guard let copy = stream.copy(limit: cache.limits.perEntry) else { return false }
       stream.transfer.observe { outcome in
         guard case .success = outcome, let body = copy.body else { return }
         cache.store(makeEntry(body), for: request, generation: search.generation)

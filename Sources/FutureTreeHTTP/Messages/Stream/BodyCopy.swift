@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 
 /// The bytes of a stream, collected while it is read, up to a limit.
-final class BodyCopy: Sendable {
+package final class BodyCopy: Sendable {
   private let bytes: Locked<Data?>
   private let limit: Int
 
@@ -12,7 +12,7 @@ final class BodyCopy: Sendable {
   }
 
   /// The bytes. `nil` if there were more than the limit.
-  var body: Data? { bytes.value }
+  package var body: Data? { bytes.value }
 
   func append(_ chunk: Data) {
     let dropped = bytes.withLock { bytes -> Data? in
@@ -24,5 +24,15 @@ final class BodyCopy: Sendable {
       return bytes.take()
     }
     _ = dropped  // Released here, not under the lock.
+  }
+}
+
+extension HTTPBodyStream {
+  /// Copies the bytes that arrive from now on. The copy keeps no stream, which still ends when its caller drops it.
+  ///
+  /// - Returns: The copy. `nil` if bytes have arrived before, if the transfer has ended, or if the body is in memory or in a file.
+  package func copy(limit: Int) -> BodyCopy? {
+    let copy = BodyCopy(limit: limit)
+    return pipe?.copy(to: copy) == true ? copy : nil
   }
 }

@@ -12,8 +12,8 @@ final class BodyPipe: Sendable {
     var room: Promise<Void>?
     var timer: FutureTimer?
     var stop = Stop.unknown
-    /// A copy of all bytes, for a cache.
-    var copy: BodyCopy?
+    /// Copies of all bytes, such as that of a cache.
+    var copies: [BodyCopy] = []
   }
 
   /// How the transport is stopped.
@@ -78,12 +78,12 @@ extension BodyPipe {
   /// - Returns: Whether the buffer has room for more.
   func write(_ bytes: Data) throws(HTTPError) -> Bool {
     let now = clock.now
-    var copy: BodyCopy?
+    var copies: [BodyCopy] = []
     perform { guarded in
-      copy = guarded.copy
+      copies = guarded.copies
       return guarded.state.received(bytes, now: now)
     }
-    copy?.append(bytes)
+    for copy in copies { copy.append(bytes) }
     let (end, hasRoom) = guarded.withLock { ($0.state.end, $0.state.hasRoom) }
     if case .failure(let error as HTTPError) = end, error.code == .streamOverflow { throw error }
     return hasRoom
@@ -94,8 +94,8 @@ extension BodyPipe {
   /// - Returns: `false` if bytes have arrived before, or the transfer has ended.
   func copy(to copy: BodyCopy) -> Bool {
     guarded.withLock { guarded in
-      guard guarded.state.receivedCount == 0, guarded.state.end == nil, guarded.copy == nil else { return false }
-      guarded.copy = copy
+      guard guarded.state.receivedCount == 0, guarded.state.end == nil else { return false }
+      guarded.copies.append(copy)
       return true
     }
   }

@@ -1,0 +1,257 @@
+import Foundation
+import FutureTreeHTTP
+
+/// Recorded requests and their responses, in the format HAR 1.2 that browsers and proxies read and write.
+///
+/// ```swift
+/// let archive = try HTTPArchive(contentsOf: URL(filePath: "Fixtures/feed.har"))
+/// let api = Retry() --> HTTPReplayer(archive)
+/// ```
+///
+/// An ``HTTPRecorder`` makes archives, and an ``HTTPReplayer`` answers requests from them. Parts that the format does not define,
+/// and parts that are not needed for replaying, are not kept when an archive of another tool is read and written.
+public struct HTTPArchive: Sendable, Equatable {
+  var entries: [Entry] = []
+
+  /// Creates an empty archive.
+  public init() {}
+
+  /// Reads an archive from a file.
+  ///
+  /// - Throws: `InvalidArchive` if the file cannot be read or is not an archive.
+  public init(contentsOf url: URL) throws {
+    let data: Data
+    do { data = try Data(contentsOf: url) } catch {
+      throw InvalidArchive(reason: "the file cannot be read")
+    }
+    try self.init(data)
+  }
+
+  /// Reads an archive from its JSON.
+  ///
+  /// - Throws: `InvalidArchive` if the bytes are not an archive.
+  public init(_ data: Data) throws {
+    do {
+      entries = try JSONDecoder().decode(File.self, from: data).log.entries
+    } catch {
+      throw InvalidArchive(reason: InvalidArchive.reason(error))
+    }
+  }
+
+  /// The JSON of the archive. Keys are sorted, so that two archives can be compared line by line.
+  ///
+  /// - Throws: An error of the encoder.
+  public func data() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(File(log: File.Log(entries: entries)))
+  }
+
+  /// Writes the archive to a file, which is replaced as a whole.
+  ///
+  /// - Throws: An error of the file system.
+  public func write(to url: URL) throws {
+    try data().write(to: url, options: .atomic)
+  }
+
+  /// The number of requests.
+  public var count: Int { entries.count }
+}
+
+extension HTTPArchive: CustomStringConvertible, CustomReflectable {
+  /// The number of requests, without their contents, which may be secrets.
+  public var description: String { "HTTPArchive(\(count) requests)" }
+
+  public var customMirror: Mirror { Mirror(self, children: ["count": count], displayStyle: .struct) }
+}
+
+/// The error of a file that is not an archive.
+public struct InvalidArchive: Error, Hashable, CustomStringConvertible {
+  /// What is wrong, without values of the file.
+  public let reason: String
+
+  public var description: String {
+    "The archive cannot be used: \(reason). Export it again as HAR 1.2, or record it again."
+  }
+
+  fileprivate static func reason(_ error: any Error) -> String {
+    guard let error = error as? DecodingError else { return "it cannot be decoded" }
+    switch error {
+    case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])) is missing"
+    case .typeMismatch(_, let context), .valueNotFound(_, let context):
+      return "\(path(context.codingPath)) has another type"
+    case .dataCorrupted(let context):
+      return context.codingPath.isEmpty ? "it is not JSON" : "\(path(context.codingPath)) is invalid"
+    @unknown default: return "it cannot be decoded"
+    }
+  }
+
+  private static func path(_ keys: [any CodingKey]) -> String {
+    keys.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+  }
+}
+
+// MARK: - The format
+
+extension HTTPArchive {
+  private struct File: Codable {
+    struct Log: Codable {
+      struct Creator: Codable {
+        var name = "FutureTree"
+        var version = "1"
+      }
+
+      var version = "1.2"
+      var creator = Creator()
+      var entries: [Entry]
+
+      init(entries: [Entry]) {
+        self.entries = entries
+      }
+
+      init(from decoder: any Decoder) throws {
+        entries = try decoder.container(keyedBy: CodingKeys.self).decode([Entry].self, forKey: .entries)
+      }
+    }
+
+    var log: Log
+  }
+
+  struct Field: Codable, Sendable, Equatable {
+    var name: String
+    var value: String
+  }
+
+  /// One request and its response.
+  struct Entry: Codable, Sendable, Equatable {
+    struct Request: Codable, Sendable, Equatable {
+      var method: String
+      var url: String
+      var httpVersion = "HTTP/1.1"
+      var cookies: [Field] = []
+      var headers: [Field] = []
+      var queryString: [Field] = []
+      var postData: Body?
+      var headersSize = -1
+      var bodySize = -1
+    }
+
+    struct Response: Codable, Sendable, Equatable {
+      /// Zero for a load that failed.
+      var status: Int
+      var statusText = ""
+      var httpVersion = "HTTP/1.1"
+      var cookies: [Field] = []
+      var headers: [Field] = []
+      var content: Body
+      var redirectURL = ""
+      var headersSize = -1
+      var bodySize = -1
+      /// The code of the error with which the load failed.
+      var _error: String?
+    }
+
+    struct Timings: Codable, Sendable, Equatable {
+      var send = 0.0
+      var wait = 0.0
+      var receive = 0.0
+    }
+
+    var startedDateTime: String
+    var time = 0.0
+    var request: Request
+    var response: Response
+    var cache: [String: String] = [:]
+    var timings = Timings()
+
+    init(startedDateTime: String, time: Double, request: Request, response: Response) {
+      self.startedDateTime = startedDateTime
+      self.time = time
+      self.request = request
+      self.response = response
+      timings = Timings(wait: time)
+    }
+  }
+
+  /// A body as text, or as Base64 if it is not UTF-8.
+  struct Body: Codable, Sendable, Equatable {
+    var mimeType: String
+    /// `nil` if the body was not recorded.
+    var text: String?
+    var encoding: String?
+    var size: Int?
+    var comment: String?
+
+    /// Creates a body with all bytes.
+    init(_ data: Data, mimeType: String) {
+      self.mimeType = mimeType
+      size = data.count
+      if let text = String(data: data, encoding: .utf8) {
+        self.text = text
+      } else {
+        (text, encoding) = (data.base64EncodedString(), "base64")
+      }
+    }
+
+    /// Creates a body without its bytes.
+    init(omitted comment: String, size: Int?, mimeType: String) {
+      self.mimeType = mimeType
+      self.size = size
+      self.comment = comment
+    }
+
+    /// The bytes. `nil` if they were not recorded, or are not Base64.
+    var data: Data? {
+      guard let text else { return size ?? 0 <= 0 ? Data() : nil }
+      return encoding == "base64" ? Data(base64Encoded: text) : Data(text.utf8)
+    }
+  }
+}
+
+// Other tools omit fields that the format requires.
+extension HTTPArchive.Entry {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    startedDateTime = try values.decodeIfPresent(String.self, forKey: .startedDateTime) ?? ""
+    time = try values.decodeIfPresent(Double.self, forKey: .time) ?? 0
+    request = try values.decode(Request.self, forKey: .request)
+    response = try values.decode(Response.self, forKey: .response)
+    timings = Timings(wait: time)
+  }
+}
+
+extension HTTPArchive.Entry.Request {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    method = try values.decode(String.self, forKey: .method)
+    url = try values.decode(String.self, forKey: .url)
+    headers = try values.decodeIfPresent([HTTPArchive.Field].self, forKey: .headers) ?? []
+    queryString = try values.decodeIfPresent([HTTPArchive.Field].self, forKey: .queryString) ?? []
+    postData = try values.decodeIfPresent(HTTPArchive.Body.self, forKey: .postData)
+    bodySize = try values.decodeIfPresent(Int.self, forKey: .bodySize) ?? -1
+  }
+}
+
+extension HTTPArchive.Entry.Response {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    status = try values.decode(Int.self, forKey: .status)
+    statusText = try values.decodeIfPresent(String.self, forKey: .statusText) ?? ""
+    headers = try values.decodeIfPresent([HTTPArchive.Field].self, forKey: .headers) ?? []
+    content = try values.decodeIfPresent(HTTPArchive.Body.self, forKey: .content) ?? .init(Data(), mimeType: "")
+    redirectURL = try values.decodeIfPresent(String.self, forKey: .redirectURL) ?? ""
+    bodySize = try values.decodeIfPresent(Int.self, forKey: .bodySize) ?? -1
+    _error = try values.decodeIfPresent(String.self, forKey: ._error)
+  }
+}
+
+extension HTTPArchive.Body {
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    mimeType = try values.decodeIfPresent(String.self, forKey: .mimeType) ?? ""
+    text = try values.decodeIfPresent(String.self, forKey: .text)
+    encoding = try values.decodeIfPresent(String.self, forKey: .encoding)
+    size = try values.decodeIfPresent(Int.self, forKey: .size)
+    comment = try values.decodeIfPresent(String.self, forKey: .comment)
+  }
+}

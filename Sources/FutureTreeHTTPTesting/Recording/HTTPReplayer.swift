@@ -1,0 +1,195 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+
+/// A loader that answers requests from an ``HTTPArchive``. It ends a chain, and needs no network.
+///
+/// ```swift
+/// let replayer = HTTPReplayer(try HTTPArchive(contentsOf: URL(filePath: "Fixtures/feed.har")))
+/// let api = Retry() --> replayer
+/// let feed = try await api.get("https://example.com/feed").value
+/// #expect(replayer.unused == [])
+/// ```
+///
+/// Each entry answers one request. Of several entries that match, the first unused one is taken. A part with the value `REDACTED`
+/// matches every value. A request without an entry fails with ``UnmatchedRequest``, which names the nearest entry.
+///
+/// A load completes at once. A load that failed when it was recorded fails with the same code. Bodies are delivered where the
+/// request wants them: in memory, in a file or as a stream. The fields that frame a body are omitted, because archives have decoded
+/// bodies.
+///
+/// A replayer can be used from any thread.
+public final class HTTPReplayer: HTTPLoader {
+  /// The parts of a request that an entry must have.
+  public struct Matching: Sendable, Hashable {
+    /// Whether the method must be equal. Defaults to `true`.
+    public var method = true
+    /// Whether the scheme, the host and the port must be equal. Defaults to `true`. `false` replays an archive of another server.
+    public var origin = true
+    /// Whether the names and values of the query must be equal, in any order. Defaults to `true`.
+    public var query = true
+    /// The header fields that must be equal. Defaults to none.
+    public var headers: [String] = []
+    /// Whether the body must be equal. Defaults to `false`.
+    public var body = false
+
+    /// Creates the default: the method, the origin, the path and the query. The path must always be equal.
+    public init() {}
+  }
+
+  private let entries: [HTTPArchive.Entry]
+  private let matching: Matching
+  private let repeats: Bool
+  private let used = Locked<Set<Int>>([])
+
+  /// Creates a replayer.
+  ///
+  /// - Parameters:
+  ///   - archive: The recorded requests and responses.
+  ///   - matching: The parts of a request that an entry must have.
+  ///   - repeats: Whether the last matching entry answers again when all have been used. Defaults to `false`.
+  public init(_ archive: HTTPArchive, matching: Matching = Matching(), repeats: Bool = false) {
+    entries = archive.entries
+    self.matching = matching
+    self.repeats = repeats
+  }
+
+  /// The entries that have answered no request: the method and the URL of each, without the values of the query.
+  public var unused: [String] {
+    let used = used.value
+    return entries.indices.filter { !used.contains($0) }.map { entries[$0].request.summary }
+  }
+
+  /// Answers the request from the archive.
+  ///
+  /// - Returns: A future that has completed. It fails with `UnmatchedRequest` if no unused entry matches.
+  public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    .attempt {
+      let candidates = entries.map { mismatches(of: request, and: $0.request) }
+      let matches = candidates.indices.filter { candidates[$0].isEmpty }
+      let index = used.withLock { used -> Int? in
+        let index = matches.first { !used.contains($0) } ?? (repeats ? matches.last : nil)
+        if let index { used.insert(index) }
+        return index
+      }
+      guard let index else { throw unmatched(request, candidates) }
+      return .succeeded(try entries[index].response.response(to: request).delivered(for: request))
+    }.named(request.description)
+  }
+
+  /// Does nothing: the entries that were used remain used.
+  public func reset() -> Future<Void> { .succeeded }
+}
+
+extension HTTPReplayer {
+  /// Returns the parts that differ, without their values.
+  private func mismatches(of request: HTTPRequest, and recorded: HTTPArchive.Entry.Request) -> [String] {
+    var parts: [String] = []
+    if matching.method, request.method.name != recorded.method { parts.append("the method") }
+    let url = try? HTTPURL(String(recorded.url.prefix { $0 != "?" && $0 != "#" }))
+    // The path of a request without a URL is recorded alone.
+    let path = url?.path ?? String(recorded.url.prefix { $0 != "?" && $0 != "#" })
+    if matching.origin, request.url?.origin != url?.origin { parts.append("the host") }
+    if request.path.drop(while: { $0 == "/" }) != path.drop(while: { $0 == "/" }) { parts.append("the path") }
+    if matching.query, !hasQuery(request, of: recorded) { parts.append("the query") }
+    for name in matching.headers where !hasValues(of: name, request, recorded) { parts.append("the header \(name)") }
+    if matching.body, !hasBody(request, of: recorded) { parts.append("the body") }
+    return parts
+  }
+
+  private func hasQuery(_ request: HTTPRequest, of recorded: HTTPArchive.Entry.Request) -> Bool {
+    var (sent, recorded) = (QueryItems("?" + (request.query ?? "")).fields, QueryItems(recorded.url).fields)
+    let names = Set(recorded.map(\.name))
+    // An item without `=` is hidden with its name.
+    for hidden in recorded where hidden == HTTPArchive.Field(name: Redaction.mark, value: "") {
+      guard let index = sent.firstIndex(where: { $0.value.isEmpty && !names.contains($0.name) }) else { return false }
+      sent.remove(at: index)
+      recorded.remove(at: recorded.firstIndex(of: hidden)!)
+    }
+    let hidden = Set(recorded.filter { $0.value == Redaction.mark }.map(\.name))
+    let visible = { (fields: [HTTPArchive.Field]) in
+      fields.map { [$0.name, hidden.contains($0.name) ? "" : $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+    return visible(sent) == visible(recorded)
+  }
+
+  private func hasValues(of name: String, _ request: HTTPRequest, _ recorded: HTTPArchive.Entry.Request) -> Bool {
+    let values = recorded.headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    return values.contains(Redaction.mark) || request.headers.values(for: name) == values
+  }
+
+  private func hasBody(_ request: HTTPRequest, of recorded: HTTPArchive.Entry.Request) -> Bool {
+    guard let body = recorded.postData else { return request.body.isEmpty }
+    if body.text == Redaction.mark { return true }
+    guard case .data(let data) = request.body.content else { return false }
+    return data == body.data
+  }
+
+  private func unmatched(_ request: HTTPRequest, _ candidates: [[String]]) -> UnmatchedRequest {
+    let used = used.value
+    // Of entries that are equally near, an unused one.
+    let nearest = candidates.indices.min { first, second in
+      (candidates[first].count, used.contains(first) ? 1 : 0) < (
+        candidates[second].count, used.contains(second) ? 1 : 0
+      )
+    }
+    return UnmatchedRequest(
+      request: request.description, nearest: nearest.map { entries[$0].request.summary },
+      differences: nearest.map { candidates[$0] } ?? [])
+  }
+}
+
+/// The error of a request for which an archive has no unused entry.
+public struct UnmatchedRequest: Error, Hashable, CustomStringConvertible {
+  /// The method and the URL of the request, without the query.
+  public let request: String
+  /// The method and the URL of the nearest entry, without the values of the query. `nil` if the archive is empty.
+  public let nearest: String?
+  /// The parts in which the nearest entry differs, without their values. Empty if the entry was used before.
+  public let differences: [String]
+
+  public var description: String {
+    let advice = "Record again, or match fewer parts."
+    guard let nearest else {
+      return "HTTPReplayer has no entry for \(request), because its archive is empty. \(advice)"
+    }
+    guard !differences.isEmpty else {
+      return
+        "HTTPReplayer has no more entries for \(request): the entry \(nearest) was used before. Record the request as "
+        + "often as it is loaded, or replay with `repeats`."
+    }
+    return "HTTPReplayer has no entry for \(request). The nearest entry is \(nearest), which differs in "
+      + "\(differences.joined(separator: " and ")). \(advice)"
+  }
+}
+
+extension HTTPArchive.Entry.Request {
+  /// The method and the URL, without the values of the query.
+  var summary: String {
+    let names = QueryItems(url).fields.map(\.name).joined(separator: ", ")
+    return "\(method) \(url.prefix { $0 != "?" && $0 != "#" })" + (names.isEmpty ? "" : " with the query \(names)")
+  }
+}
+
+extension HTTPArchive.Entry.Response {
+  /// The response to a request.
+  ///
+  /// - Throws: The error with which the load failed, or `InvalidArchive` if its body was not recorded.
+  fileprivate func response(to request: HTTPRequest) throws -> HTTPResponse {
+    guard (100...999).contains(status) else {
+      throw HTTPError(
+        _error.map { HTTPError.Code($0) } ?? .transportFailed,
+        "The load of \(request) failed when it was recorded. Record it again.")
+    }
+    guard let body = content.data else {
+      throw InvalidArchive(reason: "the body of the response to \(request) was not recorded")
+    }
+    var headers = HTTPHeaders()
+    for field in self.headers where !Self.framing.contains(field.name.lowercased()) {
+      try? headers.add(field.name, field.value)  // Archives of browsers have names such as `:status`.
+    }
+    return HTTPResponse(to: request, status: HTTPStatus(status), headers: headers, body: body)
+  }
+
+  private static let framing: Set = ["content-encoding", "content-length", "transfer-encoding"]
+}

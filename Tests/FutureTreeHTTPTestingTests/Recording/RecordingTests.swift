@@ -1,0 +1,328 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTPTesting
+
+@Suite("Recording and replaying") struct RecordingTests {
+  private let mock = MockLoader()
+  private let clock = ManualClock()
+
+  private func recorder(_ redaction: Redaction = .standard, maximumBodySize: Int = 1000) -> HTTPRecorder {
+    HTTPRecorder(redacting: redaction, maximumBodySize: maximumBodySize, date: clock.wallClock(), clock: clock)
+  }
+
+  /// Records one load, and returns what its replay answers to the same request.
+  private func replayed(
+    _ request: HTTPRequest = anyRequest(), matching: HTTPReplayer.Matching = .init(), _ redaction: Redaction = .standard
+  ) throws -> Future<HTTPResponse> {
+    let recorder = recorder(redaction)
+    _ = (recorder --> mock).load(request)
+    let archive = try HTTPArchive(recorder.archive.data())
+    #expect(archive == recorder.archive && archive.count == 1)
+    return HTTPReplayer(archive, matching: matching).load(request)
+  }
+
+  private func response(_ load: Future<HTTPResponse>) -> HTTPResponse? {
+    load.outcomeIfCompleted.flatMap { try? $0.get() }
+  }
+
+  @Test(
+    "A response is replayed with its status, its fields and its body",
+    arguments: [Data("text é".utf8), Data([0xFF, 0]), Data()])
+  func whole(body: Data) throws {
+    let fields = try HTTPHeaders([("Content-Type", "text/plain"), ("X-A", "1"), ("X-A", "2"), ("ETag", "\"a\"")])
+    mock.onOthers(.respond(status: .created, headers: fields, body: body))
+
+    let answer = response(try replayed(anyRequest("/a?b=c&d")))
+
+    #expect(answer?.status == .created && answer?.headers == fields)
+    #expect(try answer?.body == body && answer?.request.path == "/a")
+  }
+
+  @Test("The format is HAR 1.2, with the date, the duration and the parts of the request")
+  func format() throws {
+    let recorder = recorder(.nothing)
+    var request = anyRequest("/a?b=c")
+    request.method = .post
+    request.body = .data(Data("{}".utf8), contentType: "application/json")
+    try request.setHeader("Accept", "text/plain")
+    let held = mock.hold()
+    _ = (recorder --> mock).load(request)
+    clock.advance(by: .milliseconds(1500))
+    held.answer(status: .ok, headers: try HTTPHeaders([("Location", "/x")]), body: "done")
+
+    let json = try JSONSerialization.jsonObject(with: recorder.archive.data()) as? [String: Any]
+    let log = try #require(json?["log"] as? [String: Any])
+    let entry = try #require((log["entries"] as? [[String: Any]])?.first)
+    let sent = try #require(entry["request"] as? [String: Any])
+    let received = try #require(entry["response"] as? [String: Any])
+
+    #expect(log["version"] as? String == "1.2" && (log["creator"] as? [String: String])?["name"] == "FutureTree")
+    #expect(entry["startedDateTime"] as? String == "2027-01-15T08:00:00.000Z" && entry["time"] as? Double == 1500)
+    #expect(entry["cache"] is [String: Any] && (entry["timings"] as? [String: Double])?["wait"] == 1500)
+    #expect(sent["method"] as? String == "POST" && sent["url"] as? String == "http://example.com/a?b=c")
+    #expect(sent["headers"] as? [[String: String]] == [["name": "Accept", "value": "text/plain"]])
+    #expect(sent["queryString"] as? [[String: String]] == [["name": "b", "value": "c"]])
+    #expect((sent["postData"] as? [String: Any])?["text"] as? String == "{}")
+    #expect(received["status"] as? Int == 200 && received["redirectURL"] as? String == "/x")
+    #expect((received["content"] as? [String: Any])?["text"] as? String == "done")
+    for part in [sent, received] {
+      #expect(
+        part["httpVersion"] as? String == "HTTP/1.1" && part["cookies"] is [Any] && part["headersSize"] as? Int == -1)
+    }
+  }
+
+  @Test("Secrets are not recorded, and a hidden value matches every value")
+  func secrets() throws {
+    let recorder = recorder()
+    var request = anyRequest("/a?token=secret-1&page=secret-2")
+    request.method = .post
+    request.body = .data(Data("secret-3".utf8))
+    for name in ["Authorization", "Cookie", "X-Own"] { try request.setHeader(name, "secret-4") }
+    mock.answer(headers: try HTTPHeaders([("Set-Cookie", "secret-5"), ("Content-Type", "text/plain")]), body: "body")
+    _ = (recorder --> mock).load(request)
+
+    let text = String(decoding: try recorder.archive.data(), as: UTF8.self)
+    #expect(!text.contains("secret") && text.contains("body") && text.contains("text/plain"))
+    var dumped = "\(recorder.archive)"
+    dump(recorder, to: &dumped)
+    #expect(!dumped.contains("secret") && !dumped.contains("body"))
+
+    var matching = HTTPReplayer.Matching()
+    matching.headers = ["x-own"]
+    matching.body = true
+    var other = anyRequest("/a?page=3&token=2")
+    other.method = .post
+    other.body = .data(Data("other".utf8))
+    #expect(HTTPReplayer(recorder.archive, matching: matching).load(other).text == "success")
+    let third = HTTPReplayer(recorder.archive).load(anyRequest("/a?page=3&token=2&x=1"))
+    #expect(third.text.contains("the method and the query"))
+  }
+
+  @Test("With the redaction `nothing`, everything is recorded and compared")
+  func nothing() throws {
+    var request = anyRequest("/?a=1&b=2")
+    request.method = .put
+    request.body = .data(Data("one".utf8))
+    mock.answer(headers: try HTTPHeaders([("Set-Cookie", "a=1")]))
+    let recorder = recorder(.nothing)
+    _ = (recorder --> mock).load(request)
+    var matching = HTTPReplayer.Matching()
+    matching.body = true
+
+    var reordered = anyRequest("/?b=2&a=1")
+    reordered.method = .put
+    reordered.body = .data(Data("two".utf8))
+    #expect(HTTPReplayer(recorder.archive, matching: matching).load(reordered).text.contains("differs in the body"))
+    reordered.body = .data(Data("one".utf8))
+    let answer = response(HTTPReplayer(recorder.archive, matching: matching).load(reordered))
+    #expect(answer?.headers["Set-Cookie"] == "a=1")
+  }
+
+  @Test("A failed load is replayed with its code, and a cancelled load is not recorded")
+  func failures() throws {
+    mock.fail(HTTPError(.connectionLost, "The server closed the connection."))
+    #expect(try replayed().outcomeIfCompleted?.code == .connectionLost)
+
+    let recorder = recorder()
+    let held = mock.hold()
+    let load = (recorder --> mock).load(anyRequest())
+    load.cancel()
+    held.complete(.cancelled)
+    #expect(load.text == "cancelled" && recorder.archive.count == 0)
+  }
+
+  @Test("A stream is recorded when its transfer has ended, and replayed as a stream")
+  func streams() async throws {
+    let recorder = recorder()
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .stream()
+    let held = mock.stream()
+    let stream = try await (recorder --> mock).load(request).value.bodyStream
+    held.send("one ")
+    #expect(recorder.archive.count == 0)
+    held.send("two")
+    held.finish()
+    #expect(try await stream.reduce(into: Data()) { $0 += $1 } == Data("one two".utf8))
+    #expect(recorder.archive.count == 1)
+
+    let replayed = try await HTTPReplayer(recorder.archive).load(request).value.bodyStream
+
+    #expect(try await replayed.reduce(into: Data()) { $0 += $1 } == Data("one two".utf8))
+  }
+
+  @Test("A stream that fails is recorded as a failure, and one that is cancelled is not recorded")
+  func cutStreams() async throws {
+    let recorder = recorder()
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .stream()
+    let held = [mock.stream(), mock.stream()]
+    let first = try await (recorder --> mock).load(request).value
+    held[0].fail(HTTPError(.truncatedBody, "The body was cut."))
+    let second = try await (recorder --> mock).load(request).value
+    second.transfer.cancel()
+    held[1].completeCancelled()
+
+    #expect(recorder.archive.count == 1)
+    #expect(HTTPReplayer(recorder.archive).load(request).outcomeIfCompleted?.code == .truncatedBody)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("A file is recorded, and replayed as a file")
+  func files() throws {
+    let folder = try Folder()
+    mock.answer(body: "bytes")
+    var request = anyRequest()
+    request[option: ResponseDelivery.self] = .file(folder.file("one"))
+    let recorder = recorder()
+    _ = (recorder --> mock).load(request)
+    request[option: ResponseDelivery.self] = .file(folder.file("two"))
+
+    #expect(HTTPReplayer(recorder.archive).load(request).text == "success")
+    #expect(try Data(contentsOf: folder.file("two")) == Data("bytes".utf8))
+  }
+
+  @Test("A body that is too large is omitted, and its replay fails")
+  func tooLarge() throws {
+    let recorder = recorder(maximumBodySize: 3)
+    mock.answer(body: "1234")
+    _ = (recorder --> mock).load(anyRequest())
+
+    let replay = HTTPReplayer(recorder.archive).load(anyRequest())
+
+    #expect(replay.text.contains("was not recorded") && replay.text.contains("record it again"))
+  }
+
+  @Test("Entries are in the order in which their loads began")
+  func order() throws {
+    let recorder = recorder()
+    let held = [mock.hold(), mock.hold()]
+    for path in ["/a", "/b"] { _ = (recorder --> mock).load(anyRequest(path)) }
+    held[1].answer()
+    held[0].answer()
+
+    #expect(recorder.archive.entries.map(\.request.url) == ["http://example.com/a", "http://example.com/b"])
+  }
+
+  @Test("A reset removes the entries, and loads from before it are not recorded")
+  func reset() {
+    let recorder = recorder()
+    mock.answer()
+    _ = (recorder --> mock).load(anyRequest())
+    let held = mock.hold()
+    _ = (recorder --> mock).load(anyRequest())
+
+    _ = recorder.reset(next: HeldResets())
+    #expect(recorder.archive.count == 0)
+    held.answer()
+
+    #expect(recorder.archive.count == 0)
+  }
+
+  // MARK: Replaying
+
+  private func archive(_ paths: String...) -> HTTPArchive {
+    let recorder = recorder(.nothing)
+    for (number, path) in paths.enumerated() {
+      mock.answer(body: "\(number)")
+      _ = (recorder --> mock).load(anyRequest(path))
+    }
+    return recorder.archive
+  }
+
+  private func text(_ load: Future<HTTPResponse>) -> String {
+    response(load).map { String(decoding: (try? $0.body) ?? Data(), as: UTF8.self) } ?? load.text
+  }
+
+  @Test("Each entry answers one request, in order")
+  func once() {
+    let replayer = HTTPReplayer(archive("/a", "/b", "/a"))
+
+    #expect(text(replayer.load(anyRequest("/a"))) == "0" && text(replayer.load(anyRequest("/a"))) == "2")
+    #expect(replayer.unused == ["GET http://example.com/b"])
+    #expect(replayer.load(anyRequest("/a")).text.contains("was used before"))
+    #expect(text(replayer.load(anyRequest("/b"))) == "1" && replayer.unused == [])
+  }
+
+  @Test("A replayer that repeats answers with the last entry again")
+  func repeated() {
+    let replayer = HTTPReplayer(archive("/a", "/a"), repeats: true)
+
+    #expect((0..<4).map { _ in text(replayer.load(anyRequest("/a"))) } == ["0", "1", "1", "1"])
+  }
+
+  @Test("An unmatched request names the nearest entry, without values")
+  func nearest() {
+    let replayer = HTTPReplayer(archive("/a", "/b?page=secret-1", "/c"))
+
+    let error = replayer.load(anyRequest("/b?page=secret-2")).text
+
+    #expect(
+      error
+        == "HTTPReplayer has no entry for GET http://example.com/b?…. The nearest entry is GET http://example.com/b with the "
+        + "query page, which differs in the query. Record again, or match fewer parts.")
+    #expect(HTTPReplayer(HTTPArchive()).load(anyRequest()).text.contains("its archive is empty"))
+  }
+
+  @Test("An archive of another server, and of requests with only a path")
+  func origins() throws {
+    var matching = HTTPReplayer.Matching()
+    matching.origin = false
+    let archive = archive("/a")
+
+    let path = try HTTPRequest(.get, path: "a")
+    #expect(HTTPReplayer(archive, matching: matching).load(try HTTPRequest("https://other.org/a")).text == "success")
+    #expect(HTTPReplayer(archive, matching: matching).load(path).text == "success")
+    #expect(HTTPReplayer(archive).load(path).text.contains("the host"))
+  }
+
+  @Test("Archives of browsers are read: fields are missing, and bodies are decoded")
+  func browser() throws {
+    let json = """
+      {"log": {"version": "1.2", "creator": {"name": "Browser", "version": "1"}, "pages": [], "entries": [
+        {"request": {"method": "GET", "url": "https://example.com/a#b", "headers": [{"name": ":method", "value": "GET"}]},
+         "response": {"status": 200, "headers": [{"name": ":status", "value": "200"}, {"name": "content-encoding", "value": "br"},
+           {"name": "content-length", "value": "3"}, {"name": "etag", "value": "x"}],
+           "content": {"size": 5, "mimeType": "text/plain", "text": "aGVsbG8=", "encoding": "base64"}}}]}}
+      """
+    let answer = response(HTTPReplayer(try HTTPArchive(Data(json.utf8))).load(try HTTPRequest("https://example.com/a")))
+
+    #expect(try answer?.body == Data("hello".utf8) && answer?.headers.map(\.name) == ["etag"])
+  }
+
+  @Test(
+    "A file that is not an archive is a clear error",
+    arguments: [
+      ("", "it is not JSON"), ("{}", "log is missing"), (#"{"log": {}}"#, "log.entries is missing"),
+      (#"{"log": {"entries": [{"request": 1}]}}"#, "log.entries.Index 0.request has another type"),
+      (#"{"log": {"entries": [{"request": {"method": "GET"}}]}}"#, "log.entries.Index 0.request.url is missing"),
+    ])
+  func invalid(json: String, reason: String) throws {
+    let error = #expect(throws: InvalidArchive.self) { try HTTPArchive(Data(json.utf8)) }
+    #expect(error?.reason.replacing("Index 0", with: "0") == reason.replacing("Index 0", with: "0"))
+  }
+
+  @Test("An archive is written to a file and read again, and damage never ends the process")
+  func file() throws {
+    let folder = try Folder()
+    let file = folder.file("archive.har")
+    let archive = archive("/a?b", "/c")
+    try archive.write(to: file)
+    #expect(try HTTPArchive(contentsOf: file) == archive)
+    #expect(throws: InvalidArchive.self) { try HTTPArchive(contentsOf: file.appendingPathExtension("x")) }
+
+    let bytes = try Data(contentsOf: file)
+    for position in bytes.indices {
+      var damaged = bytes
+      damaged[position] ^= 0x11
+      if let read = try? HTTPArchive(damaged) { _ = HTTPReplayer(read).load(anyRequest("/c")) }
+      _ = try? HTTPArchive(bytes.prefix(position))
+    }
+    withExtendedLifetime(folder) {}
+  }
+}
