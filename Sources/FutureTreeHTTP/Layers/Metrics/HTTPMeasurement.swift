@@ -78,10 +78,10 @@ extension HTTPMeasurement {
   /// Creates the measurement of a load that begins, for layers that report to other systems.
   ///
   /// ```swift
-  /// let start = HTTPMeasurement(startOf: request)
-  /// let future = next.load(request)
+  /// let (start, began) = (HTTPMeasurement(startOf: request), ContinuousClock.now)
+  /// let future = api.load(request)
   /// future.observeTransfer { outcome, transfer in
-  ///   report(start.ended(outcome, transfer, after: duration))
+  ///   print(start.ended(outcome, transfer, after: .now - began))
   /// }
   /// ```
   ///
