@@ -61,8 +61,19 @@ extension Redaction {
   }
 
   /// Returns the value of a header field of a response, or the mark. Only fields that are known to be secret are hidden.
+  /// The query and the fragment of a URL are hidden as in a request.
   package func value(ofResponse field: HTTPHeaders.Field, to request: HTTPRequest) -> String {
-    showsEverything || !request.isSensitive(header: field.name) ? field.value : Redaction.mark
+    guard !showsEverything else { return field.value }
+    if request.isSensitive(header: field.name) { return Redaction.mark }
+    return ["location", "content-location"].contains(field.name.lowercased()) ? reference(field.value) : field.value
+  }
+
+  private func reference(_ text: String) -> String {
+    let withoutFragment = text.prefix { $0 != "#" }
+    let path = withoutFragment.prefix { $0 != "?" }
+    let query = withoutFragment.dropFirst(path.count + 1)
+    return path + (query.isEmpty ? "" : "?" + self.query(String(query)))
+      + (withoutFragment.count < text.count ? "#" + Redaction.mark : "")
   }
 
   /// Returns the URL of a request, or its path if it has no URL, with the query values that are shown.

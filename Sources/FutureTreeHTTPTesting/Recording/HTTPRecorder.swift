@@ -13,8 +13,9 @@ import FutureTreeHTTP
 ///
 /// **Secrets.** Of a request, the parts are recorded that its `Redaction` shows: by default neither its body nor the values of its
 /// query, `Authorization` and `Cookie`. A part that is hidden has the value `REDACTED`, which matches every value when the archive
-/// is replayed. Of a response, everything is recorded but fields that are known to be secret, such as `Set-Cookie`. Its body is
-/// recorded, because it is what is replayed.
+/// is replayed. Of a response, fields that are known to be secret, such as `Set-Cookie`, and the query of `Location` are hidden. Its
+/// body is recorded, because it is what is replayed. Do not record responses whose bodies are secrets, such as those of a token
+/// endpoint.
 ///
 /// **Loads.** A failed load is recorded with its code, and a cancelled load is not recorded. The body of a stream is recorded while it
 /// is read, and its entry is in the archive when the transfer has ended. A file is read again when it is complete.
@@ -143,7 +144,7 @@ extension HTTPRecorder {
     recorded.headers = response.headers.map { field in
       HTTPArchive.Field(name: field.name, value: redaction.value(ofResponse: field, to: response.request))
     }
-    recorded.redirectURL = response.headers["Location"] ?? ""
+    recorded.redirectURL = recorded.headers.first { $0.name.lowercased() == "location" }?.value ?? ""
     recorded.bodySize = response.bodySize
     return recorded
   }

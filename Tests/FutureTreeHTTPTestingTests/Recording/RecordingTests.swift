@@ -84,7 +84,11 @@ import Testing
     request.method = .post
     request.body = .data(Data("secret-3".utf8))
     for name in ["Authorization", "Cookie", "X-Own"] { try request.setHeader(name, "secret-4") }
-    mock.answer(headers: try HTTPHeaders([("Set-Cookie", "secret-5"), ("Content-Type", "text/plain")]), body: "body")
+    let fields = [
+      ("Set-Cookie", "secret-5"), ("Content-Type", "text/plain"), ("Location", "/x?code=secret-6#secret-7"),
+      ("Content-Location", "/y"),
+    ]
+    mock.answer(headers: try HTTPHeaders(fields), body: "body")
     _ = (recorder --> mock).load(request)
 
     let text = String(decoding: try recorder.archive.data(), as: UTF8.self)
@@ -92,6 +96,8 @@ import Testing
     var dumped = "\(recorder.archive)"
     dump(recorder, to: &dumped)
     #expect(!dumped.contains("secret") && !dumped.contains("body"))
+
+    #expect(text.contains("\"/x?code=REDACTED#REDACTED\"") && text.contains("\"/y\""))
 
     var matching = HTTPReplayer.Matching()
     matching.headers = ["x-own"]
