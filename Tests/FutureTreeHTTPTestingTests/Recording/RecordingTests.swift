@@ -207,12 +207,11 @@ import Testing
   @Test("Entries are in the order in which their loads began")
   func order() throws {
     let recorder = recorder()
-    let held = [mock.hold(), mock.hold()]
-    for path in ["/a", "/b"] { _ = (recorder --> mock).load(anyRequest(path)) }
-    held[1].answer()
-    held[0].answer()
+    let held = (0..<20).map { _ in mock.hold() }
+    for number in held.indices { _ = (recorder --> mock).load(anyRequest("/\(number)")) }
+    for answer in held.reversed() { answer.answer() }
 
-    #expect(recorder.archive.entries.map(\.request.url) == ["http://example.com/a", "http://example.com/b"])
+    #expect(recorder.archive.entries.map(\.request.url) == held.indices.map { "http://example.com/\($0)" })
   }
 
   @Test("A reset removes the entries, and loads from before it are not recorded")
@@ -273,6 +272,9 @@ import Testing
         == "HTTPReplayer has no entry for GET http://example.com/b?…. The nearest entry is GET http://example.com/b with the "
         + "query page, which differs in the query. Record again, or match fewer parts.")
     #expect(HTTPReplayer(HTTPArchive()).load(anyRequest()).text.contains("its archive is empty"))
+    let other = HTTPReplayer(archive("/d", "/e"))
+    _ = other.load(anyRequest("/d"))
+    #expect(other.load(anyRequest("/f")).text.contains("nearest entry is GET http://example.com/e,"))
   }
 
   @Test("An archive of another server, and of requests with only a path")
