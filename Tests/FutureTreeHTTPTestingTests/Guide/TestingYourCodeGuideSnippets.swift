@@ -9,10 +9,10 @@ import Testing
 /// The code of the guide *Testing your code*, word for word. `HTTPTestingGuideTests` compares the two.
 @Suite("Guide: Testing your code", .onSockets, .timeLimit(.minutes(20)))
 struct TestingYourCodeGuideSnippets {
-  private let print = Transcript()
-  private let mock = MockLoader()
+  let print = Transcript()
+  let mock = MockLoader()
   private let clock = ManualClock()
-  private let request: HTTPRequest
+  let request: HTTPRequest
 
   init() throws {
     request = try HTTPRequest("http://example.com/feed")
@@ -242,23 +242,6 @@ struct TestingYourCodeGuideSnippets {
     // end
 
     #expect(print.lines == ["60.0", "true"])
-  }
-
-  @Test("Recording and replaying")
-  func recording() async throws {
-    mock.on("/feed", .text("news"))
-    // guide recording
-    let recorder = HTTPRecorder()
-    _ = (recorder --> mock).load(request)  // In practice, in front of a transport.
-    let har = try recorder.archive.data()
-
-    let replayer = HTTPReplayer(try HTTPArchive(har))
-    let feed = (Retry() --> replayer).load(request)
-    print(String(decoding: try await feed.value.body, as: UTF8.self))  // news
-    print(replayer.unused)  // []
-    // end
-
-    #expect(print.lines == ["news", "[]"])
   }
 
   @Test("Checks of a transport")

@@ -55,6 +55,13 @@ struct CachedAPI {
     mock.answer(status: HTTPStatus(status), headers: try! HTTPHeaders(fields), body: body)
   }
 
+  /// Stores a response with the body `one` and an entity tag, which has been stale for 10 seconds.
+  func storeStale() {
+    answer("one", [("Cache-Control", "max-age=10"), ("ETag", "\"a\"")])
+    load()
+    clock.advance(by: .seconds(20))
+  }
+
   /// The date in a number of seconds, as a field value.
   func date(_ seconds: Int = 0) -> String {
     HTTPDate(clock.wallClock().now.addingTimeInterval(Double(seconds)))!.description
