@@ -30,7 +30,9 @@ struct HTTPGuideTests {
     for name in try Guide.pageNames(of: "FutureTreeHTTP") {
       #expect(try Guide(name, of: "FutureTreeHTTP").problemsOfTestNames(tests) == [])
     }
-    #expect(try Guide(ofPackage: "docs/http-tests").problemsOfTestNames(tests) == [])
+    for page in ["docs/http-tests", "docs/http-state-tests"] {
+      #expect(try Guide(ofPackage: page).problemsOfTestNames(tests) == [])
+    }
   }
 
   @Test("Each question has an answer, and a test in `docs/http-tests.md`")
