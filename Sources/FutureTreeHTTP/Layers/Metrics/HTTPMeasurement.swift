@@ -78,10 +78,10 @@ extension HTTPMeasurement {
   /// Creates the measurement of a load that begins, for layers that report to other systems.
   ///
   /// ```swift
-  /// let (start, began) = (HTTPMeasurement(startOf: request), ContinuousClock.now)
+  /// let start = HTTPMeasurement(startOf: request)
   /// let future = api.load(request)
   /// future.observeTransfer { outcome, transfer in
-  ///   print(start.ended(outcome, transfer, after: .now - began))
+  ///   print(start.ended(outcome, transfer, after: .seconds(1)).attributes)
   /// }
   /// ```
   ///
