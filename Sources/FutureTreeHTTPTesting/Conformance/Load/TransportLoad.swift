@@ -56,8 +56,7 @@ public struct TransportLoad: Sendable {
     self.makeTransport = makeTransport
   }
 
-  /// Runs requests and streams that are cancelled at random bytes, with each of the cancellation options, and then a few whole
-  /// requests.
+  /// Runs requests and streams that are cancelled at random bytes, with each of the cancellation options.
   ///
   /// - Parameters:
   ///   - count: The number of requests, and the number of streams.
@@ -105,8 +104,6 @@ public struct TransportLoad: Sendable {
       outcomes.merge(try await round(of: size, operations, loader, random))
       count += size
     }
-    // A transport that cancels every load leaves nothing behind either.
-    outcomes.merge(try await round(of: Self.width, [.request], loader, random))
     outcomes.checkSuccesses()
     let after = await settled(at: before)
     return Report(
