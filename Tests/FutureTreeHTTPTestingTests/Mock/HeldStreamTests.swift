@@ -2,11 +2,12 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTesting
 import TestSupport
 import Testing
 
 @Suite("HeldStream") struct HeldStreamTests {
-  private let mock = MockLoader()
+  private let mock = MockLoader(clock: ManualClock())
 
   private func response(_ delivery: ResponseDelivery = .stream()) async throws -> HTTPResponse {
     try await load(delivery).value

@@ -9,7 +9,7 @@ import Testing
 @testable import FutureTreeHTTPTesting
 
 @Suite("Recording and replaying") struct RecordingTests {
-  let mock = MockLoader()
+  let mock = MockLoader(clock: ManualClock())
   private let clock = ManualClock()
 
   func recorder(_ redaction: Redaction = .standard, maximumBodySize: Int = 1000) -> HTTPRecorder {

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
   func calledLater() async throws {
     var request = try HTTPRequest("http://example.com/feed")
     request[option: ResponseDelivery.self] = .stream()
-    let (stream, writer) = HTTPBodyStream.makeStream(for: request)
+    let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: ManualClock())
     let cancelling = Locked<pthread_t?>(nil)
     let isCalledInside = Promise<Bool>()
     writer.onStop {

@@ -8,12 +8,13 @@ import Testing
 
 /// A chain with a cache, a server that the test scripts, and a clock.
 struct CachedAPI {
-  let mock = MockLoader()
   let clock = ManualClock()
+  let mock: MockLoader
   let cache: HTTPCache
   let layer: CacheResponses
 
   init(_ limits: HTTPCache.Limits = HTTPCache.Limits()) {
+    mock = MockLoader(clock: clock)
     cache = HTTPCache(limits: limits, date: clock.wallClock())
     layer = CacheResponses(in: cache)
   }
