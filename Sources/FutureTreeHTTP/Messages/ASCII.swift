@@ -21,6 +21,9 @@ package enum ASCII {
     return digits.count == 1 ? "0" + digits : digits
   }
 
+  /// Returns the hexadecimal digits of bytes, in upper case.
+  package static func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map(hexadecimal).joined() }
+
   /// Encodes the UTF-8 bytes of `text`, each as `%` and two digits, except the bytes that `isKept` accepts. Foundation
   /// cannot keep bytes beyond ASCII.
   static func percentEncoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {

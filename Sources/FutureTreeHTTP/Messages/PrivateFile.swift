@@ -57,7 +57,7 @@ package struct PrivateFile: Sendable {
   /// - Throws: `HTTPError`. The file is unchanged in that case.
   package func write(_ data: Data, crashingAfter limit: Int = .max) throws(HTTPError) {
     if try !hasSafeDirectory() { try makeDirectory() }
-    let temporary = directory.appendingPathComponent(prefix + random.bytes(12).map(ASCII.hexadecimal).joined()).path
+    let temporary = directory.appendingPathComponent(prefix + ASCII.hexadecimal(random.bytes(12))).path
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failed("cannot be created", errno) }
     do throws(HTTPError) {
@@ -73,16 +73,52 @@ package struct PrivateFile: Sendable {
     synchronizeDirectory()
   }
 
+  /// Opens the file, creates it if it is missing, and locks it. The lock ends with the result or with the process.
+  ///
+  /// - Returns: `nil` if it is locked, also if this process has locked it.
+  package func lock() throws(HTTPError) -> Lock? {
+    if try !hasSafeDirectory() { try makeDirectory() }
+    let descriptor = open(url.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else { throw failed("cannot be opened, or is a symbolic link", errno) }
+    let lock = Lock(descriptor)
+    try check(descriptor)
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      if errno == EWOULDBLOCK { return nil }
+      throw failed("cannot be locked", errno)
+    }
+    return lock
+  }
+
+  /// A locked file, until this object is deallocated.
+  package final class Lock: Sendable {
+    private let descriptor: Int32
+
+    fileprivate init(_ descriptor: Int32) {
+      self.descriptor = descriptor
+    }
+
+    deinit {
+      // Closing is not enough: a child process that has been forked, but not yet replaced, has the descriptor as well.
+      _ = flock(descriptor, LOCK_UN)
+      close(descriptor)
+    }
+  }
+
   /// Removes the file, if it exists, and its temporary files. A symbolic link is removed, but not its target.
   package func remove() throws(HTTPError) {
-    guard unlink(url.path) == 0 || errno == ENOENT || errno == ENOTDIR else {
-      throw failed("cannot be removed", errno)
-    }
+    try unlinkFile()
     for name in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     where name.hasPrefix(prefix) {
       unlink(directory.appendingPathComponent(name).path)
     }
     synchronizeDirectory()
+  }
+
+  /// Removes the file, if it exists, without its temporary files.
+  package func unlinkFile() throws(HTTPError) {
+    guard unlink(url.path) == 0 || errno == ENOENT || errno == ENOTDIR else {
+      throw failed("cannot be removed", errno)
+    }
   }
 
   private func fill(_ descriptor: Int32, with data: Data) throws(HTTPError) {

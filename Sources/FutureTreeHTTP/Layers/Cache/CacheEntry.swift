@@ -32,8 +32,8 @@ struct CacheEntry: Sendable {
   let date: Double
   /// How long the response is fresh (section 4.2.1).
   let lifetime: Double
-  private let answered: Double
-  /// The age at the time of `answered` (section 4.2.3).
+  let times: Times
+  /// The age when the head of the response arrived (section 4.2.3).
   private let initialAge: Double
 
   /// - Parameters:
@@ -58,7 +58,7 @@ struct CacheEntry: Sendable {
     self.headers = headers
     self.control = control
     selectors = CacheFields.varying(headers).map { Selector($0, request) }
-    answered = times.answered
+    self.times = times
     date = sentDate.map { Double($0.secondsSince1970) } ?? times.answered
     lifetime = CacheEntry.lifetime(headers, control, status, date: date, now)
     // Section 5.1: the first value counts, and an invalid one is ignored.
@@ -77,7 +77,7 @@ struct CacheEntry: Sendable {
   }
 
   /// Returns the age in seconds. A clock that moved back makes no response younger than it was on arrival.
-  func age(at now: Double) -> Double { initialAge + max(0, now - answered) }
+  func age(at now: Double) -> Double { initialAge + max(0, now - times.answered) }
 
   /// Returns for how long the response remains fresh. Negative if it is stale.
   func freshness(at now: Double) -> Double { lifetime - age(at: now) }

@@ -27,13 +27,16 @@ import FutureTree
 /// **Streams.** The body of a stream is stored while it is read. The response is in the cache when its body is whole. A response from
 /// the cache is delivered in memory, and can be read like a stream.
 ///
+/// **Files.** If the cache has a directory, a response that is only in a file is read on the executor of the cache.
+///
 /// **Order.** Put the layer after those that add credentials, and after `Redirect`: each hop has its own lifetime. A response that
 /// was sent for another URL is not stored. `StoreCookies` before the layer ignores the cookies of responses from the cache.
 ///
-/// **Cancellation.** The layer holds no requests. Each caller of a shared load can cancel without the others. Nothing is stored
-/// from a response that arrives after a cancellation request, or from a body that is not whole.
+/// **Cancellation.** The layer holds no requests, except while it reads a file. A load that is cancelled then is not sent. Each caller
+/// of a shared load can cancel without the others. Nothing is stored from a response that arrives after a cancellation request, or
+/// from a body that is not whole.
 ///
-/// **Reset.** All responses are removed at once. Validations that run in the background are cancelled, and the reset waits for them.
+/// **Reset.** All responses are removed at once, and the reset waits for their files. Validations that run in the background are cancelled, and the reset waits for them.
 /// Loads in flight store nothing, and no later request joins them.
 ///
 /// **In two chains.** A reset of either chain removes the responses of both.
@@ -65,8 +68,12 @@ public final class CacheResponses: HTTPLayer {
       !CacheResponses.conditions.contains(where: request.headers.contains)
     else { return pass(request, next, .forwarded(.bypass)).named(.cacheResponses) }
 
-    let search = Search(request, CacheKey(request, url), in: cache)
-    return answer(search, next).named(.cacheResponses)
+    let search = CacheSearch(request, CacheKey(request, url), in: cache)
+    guard search.entry == nil, let reading = cache.read(search.key, for: request) else {
+      return answer(search, next).named(.cacheResponses)
+    }
+    return reading.flatMap { [self] entry in answer(search.continued(with: entry, in: cache), next) }
+      .named(.cacheResponses)
   }
 
   /// Removes all responses, cancels the validations in the background, and resets `next`.
@@ -86,7 +93,7 @@ public final class CacheResponses: HTTPLayer {
 }
 
 extension CacheResponses {
-  private func answer(_ search: Search, _ next: any HTTPLoader) -> Future<HTTPResponse> {
+  private func answer(_ search: CacheSearch, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let (request, demand) = (search.request, search.demand)
     var reason = search.isOther ? CacheStatus.Reason.varyMiss : .uriMiss
     if let entry = search.entry {
@@ -114,7 +121,9 @@ extension CacheResponses {
   }
 
   /// Joins an identical request in flight, or sends the request.
-  private func share(_ search: Search, _ next: any HTTPLoader, _ reason: CacheStatus.Reason) -> Future<HTTPResponse> {
+  private func share(_ search: CacheSearch, _ next: any HTTPLoader, _ reason: CacheStatus.Reason) -> Future<
+    HTTPResponse
+  > {
     var isFirst = false
     let future = flights.share(search.request, before: next) { shared in
       isFirst = true
@@ -126,7 +135,7 @@ extension CacheResponses {
   }
 
   private func fetch(
-    _ request: HTTPRequest, _ search: Search, _ next: any HTTPLoader, _ reason: CacheStatus.Reason
+    _ request: HTTPRequest, _ search: CacheSearch, _ next: any HTTPLoader, _ reason: CacheStatus.Reason
   ) -> Future<HTTPResponse> {
     let validation = search.entry?.validating(request)
     cache.count { counts in
@@ -170,7 +179,7 @@ extension CacheResponses {
   }
 
   /// Validates a response of which a caller already has a copy.
-  private func refresh(_ search: Search, _ next: any HTTPLoader) {
+  private func refresh(_ search: CacheSearch, _ next: any HTTPLoader) {
     var search = search
     search.request[option: ProgressHandler.self] = nil
     search.request[option: RequestDeadline.self] = nil
@@ -184,7 +193,7 @@ extension CacheResponses {
   /// Stores a response, or begins to store its stream.
   ///
   /// - Returns: Whether the response is stored, or will be if its body is whole.
-  private func store(_ response: HTTPResponse, _ search: Search, _ times: CacheEntry.Times) -> Bool {
+  private func store(_ response: HTTPResponse, _ search: CacheSearch, _ times: CacheEntry.Times) -> Bool {
     let (request, cache, control) = (search.request, cache, CacheControl(response.headers))
     // A layer below may have followed a redirect.
     guard response.request.url == request.url,
@@ -224,41 +233,6 @@ extension CacheResponses {
   /// Sends a request without the cache.
   private func pass(_ request: HTTPRequest, _ next: any HTTPLoader, _ status: CacheStatus) -> Future<HTTPResponse> {
     next.load(request).map { response in response.adding(status.answered(response.status)) }
-  }
-}
-
-/// The search for a stored response.
-private struct Search: Sendable {
-  var request: HTTPRequest
-  let key: CacheKey
-  let demand: CacheDemand
-  let now: Double
-  let generation: Int
-  private(set) var entry: CacheEntry?
-  /// Whether there are only responses to other requests with this URL.
-  private(set) var isOther = false
-
-  init(_ request: HTTPRequest, _ key: CacheKey, in cache: HTTPCache) {
-    self.request = request
-    self.key = key
-    demand = CacheDemand(request)
-    now = cache.now
-    let (found, generation) = cache.find(key, for: request)
-    self.generation = generation
-    switch found {
-    case .entry(let entry):
-      // Without the entry, the transport fails with the code of a body that is too large.
-      let limit = request[option: ResponseDelivery.self].maximumSize ?? .max
-      if entry.body.count <= limit { self.entry = entry }
-    case .others: isOther = true
-    case .nothing: break
-    }
-  }
-
-  var withoutEntry: Search {
-    var search = self
-    search.entry = nil
-    return search
   }
 }
 

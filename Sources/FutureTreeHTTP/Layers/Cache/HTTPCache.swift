@@ -1,7 +1,7 @@
 import Foundation
 import FutureTree
 
-/// A private cache of responses in memory (RFC 9111).
+/// A private cache of responses, in memory or also in files (RFC 9111).
 ///
 /// ```swift
 /// let cache = HTTPCache()
@@ -14,21 +14,31 @@ import FutureTree
 /// another. Cookies do not separate responses: use one cache for each user, or have the
 /// server send `Vary: Cookie`.
 ///
-/// **Limits.** If the responses have too many bytes, those that were not used for the longest time are removed.
+/// **Limits.** If the responses have too many bytes, those that were not used for the longest time are removed. For each URL and
+/// user, at most 32 responses are stored that differ in the fields that `Vary` names.
+///
+/// **Files.** A cache with a directory also stores its responses in files, and later processes use them. Each file is replaced as a
+/// whole, so that a crash leaves the old or the new response, and contains a digest of its content. A damaged file is reported once
+/// and removed, and the response is loaded again: no load fails because of a file. Only the current user can read the files.
+/// The directory is locked: a second cache for it, also one of another process, is an error. Files are read and written on an
+/// executor. If the disk is slower than the responses arrive, some are stored only in memory.
 ///
 /// A cache can be used from any thread.
 public final class HTTPCache: Sendable {
   /// The maximum sizes, in bytes. Values below 0 are treated as 0.
   public struct Limits: Sendable, Hashable {
-    /// The maximum size of all responses, with their header fields.
+    /// The maximum size of all responses in memory, with their header fields.
     public var total: Int
     /// The maximum size of one response. A larger response is not stored.
     public var perEntry: Int
+    /// The maximum size of all responses in files, for a cache with a directory.
+    public var onDisk: Int
 
-    /// Creates limits. They default to 32 MiB, and 4 MiB for each response.
-    public init(total: Int = 32 << 20, perEntry: Int = 4 << 20) {
+    /// Creates limits. They default to 32 MiB in memory, 4 MiB for each response, and 256 MiB in files.
+    public init(total: Int = 32 << 20, perEntry: Int = 4 << 20, onDisk: Int = 256 << 20) {
       self.total = max(0, total)
       self.perEntry = max(0, perEntry)
+      self.onDisk = max(0, onDisk)
     }
   }
 
@@ -52,25 +62,61 @@ public final class HTTPCache: Sendable {
   }
 
   private let guarded: Locked<Guarded>
+  private let files: CacheDirectory?
   private let date: WallClock
   let limits: Limits
 
-  /// Creates an empty cache.
+  /// Creates an empty cache in memory.
   ///
   /// - Parameters:
   ///   - limits: The maximum sizes.
   ///   - date: The clock for the age of responses.
-  public init(limits: Limits = Limits(), date: WallClock = .system) {
+  public convenience init(limits: Limits = Limits(), date: WallClock = .system) {
+    self.init(limits, date, files: nil)
+  }
+
+  /// Creates a cache with the responses of a directory. It reads the names of the files on the current thread.
+  ///
+  /// ```swift
+  /// let directory = URL(filePath: "/var/cache/app/responses")
+  /// let cache = try HTTPCache(directory: directory) { fault in print("cache: \(fault)") }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - directory: The directory, which is created if it is missing. The cache must be the only user of it.
+  ///   - limits: The maximum sizes.
+  ///   - date: The clock for the age of responses.
+  ///   - executor: The executor on which files are read and written. It may block. Defaults to a global queue with the quality of
+  ///     service `utility`.
+  ///   - random: The source of the names of files.
+  ///   - onFault: The closure that receives an `HTTPError` with the code `storeFailed` if a file is damaged, or cannot be read or
+  ///     written. Of several faults of writing in a row, it receives the first. It is called outside every lock, on the current
+  ///     thread for faults of opening, and on the executor for others.
+  /// - Throws: `HTTPError` with the code `storeFailed` if another cache uses the directory, or if other users can read or replace
+  ///   files in it.
+  public convenience init(
+    directory: URL, limits: Limits = Limits(), date: WallClock = .system,
+    on executor: FutureExecutor = .global(qos: .utility), random: RandomSource = .system,
+    onFault: @escaping @Sendable (HTTPError) -> Void
+  ) throws(HTTPError) {
+    self.init(limits, date, files: try CacheDirectory(directory, limits, on: executor, random, onFault))
+  }
+
+  private init(_ limits: Limits, _ date: WallClock, files: CacheDirectory?) {
     self.limits = limits
     self.date = date
+    self.files = files
     guarded = Locked(Guarded(state: CacheState(limits)))
   }
 
-  /// The number of responses.
+  /// The number of responses in memory.
   public var count: Int { guarded.withLock { $0.state.count } }
 
-  /// The size of all responses, in bytes, as it is limited.
+  /// The size of all responses in memory, in bytes, as it is limited.
   public var size: Int { guarded.withLock { $0.state.size } }
+
+  /// The size of all responses in files, in bytes, as it is limited.
+  public var sizeOnDisk: Int { files?.size ?? 0 }
 
   /// The numbers of requests since the cache was created.
   public var counts: Counts { guarded.withLock { $0.counts } }
@@ -79,11 +125,17 @@ public final class HTTPCache: Sendable {
   public func remove(_ url: HTTPURL) {
     let key = CacheKey.text(of: url)
     guarded.withLock { $0.state.remove(key) }
+    files?.remove(key)
   }
 
-  /// Removes all responses. Loads in flight store nothing.
+  /// Waits until all changes are in the files, for example before the process ends.
   ///
-  /// - Returns: A future that succeeds.
+  /// - Returns: A future that fails with the code `storeFailed` if the last write failed.
+  public func flush() -> Future<Void> { files?.flush() ?? .succeeded }
+
+  /// Removes all responses, in memory at once and then in the files. Loads in flight store nothing.
+  ///
+  /// - Returns: A future that fails with the code `storeFailed` if the files cannot be removed.
   @discardableResult
   public func removeAll() -> Future<Void> {
     let removed = guarded.withLock { guarded in
@@ -94,7 +146,7 @@ public final class HTTPCache: Sendable {
       return guarded.state
     }
     _ = removed  // Released here, not under the lock.
-    return .succeeded
+    return files?.removeAll() ?? .succeeded
   }
 }
 
@@ -106,13 +158,21 @@ extension HTTPCache {
     guarded.withLock { ($0.state.find(key, for: request), $0.generation) }
   }
 
+  /// Returns a future of the response in a file that a request selects. `nil` if there is none.
+  func read(_ key: CacheKey, for request: HTTPRequest) -> Future<CacheEntry?>? { files?.read(key, for: request) }
+
   /// Stores a response, unless all responses were removed since `generation`.
+  ///
+  /// - Parameter isRead: Whether the response was read from its file.
+  /// - Returns: Whether it was stored.
   @discardableResult
-  func store(_ entry: CacheEntry, for request: HTTPRequest, generation: Int) -> Bool {
-    guarded.withLock { guarded in
+  func store(_ entry: CacheEntry, for request: HTTPRequest, generation: Int, isRead: Bool = false) -> Bool {
+    let isStored = guarded.withLock { guarded in
       guard guarded.generation == generation else { return false }
       return guarded.state.store(entry, for: request)
     }
+    let isWritten = !isRead && files?.store(entry, generation: generation) == true
+    return isStored || isWritten
   }
 
   func count(_ body: (inout Counts) -> Void) {

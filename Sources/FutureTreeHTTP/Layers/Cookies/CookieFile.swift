@@ -113,5 +113,5 @@ extension CookieFile {
     return try? JSONDecoder().decode([CookieJar.Cookie].self, from: Data(json))
   }
 
-  private static func digest(of bytes: Data) -> String { sha256(of: bytes).map(ASCII.hexadecimal).joined() }
+  private static func digest(of bytes: Data) -> String { ASCII.hexadecimal(sha256(of: bytes)) }
 }

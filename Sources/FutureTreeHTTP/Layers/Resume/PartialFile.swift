@@ -24,7 +24,7 @@ final class PartialFile {
   /// - Throws: `HTTPError` with the code `unwritableBody`.
   init?(of request: HTTPRequest, in directory: URL, for destination: URL) throws(HTTPError) {
     let digest = sha256(of: (request.url?.absoluteString ?? "").utf8)
-    let name = directory.appendingPathComponent(digest.map(ASCII.hexadecimal).joined().lowercased())
+    let name = directory.appendingPathComponent(ASCII.hexadecimal(digest).lowercased())
     try PartialFile.create(directory)
     guard let descriptor = try PartialFile.lock(name.partial) else { return nil }
     record = name.record

@@ -8,14 +8,19 @@ import Testing
 
 /// A chain with a cache, a server that the test scripts, and a clock.
 struct CachedAPI {
-  let clock = ManualClock()
   let mock: MockLoader
+  let clock: ManualClock
   let cache: HTTPCache
   let layer: CacheResponses
 
   init(_ limits: HTTPCache.Limits = HTTPCache.Limits()) {
+    let clock = ManualClock()
+    self.init(HTTPCache(limits: limits, date: clock.wallClock()), clock)
+  }
+
+  init(_ cache: HTTPCache, _ clock: ManualClock) {
+    (self.cache, self.clock) = (cache, clock)
     mock = MockLoader(clock: clock)
-    cache = HTTPCache(limits: limits, date: clock.wallClock())
     layer = CacheResponses(in: cache)
   }
 

@@ -179,11 +179,3 @@ import Testing
     #expect(names == ["b"])
   }
 }
-
-extension Data {
-  fileprivate func changing(_ position: Int) -> Data {
-    var changed = self
-    changed[startIndex + position] ^= 1
-    return changed
-  }
-}

@@ -1,0 +1,164 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+extension CacheDirectoryTests {
+  private static let options: [CancellationOptions] = [
+    [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,
+  ]
+
+  @Test("A load that is cancelled while its file is read is not sent", arguments: options)
+  func cancelledDuringRead(options: CancellationOptions) throws {
+    try stored.store("old")
+    try stored.put(Data(), at: try stored.files[0])
+    let api = try stored.open()
+    let load = api.start()
+
+    load.cancel(options, reason: "test")
+    stored.executor.runAll()
+
+    #expect(load.text == "cancelled" && api.sentCount == 0)
+  }
+
+  @Test("A reset removes all files, and waits for it")
+  func reset() throws {
+    try stored.store("old", at: "/a")
+    let api = try stored.open()
+    api.answer("new", [("Cache-Control", "max-age=60")])
+    api.load("/b")
+
+    let reset = api.chain.reset()
+    #expect(reset.outcomeIfCompleted == nil && api.cache.sizeOnDisk == 0)
+    stored.executor.runAll()
+
+    #expect(reset.text == "success" && stored.names == ["lock"])
+    #expect(stored.load(api, "/a", caching: .onlyCached) == nil)
+  }
+
+  @Test("A load that was in flight during a reset writes no file", arguments: [false, true])
+  func inFlight(isRead: Bool) throws {
+    if isRead { try stored.store("old") }
+    let api = try stored.open()
+    let held = api.mock.hold()
+    let load = api.start()
+
+    let reset = api.cache.removeAll()
+    stored.executor.runAll()
+    held.answer(headers: CacheResponsesTests.fresh, body: "new")
+    stored.executor.runAll()
+
+    #expect(reset.text == "success" && load.text == "success" && stored.names == ["lock"])
+    #expect(api.cache.count == 0 && api.sentCount == 1)
+  }
+
+  @Test("After a reset, responses have names from another key, which is stored")
+  func newKey() throws {
+    try stored.store("older")
+    let name = try stored.files[0].lastPathComponent
+    do {
+      let api = try stored.open()
+      api.cache.removeAll()
+      api.answer("old", [("Cache-Control", "max-age=60")])
+      #expect(stored.load(api) != nil)
+    }
+
+    #expect(try stored.files.count == 1)
+    #expect(try stored.files[0].lastPathComponent != name)
+    #expect(try stored.reload() == Self.hit)
+  }
+
+  @Test("A reset that a crash ended leaves nothing")
+  func crashedReset() throws {
+    try stored.store("old")
+    try FileManager.default.moveItem(
+      at: stored.responses, to: stored.directory.appendingPathComponent("removed-0123456789ABCDEF"))
+
+    let api = try stored.open()
+
+    #expect(stored.names == ["lock"] && stored.load(api, caching: .onlyCached) == nil)
+    #expect(stored.takeFaults() == [])
+  }
+
+  @Test("Responses that are not in memory are read from their files")
+  func withoutMemory() throws {
+    let api = try stored.open(.init(total: 0))
+    api.answer("old", [("Cache-Control", "max-age=60")])
+
+    #expect(stored.load(api).summary == "200 old|fwd=uri-miss; fwd-status=200; stored")
+    #expect(stored.load(api).summary == Self.hit && api.cache.count == 0 && api.sentCount == 1)
+  }
+
+  @Test("The responses that were not used for the longest time are removed, also those of earlier caches")
+  func evicted() throws {
+    for path in ["/a", "/b", "/c"] { try stored.store("old", at: path) }
+    // The order of use in the file system, whose times may be the same.
+    let files = try stored.files
+    for (number, file) in files.enumerated() {
+      let date = Date(timeIntervalSince1970: Double(1_000_000 - number))
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+    }
+    let size = try Data(contentsOf: files[0]).count
+    let api = try stored.open(.init(onDisk: 2 * size))
+    stored.executor.runAll()
+
+    #expect(try stored.files == Array(files.dropLast()) && api.cache.sizeOnDisk == 2 * size)
+    api.answer("new", [("Cache-Control", "max-age=60")])
+    #expect(stored.load(api, "/d") != nil)
+    #expect(api.cache.sizeOnDisk <= 2 * size)
+  }
+
+  @Test("A response that is read is used, and is not the next one to be removed")
+  func used() throws {
+    for path in ["/a", "/b"] { try stored.store("old", at: path) }
+    let files = try stored.files
+    for file in files {
+      let date = Date(timeIntervalSince1970: 1_000_000)
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+    }
+    let api = try stored.open()
+
+    #expect(stored.load(api, "/a").summary == Self.hit)
+
+    let dates = try files.map { file in
+      try FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date ?? .distantPast
+    }
+    #expect(dates.filter { $0.timeIntervalSince1970 > 1_000_000 }.count == 1)
+  }
+
+  @Test("Responses that wait for a slow disk are limited, and stay in memory")
+  func slowDisk() throws {
+    let api = try stored.open(.init(total: 3000, perEntry: 2000))
+    for path in ["/a", "/b", "/c", "/d"] {
+      api.answer(String(repeating: "x", count: 500), [("Cache-Control", "max-age=60")])
+      api.load(path)
+    }
+    stored.executor.runAll()
+
+    #expect(try stored.files.count == 2)
+    for path in ["/e", "/f"] {
+      api.answer(String(repeating: "x", count: 500), [("Cache-Control", "max-age=60")])
+      _ = stored.load(api, path)
+    }
+    #expect(try stored.files.count == 4)
+    #expect(stored.takeFaults() == [])
+  }
+
+  @Test("At most 32 responses differ in the fields that `Vary` names, in memory and in files")
+  func variants() throws {
+    let api = try stored.open()
+    for number in 0..<40 {
+      api.answer("\(number)", [("Cache-Control", "max-age=60"), ("Vary", "Accept")])
+      _ = stored.load(api, "/", [("Accept", "\(number)")])
+    }
+
+    #expect(api.cache.count == 32)
+    #expect(try stored.files.count == 32)
+    #expect(stored.load(api, "/", [("Accept", "7")], caching: .onlyCached) == nil)
+    #expect(stored.load(api, "/", [("Accept", "8")], caching: .onlyCached) != nil)
+  }
+}
