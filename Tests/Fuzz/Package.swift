@@ -18,6 +18,7 @@ let package = Package(
       dependencies: [
         "FuzzerDriver", .product(name: "FutureTree", package: "FutureTree"),
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -50,8 +50,12 @@ struct CacheFile: Sendable, Equatable {
       answered: entry.times.answered, marks: entry.marks.rawValue)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let rest = try encoder.encode(head) + Data("\n".utf8) + entry.body
-    return Data("\(format) \(digest(of: rest, name))\n".utf8) + rest
+    return seal(try encoder.encode(head) + Data("\n".utf8) + entry.body, name: name)
+  }
+
+  /// Returns the content of a file: the digest, and the rest.
+  static func seal(_ rest: Data, name: String) -> Data {
+    Data("\(format) \(digest(of: rest, name))\n".utf8) + rest
   }
 
   /// Returns the response in a file, if it answers `request`.

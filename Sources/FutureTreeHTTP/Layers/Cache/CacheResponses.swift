@@ -238,7 +238,7 @@ extension CacheResponses {
 
 extension CacheEntry {
   /// Returns the response to a request.
-  fileprivate func answer(
+  func answer(
     _ request: HTTPRequest, _ status: CacheStatus, _ added: HTTPResponse.Marks = .isCached, at now: Double
   ) -> HTTPResponse {
     var headers = headers

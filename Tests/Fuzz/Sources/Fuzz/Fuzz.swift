@@ -19,6 +19,8 @@ import FuzzerDriver
     case "curl": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzCurl) })
     case "cookies": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzCookies) })
     case "caches": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzCaches) })
+    case "files": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzFiles) })
+    case "archives": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzArchives) })
     case "dates": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzDates) })
     case "challenges": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzChallenges) })
     case "lines": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzLines) })
