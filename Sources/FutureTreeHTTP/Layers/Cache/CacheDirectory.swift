@@ -68,7 +68,8 @@ final class CacheDirectory: Sendable {
     var (index, removed) = (Index(maximumSize: limits.onDisk), [Change]())
     for file in files {
       let (url, user) = CacheFile.parts(of: file.name)
-      let inserted = index.insert(File(name: file.name, isWritten: true), url, user, size: file.size)
+      let inserted = index.insert(
+        File(name: file.name, isWritten: true), url, user, size: CacheEntry.baseSize + file.size)
       removed += inserted?.removed.map { .remove(name: $0.element.name) } ?? [.remove(name: file.name)]
     }
     guarded = Locked(Guarded(index: index, names: CacheFile(key: key ?? folder.makeKey()), hasKey: key != nil))

@@ -66,9 +66,13 @@ struct CacheEntry: Sendable {
     initialAge = max(0, times.answered - date, age + max(0, times.answered - times.asked))
   }
 
+  /// The number of bytes that an entry is counted with, in addition to its contents.
+  static let baseSize = 512
+
   /// The number of bytes that the entry is counted with.
   var size: Int {
-    512 + key.url.utf8.count + body.count + headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
+    CacheEntry.baseSize + key.url.utf8.count + body.count
+      + headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
   }
 
   /// Returns whether the request has the same selecting fields.

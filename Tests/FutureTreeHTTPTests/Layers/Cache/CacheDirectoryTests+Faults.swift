@@ -147,6 +147,23 @@ extension CacheDirectoryTests {
     #expect(try stored.files.count == 1)
   }
 
+  @Test("A response that cannot be written leaves no older file")
+  func unwritableAfterFile() throws {
+    try stored.store("old")
+    let name = try stored.files[0].lastPathComponent
+    let api = try stored.open(random: RandomSource { 0 })
+    // The name of the temporary file is not random here.
+    let temporary = ".\(name).new-" + String(repeating: "00", count: 12)
+    try stored.put(Data(), at: stored.responses.appendingPathComponent(temporary))
+    api.answer("new", [("Cache-Control", "max-age=60")])
+
+    #expect(stored.load(api, caching: .reload).summary == "200 new|fwd=request; fwd-status=200; stored")
+
+    #expect(stored.takeFaults() == [.storeFailed])
+    #expect(try !stored.files.map(\.lastPathComponent).contains(name))
+    #expect(stored.load(api).summary == "200 new|hit; ttl=60")
+  }
+
   @Test("Responses that the platform removes are loaded again without a fault")
   func purged() throws {
     try stored.store("old")

@@ -102,14 +102,31 @@ extension CacheDirectoryTests {
       let date = Date(timeIntervalSince1970: Double(1_000_000 - number))
       try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
     }
-    let size = try Data(contentsOf: files[0]).count
+    let size = try stored.open().cache.sizeOnDisk / 3
     let api = try stored.open(.init(onDisk: 2 * size))
     stored.executor.runAll()
 
     #expect(try stored.files == Array(files.dropLast()) && api.cache.sizeOnDisk == 2 * size)
     api.answer("new", [("Cache-Control", "max-age=60")])
     #expect(stored.load(api, "/d") != nil)
-    #expect(api.cache.sizeOnDisk <= 2 * size)
+    let later = try stored.files
+    #expect(later.count == 2 && later.contains(files[0]) && api.cache.sizeOnDisk <= 2 * size)
+  }
+
+  @Test("A later cache knows the order in which the responses were used", arguments: 0..<3)
+  func order(newest: Int) throws {
+    for path in ["/a", "/b", "/c"] { try stored.store("old", at: path) }
+    let files = try stored.files
+    for (number, file) in files.enumerated() {
+      let date = Date(timeIntervalSince1970: number == newest ? 1_000_000 : 999_000)
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+    }
+
+    let size = try stored.open().cache.sizeOnDisk / 3
+    _ = try stored.open(.init(onDisk: size))
+    stored.executor.runAll()
+
+    #expect(try stored.files == [files[newest]])
   }
 
   @Test("A response that is read is used, and is not the next one to be removed")
@@ -130,6 +147,21 @@ extension CacheDirectoryTests {
     #expect(dates.filter { $0.timeIntervalSince1970 > 1_000_000 }.count == 1)
   }
 
+  @Test("Among the files of one cache, the order of use decides as well")
+  func usedInOneCache() throws {
+    let api = try stored.open(.init(total: 0, onDisk: 2000))
+    for path in ["/a", "/b"] {
+      api.answer("old", [("Cache-Control", "max-age=60")])
+      _ = stored.load(api, path)
+    }
+    #expect(stored.load(api, "/a").summary == Self.hit)
+    api.answer("old", [("Cache-Control", "max-age=60")])
+    _ = stored.load(api, "/c")
+
+    #expect(stored.load(api, "/a", caching: .onlyCached).summary == Self.hit)
+    #expect(stored.load(api, "/b", caching: .onlyCached) == nil)
+  }
+
   @Test("Responses that wait for a slow disk are limited, and stay in memory")
   func slowDisk() throws {
     let api = try stored.open(.init(total: 3000, perEntry: 2000))
@@ -146,6 +178,22 @@ extension CacheDirectoryTests {
     }
     #expect(try stored.files.count == 4)
     #expect(stored.takeFaults() == [])
+  }
+
+  @Test("A response that is not written because of a slow disk leaves no older file")
+  func slowDiskAfterFile() throws {
+    try stored.store("old")
+    let api = try stored.open(.init(total: 3300, perEntry: 2000))
+    #expect(stored.load(api).summary == Self.hit)
+    for (path, caching) in [("/a", RequestCaching.standard), ("/b", .standard), ("/", .reload)] {
+      api.answer(String(repeating: "x", count: 500), [("Cache-Control", "max-age=60")])
+      api.load(path, caching: caching)
+    }
+    stored.executor.runAll()
+
+    #expect(api.sentCount == 3)
+    #expect(try stored.files.count == 2)
+    withExtendedLifetime(api) {}
   }
 
   @Test("At most 32 responses differ in the fields that `Vary` names, in memory and in files")

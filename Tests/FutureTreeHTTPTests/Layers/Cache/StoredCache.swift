@@ -18,9 +18,9 @@ struct StoredCache {
   func takeFaults() -> [HTTPError.Code] { faults.withLock { faults in faults.take() }.map(\.code) }
 
   /// Opens a cache for the directory, which must not be in use.
-  func open(_ limits: HTTPCache.Limits = HTTPCache.Limits()) throws -> CachedAPI {
+  func open(_ limits: HTTPCache.Limits = HTTPCache.Limits(), random: RandomSource = .system) throws -> CachedAPI {
     let cache = try HTTPCache(
-      directory: directory, limits: limits, date: clock.wallClock(), on: executor.executor
+      directory: directory, limits: limits, date: clock.wallClock(), on: executor.executor, random: random
     ) { [faults] fault in faults.withLock { $0.append(fault) } }
     return CachedAPI(cache, clock)
   }
