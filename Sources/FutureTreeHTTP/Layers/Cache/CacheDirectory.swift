@@ -60,7 +60,9 @@ final class CacheDirectory: Sendable {
     _ directory: URL, _ limits: HTTPCache.Limits, on executor: FutureExecutor, _ random: RandomSource,
     _ onFault: @escaping @Sendable (HTTPError) -> Void
   ) throws(HTTPError) {
-    folder = try CacheFolder(directory, maximumFileSize: 2 * limits.perEntry + 64 << 10, random)
+    // JSON needs at most twice the bytes of a field.
+    let maximumFileSize = 2 * min(limits.perEntry, 1 << 40) + 64 << 10
+    folder = try CacheFolder(directory, maximumFileSize: maximumFileSize, random)
     let (key, files) = try folder.open(onFault)
     self.limits = limits
     self.executor = executor
@@ -255,13 +257,14 @@ extension CacheDirectory {
   }
 
   private func write(_ slot: Index.Slot, _ entry: CacheEntry) {
-    let (isStored, name, key) = guarded.withLock { guarded in
-      (slot.isStored, slot.element.name, guarded.hasKey ? nil : guarded.names.key)
+    let (isStored, name, key, hasKey) = guarded.withLock { guarded in
+      (slot.isStored, slot.element.name, guarded.names.key, guarded.hasKey)
     }
     guard isStored else { return }
     let file = folder.response(name)
     do throws(HTTPError) {
-      if let key { try folder.writeKey(key) }
+      // The platform may have removed the key.
+      if !hasKey || !folder.hasKey { try folder.writeKey(key) }
       guard let data = try? CacheFile.encode(entry, name: name) else { throw file.failed("cannot be encoded") }
       try file.write(data)
       guarded.withLock { guarded in

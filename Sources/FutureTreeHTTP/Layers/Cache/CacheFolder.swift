@@ -45,6 +45,9 @@ extension CacheFolder {
 
   func makeKey() -> [UInt8] { random.bytes(CacheFolder.keySize) }
 
+  /// Whether there is a file of the key.
+  var hasKey: Bool { access(responses.appendingPathComponent("key").path, F_OK) == 0 }
+
   func writeKey(_ key: [UInt8]) throws(HTTPError) { try response("key").write(Data(key)) }
 
   /// Returns the key of the names, or `nil` if there are no usable responses.

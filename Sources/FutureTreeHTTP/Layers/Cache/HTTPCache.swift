@@ -86,17 +86,16 @@ public final class HTTPCache: Sendable {
   ///   - directory: The directory, which is created if it is missing. The cache must be the only user of it.
   ///   - limits: The maximum sizes.
   ///   - date: The clock for the age of responses.
-  ///   - executor: The executor on which files are read and written. It may block. Defaults to a global queue with the quality of
-  ///     service `utility`.
+  ///   - executor: The executor on which files are read and written. It may block. Defaults to a global queue.
   ///   - random: The source of the names of files.
   ///   - onFault: The closure that receives an `HTTPError` with the code `storeFailed` if a file is damaged, or cannot be read or
   ///     written. Of several faults of writing in a row, it receives the first. It is called outside every lock, on the current
   ///     thread for faults of opening, and on the executor for others.
-  /// - Throws: `HTTPError` with the code `storeFailed` if another cache uses the directory, or if other users can read or replace
-  ///   files in it.
+  /// - Throws: `HTTPError` with the code `storeFailed` if another cache uses the directory, if other users can read or replace
+  ///   files in it, or if files of an earlier reset cannot be removed.
   public convenience init(
     directory: URL, limits: Limits = Limits(), date: WallClock = .system,
-    on executor: FutureExecutor = .global(qos: .utility), random: RandomSource = .system,
+    on executor: FutureExecutor = .global(), random: RandomSource = .system,
     onFault: @escaping @Sendable (HTTPError) -> Void
   ) throws(HTTPError) {
     self.init(limits, date, files: try CacheDirectory(directory, limits, on: executor, random, onFault))

@@ -175,6 +175,20 @@ extension CacheDirectoryTests {
     #expect(stored.takeFaults() == [])
   }
 
+  @Test("After the platform has removed all files, new responses have a key")
+  func purgedKey() throws {
+    do {
+      let api = try stored.open()
+      for path in ["/a", "/b"] {
+        try? FileManager.default.removeItem(at: stored.responses)
+        api.answer("old", [("Cache-Control", "max-age=60")])
+        _ = stored.load(api, path)
+      }
+    }
+
+    #expect(try stored.reload("/b") == Self.hit)
+  }
+
   @Test("If the executor drops its jobs, loads are sent, and a reset fails")
   func dropped() throws {
     try stored.store("old")

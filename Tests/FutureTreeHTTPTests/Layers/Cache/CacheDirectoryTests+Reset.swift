@@ -84,6 +84,40 @@ extension CacheDirectoryTests {
     #expect(stored.takeFaults() == [])
   }
 
+  @Test("A reset that cannot remove the files fails, and the responses are not used")
+  func failedReset() throws {
+    try stored.store("old")
+    do {
+      let api = try stored.open(random: RandomSource { 0 })
+      let obstacle = stored.directory.appendingPathComponent("removed-" + String(repeating: "00", count: 8))
+      try FileManager.default.createDirectory(
+        at: obstacle.appendingPathComponent("a"), withIntermediateDirectories: true)
+
+      let reset = api.cache.removeAll()
+      stored.executor.runAll()
+
+      #expect(reset.text == "storeFailed" && stored.takeFaults() == [.storeFailed])
+      #expect(stored.load(api, caching: .onlyCached) == nil)
+      api.answer("old", [("Cache-Control", "max-age=60")])
+      _ = stored.load(api, "/b")
+    }
+
+    let later = try stored.open()
+    #expect(stored.load(later, caching: .onlyCached) == nil)
+    #expect(stored.load(later, "/b", caching: .onlyCached).summary == Self.hit)
+  }
+
+  @Test("The largest limits are accepted")
+  func largestLimits() throws {
+    do {
+      let api = try stored.open(.init(total: .max, perEntry: .max, onDisk: .max))
+      api.answer("old", [("Cache-Control", "max-age=60")])
+      _ = stored.load(api)
+    }
+
+    #expect(try stored.reload() == Self.hit)
+  }
+
   @Test("Responses that are not in memory are read from their files")
   func withoutMemory() throws {
     let api = try stored.open(.init(total: 0))
