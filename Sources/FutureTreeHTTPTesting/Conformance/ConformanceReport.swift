@@ -48,7 +48,7 @@ extension TransportConformance {
     /// The results, in the order of the run.
     public let entries: [Entry]
 
-    /// Whether each check passed or has a known limit. `false` if a limit has disappeared, so that the table stays true.
+    /// Whether each check passed or has a known limit. `false` if the limit of a check that was run has disappeared.
     public var isConforming: Bool { entries.allSatisfy(\.isConforming) }
 
     /// The checks that failed without a limit, or passed in spite of one.

@@ -7,19 +7,20 @@ import Testing
 /// A transport with one deliberate fault, over a correct transport.
 final class FaultyTransport: HTTPLoader {
   typealias Load = @Sendable (HTTPRequest, URLSessionLoader) -> Future<HTTPResponse>
+  typealias Reset = @Sendable (URLSessionLoader) -> Future<Void>
 
   private let base = URLSessionLoader(.init(timeout: nil))
   private let makeFuture: Load
-  private let ignoresReset: Bool
+  private let makeReset: Reset
 
-  init(ignoresReset: Bool = false, _ makeFuture: @escaping Load) {
-    self.ignoresReset = ignoresReset
+  init(reset makeReset: @escaping Reset = { $0.reset() }, _ makeFuture: @escaping Load) {
+    self.makeReset = makeReset
     self.makeFuture = makeFuture
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { makeFuture(request, base) }
 
-  func reset() -> Future<Void> { ignoresReset ? .succeeded : base.reset() }
+  func reset() -> Future<Void> { makeReset(base) }
 }
 
 /// A fault, the checks that name it, and the checks that a transport with the fault passes.
@@ -38,6 +39,8 @@ struct Fault: Sendable, CustomTestStringConvertible {
     (self.testDescription, self.failed, self.passed, self.make) = (testDescription, failed, passed, make)
   }
 
+  static let all = wrong + early
+
   private static let origins: [Check] = [.challenges, .cookies, .redirects]
   private static let delivery: [Check] = [.fileDelivered, .fileCut, .fileCancelled, .framings, .sizeLimit, .noBody]
   private static let sent: [Check] = [.target, .methods, .fieldValues, .addedFields, .bodies, .cacheableResponses]
@@ -46,7 +49,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     checks.filter { !excluded.contains($0) }
   }
 
-  static let all: [Fault] = [
+  private static let wrong: [Fault] = [
     Fault("follows redirects", fails: .redirects, passes: others(of: origins, than: .redirects)) {
       FaultyTransport { request, base in
         base.load(request).flatMap { response in
@@ -76,25 +79,6 @@ struct Fault: Sendable, CustomTestStringConvertible {
           try? request.setHeader("Authorization", "Basic dTpw")
           return base.load(request)
         }
-      }
-    },
-    Fault("confirms a cancellation before it stops", fails: .cancelledUpload, passes: sent) {
-      FaultyTransport { request, base in
-        let (sent, stopAt) = (Locked(0), Locked(Int.max))
-        let (base, load, promise) = (base, Locked<Future<HTTPResponse>?>(nil), Promise<HTTPResponse>())
-        var request = request
-        request[option: ProgressHandler.self] = { progress in
-          sent.value = progress.sent.completed
-          if progress.sent.completed > stopAt.value { load.value?.cancel() }
-        }
-        let future = base.load(request)
-        load.value = future
-        future.observe { outcome in promise.complete(with: outcome) }
-        promise.onRequestCancel { _ in
-          stopAt.value = sent.value + 8 << 20
-          return .complete(.cancelled)
-        }
-        return promise.future
       }
     },
     Fault("takes a cut body for a whole body", fails: .cutBody, .resetBody, passes: delivery) {

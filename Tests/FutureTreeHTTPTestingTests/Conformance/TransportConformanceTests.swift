@@ -36,14 +36,34 @@ import Testing
     #expect(report.nonconforming == [.redirects])
   }
 
+  static let fields: [(check: Check, fields: [String: String], isConforming: Bool)] = [
+    (.fieldNames, ["/0": "a"], true), (.fieldNames, ["/0": "b"], false), (.fieldNames, ["/2": "a"], false),
+    (.nulBytes, ["/0": "a b", "/2": "a"], true), (.nulBytes, ["/0": "a"], false), (.nulBytes, ["/1": "a"], false),
+  ]
+
+  @Test("A transport can repair header fields as RFC 9110 and RFC 9112 permit, and not otherwise", arguments: fields)
+  func repairedFields(check: Check, fields: [String: String], isConforming: Bool) async {
+    let report = await suite {
+      FaultyTransport { request, base in
+        guard let value = fields[request.path] else { return base.load(request) }
+        return .attempt {
+          let headers = try HTTPHeaders([("X-A", value)])
+          return .succeeded(HTTPResponse(to: request, status: .ok, headers: headers, body: Data("ok".utf8)))
+        }
+      }
+    }.run(only: [check])
+
+    #expect(report.isConforming == isConforming, "\(report)")
+  }
+
   enum Hang: CaseIterable {
-    case neverCompletes, ignoresCancel, leaksConnection, leaksForced, ignoresReset, sharesLoads, ignoresTimeLimit,
+    case neverCompletes, ignoresCancel, leaksForced, ignoresReset, sharesLoads, ignoresTimeLimit,
       buffersStreams
 
     var check: Check {
       switch self {
       case .neverCompletes: .framings
-      case .ignoresCancel, .leaksConnection: .cancelledBeforeHead
+      case .ignoresCancel: .cancelledBeforeHead
       case .leaksForced: .forced
       case .ignoresReset: .resetWaits
       case .sharesLoads: .sameRequestTwice
@@ -55,18 +75,19 @@ import Testing
     /// - Parameter occurred: Completes when the fault has occurred, so that the check cannot pass.
     func transport(_ occurred: Promise<Void>) -> FaultyTransport {
       let loads = Locked<[Future<HTTPResponse>]>([])
-      return FaultyTransport(ignoresReset: self == .ignoresReset) { request, base in
+      let reset: FaultyTransport.Reset = { base in self == .ignoresReset ? .succeeded : base.reset() }
+      return FaultyTransport(reset: reset) { request, base in
         switch self {
         case .neverCompletes:
           occurred.succeed()
           return Promise<HTTPResponse>.pending
-        case .ignoresCancel, .leaksConnection, .leaksForced:
+        case .ignoresCancel, .leaksForced:
           let (load, promise) = (base.load(request), Promise<HTTPResponse>())
           loads.withLock { $0.append(load) }
           load.observe { outcome in promise.complete(with: outcome) }
           promise.onRequestCancel { _ in
             occurred.succeed()
-            return self == .leaksConnection ? .complete(.cancelled) : .continue
+            return .continue
           }
           return promise.future
         case .ignoresReset:
@@ -126,7 +147,20 @@ import Testing
     #expect(correct.description.contains("The limit has disappeared."))
   }
 
-  @Test("A check that ends the process is run only by its name")
+  @Test("A check with a limit fails if a fault does not contain the text of the limit")
+  func otherFaults() async {
+    let fault = Fault.all[0]
+    let texts = ["the transport followed a redirect", "expected a response with 5 bytes", "of 14 requests", nil]
+    for text in texts {
+      let limit = TransportConformance.Limit(.redirects, "The platform follows redirects.", faultText: text)
+
+      let report = await suite(limits: [limit]) { fault.make() }.run(only: [.redirects])
+
+      #expect(report.nonconforming == (text == nil ? [] : [.redirects]), "\(report)")
+    }
+  }
+
+  @Test("A check that ends the process is run only by its name, so its disappearance is reported only then")
   func endsProcess() async {
     let limits = Check.all.map { TransportConformance.Limit($0, "It ends the process.", endsProcess: true) }
     let conformance = suite(limits: limits) { URLSessionLoader(.init(timeout: nil)) }

@@ -62,9 +62,13 @@ import Testing
       func reset() -> Future<Void> { .succeeded }
     }
     await #expect(processExitsWith: .success) {
-      let report = try await TransportLoad("lazy", clock: ImpatientClock()) { Lazy() }.run(mixed: 200)
+      let load = TransportLoad("lazy", clock: ImpatientClock()) { Lazy() }
+      let report = try await load.run(mixed: 200)
+      let cancelled = try await load.run(cancelled: 20)
 
       #expect(report.faults.contains("request ended with cancelled"), "\(report)")
+      #expect(cancelled.faults.contains("cancelledRequest ended with cancelled without a request"), "\(cancelled)")
+      #expect(cancelled.faults.contains("cancelledStream ended with cancelled without a request"), "\(cancelled)")
       #expect(report.faults.contains("upload never succeeded") || report.faults.count == 20, "\(report)")
     }
   }

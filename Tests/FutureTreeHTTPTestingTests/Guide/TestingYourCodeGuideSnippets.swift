@@ -266,7 +266,7 @@ struct TestingYourCodeGuideSnippets {
   func limits() {
     // guide limits
     let limits: [TransportConformance.Limit] = [
-      .init(.headerOrder, "The platform sorts the fields by name."),
+      .init(.headerOrder, "The platform sorts the fields by name.", faultText: "sent: "),
       .init(.trailers, "A fatal error of the platform, at once.", endsProcess: true),
     ]
     // end

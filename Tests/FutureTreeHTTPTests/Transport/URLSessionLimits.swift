@@ -11,13 +11,18 @@ enum URLSessionLimits {
     static let limits: [TransportConformance.Limit] = [
       .init(.cutFields, "A fatal error of Foundation, at once (row 29 of the article).", endsProcess: true),
       .init(.trailers, "A fatal error of Foundation, at once (row 34 of the article).", endsProcess: true),
-      .init(.headerOrder, "Fields are joined by name, with commas, and their order is lost (row 15 of the article)."),
-      .init(.methodCase, "Known methods are sent in upper case (row 16 of the article)."),
-      .init(.chunkSuffixes, "libcurl ignores the rest of the line after the size of a chunk. The body is whole."),
+      .init(
+        .headerOrder, "Fields are joined by name, with commas, and their order is lost (row 15 of the article).",
+        faultText: "sent: "),
+      .init(
+        .methodCase, "Known methods are sent in upper case (row 16 of the article).", faultText: "was sent as"),
+      .init(
+        .chunkSuffixes, "libcurl ignores the rest of the line after the size of a chunk. The body is whole.",
+        faultText: "got status 200 with 2 bytes"),
     ]
   #else
     static let limits: [TransportConformance.Limit] = [
-      .init(.headerOrder, "Fields are joined by name, with commas, and their order is lost.")
+      .init(.headerOrder, "Fields are joined by name, with commas, and their order is lost.", faultText: "sent: ")
     ]
   #endif
 }

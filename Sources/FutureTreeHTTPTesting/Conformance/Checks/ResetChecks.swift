@@ -7,12 +7,12 @@ extension TransportConformance.Check {
   public static let resetWaits = Self(
     "resetWaits", .reset, "A reset cancels the loads in flight, waits for them, and leaves the transport usable"
   ) { run in
-    let gate = LoopbackGate()
+    let (upload, gate) = (EndlessUpload(), LoopbackGate())
     for path in ["/stall", "/forced"] { run.server.on(path, .stall) }
     run.server.on("/body", [.send(Framing.length.half), .stall])
     run.server.on("/upload", beginning: .headComplete, [.stopReading, .hold(gate)])
     var loads = try ["/stall", "/body", "/forced"].map { try run.load($0) }
-    loads.append(run.loader.load(try run.request("/upload", .put, body: CheckRun.body(of: 1 << 30, length: 1 << 30))))
+    loads.append(run.loader.load(try run.request("/upload", .put, body: upload.body)))
     _ = try await gate.waitForHolders().value
     _ = try await run.server.waitUntil { record in ["/stall", "/body", "/forced"].allSatisfy(record.hasRequest) }.value
     loads[2].cancel(.forceImmediately)
@@ -23,8 +23,8 @@ extension TransportConformance.Check {
       run.expect(load.isCompleted, "the reset ended before a load")
       await run.expectCancelled(load, "a load in flight")
     }
-    gate.open()  // The close of the upload is behind the bytes that the server has not read.
-    for path in ["/stall", "/body", "/upload", "/forced"] { _ = try await run.server.waitForClose(of: path).value }
+    for path in ["/stall", "/body", "/forced"] { try await run.expectClosed(path) }
+    try await run.expectStopped(upload, "/upload", gate)
     try await run.expectUsable("after a reset")
   }
 

@@ -25,6 +25,12 @@ enum LoadOperation: String, CaseIterable, Sendable {
   /// The operations that succeed unless a reset of the transport cancels them.
   static let successes: [LoadOperation] = [.request, .stream, .upload]
 
+  /// The ending of an operation that is cancelled before the test requested it.
+  static let cancelledUnasked = "cancelled without a request"
+
+  /// The endings that only a reset of the transport can cause.
+  static let resetEndings: Set = ["cancelled", cancelledUnasked]
+
   /// The endings of a correct transport. A reset of the transport can cancel every other operation.
   var endings: Set<String> {
     switch self {
@@ -46,7 +52,7 @@ struct LoadOutcomes {
   mutating func add(_ operation: LoadOperation, _ ending: String, wasReset: Bool) {
     counts["\(operation): \(ending)", default: 0] += 1
     guard !operation.endings.contains(ending) else { return }
-    if wasReset, ending == "cancelled", operation != .transportReset { return }
+    if wasReset, LoadOperation.resetEndings.contains(ending), operation != .transportReset { return }
     add(fault: "\(operation) ended with \(ending)")
   }
 

@@ -102,7 +102,7 @@ extension LoadRound {
       gate.open()
       _ = await Future.after(.microseconds(Int.random(in: 0..<1_000, using: &random)), clock: clock).outcome
     }
-    load.cancel(Self.options.randomElement(using: &random)!)
+    if let ending = cancelled(load, &random) { return ending }
     return await whole(load)
   }
 
@@ -116,8 +116,18 @@ extension LoadRound {
     }
     let load = loader.load(streamed(request))
     await waitForResponse(to: load, gate)
-    load.cancel(Self.options.randomElement(using: &random)!)
+    if let ending = cancelled(load, &random) { return ending }
     return ending(await completed(load))
+  }
+
+  /// Cancels a load with random options.
+  ///
+  /// - Returns: The ending of a load that was cancelled before. `nil` for another load.
+  private func cancelled(_ load: Future<HTTPResponse>, _ random: inout RandomSource) -> String? {
+    let options = Self.options.randomElement(using: &random)!
+    if load.outcomeIfCompleted?.ending == .cancelled { return LoadOperation.cancelledUnasked }
+    load.cancel(options)
+    return nil
   }
 
   private func upload(_ random: inout RandomSource) async throws -> String {
@@ -238,6 +248,7 @@ extension LoadRound {
     let reader: Future<Data>?
     switch await completed(loader.load(streamed(request))) {
     case .success(let response): (transfer, reader) = (response.transfer, reading.begin(response.bodyStream))
+    case .cancelled: return LoadOperation.cancelledUnasked
     case let outcome: return ending(outcome)
     }
     let ended = await completed(transfer)
