@@ -102,6 +102,17 @@ import Testing
     #expect(handle(.written) == ["reading true"])
   }
 
+  @Test("A step reads a number of bytes, or the rest of the request")
+  mutating func readingInParts() {
+    _ = receive("PUT /a HTTP/1.1\r\nContent-Length: 6\r\n\r\n")
+
+    #expect(handle(.chosen([.stopReading, .read(3), .send("x"), .read(9), .read(1), .close])).last == "reading true")
+    #expect(receive("12") == ["body 12"])
+    #expect(receive("34") == ["body 34", "reading false", "write x"])
+    #expect(handle(.written) == ["reading true"])
+    #expect(receive("56") == ["body 56", "complete", "end closedByServer"])
+  }
+
   @Test("A drip pauses only between its pieces")
   mutating func drip() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")

@@ -20,7 +20,7 @@ import FutureTreeHTTP
 /// report that its limit has disappeared.
 ///
 /// **Time limit.** A check that does not end is a failure, and the other checks continue. A passing check does not wait for any
-/// period of time, except for the short time limits of its requests.
+/// period of time, except for the short time limits of its requests and for one upload of two seconds.
 ///
 /// **Confirmed cancellation.** A cancelled load ends when its connection is closed. The server must record the close before it has
 /// answered 20 later loads. A forced load is exempt.

@@ -41,6 +41,8 @@ struct Conversation {
     case written
     case timeElapsed
     case gateOpened
+    /// This number of bytes, or the end of the request.
+    case bytes(Int)
     /// Only the end of the connection ends this wait.
     case end
   }
@@ -85,6 +87,7 @@ struct Conversation {
       begin(greeting)
     case (.received(let bytes), _):
       read(bytes, &actions)
+      count(bytes.count, &actions)
     case (.clientLeft, _):
       clientLeft(&actions)
     case (.serverStopped, _):
@@ -127,6 +130,14 @@ extension Conversation {
         refuse(malformed, bytes, &actions)
       }
     }
+  }
+
+  /// Ends the step `read` when enough bytes have arrived.
+  private mutating func count(_ count: Int, _ actions: inout [Action]) {
+    guard case .bytes(let left) = awaited else { return }
+    let isComplete = turns.first?.isComplete ?? true
+    awaited = isComplete || count >= left ? .nothing : .bytes(left - count)
+    if !isComplete, count >= left { setReading(false, &actions) }
   }
 
   private mutating func addTurn(method: String, target: String, _ expectsContinue: Bool = false, closesAfter: Bool) {
@@ -176,7 +187,7 @@ extension Conversation {
       } else if isAnswering {
         guard finishAnswer(&actions) else { return }
       } else {
-        resumeReading(&actions)
+        setReading(true, &actions)
         guard chooseAnswer(&actions) else { return }
       }
     }
@@ -213,10 +224,11 @@ extension Conversation {
       act(.startTimer(duration), awaiting: .timeElapsed, &actions)
     case .hold(let gate): act(.hold(gate), awaiting: .gateOpened, &actions)
     case .stall: awaited = .end
-    case .stopReading:
-      guard isReading else { return }
-      isReading = false
-      actions.append(.setReading(false))
+    case .stopReading: setReading(false, &actions)
+    case .read(let count):
+      guard count > 0, turns.first?.isComplete == false else { return }
+      setReading(true, &actions)
+      awaited = .bytes(count)
     case .finishSending: actions.append(.finishSending)
     case .close: end(.closedByServer, &actions)
     case .reset: end(.closedByServer, resetting: true, &actions)
@@ -235,7 +247,7 @@ extension Conversation {
 
   /// Returns whether the next request can be answered.
   private mutating func finishAnswer(_ actions: inout [Action]) -> Bool {
-    resumeReading(&actions)
+    setReading(true, &actions)
     guard let turn = turns.first else { return true }
     if turn.closesAfter {
       end(.closedByServer, &actions)
@@ -247,10 +259,10 @@ extension Conversation {
     return true
   }
 
-  private mutating func resumeReading(_ actions: inout [Action]) {
-    guard !isReading else { return }
-    isReading = true
-    actions.append(.setReading(true))
+  private mutating func setReading(_ reads: Bool, _ actions: inout [Action]) {
+    guard reads != isReading else { return }
+    isReading = reads
+    actions.append(.setReading(reads))
   }
 
   /// Returns whether there is work to perform.

@@ -19,6 +19,7 @@ public struct LoopbackStep: Sendable {
     case hold(LoopbackGate)
     case stall
     case stopReading
+    case read(Int)
     case finishSending
     case close
     case reset
@@ -118,6 +119,9 @@ extension LoopbackStep {
   /// The system buffers some megabytes before the client's writes block. If a client closes with much unsent data, the close is
   /// detected late, because it is queued behind that data.
   public static let stopReading = LoopbackStep(kind: .stopReading)
+
+  /// Reads until at least `count` bytes have arrived or the request is complete, and stops reading again.
+  static func read(_ count: Int) -> LoopbackStep { LoopbackStep(kind: .read(count)) }
 
   /// Sends FIN and continues to read. The client sees the end of the stream and can still send.
   public static let finishSending = LoopbackStep(kind: .finishSending)

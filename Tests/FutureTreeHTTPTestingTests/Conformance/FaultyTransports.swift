@@ -130,6 +130,13 @@ struct Fault: Sendable, CustomTestStringConvertible {
         }
       }
     },
+    Fault("limits the whole time of an upload", fails: .slowUpload, passes: [.progressSent, .bodies]) {
+      FaultyTransport { request, base in
+        var request = request
+        request[option: RequestTimeout.self] = request[option: RequestIdleTimeout.self]
+        return base.load(request)
+      }
+    },
     Fault("reports progress after the end", fails: .progressEnds, passes: [.progressReceived, .progressSent]) {
       FaultyTransport { request, base in
         let report = request[option: ProgressHandler.self]

@@ -4,8 +4,8 @@ import FutureTreeHTTP
 
 extension TransportConformance.Check {
   static let delivery: [Self] = [
-    requestTimeout, requestTimeoutInBody, idleTimeout, fileDelivered, fileCut, fileCancelled, progressReceived,
-    progressSent, progressEnds,
+    requestTimeout, requestTimeoutInBody, idleTimeout, slowUpload, fileDelivered, fileCut, fileCancelled,
+    progressReceived, progressSent, progressEnds,
   ]
 
   /// A server that does not answer, and `RequestTimeout`.
@@ -48,6 +48,36 @@ extension TransportConformance.Check {
 
     await run.expectFailure(of: load, .timedOut, name: "a body that stops")
     try await run.waitUntilAbandoned("/stall")
+  }
+
+  /// An upload of 32 MiB from memory to a server that reads 2 MiB at a time, with pauses of a fifth of `RequestIdleTimeout`. The
+  /// buffers of the system hold only a part of the body, so each read lets the transport send more.
+  ///
+  /// If a busy machine stops the transport itself for half of the timeout, the upload is repeated with twice the timeout.
+  public static let slowUpload = Self(
+    "slowUpload", .injectedTime, "An upload that is sent slowly does not exceed its idle timeout"
+  ) { run in
+    let (size, part) = (32 << 20, 2 << 20)
+    for attempt in 0..<4 {
+      let (path, timeout, pauses) = ("/slow/\(attempt)", Duration.milliseconds(500 << attempt), Pauses())
+      let reads = (1..<size / part).flatMap { _ in [LoopbackStep.pause(timeout / 5), .read(part)] }
+      run.server.on(
+        path, beginning: .headComplete, .steps([.stopReading] + reads + [.read(size), .respond(body: "received")]))
+      var request = try run.request(path, .put, body: .data(Data(count: size)))
+      request[option: RequestIdleTimeout.self] = timeout
+      pauses.observe(&request)
+
+      let load = run.loader.load(request)
+      let outcome = await load.observed().outcome
+      if case .failure(let error as HTTPError) = outcome, error.code == .timedOut, pauses.longest() > timeout / 2 {
+        continue
+      }
+      await run.expectBody("received", of: load, "a slow upload")
+      let received = run.server.record.requests(to: path).first?.body.count ?? 0
+      run.expect(received == size, "\(received >> 10) of \(size >> 10) KiB arrived")
+      return
+    }
+    run.report("The machine was too busy, or the transport reports no progress of an upload.")
   }
 
   /// A body of 500,000 bytes, an empty body, and a response with 404.
@@ -189,5 +219,24 @@ extension CheckRun {
 
   fileprivate func load(_ path: String, _ reports: Reports) throws -> Future<HTTPResponse> {
     try load(path) { reports.observe(&$0) }
+  }
+}
+
+/// The time between the reports of progress of a load.
+private final class Pauses: Sendable {
+  private let times = Locked((last: SystemClock().now, longest: Duration.zero))
+
+  func observe(_ request: inout HTTPRequest) {
+    request[option: ProgressHandler.self] = { [self] _ in _ = longest() }
+  }
+
+  /// Returns the longest time between two reports, or since the last one.
+  func longest() -> Duration {
+    let now = SystemClock().now
+    return times.withLock { times in
+      times.longest = max(times.longest, now - times.last)
+      times.last = now
+      return times.longest
+    }
   }
 }
