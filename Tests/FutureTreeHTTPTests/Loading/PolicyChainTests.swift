@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import FutureTreeOAuth2
 import FutureTreeTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 
@@ -30,6 +31,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
   let jar: CookieJar
   let cache: HTTPCache
   let cacheLayer: CacheResponses
+  private let folder = try! Folder()
   let api: any HTTPLoader
   private let onTheWire: [HeldAnswer]
   private let firstToken: HeldAnswer
@@ -45,7 +47,10 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
         grant: .clientCredentials),
       store: store, tokens: tokens, clock: clock, date: clock.wallClock(), random: .seeded(1))
     jar = CookieJar(date: clock.wallClock())
-    cache = HTTPCache(date: clock.wallClock())
+    // Files are read and written during the calls.
+    cache = try HTTPCache(directory: folder.file("cache"), date: clock.wallClock(), on: .immediate) { fault in
+      Issue.record(fault)
+    }
     cacheLayer = CacheResponses(in: cache)
     api =
       (ResetGuard() --> Autocancel(drainTimeout: nil, clock: clock) --> Log({ [lines] in lines($0) }, clock: clock)
@@ -99,8 +104,11 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     #"{"access_token": "access-\#(number)", "token_type": "Bearer", "expires_in": 86400, "refresh_token": "r-\#(number)"}"#
   }
 
-  /// What a load has stored: the names of cookies, and the number of cached responses.
-  var stored: [String] { jar.cookies.map(\.name) + ["\(cache.count) responses"] }
+  /// What a load has stored: the names of cookies, and the numbers of cached responses in memory and in files.
+  var stored: [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.file("cache/responses").path)) ?? []
+    return jar.cookies.map(\.name) + ["\(cache.count) responses", "\(files.count { $0 != "key" }) files"]
+  }
 
   /// The fields of a response that sets a cookie, and that can be stored.
   private static func fields(_ cookie: String, _ others: (String, String)...) -> HTTPHeaders {
@@ -123,7 +131,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
         "Bearer access-2"
       ])
     #expect(journey.tokens.requests.count == 2)
-    #expect(journey.stored == ["unavailable", "moved", "unauthorized", "done", "3 responses"])
+    #expect(journey.stored == ["unavailable", "moved", "unauthorized", "done", "3 responses", "3 files"])
     #expect(journey.leftovers == [])
     #expect(journey.lines.entries.count == 2)
   }
@@ -196,7 +204,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     #expect(load.text == (point == .ended ? "success" : "cancelled"))
     #expect(journey.mock.requests.count == sent)
     #expect(try journey.store.load().outcomeIfCompleted?.get() == nil)
-    #expect(journey.stored == ["0 responses"])
+    #expect(journey.stored == ["0 responses", "0 files"])
     #expect(journey.leftovers == [])
   }
 
