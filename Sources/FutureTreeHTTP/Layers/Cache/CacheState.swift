@@ -46,8 +46,9 @@ struct CacheState: Sendable {
   mutating func store(_ entry: CacheEntry, for request: HTTPRequest) -> Bool {
     guard entry.size <= limits.perEntry, entry.size <= limits.total else { return false }
     let (url, user) = (entry.key.url, entry.key.credentials)
-    for slot in index[url, user] where slot.element.isSelected(by: request) { index.remove(slot) }
-    let others = index[url, user]
+    var others = index[url, user]
+    for slot in others where slot.element.isSelected(by: request) { index.remove(slot) }
+    others.removeAll { !$0.isStored }
     if others.count >= CacheState.maximumVariantCount, let oldest = Index.oldest(of: others) { index.remove(oldest) }
     return index.insert(entry, url, user, size: entry.size) != nil
   }
