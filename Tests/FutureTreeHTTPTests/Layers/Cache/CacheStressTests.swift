@@ -85,7 +85,9 @@ import Testing
         for seed in 8..<16 { group.addTask { try await Self.run(api, cache, seed: UInt64(seed)) } }
         try await group.waitForAll()
       }
-      for number in 0..<8 { _ = try await api.load(try HTTPRequest("http://example.com/\(number)")).value }
+      // Files that wait for a slow disk are limited. This one does not wait.
+      try await cache.flush().value
+      _ = try await api.load(try HTTPRequest("http://example.com/last")).value
       try await cache.flush().value
     }
 
@@ -97,7 +99,7 @@ import Testing
       let request = try Self.request(&random)
       #expect(String(decoding: try await api.load(request).value.body, as: UTF8.self) == Self.expected(request))
     }
-    let last = try await api.load(try HTTPRequest("http://example.com/7")).value
+    let last = try await api.load(try HTTPRequest("http://example.com/last")).value
     #expect(last.headers["Cache-Status"]?.contains("hit") == true && faults.value.isEmpty)
   }
 }
