@@ -7,15 +7,26 @@ import TestSupport
 import Testing
 
 /// Loads, changes, cancellations and resets on many threads, with a cache in files that evicts all the time.
-@Suite("Cache: files on many threads") struct CacheStressTests {
+@Suite("Cache: files on many threads", .timeLimit(.minutes(20))) struct CacheStressTests {
   private let folder = try! Folder()
   private let faults = Locked<[HTTPError]>([])
   private let clock = ManualClock()
   private var directory: URL { folder.file("cache") }
 
-  private func open(_ limits: HTTPCache.Limits) throws -> HTTPCache {
+  private func open(_ limits: HTTPCache.Limits) throws(HTTPError) -> HTTPCache {
     try HTTPCache(directory: directory, limits: limits, date: clock.wallClock()) { [faults] fault in
       faults.withLock { $0.append(fault) }
+    }
+  }
+
+  /// Opens the directory when the last job of the cache before has released it.
+  private func reopen() async throws -> HTTPCache {
+    while true {
+      do throws(HTTPError) { return try open(.init()) } catch {
+        guard error.message.contains("in use by another cache") else { throw error }
+      }
+      try Task.checkCancellation()
+      await Task.yield()
     }
   }
 
@@ -91,7 +102,7 @@ import Testing
       try await cache.flush().value
     }
 
-    let cache = try open(.init())
+    let cache = try await reopen()
     let api = CacheResponses(in: cache) --> Server()
     #expect(cache.sizeOnDisk > 0)
     var random = RandomSource.seeded(1)
