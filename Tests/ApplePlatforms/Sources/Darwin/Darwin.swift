@@ -17,3 +17,7 @@ extension sockaddr_in {
 }
 
 public let SO_NOSIGPIPE: Int32 = 0x1022
+
+extension stat {
+  public var st_mtimespec: timespec { st_mtim }
+}
