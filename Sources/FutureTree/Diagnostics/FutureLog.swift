@@ -28,13 +28,19 @@ import Synchronization
 public final class FutureLog: Sendable {
   private let buffer: Locked<EventBuffer>
   private let now: @Sendable () -> Duration
+  private let onEvent: (@Sendable (FutureEvent) -> Void)?
   private let start: Duration
   private let lastNumber = Atomic(0)
   private let lastFuture = Atomic(0)
 
-  init(limit: Int, now: @escaping @Sendable () -> Duration) {
+  /// - Parameter onEvent: Called after each event, outside every lock, on the thread of the event. It can call any function of
+  ///   the library.
+  package init(
+    limit: Int, now: @escaping @Sendable () -> Duration, onEvent: (@Sendable (FutureEvent) -> Void)? = nil
+  ) {
     buffer = Locked(EventBuffer(limit: limit))
     self.now = now
+    self.onEvent = onEvent
     start = now()
   }
 
@@ -63,6 +69,7 @@ public final class FutureLog: Sendable {
     let event = FutureEvent(
       number: number, nanoseconds: (now() - start).wholeNanoseconds, future: future, name: name, fact: fact)
     buffer.withLock { $0.append(event) }
+    onEvent?(event)
   }
 }
 

@@ -4,7 +4,7 @@ import Testing
 /// The code of the module's pages is identical to the snippets beside this file.
 @Suite("Guides of FutureTreeTesting: compiled and tested code")
 struct TestingGuideTests {
-  static let all = ["FutureTreeTesting"].map { Guide($0, of: "FutureTreeTesting") }
+  static let all = ["FutureTreeTesting", "TestingCancellation"].map { Guide($0, of: "FutureTreeTesting") }
 
   @Test("The code of a page equals the snippets of its tests", arguments: all)
   func guides(guide: Guide) throws {

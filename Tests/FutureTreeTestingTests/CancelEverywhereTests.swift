@@ -1,0 +1,196 @@
+import FutureTree
+import FutureTreeTesting
+import Testing
+
+@Suite("CancelEverywhere")
+struct CancelEverywhereTests {
+  @Test("A correct scenario passes at each point with each option")
+  func passes() throws {
+    let report = try CancelEverywhere.run { trial in
+      let load = Future.after(.seconds(1), clock: trial.clock)
+      return load.flatMap(on: trial.executor) { Future.after(.seconds(2), clock: trial.clock) }.map { 7 }
+    }
+
+    #expect(report.points.contains("the scenario has returned"))
+    #expect(report.points.contains("a job is about to run"))
+    #expect(report.points.contains("the timer at 1 s is about to fire"))
+    #expect(report.points.contains("the timer at 3 s is about to fire"))
+    #expect(report.points.contains { $0.contains("waits for") })
+    #expect(report.points.contains { $0.contains("has ended") })
+    #expect(report.runs == 1 + 6 * report.points.count)
+    #expect("\(report)".hasPrefix("8 points, 49 runs:\n0. the scenario has returned\n"))
+  }
+
+  @Test("All features of the futures pass")
+  func library() throws {
+    try CancelEverywhere.run { trial in
+      let clock = trial.clock
+      let queue = FutureQueue()
+      let first = queue.add { Future.after(.seconds(1), clock: clock) }
+      let second = queue.add { Future.after(.seconds(1), clock: clock) }
+      let retried = Future.retry(.constant(attempts: 3, delay: .seconds(1)), clock: clock) { _ in
+        Future.after(.seconds(1), clock: clock).map(on: trial.executor) { throw Refusal() }
+      }.recover { _ in }
+      let shared = Future.after(.seconds(3), clock: clock).shared()
+      let race = Future.race([shared.map {}, Promise<Void>().future.timeout(after: .seconds(2), clock: clock)])
+      return Future.allSettled([first, second, retried, race, shared.shielded()]).ensure(on: trial.executor) {}
+    }
+  }
+
+  private struct Refusal: Error {}
+
+  @Test("A future that does not complete after a cancellation is found")
+  func hangs() throws {
+    let failure = try failure { trial in
+      let promise = Promise<Void>()
+      let timer = trial.clock.schedule(after: .seconds(1)) { promise.succeed(()) }
+      promise.onRequestCancel { _ in
+        timer.cancel()
+        return .continue
+      }
+      trial.expect("the promise is kept") { _ in promise.cancelRequest != nil || promise.future.isCompleted }
+      return promise.future
+    }
+
+    #expect(failure.point == CancelPoint(0))
+    #expect(failure.problems[0].hasPrefix("The future has not completed. No job and no timer of the trial is left."))
+    #expect(failure.description.contains("was cancelled at point 0: the scenario has returned."))
+    #expect(failure.description.contains("try CancelEverywhere.run(only: CancelPoint(0)) { … }"))
+    #expect(failure.description.contains("asked to cancel: CancelEverywhere, point 0"))
+  }
+
+  @Test("A timer that is not cancelled is found, unless the grace time covers it")
+  func timers() throws {
+    let scenario: (CancelTrial) -> Future<Void> = { trial in
+      let promise = Promise<Void>()
+      _ = trial.clock.schedule(after: .seconds(1)) { promise.succeed(()) }
+      promise.onRequestCancel { _ in .complete(.cancelled) }
+      return promise.future
+    }
+
+    let failure = try failure(of: scenario)
+    #expect(failure.problems.map { $0.prefix(23) } == ["A timer is set for 1 s,"])
+    try CancelEverywhere.run(grace: .seconds(1), scenario)
+  }
+
+  @Test("An object that stays in memory is found, and so are the futures that it retains")
+  func memory() throws {
+    final class Cache: Sendable {
+      let entry = Locked<(Future<Void>, Cache)?>(nil)
+    }
+
+    let failure = try failure { trial in
+      let cache = trial.track(Cache(), "the cache")
+      let load = Future.after(.seconds(1), clock: trial.clock).named("load")
+      cache.entry.value = (load, cache)
+      load.observe { if case .success = $0 { cache.entry.value = nil } }
+      return load
+    }
+
+    #expect(failure.problems.map { $0.components(separatedBy: " is still")[0] } == ["the cache", "`load` (1)"])
+  }
+
+  @Test("A broken rule is found, with the ending of the future")
+  func rules() throws {
+    let failure = try failure { trial in
+      let paid = Locked(false)
+      trial.expect("nothing is paid without a success") { ending in ending == .succeeded || !paid.value }
+      return Future.after(.seconds(1), clock: trial.clock).map { paid.value = true }
+        .flatMap { Future.after(.seconds(1), clock: trial.clock) }
+    }
+
+    let rule = "The rule “nothing is paid without a success” does not hold."
+    #expect(failure.problems == ["\(rule) The future has been cancelled."])
+    // The upstream continues after a request that it does not receive.
+    #expect(failure.point == CancelPoint(0, [.doNotForwardRequest]))
+  }
+
+  @Test("A future of the tree that never ends is found")
+  func abandoned() throws {
+    let failure = try failure { trial in
+      let promise = Promise<Void>()
+      let page = promise.future.named("load").map {}
+      _ = trial.clock.schedule(after: .seconds(1)) {
+        if !page.isCompleted { promise.succeed(()) }
+      }
+      trial.expect("the promise is kept") { _ in promise.future.isCompleted || promise.cancelRequest == nil }
+      return page
+    }
+
+    #expect(failure.point == CancelPoint(0, [.doNotForwardRequest]))
+    #expect(failure.problems == ["`load` (2) has not ended. No job and no timer is left that could complete it."])
+  }
+
+  @Test("A run that never ends is found")
+  func endless() throws {
+    @Sendable func tick(_ clock: ManualClock) {
+      _ = clock.schedule(after: .seconds(1)) { tick(clock) }
+    }
+
+    let failure = try failure(stepLimit: 20) { trial in
+      tick(trial.clock)
+      return Future.after(.seconds(5), clock: trial.clock)
+    }
+
+    #expect(failure.point == nil)
+    #expect(failure.problems.last == "The trial has not ended after 20 jobs and timers.")
+    #expect(failure.description.hasPrefix("The scenario failed without a cancellation."))
+  }
+
+  @Test("A scenario that differs from run to run is found")
+  func randomness() throws {
+    let runs = Locked(0)
+
+    let failure = try failure { trial in
+      let number = runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+      return Future.after(.seconds(number), clock: trial.clock).map {}
+    }
+
+    #expect(failure.problems[0].hasPrefix("The scenario is not deterministic: point 1 was “"))
+  }
+
+  @Test("A scenario without a point, and a scenario that waits for a task, are refused")
+  func nothingToCancel() throws {
+    #expect(try failure { _ in Future.succeeded(1) }.problems[0].hasPrefix("The scenario has no point to cancel"))
+    let never = Promise<Void>()
+    #expect(try failure { _ in never.future }.problems[0].contains("Tasks, dispatch queues and the system clock"))
+  }
+
+  @Test("One trial can be repeated alone, and an unknown point is reported")
+  func only() throws {
+    let runs = Locked(0)
+    let scenario: (CancelTrial) -> Future<Void> = { trial in
+      runs.withLock { $0 += 1 }
+      return Future.after(.seconds(1), clock: trial.clock)
+    }
+
+    let report = try CancelEverywhere.run(only: CancelPoint(1, [.forceImmediately]), scenario)
+    #expect(report.runs == 2 && runs.value == 2)
+    let failure = try #require(throws: CancelEverywhereFailure.self) {
+      try CancelEverywhere.run(only: CancelPoint(99), scenario)
+    }
+    #expect(failure.problems == ["The scenario has \(report.points.count) points, so point 99 is not one."])
+  }
+
+  @Test("The text of a point is its code")
+  func text() {
+    #expect("\(CancelPoint(3))" == "CancelPoint(3)")
+    #expect(
+      "\(CancelPoint(4, [.doNotForwardRequest, .forceImmediately]))"
+        == "CancelPoint(4, [.doNotForwardRequest, .forceImmediately])")
+  }
+
+  @Test("The error of a scenario is thrown as it is")
+  func scenarioThrows() {
+    #expect(throws: Refusal.self) { try CancelEverywhere.run { _ -> Future<Void> in throw Refusal() } }
+  }
+
+  private func failure<Value>(
+    stepLimit: Int = 10_000, of scenario: (CancelTrial) throws -> Future<Value>
+  ) throws -> CancelEverywhereFailure {
+    try #require(throws: CancelEverywhereFailure.self) { try CancelEverywhere.run(stepLimit: stepLimit, scenario) }
+  }
+}
