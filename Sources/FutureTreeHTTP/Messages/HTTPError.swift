@@ -129,6 +129,8 @@ extension HTTPError.Code {
   public static let deadlineExceeded = HTTPError.Code("deadlineExceeded")
   /// The request queue is full.
   public static let queueFull = HTTPError.Code("queueFull")
+  /// Requests to the origin failed, so that `CircuitBreaker` sends no further request for some time.
+  public static let circuitOpen = HTTPError.Code("circuitOpen")
   /// The body of a response is in a file and not in memory.
   public static let bodyInFile = HTTPError.Code("bodyInFile")
   /// The body of a response is a stream and not in memory.

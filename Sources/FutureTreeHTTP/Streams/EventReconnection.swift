@@ -153,7 +153,7 @@ struct EventReconnectionState {
 
   private static let codes: Set<HTTPError.Code> = [
     .unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut, .transportFailed, .bodyNotRead,
-    .streamOverflow, .queueFull,
+    .streamOverflow, .queueFull, .circuitOpen,
   ]
 
   private static let idField = "Last-Event-ID"

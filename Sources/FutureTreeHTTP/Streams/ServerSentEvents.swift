@@ -17,7 +17,7 @@ import FutureTree
 ///
 /// **Reconnections.** If a connection ends, the reader waits and connects again, by the rules of `EventReconnection`. By
 /// default, the number of reconnections has no limit. A connection ends when the server closes it, or with one of these
-/// codes: `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody`, `timedOut`, `transportFailed`, `queueFull`, and
+/// codes: `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody`, `timedOut`, `transportFailed`, `queueFull`, `circuitOpen`, and
 /// `bodyNotRead` or `streamOverflow` if the reader is slow. The complete events before that are returned first, and an
 /// incomplete event is discarded. A request that cannot be repeated (`RetryContext.isRepeatable`, `HTTPBody.isReplayable`),
 /// such as a `POST`, is sent once.

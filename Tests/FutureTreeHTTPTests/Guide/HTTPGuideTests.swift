@@ -6,7 +6,7 @@ import Testing
 struct HTTPGuideTests {
   static let all = [
     "CancellingALoad", "Cookbook", "MigratingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies",
-    "Resetting", "Streaming", "WritingALayer", "WritingATransport",
+    "Resetting", "SlowAndFailingServers", "Streaming", "WritingALayer", "WritingATransport",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
 

@@ -55,6 +55,15 @@ extension HTTPErrorTextTests {
       ("deadlineExceeded", { try await load(late, Coalesce() --> mock) }),
       ("deadlineExceeded", { try await load(late, Timeout() --> mock) }),
       ("notCached", { try await load(onlyCached, CacheResponses(in: HTTPCache()) --> mock) }),
+      (
+        "circuitOpen",
+        {
+          let api = CircuitBreaker(CircuitThreshold(of: 1)) --> mock
+          mock.answer(status: .serviceUnavailable)
+          _ = try await api.load(anyRequest()).value
+          try await load(anyRequest(), api)
+        }
+      ),
       ("queueFull", { try await load(anyRequest(), Throttle(0, queueLimit: 0) --> mock) }),
       ("invalidConfiguration", { _ = try PlatformConfiguration.headers(["Cookie": "a"]) }),
       ("invalidConfiguration", { _ = try PlatformConfiguration.headers(["Accept-Encoding": "gzip"]) }),

@@ -75,7 +75,7 @@ import Testing
   func errors() {
     let transient: Set<String> = [
       "unknownHost", "cannotConnect", "connectionLost", "truncatedBody", "timedOut", "transportFailed", "bodyNotRead",
-      "streamOverflow", "queueFull",
+      "streamOverflow", "queueFull", "circuitOpen",
     ]
     for name in transient.union([
       "missingHost", "invalidURL", "insecureConnection", "resetInProgress", "deadlineExceeded", "bodyNotReplayable",

@@ -70,11 +70,13 @@ public struct RetryContext: Sendable {
   /// again.
   var isFinal: Bool { code == .resetInProgress || code == .deadlineExceeded || code == .bodyNotReplayable }
 
-  /// Whether the response indicates a healthy server: its status is neither a server error nor 408 or 429.
-  var showsHealthyServer: Bool {
-    guard let status else { return false }
-    return status.code < 500 && status.code != 408 && status.code != 429
-  }
+  /// Whether the response indicates a healthy server.
+  var showsHealthyServer: Bool { status?.showsHealthyServer ?? false }
+}
+
+extension HTTPStatus {
+  /// Whether a response with this status indicates a healthy server: it is neither a server error nor 408 or 429.
+  var showsHealthyServer: Bool { code < 500 && code != 408 && code != 429 }
 }
 
 extension HTTPRequest {

@@ -1,0 +1,191 @@
+import FutureTree
+
+/// A layer that sends a second, identical request if the first has no response after the usual time, and takes the first good
+/// response.
+///
+/// ```swift
+/// let api = Retry() --> Hedge(after: .percentile(0.95)) --> Throttle(4) --> URLSessionLoader()
+/// ```
+///
+/// A few slow responses determine the waiting time of users who need many. A hedge shortens these, for a few percent more
+/// requests: the second request is sent when the first has taken longer than 95% of the latest responses of its origin (scheme,
+/// host and port). The time to the head of the response counts.
+///
+/// A request is hedged if it can be repeated without another effect: its method is idempotent (RFC 9110, section 9.2.2) or it
+/// has the header `Idempotency-Key`, its body can be sent again, and its response is not delivered into a file. The option
+/// `RequestHedging` turns the layer off for a request. The `budget` limits the second requests to an origin.
+///
+/// The first response that is neither a server error (500 or more) nor 408 or 429 is the response of the load. The other
+/// request is then asked to cancel (the law *Deciding detaches*). If the first request fails before the second is sent, its
+/// outcome is the outcome of the load: a `Retry` before this layer decides. If both fail, the outcome of the first request is
+/// the outcome of the load. The second request reports no progress to a `ProgressHandler`.
+///
+/// **Cancellation.** A cancellation request is forwarded to both requests. If it arrives before the second request is sent, that
+/// request is not sent.
+///
+/// **Reset.** The measured times are removed, and the budgets are refilled. Loads from before the reset send no second request
+/// and are not measured. An `Autocancel` before this layer cancels them.
+///
+/// **In two chains.** Both chains share the measured times and the budgets.
+public final class Hedge: HTTPLayer {
+  private let delay: HedgeDelay
+  private let clock: any FutureClock
+  private let state: Locked<HedgeState>
+
+  /// Creates the layer.
+  ///
+  /// - Parameters:
+  ///   - delay: The time after which the second request is sent. Defaults to the 95th percentile of the latest responses.
+  ///   - budget: The limit on second requests to an origin. Defaults to 10, and 1 for each 20 good responses. `nil` disables the
+  ///     limit.
+  ///   - clock: The clock that measures the times.
+  public init(
+    after delay: HedgeDelay = .percentile(0.95), budget: RetryBudget? = RetryBudget(reserve: 10, perSuccess: 0.05),
+    clock: any FutureClock = .system
+  ) {
+    self.delay = delay
+    self.clock = clock
+    state = Locked(HedgeState(delay, budget))
+  }
+
+  /// Loads the request, and loads it again if the first response is late.
+  public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    guard let origin = request.url?.origin, delay.isAdaptive || request.canBeHedged else { return next.load(request) }
+    let (delay, generation) = state.withLock { ($0.delay(for: origin), $0.generation) }
+    let work = HedgedLoad(hedge: self, request, origin, next, generation)
+    let first = send(request, of: work)
+    guard let delay, request.canBeHedged, !first.isCompleted, !request.isLate(after: delay) else { return first }
+    let pause = Future<Void>.after(delay, clock: clock).named(.pause)
+    let second = pause.flatMap { _ -> Future<HTTPResponse> in
+      guard work.hedge.begins(work) else { return .cancelled("the second request was not sent") }
+      return work.hedge.send(work.request.withoutProgress(), of: work)
+    }
+    // A first request that fails early ends the load.
+    first.observe { outcome in
+      if !outcome.isGoodResponse { pause.cancel() }
+    }
+    let load = Future.any([first.goodResponse().named(.first), second.goodResponse().named(.second)])
+      .recoverWith { error in try Hedge.outcome(ofFailed: error) }
+      .named(.hedge)
+    load.observe { _ in
+      work.progress.withLock { $0.hasEnded = true }
+      // Without effect if the pause has ended. Otherwise the caller has detached: no second request is sent.
+      pause.cancel()
+    }
+    return load
+  }
+
+  /// Removes the measured times, refills the budgets, and resets `next`.
+  public func reset(next: any HTTPLoader) -> Future<Void> {
+    state.withLock { $0.reset() }
+    return next.reset()
+  }
+
+  /// The number of origins with measured times.
+  var count: Int { state.withLock { $0.count } }
+
+  /// Sends one request, and measures the time to its response.
+  private func send(_ request: HTTPRequest, of work: HedgedLoad) -> Future<HTTPResponse> {
+    let start = clock.now
+    let future = work.next.load(request)
+    future.observe { outcome in
+      let progress = work.progress.value
+      if progress.hasEnded { outcome.pendingTransfer?.cancel(reason: "the load has ended without this response") }
+      // A request that was cancelled after its hedge had begun took at least this time. Without it, slow responses would be
+      // missing from the measured times.
+      let counts = outcome.isGoodResponse || outcome.ending == .cancelled && progress.hasHedge
+      if counts { work.hedge.measured(work.hedge.clock.now - start, of: work, isGood: outcome.isGoodResponse) }
+    }
+    return future
+  }
+
+  private func begins(_ work: HedgedLoad) -> Bool {
+    let begins = state.withLock { $0.begins(work.origin, work.generation) }
+    if begins { work.progress.withLock { $0.hasHedge = true } }
+    return begins
+  }
+
+  private func measured(_ time: Duration, of work: HedgedLoad, isGood: Bool) {
+    let now = clock.now
+    state.withLock { $0.measured(time, work.origin, work.generation, isGood: isGood, at: now) }
+  }
+
+  /// Returns the outcome of a load without a good response: that of its first request.
+  private static func outcome(ofFailed error: any Error) throws -> Future<HTTPResponse> {
+    guard let first = (error as? AllFailed)?.errors.first else { throw error }
+    guard let bad = first as? BadResponse else { throw first }
+    return .succeeded(bad.response)
+  }
+}
+
+/// One load of a `Hedge`.
+private final class HedgedLoad: Sendable {
+  let hedge: Hedge
+  let request: HTTPRequest
+  let origin: String
+  let next: any HTTPLoader
+  let generation: Int
+  let progress = Locked(Progress())
+
+  struct Progress {
+    /// Whether the second request was sent.
+    var hasHedge = false
+    /// Whether the future of the load has completed.
+    var hasEnded = false
+  }
+
+  init(hedge: Hedge, _ request: HTTPRequest, _ origin: String, _ next: any HTTPLoader, _ generation: Int) {
+    self.hedge = hedge
+    self.request = request
+    self.origin = origin
+    self.next = next
+    self.generation = generation
+  }
+}
+
+/// A response that does not end a load while the other request is in flight.
+private struct BadResponse: Error {
+  let response: HTTPResponse
+}
+
+extension Future<HTTPResponse> {
+  /// Fails with `BadResponse` if the response indicates a problem of the server.
+  fileprivate func goodResponse() -> Future {
+    map { response in
+      guard response.status.showsHealthyServer else { throw BadResponse(response: response) }
+      return response
+    }
+  }
+}
+
+extension Outcome<HTTPResponse> {
+  fileprivate var isGoodResponse: Bool {
+    if case .success(let response) = self { response.status.showsHealthyServer } else { false }
+  }
+}
+
+extension HTTPRequest {
+  fileprivate var canBeHedged: Bool {
+    guard isRepeatable, body.isReplayable, self[option: RequestHedging.self] else { return false }
+    if case .file = self[option: ResponseDelivery.self].place { return false }
+    return true
+  }
+
+  fileprivate func isLate(after delay: Duration) -> Bool {
+    self[option: RequestDeadline.self]?.isExceeded(after: delay) ?? false
+  }
+
+  fileprivate func withoutProgress() -> HTTPRequest {
+    guard self[option: ProgressHandler.self] != nil else { return self }
+    var request = self
+    request[option: ProgressHandler.self] = nil
+    return request
+  }
+}
+
+extension FutureName {
+  fileprivate static let hedge = FutureName("Hedge")
+  fileprivate static let pause = FutureName("hedge delay")
+  fileprivate static let first = FutureName("first request")
+  fileprivate static let second = FutureName("second request")
+}
