@@ -52,7 +52,8 @@ public enum CancelEverywhere {
   /// - Parameters:
   ///   - options: The options of the cancellation requests. Defaults to `allOptions`.
   ///   - only: The only trial to run, after the run without a cancellation. Defaults to `nil`: all trials.
-  ///   - grace: The time that timers can remain after the tree has ended. Defaults to zero.
+  ///   - grace: The time that timers can remain after the tree has ended, for work that is not connected with the future of
+  ///     the scenario. Defaults to zero.
   ///   - stepLimit: The maximum number of jobs and timers of one run. Defaults to 10,000.
   ///   - fileID: The file of the call, for the reason of the cancellation.
   ///   - line: The line of the call, for the reason of the cancellation.

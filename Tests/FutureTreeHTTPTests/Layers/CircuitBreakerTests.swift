@@ -93,6 +93,21 @@ struct CircuitBreakerTests {
     #expect(changes.entries.dropFirst() == ["https://example.com halfOpen", "https://example.com closed"])
   }
 
+  @Test("A circuit that has closed counts from the beginning")
+  func closedAgain() throws {
+    let breaker = breaker()
+    let api = breaker --> mock
+    open(api)
+    clock.advance(by: .seconds(5))
+    mock.answer()
+    _ = api.load(request)
+
+    mock.answer(status: .serviceUnavailable)
+    _ = api.load(request)
+
+    #expect(try breaker.state(of: url()) == .closed)
+  }
+
   @Test("A failing probe opens the circuit again for the whole duration")
   func reopens() throws {
     let breaker = breaker()
