@@ -110,7 +110,8 @@ public final class OAuth2: HTTPLayer {
 
   /// Deletes the credential, and resets the token loader and `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    .resets([session.wipe(), tokens.reset(), next.reset()])
+    ResetNotes.current?.wiped("the credential")
+    return .resets([session.wipe(), tokens.reset(), next.reset()])
   }
 
   /// Whether no load waits and no work is in flight.

@@ -107,7 +107,8 @@ public final class RefreshOnUnauthorized: HTTPLayer {
 
   /// Deletes the token, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    .resets([loads.session.wipe(), next.reset()])
+    ResetNotes.current?.wiped("the token")
+    return .resets([loads.session.wipe(), next.reset()])
   }
 
   /// Whether no load waits and no refresh is in flight.

@@ -87,31 +87,47 @@ final class LayeredLoader: HTTPLoader {
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { layer.load(request, next: next) }
 
-  func reset() -> Future<Void> { ResetRun.reset(self) ?? layer.reset(next: next) }
+  func reset() -> Future<Void> { ResetRun.reset(self) ?? resetLayer(next: next) }
+
+  /// Resets the layer, with notes if the reset has a receipt.
+  func resetLayer(next: any HTTPLoader) -> Future<Void> {
+    ResetReport.current?.reset(layer, next: next) ?? layer.reset(next: next)
+  }
 }
 
 /// A layer that leads to loaders other than its `next`.
-protocol Branching {}
+protocol Branching {
+  func loaders(before next: any HTTPLoader) -> [any HTTPLoader]
+}
 
 /// Returns the loader if it is an object, otherwise an object that wraps it.
 func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
-  identity(of: loader) == nil ? LoaderObject(loader) { loader.reset() } : loader
+  identity(of: loader) == nil
+    ? LoaderObject(loader) { ResetReport.current?.reset(loader) ?? loader.reset() } : loader
 }
 
 /// Returns the identity of a loader or a layer, or `nil` if it is a value type.
 func identity<Object>(of object: Object) -> ObjectIdentifier? {
-  type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
+  if let object = object as? LoaderObject { return object.identity }
+  return type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
 
 /// A loader with its own identity.
 final class LoaderObject: HTTPLoader {
   private let loader: any HTTPLoader
+  private let representedIdentity: ObjectIdentifier?
   private let resetLoader: @Sendable () -> Future<Void>
 
-  init(_ loader: any HTTPLoader, reset: @escaping @Sendable () -> Future<Void>) {
+  /// - Parameter identity: The identity of the loader that this object stands for. Defaults to an identity of its own.
+  init(
+    _ loader: any HTTPLoader, identity: ObjectIdentifier? = nil, reset: @escaping @Sendable () -> Future<Void>
+  ) {
     self.loader = loader
+    representedIdentity = identity
     resetLoader = reset
   }
+
+  var identity: ObjectIdentifier { representedIdentity ?? ObjectIdentifier(self) }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
 

@@ -85,6 +85,7 @@ public final class LiveLoads: Sendable {
   /// - Complexity: O(n) in the number of loads.
   public func reset() -> Future<Void> {
     let drains = state.withLock { $0.drains.sorted { $0.key < $1.key } }
+    ResetNotes.current?.drained(drains.count)
     return Future.all(drains.map { $0.value() }).map { [state] _ in
       // A load that ends on another thread at this moment may not have removed itself yet.
       let ended = state.withLock { state in drains.map { state.drains.removeValue(forKey: $0.key) } }

@@ -31,6 +31,8 @@ final class ResetRun: Sendable {
 
   /// The parts in the order of their arrival. `nil` after the run has ended: later resets are not part of the run.
   private let parts = Locked<[Part]?>([])
+  /// The receipt to which the parts report.
+  private let report = ResetReport.current
 
   /// Resets loaders in the run of the caller, or in a new run.
   static func reset(_ loaders: [any HTTPLoader]) -> Future<Void> {
@@ -47,7 +49,7 @@ final class ResetRun: Sendable {
     guard part == ObjectIdentifier(link) else { return run.join([link], from: part)?[0] }
     run.hold(part, identity(of: link.layer))
     let next = link.next
-    return link.layer.reset(next: LoaderObject(next) { run.join([next], from: part, isNext: true)?[0] ?? next.reset() })
+    return link.resetLayer(next: LoaderObject(next) { run.join([next], from: part, isNext: true)?[0] ?? next.reset() })
   }
 
   /// Marks a link as called. If its layer is an object that already holds another link, the layer may join that reset and
@@ -100,7 +102,7 @@ final class ResetRun: Sendable {
   /// Resets every part to which no other part can lead anymore.
   private func advance() {
     while let part = beginNext() {
-      let reset = ResetRun.$caller.withValue((self, part.id)) { part.loader.reset() }
+      let reset = ResetRun.$caller.withValue((self, part.id)) { report?.reset(part.loader) ?? part.loader.reset() }
       change(part.id) { $0.isCalled = false }
       reset.observe { outcome in
         self.change(part.id) { $0.holdsNext = false }

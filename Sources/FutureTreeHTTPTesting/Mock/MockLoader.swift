@@ -71,6 +71,7 @@ public final class MockLoader: HTTPLoader {
   /// stay.
   public func reset() -> Future<Void> {
     let loads = pending.withLock { $0.all }
+    ResetNotes.current?.drained(loads.count)
     for load in loads { load.cancel("the mock was reset") }
     return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.ended() }).map { _ in }
   }

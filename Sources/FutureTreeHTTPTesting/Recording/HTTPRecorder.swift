@@ -97,10 +97,12 @@ public final class HTTPRecorder: HTTPLayer {
 
   /// Removes the recorded entries, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    state.withLock { state in
-      state.entries = [:]
+    let count = state.withLock { state in
+      defer { state.entries = [:] }
       state.generation += 1
+      return state.entries.count
     }
+    ResetNotes.current?.wiped(count, "recorded entry", plural: "recorded entries")
     return next.reset()
   }
 

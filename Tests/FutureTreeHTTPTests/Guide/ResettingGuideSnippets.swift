@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTesting
 import HTTPTestSupport
 import Synchronization
 import TestSupport
@@ -23,6 +24,28 @@ struct ResettingGuideSnippets {
     // end
 
     #expect(print.lines == ["signed out: succeeded"])
+  }
+
+  @Test("A preview and a receipt")
+  func receipts() throws {
+    let clock = ManualClock()
+    let held = mock.hold(whenCancelled: .ignore)
+    let environment = try ServerEnvironment(host: "example.com")
+    let api: any HTTPLoader =
+      ResetGuard() --> Autocancel(clock: clock) --> ApplyEnvironment(environment) --> mock
+
+    // guide receipts
+    let title = api.get("posts/1").map { $0.status }.named("title")
+    print(api.previewReset())
+    let reset = api.resetWithReceipt(clock: clock)
+    reset.observe { outcome in if case .success(let receipt) = outcome { print(receipt) } }
+    clock.advance(by: .seconds(5))  // The transport does not confirm the cancellation.
+    // end
+
+    let drawings = try Guide("Resetting", of: "FutureTreeHTTP").page().blocks.filter { $0.language == "text" }
+    #expect(drawings.map(\.text) == [print.lines.joined(separator: "\n") + "\n"])
+    #expect(title.isCompleted)
+    held.complete(.cancelled)
   }
 
   // guide generation
@@ -70,6 +93,30 @@ struct ResettingGuideSnippets {
       .resets([deleteFiles(), next.reset()])
     }
     // end
+  }
+
+  private struct Thumbnails: HTTPLayer {
+    let deleteFiles: @Sendable () -> Future<Void>
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+    // guide notes
+    func reset(next: any HTTPLoader) -> Future<Void> {
+      ResetNotes.current?.wiped("the thumbnails")
+      return .resets([deleteFiles(), next.reset()])
+    }
+    // end
+  }
+
+  @Test("A layer adds a line to the receipt")
+  func notes() {
+    let reset = (Thumbnails { .succeeded } --> mock).resetWithReceipt()
+
+    guard case .success(let receipt)? = reset.outcomeIfCompleted else {
+      Issue.record("\(reset)")
+      return
+    }
+    #expect(receipt.wiped == ["the thumbnails"])
   }
 
   @Test("Each part of a reset runs even if another fails or its future is cancelled (H6, refuse, drain, wipe)")

@@ -23,19 +23,19 @@ import FutureTree
 public final class Autocancel: HTTPLayer {
   private struct Loads {
     var next = 0
-    var live: [Int: Future<HTTPResponse>] = [:]
+    var live: [Int: (request: HTTPRequest, future: Future<HTTPResponse>)] = [:]
     /// The transfers of streams whose loads have completed.
-    var transfers: [Int: Future<Void>] = [:]
+    var transfers: [Int: (request: HTTPRequest, future: Future<Void>)] = [:]
 
-    mutating func insert(_ future: Future<HTTPResponse>) -> Int {
+    mutating func insert(_ request: HTTPRequest, _ future: Future<HTTPResponse>) -> Int {
       defer { next += 1 }
-      live[next] = future
+      live[next] = (request, future)
       return next
     }
 
-    /// Returns the transfers of the loads that began before a load, in order.
-    func streams(before end: Int) -> [Future<Void>] {
-      transfers.filter { $0.key < end }.sorted { $0.key < $1.key }.map(\.value)
+    /// Returns the transfers of loads, in order.
+    func streams(of numbers: some Sequence<Int>) -> [Future<Void>] {
+      numbers.sorted().compactMap { transfers[$0]?.future }
     }
   }
 
@@ -61,12 +61,12 @@ public final class Autocancel: HTTPLayer {
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let promise = Promise<HTTPResponse>()
     let future = promise.future.named(.trackedLoad)
-    let number = loads.withLock { $0.insert(future) }
+    let number = loads.withLock { $0.insert(request, future) }
     future.observe { outcome in
       let transfer = outcome.pendingTransfer
       // The removed future is released outside the lock.
       _ = self.loads.withLock { loads in
-        loads.transfers[number] = transfer
+        loads.transfers[number] = transfer.map { (request, $0) }
         return loads.live.removeValue(forKey: number)
       }
       transfer?.observe { _ in
@@ -83,28 +83,44 @@ public final class Autocancel: HTTPLayer {
 
   /// Cancels the loads in flight, waits for them, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let (live, streams, end) = loads.withLock { loads in
-      (loads.live.sorted { $0.key < $1.key }.map(\.value), loads.streams(before: loads.next), loads.next)
+    let (live, streams) = loads.withLock { loads in
+      (loads.live.sorted { $0.key < $1.key }, loads.streams(of: loads.transfers.keys))
     }
     guard !live.isEmpty || !streams.isEmpty else { return next.reset() }
     // A load can succeed with a stream before it reacts.
-    let drained = drain(live).flatMap { _ in self.drain(self.loads.withLock { $0.streams(before: end) }) }
-    return Future.allSettled([drain(streams), drained]).flatMap { _ in next.reset() }.shielded()
+    let notes = ResetNotes.current
+    let drained = drain(live.map(\.value.future), notes).flatMap { _ in
+      self.drain(self.loads.withLock { $0.streams(of: live.map(\.key)) }, notes)
+    }
+    return Future.allSettled([drain(streams, notes), drained]).flatMap { _ in next.reset() }.shielded()
   }
 
   /// Cancels futures, and waits for them. One propagation: each load receives the request before the end of another load
   /// can let it proceed.
-  private func drain<Value>(_ futures: [Future<Value>]) -> Future<Void> {
+  private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes?) -> Future<Void> {
     guard !futures.isEmpty else { return .succeeded }
+    notes?.drained(futures.count)
     Future.allSettled(futures).cancel(reason: "the chain was reset")
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {
+        notes?.forced(futures.count { !$0.isCompleted })
         for future in futures {
           future.cancel(.forceImmediately, reason: "the chain was reset, and this load did not end in time")
         }
       }
     }
     return Future.allSettled(futures).map { _ in timer?.cancel() }
+  }
+}
+
+extension Autocancel: ResetPreviewing {
+  var stoppedLoads: [ResetPreview.Load] {
+    let loads = loads.withLock { $0 }
+    let streams = loads.transfers.map {
+      ($0.key, ResetPreview.Load($0.value.request, $0.value.future.tree(), isStream: true))
+    }
+    return (loads.live.map { ($0.key, ResetPreview.Load($0.value.request, $0.value.future.tree())) } + streams)
+      .sorted { $0.0 < $1.0 }.map(\.1)
   }
 }
 

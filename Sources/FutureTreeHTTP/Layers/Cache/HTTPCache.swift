@@ -144,7 +144,9 @@ public final class HTTPCache: Sendable {
       }
       return guarded.state
     }
-    _ = removed  // Released here, not under the lock.
+    // The responses are released here, not under the lock.
+    ResetNotes.current?.wiped(removed.count, "response")
+    if files != nil { ResetNotes.current?.wiped("the files of the cache") }
     return files?.removeAll() ?? .succeeded
   }
 }

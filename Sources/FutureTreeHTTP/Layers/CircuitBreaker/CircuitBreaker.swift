@@ -121,7 +121,11 @@ public final class CircuitBreaker: HTTPLayer {
 
   /// Closes all circuits, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    state.withLock { $0.reset() }
+    let count = state.withLock { state in
+      defer { state.reset() }
+      return state.count
+    }
+    ResetNotes.current?.wiped(count, "circuit")
     return next.reset()
   }
 

@@ -129,12 +129,13 @@ public final class CookieJar: Sendable {
   /// - Returns: A future that fails with the code `storeFailed` if the file cannot be removed.
   @discardableResult
   public func removeAll() -> Future<Void> {
-    let version = guarded.withLock { guarded in
-      guarded.state.removeAll()
+    let (version, count) = guarded.withLock { guarded in
+      defer { guarded.state.removeAll() }
       guarded.generation += 1
       guarded.version += 1
-      return guarded.version
+      return (guarded.version, guarded.state.count)
     }
+    ResetNotes.current?.wiped(count, "cookie")
     guard let file else { return .succeeded }
     file.write([], version: version)
     return file.flush()

@@ -28,7 +28,8 @@ struct CookieState {
   /// The cookies that have not expired, in the order of their creation.
   func cookies(now: Date) -> [Cookie] { cookies.filter { !$0.hasExpired(now) } }
 
-  private var count: Int { domains.values.reduce(0) { $0 + $1.count } }
+  /// The number of cookies, including expired cookies.
+  var count: Int { domains.values.reduce(0) { $0 + $1.count } }
 
   /// Adds the cookies of an earlier run. Their limits and expiry are checked again.
   mutating func restore(_ cookies: [Cookie], now: Date) {

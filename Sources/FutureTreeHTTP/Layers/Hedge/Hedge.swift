@@ -77,7 +77,11 @@ public final class Hedge: HTTPLayer {
 
   /// Removes the measured times, refills the budgets, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    state.withLock { $0.reset() }
+    let count = state.withLock { state in
+      defer { state.reset() }
+      return state.count
+    }
+    ResetNotes.current?.wiped(count, "measured origin")
     return next.reset()
   }
 

@@ -38,6 +38,8 @@ public final class ResetGuard: HTTPLayer {
 
   private struct State {
     var gate = ResetGate()
+    /// The number of loads that were refused so far.
+    var refused = 0
     /// The resets of the gate, by their numbers.
     var runs: [Int: Run] = [:]
 
@@ -64,7 +66,7 @@ public final class ResetGuard: HTTPLayer {
   ///
   /// - Returns: A future with the outcome of `next`, or a failure with the code `resetInProgress`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard state.withLock({ $0.gate.loadBegins() }) else {
+    guard begins() else {
       let error = HTTPError(
         .resetInProgress, "The load was refused. The chain is being reset. Load again after the reset.")
       return .failed(error).named(.resetGuard)
@@ -82,6 +84,7 @@ public final class ResetGuard: HTTPLayer {
 
   /// Refuses loads, resets `next`, and waits for earlier loads.
   public func reset(next: any HTTPLoader) -> Future<Void> {
+    let (notes, refusedBefore) = (ResetNotes.current, state.withLock { $0.refused })
     let (promise, beginning) = state.withLock { state -> (Promise<Void>, [(number: Int, next: any HTTPLoader)]) in
       switch state.gate.resetAsked(of: identity(of: next)) {
       case .joins(let number):
@@ -92,8 +95,20 @@ public final class ResetGuard: HTTPLayer {
         return (run.promise, beginsNow ? state.begin() : [])
       }
     }
+    if let notes {
+      promise.future.observe { [state] _ in notes.refused(state.withLock { $0.refused } - refusedBefore) }
+    }
     begin(beginning)
     return promise.future.shielded()
+  }
+
+  /// Registers a load. Returns `false` if it is refused.
+  private func begins() -> Bool {
+    state.withLock { state in
+      if state.gate.loadBegins() { return true }
+      state.refused += 1
+      return false
+    }
   }
 
   private func loadEnded() {

@@ -182,11 +182,13 @@ public final class Resume: HTTPLayer {
       (bodies.live.sorted { $0.key < $1.key }.map(\.value), Array(bodies.files.values))
     }
     for body in live { body.reset("the chain was reset") }
+    let notes = ResetNotes.current
     let below = next.reset()
     guard let directory else { return below }
     let wiped = Future.allSettled(files).flatMap { _ in
       Future<Void> { try PartialFile.removeAll(in: directory) }
     }
+    notes?.wiped("the partial downloads")
     return .resets([below, wiped])
   }
 

@@ -96,6 +96,7 @@ public final class Retry: HTTPLayer {
   /// Cancels the waiting loads, refills the budgets, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let pauses = state.withLock { $0.reset() }
+    ResetNotes.current?.drained(pauses.count)
     for pause in pauses { pause.cancel(reason: Retry.resetReason) }
     return next.reset()
   }

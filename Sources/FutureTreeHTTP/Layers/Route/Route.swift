@@ -78,8 +78,10 @@ public struct Route: HTTPLayer {
   /// Resets every branch. Shared loaders are reset once.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let next = identified(next)
-    return ResetRun.reset(branches.map { $0.way.loader(before: next) } + [next])
+    return ResetRun.reset(loaders(before: next) + [next])
   }
 }
 
-extension Route: Branching {}
+extension Route: Branching {
+  func loaders(before next: any HTTPLoader) -> [any HTTPLoader] { branches.map { $0.way.loader(before: next) } }
+}

@@ -102,6 +102,7 @@ public final class Throttle: HTTPLayer {
     // The bucket is full again, so the time of the next token is obsolete.
     let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.refillTimer.isNotNeeded()) }
     timer?.cancel()
+    ResetNotes.current?.drained(waiting.count)
     for waiter in waiting {
       waiter.hasGone()
       waiter.promise.completeCancelled("the chain was reset")
