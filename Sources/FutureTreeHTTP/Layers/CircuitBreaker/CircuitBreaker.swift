@@ -68,14 +68,14 @@ public final class CircuitBreaker: HTTPLayer {
   ///   - origins: The maximum number of origins with a circuit. If there are more, the closed circuit that was unused for the
   ///     longest time is removed. Values below 1 are treated as 1. Defaults to 1,000.
   ///   - clock: The clock of the counts and of `openDuration`.
+  ///   - verdict: Returns the meaning of a result. It runs outside every lock. Defaults to `defaultVerdict(_:)`.
   ///   - onChange: Receives each change of a circuit, outside every lock. Concurrent changes can arrive out of order. Defaults
   ///     to a closure that does nothing.
-  ///   - verdict: Returns the meaning of a result. It runs outside every lock. Defaults to `defaultVerdict(_:)`.
   public init(
     _ threshold: CircuitThreshold = CircuitThreshold(), openDuration: Duration = .seconds(30), probes: Int = 1,
     origins: Int = 1000, clock: any FutureClock = .system,
-    onChange: @escaping @Sendable (_ origin: String, _ state: State) -> Void = { _, _ in },
-    verdict: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Verdict = CircuitBreaker.defaultVerdict
+    verdict: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Verdict = CircuitBreaker.defaultVerdict,
+    onChange: @escaping @Sendable (_ origin: String, _ state: State) -> Void = { _, _ in }
   ) {
     state = Locked(
       CircuitStates(
