@@ -108,8 +108,7 @@ func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
 
 /// Returns the identity of a loader or a layer, or `nil` if it is a value type.
 func identity<Object>(of object: Object) -> ObjectIdentifier? {
-  if let object = object as? LoaderObject { return object.identity }
-  return type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
+  type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
 
 /// A loader with its own identity.
@@ -118,7 +117,7 @@ final class LoaderObject: HTTPLoader {
   private let representedIdentity: ObjectIdentifier?
   private let resetLoader: @Sendable () -> Future<Void>
 
-  /// - Parameter identity: The identity of the loader that this object stands for. Defaults to an identity of its own.
+  /// - Parameter identity: The identity of the loader that this object stands for.
   init(
     _ loader: any HTTPLoader, identity: ObjectIdentifier? = nil, reset: @escaping @Sendable () -> Future<Void>
   ) {
@@ -127,7 +126,10 @@ final class LoaderObject: HTTPLoader {
     resetLoader = reset
   }
 
-  var identity: ObjectIdentifier { representedIdentity ?? ObjectIdentifier(self) }
+  /// Returns the identity of a loader, also if an object stands for it during a reset.
+  static func representedIdentity(of loader: any HTTPLoader) -> ObjectIdentifier? {
+    (loader as? LoaderObject)?.representedIdentity ?? identity(of: loader)
+  }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
 

@@ -103,7 +103,7 @@ final class ResetReport: Sendable {
   /// Resets a layer.
   func reset(_ layer: any HTTPLayer, next: any HTTPLoader) -> Future<Void> {
     note("\(type(of: layer))") {
-      let next = LoaderObject(next, identity: identity(of: next)) { self.reset(next) }
+      let next = LoaderObject(next, identity: LoaderObject.representedIdentity(of: next)) { self.reset(next) }
       return ResetReport.$current.withValue(self) { layer.reset(next: next) }
     }
   }

@@ -66,8 +66,9 @@ public final class Autocancel: HTTPLayer {
       let transfer = outcome.pendingTransfer
       // The removed future is released outside the lock.
       _ = self.loads.withLock { loads in
-        loads.transfers[number] = transfer.map { (request, $0) }
-        return loads.live.removeValue(forKey: number)
+        let ended = loads.live.removeValue(forKey: number)
+        if let ended, let transfer { loads.transfers[number] = (ended.request, transfer) }
+        return ended
       }
       transfer?.observe { _ in
         _ = self.loads.withLock { $0.transfers.removeValue(forKey: number) }

@@ -86,7 +86,7 @@ public final class ResetGuard: HTTPLayer {
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let (notes, refusedBefore) = (ResetNotes.current, state.withLock { $0.refused })
     let (promise, beginning) = state.withLock { state -> (Promise<Void>, [(number: Int, next: any HTTPLoader)]) in
-      switch state.gate.resetAsked(of: identity(of: next)) {
+      switch state.gate.resetAsked(of: LoaderObject.representedIdentity(of: next)) {
       case .joins(let number):
         return (state.runs[number]!.promise, [])
       case .isNew(let number, let beginsNow):
