@@ -46,6 +46,7 @@ public struct HTTPRequest: Sendable {
     var headers = HTTPHeaders()
     var body: HTTPBody = .empty
     var options = HTTPRequestOptions()
+    var sharedLoad: AnyObject?
   }
 
   private final class Storage: @unchecked Sendable {  // Because: it changes only while a single request holds it.
@@ -166,6 +167,13 @@ public struct HTTPRequest: Sendable {
   public subscript<Option: HTTPRequestOption>(option option: Option.Type) -> Option.Value {
     get { storage.parts.options[option] }
     set { change { $0.options[option] = newValue } }
+  }
+
+  /// The shared load to which the request belongs: an object of the layer that shares it. An option would cost two more heap
+  /// blocks a load.
+  var sharedLoad: AnyObject? {
+    get { storage.parts.sharedLoad }
+    set { change { $0.sharedLoad = newValue } }
   }
 
   /// Returns the options that are set, except `ignored`, in a comparable form. Returns `nil` if one of them is not

@@ -248,7 +248,7 @@ struct TestingYourCodeGuideSnippets {
   func conformance() async {
     let added = ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]
     // guide conformance
-    let conformance = TransportConformance("Reader's transport", addedFields: added) {
+    let conformance = TransportConformance("Reader's transport", addedFields: added, timeLimit: .seconds(600)) {
       URLSessionLoader(.init(timeout: nil))
     }
 

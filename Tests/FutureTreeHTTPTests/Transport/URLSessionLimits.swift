@@ -4,7 +4,8 @@ import FutureTreeHTTPTesting
 /// The limits of `URLSession`, and the fields that it adds. Another process of the tests cannot capture them, so they are static.
 enum URLSessionLimits {
   static let conformance = TransportConformance(
-    "URLSessionLoader", limits: limits, addedFields: ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]
+    "URLSessionLoader", limits: limits, addedFields: ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"],
+    timeLimit: .seconds(600)
   ) { URLSessionLoader(.patient) }
 
   #if canImport(FoundationNetworking)

@@ -10,7 +10,7 @@ import Testing
   @Test("The transport conforms to the HTTP contract")
   func conformance() async {
     let conformance = TransportConformance(
-      "AsyncHTTPClientLoader", limits: limits, addedFields: ["Accept-Encoding"]
+      "AsyncHTTPClientLoader", limits: limits, addedFields: ["Accept-Encoding"], timeLimit: .seconds(600)
     ) { AsyncHTTPClientLoader(.init(timeout: nil)) }
 
     let report = await conformance.run()

@@ -29,7 +29,9 @@ import FutureTree
 ///   reach its handler.
 /// - `RequestDeadline`: When the deadline of a caller passes, the caller's future fails with `deadlineExceeded` and
 ///   detaches, as if the caller had cancelled it. The shared load has no deadline.
-/// - `RequestPriority` and `RequestAttempt`: The values of the first caller apply to the load.
+/// - `RequestPriority`: The highest priority of the callers whose futures have not completed applies to the load. It changes
+///   when a caller joins or detaches, also while the load waits in a `Throttle`.
+/// - `RequestAttempt`: The value of the first caller applies to the load.
 ///
 /// A `RequestTimeout` starts when the shared load begins.
 ///
@@ -79,21 +81,23 @@ public final class Coalesce: HTTPLayer {
     if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
     let handler = request[option: ProgressHandler.self]
     var number: Int?
+    var isFirst = false
     let answering = { (flight: Future<HTTPResponse>) in flight.answering(request) }
     let (answer, flightKey) = flights.join(key, as: answering) { flight in
       _ = flight.named(.sharedLoad)
       // The handler is added before the load begins, so that it receives all reports.
-      number = handler.map { key.relay.add($0) }
-      return load(shared(request, key.relay))
+      number = handler.map { key.callers.add($0) }
+      isFirst = true
+      return load(shared(request, key))
     }
+    let (callers, priorityCallers) = (flightKey.callers, flightKey.priorityCallers)
+    if !isFirst { priorityCallers.join(key.priority) }
     var own = answer
     if let deadline, let remaining {
       own = own.named(.caller).ending(after: remaining, deadline.clock, HTTPError.tooLate(request))
     }
-    if let handler {
-      let relay = flightKey.relay
-      relay.follow(number ?? relay.add(handler), own)
-    }
+    if let handler { callers.follow(number ?? callers.add(handler), own) }
+    if !isFirst || flightKey.outer == nil { priorityCallers.follow(key.priority, own, isFirst: isFirst) }
     return own.named(.coalesce)
   }
 
@@ -104,9 +108,11 @@ public final class Coalesce: HTTPLayer {
   }
 
   /// Returns the request without the options that belong to the caller.
-  private func shared(_ request: HTTPRequest, _ relay: ProgressRelay) -> HTTPRequest {
+  private func shared(_ request: HTTPRequest, _ key: CoalesceKey) -> HTTPRequest {
     var request = request
-    request[option: ProgressHandler.self] = { relay.tell($0) }
+    let callers = key.callers
+    request[option: ProgressHandler.self] = { callers.tell($0) }
+    if key.outer == nil { request.sharedCallers = callers }
     if request[option: RequestDeadline.self] != nil { request[option: RequestDeadline.self] = nil }
     return request
   }

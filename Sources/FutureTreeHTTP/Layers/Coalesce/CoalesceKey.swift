@@ -52,8 +52,13 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     let generation: Int
   }
 
-  /// Delivers progress to the callers of the flight that began with this key. Not compared.
-  let relay = ProgressRelay()
+  /// The callers of the flight that began with this key. Not compared.
+  let callers: FlightCallers
+  /// The callers whose highest priority the flight has: those of an earlier layer, if the first request is part of its shared load.
+  var priorityCallers: FlightCallers { outer ?? callers }
+  let outer: FlightCallers?
+  /// The priority of the request when it arrived.
+  let priority: RequestPriority
   private let compared: Compared
   /// The hash of the parts in which most requests differ. It is stored, because a load looks up its key several times.
   private let hash: Int
@@ -64,6 +69,9 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
     let rule = request[option: RequestCoalescing.self].rule
     let delivery = request[option: ResponseDelivery.self]
+    outer = request.sharedCallers
+    priority = request.currentPriority
+    callers = FlightCallers(first: priority)
     guard CoalesceKey.allows(rule, request), delivery.isInMemory, let asked = Asked(next),
       let options = request.comparableOptions(without: ignored)
     else { return nil }

@@ -83,16 +83,16 @@ public final class Throttle: HTTPLayer {
       // A separate future: if the caller cancels or forces it, the tracked future does not end.
       return hasEnded ? load : load.forwarded().named(.throttle)
     }
-    let waiter = ThrottleWaiter(request, before: next)
+    let (waiter, priority) = (ThrottleWaiter(request, before: next), request.currentPriority)
     let (arrival, limit) = state.withLock { state in
       let arrival = state.scheduler.arrived(
-        waiter, host: waiter.host, priority: request[option: RequestPriority.self], patience: patience, at: now)
+        waiter, host: waiter.host, priority: priority, patience: patience, at: now)
       return (arrival, state.scheduler.queueLimit)
     }
     switch arrival {
     case .queueIsFull: return .failed(HTTPError.queueFull(request, limit)).named(.throttle)
     case .isTooLate: return .failed(HTTPError.tooLate(request)).named(.throttle)
-    case .waits(let ticket): watch(waiter, ticket)
+    case .waits(let ticket): watch(waiter, ticket, priority)
     }
     return waiter.promise.future.named(.throttle)
   }
@@ -154,12 +154,15 @@ extension Throttle {
 // MARK: - Queued requests
 
 extension Throttle {
-  private func watch(_ waiter: ThrottleWaiter, _ ticket: ThrottleQueue<ThrottleWaiter>.Ticket) {
+  private func watch(
+    _ waiter: ThrottleWaiter, _ ticket: ThrottleQueue<ThrottleWaiter>.Ticket, _ priority: RequestPriority
+  ) {
     waiter.promise.onRequestCancel { [weak self] received in
       let hasLeft = self?.leave(ticket) != nil
       return hasLeft || received.options.contains(.doNotForwardRequest) ? .complete(.cancelled) : .continue
     }
     advance()
+    waiter.followPriority(in: self, ticket, queuedAs: priority)
     waiter.watchDeadline { [weak self] in
       guard let waiter = self?.leave(ticket) else { return }
       waiter.promise.fail(HTTPError.tooLate(waiter.request))
@@ -250,6 +253,12 @@ extension Throttle {
 
   private func ended(_ host: String?) {
     state.withLock { $0.scheduler.ended(host) }
+  }
+}
+
+extension Throttle: PriorityQueue {
+  func changed(_ ticket: UInt64, to priority: RequestPriority) {
+    state.withLock { $0.scheduler.changed(ticket, to: priority) }
   }
 }
 

@@ -20,8 +20,9 @@ struct ThrottleQueue<Item> {
   private struct Place {
     let item: Item
     let host: String?
-    let level: Int
-    let rank: ThrottleRank
+    let arrival: Duration
+    var level: Int
+    var rank: ThrottleRank
     var previous: Ticket?
     var next: Ticket?
   }
@@ -60,13 +61,12 @@ extension ThrottleQueue {
     lastTicket += 1
     latest = max(latest ?? now, now)
     let lane = self.lane(for: host)
-    let rank = rank(level: level, at: latest ?? now)
-    places[lastTicket] = Place(item: item, host: host, level: level, rank: rank, previous: lane.lines[level].last)
-    if let last = lane.lines[level].last {
-      places[last]?.next = lastTicket
-    } else {
-      lane.lines[level].first = lastTicket
-    }
+    let arrival = latest ?? now
+    let rank = rank(of: lastTicket, level: level, at: arrival)
+    let last = lane.lines[level].last
+    places[lastTicket] = Place(
+      item: item, host: host, arrival: arrival, level: level, rank: rank, previous: last)
+    if let last { places[last]?.next = lastTicket } else { lane.lines[level].first = lastTicket }
     lane.lines[level].last = lastTicket
     if lane.waiting == 0, lane.isListed { idle -= 1 }
     lane.waiting += 1
@@ -80,16 +80,7 @@ extension ThrottleQueue {
   mutating func remove(_ ticket: Ticket) -> Item? {
     guard let place = places.removeValue(forKey: ticket) else { return nil }
     let lane = self.lane(for: place.host)
-    if let previous = place.previous {
-      places[previous]?.next = place.next
-    } else {
-      lane.lines[place.level].first = place.next
-    }
-    if let next = place.next {
-      places[next]?.previous = place.previous
-    } else {
-      lane.lines[place.level].last = place.previous
-    }
+    unlink(place, from: lane)
     lane.waiting -= 1
     if lane.waiting == 0, lane.isListed {
       idle += 1
@@ -100,6 +91,22 @@ extension ThrottleQueue {
     }
     forget(lane, of: place.host)
     return place.item
+  }
+
+  /// Changes the priority of a queued item. Its time of arrival stays.
+  ///
+  /// - Complexity: O(n) in the number of items of the new priority that arrived later.
+  mutating func move(_ ticket: Ticket, to level: Int) {
+    guard let place = places[ticket], place.level != level else { return }
+    let lane = self.lane(for: place.host)
+    unlink(place, from: lane)
+    let rank = rank(of: ticket, level: level, at: place.arrival)
+    places[ticket]?.level = level
+    places[ticket]?.rank = rank
+    var previous = lane.lines[level].last
+    while let later = previous, later > ticket { previous = places[later]?.previous }
+    link(ticket, in: lane, after: previous)
+    list(lane, rank)
   }
 
   /// Returns the next item that may begin: the first item of all hosts that are not full.
@@ -198,8 +205,30 @@ extension ThrottleQueue {
     return first
   }
 
-  private func rank(level: Int, at now: Duration) -> ThrottleRank {
-    let time = aging.map { now - $0 * level } ?? .seconds(-level)
-    return ThrottleRank(time: time, ticket: lastTicket)
+  private func rank(of ticket: Ticket, level: Int, at arrival: Duration) -> ThrottleRank {
+    ThrottleRank(time: aging.map { arrival - $0 * level } ?? .seconds(-level), ticket: ticket)
+  }
+
+  /// Inserts an item into the list of its priority, after another or at the beginning.
+  private mutating func link(_ ticket: Ticket, in lane: ThrottleLane, after previous: Ticket?) {
+    guard let level = places[ticket]?.level else { return }
+    let next = previous.map { places[$0]?.next } ?? lane.lines[level].first
+    places[ticket]?.previous = previous
+    places[ticket]?.next = next
+    if let previous { places[previous]?.next = ticket } else { lane.lines[level].first = ticket }
+    if let next { places[next]?.previous = ticket } else { lane.lines[level].last = ticket }
+  }
+
+  private mutating func unlink(_ place: Place, from lane: ThrottleLane) {
+    if let previous = place.previous {
+      places[previous]?.next = place.next
+    } else {
+      lane.lines[place.level].first = place.next
+    }
+    if let next = place.next {
+      places[next]?.previous = place.previous
+    } else {
+      lane.lines[place.level].last = place.previous
+    }
   }
 }

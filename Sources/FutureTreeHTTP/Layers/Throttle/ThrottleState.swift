@@ -94,6 +94,11 @@ extension ThrottleState {
     return .begin(item)
   }
 
+  /// Changes the priority of a request, if it is queued.
+  mutating func changed(_ ticket: ThrottleQueue<Item>.Ticket, to priority: RequestPriority) {
+    queue.move(ticket, to: priority.level)
+  }
+
   /// Removes a queued request. Returns `nil` if it is not queued.
   mutating func left(_ ticket: ThrottleQueue<Item>.Ticket) -> Item? {
     queue.remove(ticket)
