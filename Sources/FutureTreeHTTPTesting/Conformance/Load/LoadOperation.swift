@@ -67,7 +67,7 @@ struct LoadOutcomes {
   }
 
   mutating func add(fault: String) {
-    if faults.count < 20 { faults.append(fault) }
+    if faults.count < 20, !faults.contains(fault) { faults.append(fault) }
   }
 
   mutating func merge(_ other: LoadOutcomes) {

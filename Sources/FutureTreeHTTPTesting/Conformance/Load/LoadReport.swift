@@ -20,7 +20,8 @@ extension TransportLoad {
     public let count: Int
     /// The number of operations for each kind and ending, such as `cancelledStream: cancelled`.
     public let outcomes: [String: Int]
-    /// The faults of operations: wrong outcomes, wrong bytes, and loads that did not complete. At most 20 are listed.
+    /// The faults of operations: wrong outcomes, wrong bytes, and loads that did not complete. Each is listed once,
+    /// and at most 20 are listed.
     public let faults: [String]
 
     /// The resources that exceed those before the run by more than the tolerance, as text. Empty if there are none.
