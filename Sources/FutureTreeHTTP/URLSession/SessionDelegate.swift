@@ -27,19 +27,27 @@ final class TransferTable: Sendable {
 /// The queues on which a loader calls its session and is called by it.
 ///
 /// The session reads bodies on its own thread, and calls that create, start or cancel a task wait for that thread. These
-/// calls are therefore made on a queue of the loader, never on the thread of the caller. The caller can be on the
+/// calls are therefore made on a separate queue, never on the thread of the caller. The caller can be on the
 /// session's own thread, or on a thread that must not wait for the source of a body. For the same reason no closures are
 /// called on the session's own thread.
 struct SessionQueues: Sendable {
   /// The queue on which tasks are created, started and cancelled, in this order.
-  let commands = DispatchQueue(label: "FutureTree.URLSessionLoader.commands")
+  let commands: DispatchQueue
   /// The queue on which the delegate is called, one call at a time.
   let reports: OperationQueue
 
+  #if canImport(FoundationNetworking)
+    /// The commands of all loaders. All sessions share one thread, for which each command waits. With a queue for each loader, many
+    /// loaders would occupy all threads of Dispatch, and the thread of the sessions could not run.
+    private static let allCommands = DispatchQueue(label: "FutureTree.URLSessionLoader.commands")
+  #endif
+
   init() {
     #if canImport(FoundationNetworking)
+      commands = SessionQueues.allCommands
       reports = DirectOperationQueue()
     #else
+      commands = DispatchQueue(label: "FutureTree.URLSessionLoader.commands")
       reports = OperationQueue()
       reports.maxConcurrentOperationCount = 1
       reports.name = "FutureTree.URLSessionLoader"

@@ -85,6 +85,17 @@ import Testing
     #expect(code(of: try await load("/gzip").outcome) == .encodedBody)
   }
 
+  @Test("Many loaders that begin at once do not occupy all threads of Dispatch")
+  func manyLoaders() async {
+    await #expect(processExitsWith: .success) {
+      let closed = try LoopbackServer()
+      let request = try HTTPRequest(closed.url("/"))
+      closed.stop()
+      let loads = (0..<600).map { _ in URLSessionLoader(.patient).load(request) }
+      for load in loads { _ = await load.outcome }
+    }
+  }
+
   @Test("A refused connection, an unknown host and a deadline have different errors")
   func connections() async throws {
     let closed = try Loopback.server()
