@@ -95,6 +95,7 @@ public struct CancelPoint: Sendable, Hashable {
   /// The options of the cancellation request.
   public let options: CancellationOptions
 
+  /// Creates a point, as a failure prints it.
   public init(_ number: Int, _ options: CancellationOptions = []) {
     self.number = number
     self.options = options
