@@ -69,7 +69,7 @@ extension FutureLog.Recording: CustomStringConvertible {
     let widths = (time: rows.map(\.time.count).max() ?? 0, future: min(rows.map(\.future.count).max() ?? 0, 40))
     let lines = rows.map { row in
       String(repeating: " ", count: widths.time - row.time.count) + row.time + "  "
-        + row.future + String(repeating: " ", count: max(widths.future - row.future.count, 0)) + "  " + row.fact
+        + row.future.padded(to: widths.future) + "  " + row.fact
     }
     let dropped = droppedCount == 1 ? "1 earlier event was dropped" : "\(droppedCount) earlier events were dropped"
     return ((droppedCount > 0 ? [dropped] : []) + lines).joined(separator: "\n")

@@ -39,7 +39,7 @@ public struct ResetPreview: Sendable {
 }
 
 extension HTTPLoader {
-  /// Returns what a reset would stop, without side effects.
+  /// Returns the loads that a reset would stop, without side effects.
   ///
   /// An ``Autocancel`` knows all loads that pass it. A chain without one has an empty preview.
   ///

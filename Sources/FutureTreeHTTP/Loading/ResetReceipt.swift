@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A report of what a reset did. See <doc:Resetting#Receipts>.
+/// A report of the effects of a reset. See <doc:Resetting#Receipts>.
 ///
 /// ```swift
 /// let receipt = try await api.resetWithReceipt().value
@@ -47,7 +47,7 @@ public struct ResetReceipt: Sendable {
 }
 
 extension HTTPLoader {
-  /// Resets the loader, as `reset()` does, and reports what happened.
+  /// Resets the loader, as `reset()` does, and returns a receipt.
   ///
   /// Layers report through ``ResetNotes``. A reset that joins a running reset reports only its own parts.
   ///
@@ -65,25 +65,24 @@ extension HTTPLoader {
 extension ResetReceipt: CustomStringConvertible {
   /// The totals, and a line for each part.
   public var description: String {
-    let totals = ResetReceipt.counts(refused, 0, forced)
+    let totals = ResetReceipt.counts((refused, "refused"), (forced, "forced"))
     let first = "reset \(error == nil ? "" : "failed ")in \(duration.rounded)\(totals.isEmpty ? "" : ": \(totals)")"
     let nameWidth = parts.map(\.name.count).max() ?? 0
     let timeWidth = parts.map(\.duration.rounded.count).max() ?? 0
     let lines = parts.map { part in
-      let facts = [ResetReceipt.counts(part.refused, part.drained, part.forced), part.faultOrWiped]
-      let text =
-        part.name.padded(to: nameWidth) + "  " + part.duration.rounded.padded(to: timeWidth) + "  "
-        + facts.filter { !$0.isEmpty }.joined(separator: "; ")
-      return "  " + text.trimmingSuffix { $0 == " " }
+      let counts = ResetReceipt.counts((part.refused, "refused"), (part.drained, "drained"), (part.forced, "forced"))
+      let facts = [counts, part.faultOrWiped].filter { !$0.isEmpty }.joined(separator: "; ")
+      let time = part.duration.rounded
+      return "  \(part.name.padded(to: nameWidth))  "
+        + (facts.isEmpty ? time : "\(time.padded(to: timeWidth))  \(facts)")
     }
     return ([first] + lines).joined(separator: "\n")
   }
 
-  private static func counts(_ refused: Int, _ drained: Int, _ forced: Int) -> String {
-    let counts = [(refused, "refused"), (drained, "drained"), (forced, "forced")].filter { $0.0 > 0 }
-    return counts.enumerated().map { index, count in
-      let noun = index > 0 ? "" : count.0 == 1 ? " load" : " loads"
-      return "\(count.0)\(noun) \(count.1)"
+  private static func counts(_ counts: (number: Int, verb: String)...) -> String {
+    counts.filter { $0.number > 0 }.enumerated().map { index, count in
+      let noun = index > 0 ? "" : count.number == 1 ? " load" : " loads"
+      return "\(count.number)\(noun) \(count.verb)"
     }.joined(separator: ", ")
   }
 }
@@ -95,15 +94,5 @@ extension ResetReceipt.Part {
     case .failed, .cancelled: "failed"
     case nil: "not completed"
     }
-  }
-}
-
-extension String {
-  fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-
-  fileprivate func trimmingSuffix(while matches: (Character) -> Bool) -> String {
-    var text = self
-    while let last = text.last, matches(last) { text.removeLast() }
-    return text
   }
 }

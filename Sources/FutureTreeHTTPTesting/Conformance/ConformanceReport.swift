@@ -105,7 +105,3 @@ extension TransportConformance.Report.Result {
     text.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n")
   }
 }
-
-extension String {
-  fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-}

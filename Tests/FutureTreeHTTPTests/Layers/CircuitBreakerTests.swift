@@ -28,11 +28,14 @@ struct CircuitBreakerTests {
 
   private func url() throws -> HTTPURL { try #require(request.url) }
 
+  /// Loads the request, and answers it.
+  private func load(_ api: any HTTPLoader, _ status: HTTPStatus) {
+    mock.answer(status: status)
+    _ = api.load(request)
+  }
+
   private func open(_ api: any HTTPLoader) {
-    for _ in 0..<2 {
-      mock.answer(status: .serviceUnavailable)
-      _ = api.load(request)
-    }
+    for _ in 0..<2 { load(api, .serviceUnavailable) }
   }
 
   private func code(of load: Future<HTTPResponse>) -> HTTPError.Code? {
@@ -99,11 +102,9 @@ struct CircuitBreakerTests {
     let api = breaker --> mock
     open(api)
     clock.advance(by: .seconds(5))
-    mock.answer()
-    _ = api.load(request)
+    load(api, .ok)
 
-    mock.answer(status: .serviceUnavailable)
-    _ = api.load(request)
+    load(api, .serviceUnavailable)
 
     #expect(try breaker.state(of: url()) == .closed)
   }
@@ -180,18 +181,14 @@ struct CircuitBreakerTests {
   @Test("Results that are too old, or beyond the limit, do not count")
   func window() throws {
     let api = breaker(rate: 1, of: 2, in: .seconds(1), limit: 2) --> mock
-    mock.answer(status: .serviceUnavailable)
-    _ = api.load(request)
+    load(api, .serviceUnavailable)
     clock.advance(by: .seconds(2))
-    mock.answer(status: .serviceUnavailable)
-    _ = api.load(request)
+    load(api, .serviceUnavailable)
     #expect(changes.entries == [])
 
-    mock.answer()
-    _ = api.load(request)
+    load(api, .ok)
     for _ in 0..<2 {
-      mock.answer(status: .serviceUnavailable)
-      _ = api.load(request)
+      load(api, .serviceUnavailable)
     }
     #expect(changes.entries.count == 1)
   }
@@ -201,8 +198,7 @@ struct CircuitBreakerTests {
     let api = breaker(rate: 0.01, of: 1) --> mock
     _ = mock.hold(whenCancelled: .complete)
     api.load(request).cancel()
-    mock.answer(status: .notFound)
-    _ = api.load(request)
+    load(api, .notFound)
     mock.fail(HTTPError(.queueFull, "full"))
     _ = api.load(request)
     mock.fail(HTTPError(.deadlineExceeded, "late"))
@@ -236,8 +232,7 @@ struct CircuitBreakerTests {
     let api = breaker --> mock
     let held = mock.hold()
     let early = api.load(request)
-    mock.answer(status: .serviceUnavailable)
-    _ = api.load(request)
+    load(api, .serviceUnavailable)
     #expect(try breaker.state(of: url()) != .closed)
 
     #expect(api.reset().isCompleted == false)
@@ -251,8 +246,7 @@ struct CircuitBreakerTests {
   func bounded() throws {
     let breaker = breaker(of: 1, origins: 2)
     let api = breaker --> mock
-    mock.answer(status: .serviceUnavailable)
-    _ = api.load(request)
+    load(api, .serviceUnavailable)
     for number in 0..<5 {
       clock.advance(by: .milliseconds(1))
       mock.answer()

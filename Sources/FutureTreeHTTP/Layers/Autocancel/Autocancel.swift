@@ -116,7 +116,7 @@ public final class Autocancel: HTTPLayer {
 
 extension Autocancel: ResetPreviewing {
   var stoppedLoads: [ResetPreview.Load] {
-    let loads = loads.withLock { $0 }
+    let loads = loads.value
     let streams = loads.transfers.map {
       ($0.key, ResetPreview.Load($0.value.request, $0.value.future.tree(), isStream: true))
     }

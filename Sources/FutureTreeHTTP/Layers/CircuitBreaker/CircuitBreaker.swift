@@ -121,10 +121,7 @@ public final class CircuitBreaker: HTTPLayer {
 
   /// Closes all circuits, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let count = state.withLock { state in
-      defer { state.reset() }
-      return state.count
-    }
+    let count = state.withLock { $0.reset() }
     ResetNotes.current?.wiped(count, "circuit")
     return next.reset()
   }
@@ -147,17 +144,6 @@ public final class CircuitBreaker: HTTPLayer {
       }
     let now = clock.now
     if let change = state.withLock({ $0.ended(ticket, verdict, at: now) }) { onChange(ticket.origin, change) }
-  }
-}
-
-extension Result<HTTPResponse, any Error> {
-  /// The response, even if a layer converted it to an error with the code `unacceptableStatus`.
-  fileprivate var response: HTTPResponse? {
-    switch self {
-    case .success(let response): response
-    case .failure(let error as HTTPError) where error.code == .unacceptableStatus: error.response
-    case .failure: nil
-    }
   }
 }
 

@@ -105,8 +105,10 @@ struct CircuitStates {
     }
   }
 
-  mutating func reset() {
-    circuits = [:]
+  /// Removes all circuits. Returns their number.
+  mutating func reset() -> Int {
+    defer { circuits = [:] }
+    return circuits.count
   }
 
   private mutating func open(_ origin: String, at now: Duration) -> CircuitBreaker.State {

@@ -63,9 +63,6 @@ struct FlightCallers: Sendable {
 // MARK: - Progress
 
 extension FlightCallers {
-  /// The number of callers that receive progress.
-  var listenerCount: Int { state.withLock { $0.listeners.count } }
-
   /// Adds a handler that receives all later reports. Returns its number.
   func add(_ handler: @escaping Handler) -> Int {
     state.withLock { state in

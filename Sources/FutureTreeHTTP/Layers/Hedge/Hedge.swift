@@ -7,9 +7,9 @@ import FutureTree
 /// let api = Retry() --> Hedge(after: .percentile(0.95)) --> Throttle(4) --> URLSessionLoader()
 /// ```
 ///
-/// A few slow responses determine the waiting time of users who need many. A hedge shortens these, for a few percent more
-/// requests: the second request is sent when the first has taken longer than 95% of the latest responses of its origin (scheme,
-/// host and port). The time to the head of the response counts.
+/// A page that needs many responses waits for the slowest of them. By default, the second request is sent when the first has
+/// taken longer than 95% of the latest responses of its origin (scheme, host and port). The time to the head of the response
+/// counts.
 ///
 /// A request is hedged if it can be repeated without another effect: its method is idempotent (RFC 9110, section 9.2.2) or it
 /// has the header `Idempotency-Key`, its body can be sent again, and its response is not delivered into a file. The option
@@ -77,10 +77,7 @@ public final class Hedge: HTTPLayer {
 
   /// Removes the measured times, refills the budgets, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let count = state.withLock { state in
-      defer { state.reset() }
-      return state.count
-    }
+    let count = state.withLock { $0.reset() }
     ResetNotes.current?.wiped(count, "measured origin")
     return next.reset()
   }

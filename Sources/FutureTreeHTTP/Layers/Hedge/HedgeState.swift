@@ -51,10 +51,12 @@ struct HedgeState {
     origins[origin]!.lastUse = now
   }
 
-  mutating func reset() {
+  /// Removes the times and refills the budgets. Returns the number of origins with measured times.
+  mutating func reset() -> Int {
     generation += 1
-    origins = [:]
     budgets.clear()
+    defer { origins = [:] }
+    return origins.count
   }
 }
 

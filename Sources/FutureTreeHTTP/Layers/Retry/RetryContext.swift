@@ -26,13 +26,7 @@ public struct RetryContext: Sendable {
   }
 
   /// The response, even if a layer converted it to an error with the code `unacceptableStatus`. `nil` if there is none.
-  public var response: HTTPResponse? {
-    switch result {
-    case .success(let response): response
-    case .failure(let error as HTTPError) where error.code == .unacceptableStatus: error.response
-    case .failure: nil
-    }
-  }
+  public var response: HTTPResponse? { result.response }
 
   /// The status of the response.
   public var status: HTTPStatus? { response?.status }
@@ -72,6 +66,17 @@ public struct RetryContext: Sendable {
 
   /// Whether the response indicates a healthy server.
   var showsHealthyServer: Bool { status?.showsHealthyServer ?? false }
+}
+
+extension Result<HTTPResponse, any Error> {
+  /// The response, even if a layer converted it to an error with the code `unacceptableStatus`. `nil` if there is none.
+  var response: HTTPResponse? {
+    switch self {
+    case .success(let response): response
+    case .failure(let error as HTTPError) where error.code == .unacceptableStatus: error.response
+    case .failure: nil
+    }
+  }
 }
 
 extension HTTPStatus {

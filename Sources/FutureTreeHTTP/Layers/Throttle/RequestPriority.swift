@@ -4,8 +4,8 @@
 /// request[option: RequestPriority.self] = .high
 /// ```
 ///
-/// A load that `Coalesce` or `CacheResponses` shares has the highest priority of its callers, until they detach. The priority has
-/// no effect on requests in flight. `Throttle` describes how waiting time raises a priority.
+/// A load that `Coalesce` or `CacheResponses` shares has the highest priority of the callers that have not detached. The priority
+/// has no effect on requests in flight. `Throttle` describes how waiting time raises a priority.
 public struct RequestPriority: HTTPRequestOption, Sendable, Hashable, Comparable {
   /// The level, from 0 (lowest).
   let level: Int
