@@ -15,17 +15,31 @@
 /// - When the last caller requests cancellation, the load is asked to cancel, and no caller can join the flight anymore. The
 ///   next caller starts a new flight, even if the previous one has not completed yet.
 ///
+/// With a linger, the last request is delayed: the flight of the last caller continues for that time, and the next caller joins
+/// it. See <doc:Cancellation#Lingering>.
+///
 /// A group can be used from any thread and from inside any callback. The `==` and `hash(into:)` of a key run under the lock
 /// of the group, so they must not call the group.
 ///
 /// - Note: Dropping a group cancels nothing. Its flights still complete for their callers.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let flights = Locked<[Key: Future<Value>]>([:])
+  @usableFromInline let linger: Duration
+  @usableFromInline let clock: any FutureClock
 
   /// Creates a group without flights.
-  public init() {}
+  ///
+  /// - Parameters:
+  ///   - linger: The time for which a flight continues after its last caller has requested cancellation. Defaults to zero: the
+  ///     load is asked at once.
+  ///   - clock: The clock that measures it. Defaults to `.system`.
+  public init(linger: Duration = .zero, clock: any FutureClock = .system) {
+    self.linger = linger
+    self.clock = clock
+  }
 
-  /// The number of keys with a flight, including flights that were asked to cancel and have not completed.
+  /// The number of keys with a flight, including flights that linger, and flights that were asked to cancel and have not
+  /// completed.
   public var count: Int { flights.withLock { $0.count } }
 
   /// Returns a future of the value for `key`. Starts a load if none is in flight.
@@ -66,7 +80,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
         finished = flight
       }
       let promise = Promise<Value>()
-      let flight = promise.future.shared()
+      let flight = promise.future.shared(linger: linger, clock: clock)
       // Observed first, so that the key is free before any consumer is notified of the outcome.
       flight.observe { [weak self] _ in self?.end(flight, key) }
       // Derived before other callers can join, so that the flight always has a consumer.
@@ -116,6 +130,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
       return flights.remove(at: index)
     }
     _ = ended  // Released here, not under the lock: the key may have a `deinit`.
+  }
+
+  /// Ends the linger of all flights. Their last requests are delivered at once.
+  ///
+  /// - Returns: The flights that had no callers. They have been asked to cancel, and may not have completed.
+  package func stopLingering() -> [Future<Value>] {
+    flights.withLock { Array($0.values) }.filter { $0.node.stopLingering() }
   }
 
   @usableFromInline typealias Flight = (key: Key, value: Future<Value>)

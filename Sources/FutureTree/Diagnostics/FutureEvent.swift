@@ -30,7 +30,7 @@ public struct FutureEvent: Sendable, Hashable, Codable {
     /// A cancellation request took effect on the future.
     case cancelRequested(CancelRequest)
     /// A request stopped at the future because other consumers have interest. The associated value `by` is their
-    /// number.
+    /// number. It is 0 if the request was scheduled: see `shared(linger:clock:)`.
     case withheld(CancelRequest, by: Int)
     /// The future succeeded. Logs do not show the value.
     case succeeded
@@ -51,7 +51,7 @@ extension FutureEvent.Fact: CustomStringConvertible {
     case .named: "named"
     case .linked(let input): "waits for \(input)"
     case .cancelRequested(let request): "asked to cancel\(request.text)"
-    case .withheld(let request, let others): "withheld by \(others)\(request.text)"
+    case .withheld(let request, let others): "\(others > 0 ? "withheld by \(others)" : "lingering")\(request.text)"
     case .succeeded: "succeeded"
     case .failed(let error): "failed: \(error)"
     case .cancelled(let reason): "cancelled: \(reason)"

@@ -21,8 +21,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   static func add(_ node: Node, to log: FutureLog) -> LogMembership {
     let details = node.details
     let membership = LogMembership(log, name: details?.name ?? node.state.createdBy.name)
-    node.details = Node.Details(
-      name: details?.name, place: details?.place, executor: details?.executor ?? .immediate, monitor: membership)
+    node.details = Node.Details(replacing: details, monitor: membership)
     node.state.isMonitored = true
     return membership
   }

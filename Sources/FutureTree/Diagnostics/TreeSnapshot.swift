@@ -41,6 +41,10 @@ public struct TreeSnapshot: Sendable, Hashable {
     /// The futures that this one waits for, as indexes in `entries`.
     public internal(set) var upstream: [Int]
 
+    /// Whether the withheld request is scheduled: the future was marked with `shared(linger:clock:)`, and its last consumer
+    /// has withdrawn.
+    public var isLingering: Bool { withheldRequest != nil && consumers == 0 }
+
     private enum CodingKeys: String, CodingKey {
       case name, state, consumers, waiters, upstream, createdAt
       case request = "asked"
@@ -107,7 +111,7 @@ extension TreeSnapshot {
       (node.state, node.details?.name, node.place, node.state.isPending ? node.waiters.entries : [], node.waitsFor)
     }
     let entry = Entry(
-      name: name ?? state.createdBy.name, state: picture(of: state, node), consumers: Int(state.consumers),
+      name: name ?? state.createdBy.name, state: picture(of: state, node), consumers: state.otherConsumers,
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))

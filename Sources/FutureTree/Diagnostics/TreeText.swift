@@ -121,7 +121,7 @@ extension TreeSnapshot.Entry {
     if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 consumer" : "\(consumers) consumers") }
     if state.isPending, isShared { parts.append("shared") }
     if state.isPending, let request { parts.append("asked to cancel\(request.text)") }
-    if let withheldRequest { parts.append("withheld\(withheldRequest.text)") }
+    if let withheldRequest { parts.append("\(isLingering ? "lingering" : "withheld")\(withheldRequest.text)") }
     return parts
   }
 }

@@ -192,6 +192,34 @@ extension Future {
     return self
   }
 
+  /// Marks this future as shared, delays a request of its last consumer, and returns the future.
+  ///
+  /// ```swift
+  /// let feed = loadFeed().shared(linger: .seconds(5))
+  /// feed.onSuccess { show($0) }.cancel()  // The user scrolled away. The receipt's effect is `lingering`.
+  /// let again = feed.onSuccess { show($0) }  // The user is back within 5 s: the same load continues.
+  /// ```
+  ///
+  /// The mark has the effect of `shared()`. In addition, the future keeps interest in itself until a duration has passed after
+  /// its last consumer withdrew. A request without other consumers is then *lingering*: the requester's branch completes at
+  /// once, and the request is delivered at the end of the duration. A new consumer stops the timer, and the request is
+  /// withheld until that consumer withdraws as well. See <doc:Cancellation#Lingering>.
+  ///
+  /// Force ends the linger: a request with `forceImmediately`, from this future or from further downstream, is delivered
+  /// at once if no other consumer has interest. The timer is cancelled when the future completes.
+  ///
+  /// - Parameters:
+  ///   - duration: The time for which the future keeps its interest. With zero or less, the mark is that of `shared()`. A
+  ///     second call changes the duration for the next time.
+  ///   - clock: The clock that measures the duration. Defaults to `.system`. A second call keeps the first clock.
+  /// - Complexity: O(1). At most one timer of the clock is scheduled at a time.
+  @discardableResult
+  public func shared(linger duration: Duration, clock: any FutureClock = .system) -> Future {
+    guard duration > .zero else { return shared() }
+    node.linger(for: duration, clock: clock)
+    return self
+  }
+
   /// Gives this future a name, and returns it. Drawings of the tree show the name and the line of this call.
   @discardableResult
   public func named(_ name: String, fileID: String = #fileID, line: UInt = #line) -> Future {

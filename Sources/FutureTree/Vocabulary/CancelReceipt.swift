@@ -21,6 +21,8 @@ public struct CancelReceipt: Sendable, Hashable {
     case delivered
     /// The request stopped at a future with this number of other consumers. The requester's branch completed.
     case withheld(by: Int)
+    /// The request was scheduled at a future that `shared(linger:clock:)` marked. The requester's branch completed.
+    case lingering
     /// No handler was installed. The request is stored until a handler is installed or an inner future is linked.
     case stored
   }
@@ -48,6 +50,7 @@ extension CancelReceipt: CustomStringConvertible {
     case .completed: "completed at once"
     case .delivered: "delivered to \(counted(handlers, "handler"))"
     case .withheld(let others): "withheld by \(counted(others, "other consumer"))"
+    case .lingering: "lingering"
     case .stored: "stored until a handler is installed"
     }
   }

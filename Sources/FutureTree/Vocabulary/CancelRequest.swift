@@ -7,8 +7,8 @@ public struct CancelRequest: Sendable {
     self.storage = storage
   }
 
-  init(options: CancellationOptions, reason: CancellationReason) {
-    storage = reason.storage(with: options)
+  init(options: CancellationOptions, reason: CancellationReason, endsLinger: Bool = false) {
+    storage = reason.storage(with: options, endsLinger: endsLinger)
   }
 
   /// Creates a request with the file and line of the caller. A reason that already has a location keeps it.
@@ -26,6 +26,9 @@ public struct CancelRequest: Sendable {
 
   /// The reason for the request, with the file and line of the call.
   public var reason: CancellationReason { CancellationReason(storage) }
+
+  /// Whether the request ends a linger. Law 24 (lingering).
+  var endsLinger: Bool { storage.endsLinger }
 
   /// Whether both values are the same request object, not only equal.
   func isSame(as other: CancelRequest) -> Bool { storage === other.storage }
@@ -77,7 +80,8 @@ extension CancelRequest {
   /// future only).
   var forwarded: CancelRequest? {
     if options.reach == .thisFuture { return nil }
-    return options.isForced ? CancelRequest(options: options.subtracting(.forceImmediately), reason: reason) : self
+    guard options.isForced else { return self }
+    return CancelRequest(options: options.subtracting(.forceImmediately), reason: reason, endsLinger: true)
   }
 }
 

@@ -31,12 +31,17 @@ public struct CancellationReason: Sendable {
     let line: UInt
     /// The options of the request, if this object is a request.
     let options: CancellationOptions
+    /// Whether the request is not delayed by a linger: it has the force, or had it further downstream.
+    let endsLinger: Bool
 
-    init(message: String, fileID: String, line: UInt, options: CancellationOptions = []) {
+    init(
+      message: String, fileID: String, line: UInt, options: CancellationOptions = [], endsLinger: Bool = false
+    ) {
       self.message = message
       self.fileID = fileID
       self.line = line
       self.options = options
+      self.endsLinger = endsLinger || options.isForced
     }
   }
 
@@ -45,8 +50,8 @@ public struct CancellationReason: Sendable {
   }
 
   /// Returns the storage of a new request with this reason.
-  func storage(with options: CancellationOptions) -> Storage {
-    Storage(message: message, fileID: fileID, line: line, options: options)
+  func storage(with options: CancellationOptions, endsLinger: Bool = false) -> Storage {
+    Storage(message: message, fileID: fileID, line: line, options: options, endsLinger: endsLinger)
   }
 }
 

@@ -11,6 +11,8 @@ enum Operator: UInt8, Sendable, CaseIterable {
   case timeout, delayed, shielded
   // Operators with several upstreams.
   case all, zip, allSettled, race, any, traverse, retry
+  // The end of a scope.
+  case scope
 
   /// The name of the operator in code.
   var name: String { Operator.names[Int(rawValue)] }
@@ -22,7 +24,7 @@ enum Operator: UInt8, Sendable, CaseIterable {
   func runsBody(on ending: Ending) -> Bool {
     switch self {
     case .promise, .task, .timer, .timeout, .shielded: false
-    case .all, .zip, .allSettled, .race, .any, .traverse, .retry: false
+    case .all, .zip, .allSettled, .race, .any, .traverse, .retry, .scope: false
     case .work, .map, .flatMap, .onSuccess, .delayed: ending == .succeeded
     case .recover, .mapError, .onFailure: ending == .failed
     case .onCancel: ending == .cancelled
@@ -51,6 +53,9 @@ enum Operator: UInt8, Sendable, CaseIterable {
 
   /// Whether the future can wait for several futures. Its node is then a `Join`.
   var isJoin: Bool { rawValue >= Operator.all.rawValue }
+
+  /// Whether the future waits for its inputs without interest in them. Law 22 (ordering is not interest).
+  var onlyOrders: Bool { self == .scope }
 
   /// Whether requests are forwarded upstream. A shield applies law 4 (this future only) to each request.
   var forwardsRequests: Bool { self != .shielded }

@@ -45,25 +45,8 @@ extension HTTPLoader {
   ///
   /// - Complexity: O(futures + edges) of the trees of the loads.
   public func previewReset() -> ResetPreview {
-    var loads: [ResetPreview.Load] = []
-    var seen: Set<ObjectIdentifier> = []
-    var pending: [any HTTPLoader] = [self]
-    while let loader = pending.popLast() {
-      guard let link = loader as? LayeredLoader else { continue }
-      if let layer = link.layer as? any ResetPreviewing {
-        if seen.insert(ObjectIdentifier(layer)).inserted { loads += layer.stoppedLoads }
-      } else {
-        pending.append(link.next)
-        pending += (link.layer as? any Branching)?.loaders(before: link.next) ?? []
-      }
-    }
-    return ResetPreview(loads: loads)
+    ResetPreview(loads: layers(as: (any ResetTracking).self).flatMap(\.stoppedLoads))
   }
-}
-
-/// A layer that knows all loads that pass it, and stops them when it is reset.
-protocol ResetPreviewing: AnyObject {
-  var stoppedLoads: [ResetPreview.Load] { get }
 }
 
 extension ResetPreview: CustomStringConvertible {

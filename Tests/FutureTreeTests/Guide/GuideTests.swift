@@ -3,12 +3,12 @@ import Testing
 
 extension Guide {
   static let all =
-    [Guide("Cancellation", of: "FutureTree", laws: 23)]
+    [Guide("Cancellation", of: "FutureTree", laws: 24)]
     + names.map { Guide($0, of: "FutureTree") }
 
   private static let names = [
     "MigratingFromFutureKit", "MigratingFromOtherStyles", "MigratingFromPromiseKit", "FutureTree", "GettingStarted",
-    "Pictures",
+    "Pictures", "Scopes",
   ]
 }
 

@@ -138,6 +138,7 @@ extension ContractModel {
     jobs = []
     for case .body(let future) in dropped where nodes[future].queued != nil {
       finish(future, .failure(ModelFailure.dropped))
+      settle()
     }
   }
 

@@ -7,10 +7,15 @@ extension ContractModel {
   /// withhold the request places no upstream after itself.
   func order(from starts: [Start]) -> [Int] {
     // A request that was withheld at a start may be delivered.
-    let reachesAll = starts.contains { $0.request?.reach == 3 || nodes[$0.node].withheld?.reach == 3 }
-    let survey = survey(from: starts, ignoresOthers: reachesAll)
-    let passing = !reachesAll && survey.deliversMore ? self.survey(from: starts, ignoresOthers: true) : survey
-    let order = order(from: starts) { passing.futures.contains($0) }
+    var reach = Reach()
+    for start in starts { reach.formUnion(self.reach(of: start.request)) }
+    for start in starts { reach.formUnion(self.reach(of: nodes[start.node].withheld)) }
+    var survey = survey(from: starts, reach)
+    while !reach.isSuperset(of: survey.delivers) {
+      reach.formUnion(survey.delivers)
+      survey = self.survey(from: starts, reach)
+    }
+    let order = order(from: starts) { survey.futures.contains($0) }
     // If the request passes a future that was expected to withhold it, the upstream of that future comes last.
     return order + self.order(from: starts) { _ in true }.filter { !order.contains($0) }
   }
@@ -42,20 +47,34 @@ extension ContractModel {
   }
 
   /// Returns the futures that are expected to pass the request on: the starts, and the futures whose consumers all take part.
-  /// With `ignoresOthers`, only shared futures withhold. `deliversMore` is whether a withheld request on the path ignores
-  /// other consumers.
-  private func survey(from starts: [Start], ignoresOthers: Bool) -> (futures: Set<Int>, deliversMore: Bool) {
-    var (edges, passing, deliversMore) = ([Int](repeating: 0, count: nodes.count), Set(starts.map(\.node)), false)
+  /// `delivers` is the reach of the withheld requests on the path.
+  private func survey(from starts: [Start], _ reach: Reach) -> (futures: Set<Int>, delivers: Reach) {
+    var (edges, passing, delivers) = ([Int](repeating: 0, count: nodes.count), Set(starts.map(\.node)), Reach())
     var pending = passing.sorted().flatMap { nodes[$0].upstream }
     while !pending.isEmpty {
       let future = pending.removeFirst()
       edges[future] += 1
-      let stops = edges[future] < nodes[future].interest && (!ignoresOthers || nodes[future].isShared)
+      let endsLinger = reach.contains(.endsLinger) || withholdsEndOfLinger(future)
+      let own = endsLinger && nodes[future].linger.counts ? 1 : 0
+      let hasOthers = edges[future] < nodes[future].interest - own
+      let stops = hasOthers && (!reach.contains(.ignoresOthers) || nodes[future].isShared)
       guard !passing.contains(future), !stops else { continue }
-      if nodes[future].withheld?.reach == 3 { deliversMore = true }
+      delivers.formUnion(self.reach(of: nodes[future].withheld))
       passing.insert(future)
       pending += nodes[future].upstream
     }
-    return (passing, deliversMore)
+    return (passing, delivers)
+  }
+
+  /// How far a request goes. A request that ignores others is withheld by shared futures only.
+  private struct Reach: OptionSet {
+    let rawValue: UInt8
+    static let ignoresOthers = Reach(rawValue: 1)
+    static let endsLinger = Reach(rawValue: 2)
+  }
+
+  private func reach(of request: ModelRequest?) -> Reach {
+    guard let request else { return [] }
+    return Reach(request.reach == 3 ? [.ignoresOthers] : []).union(request.endsLinger ? .endsLinger : [])
   }
 }

@@ -9,6 +9,7 @@ extension ContractModel {
     for future in order { visit(future, &propagation) }
     endBranches(stoppedAt: order.filter { propagation.arrivals[$0].fate == .withheld }, &propagation)
     if !propagation.detached.isEmpty { _ = self.propagation(propagation.detached) }
+    for future in order { scheduleLinger(of: future, after: propagation.arrivals[future]) }
     for call in propagation.calls.reversed() { callHandlers(call, &propagation) }
     // The laws are silent on the order: completions by handlers are delivered before completions by the request itself.
     for future in order.reversed() { turns += propagation.ended.filter { $0.future == future } }
@@ -48,6 +49,7 @@ extension ContractModel {
     }
     if arrival.edges > 1 { tally[.diamonds] += 1 }
     if arrival.request != nil { propagation.receipt.reached += 1 }
+    endLinger(of: future, for: arrival)
     let others = nodes[future].interest - arrival.askers
     let isStronger = arrival.request.map { $0.options.contains(.force) || $0.isStronger(than: nodes[future].asked) }
     // Law 9 (handlers run): handlers do not receive a duplicate. The requester withdraws its interest nevertheless, by
@@ -55,7 +57,8 @@ extension ContractModel {
     let withdraws = isStronger == true || arrival.askers > 0 || arrival.hasLost
     if withdraws, let request = arrival.request, isWithheld(request, at: future, by: others) {
       propagation.arrivals[future].fate = .withheld
-      propagation.withheldBy += others
+      propagation.withheldBy += nodes[future].linger.counts ? others - 1 : others
+      propagation.lingers = propagation.lingers || nodes[future].linger.counts
       if isStronger == true, request.isStronger(than: nodes[future].withheld) { nodes[future].withheld = request }
       return
     }
@@ -151,7 +154,7 @@ extension ContractModel {
     // Law 10 (one consumer, one count): it counts until it completes, detaches, or loses its last consumer.
     let hasInterest = !propagation.arrivals[future].hasLost || nodes[future].interest > 0
     let detaches = nodes[future].isCounted && (isForced || !hasInterest)
-    let passed = ModelRequest(options: request.options.subtracting(.force), reason: request.reason)
+    let passed = request.unforced
     for upstream in nodes[future].upstream {
       if !nodes[future].isCleaningUp {
         if passed.isStronger(than: propagation.arrivals[upstream].request) {
@@ -231,6 +234,8 @@ extension ContractModel {
       receipt.effect = .delivered
     } else if propagation.withheldBy > 0 {
       receipt.effect = .withheld(by: propagation.withheldBy)
+    } else if propagation.lingers {
+      receipt.effect = .lingering
     } else if propagation.metDuplicate {
       receipt.effect = .duplicate
     }

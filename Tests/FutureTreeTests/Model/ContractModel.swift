@@ -26,6 +26,7 @@ struct ContractModel {
     /// Whether it counts as a consumer of its upstream.
     var isCounted = true
     var isShared = false
+    var linger = Linger.none
     var asked: ModelRequest?
     /// The request received that reaches furthest upstream.
     var furthest: ModelRequest?
@@ -40,6 +41,19 @@ struct ContractModel {
     var inputs: [Int] = []
 
     var row: ModelOperator.Row { operation.row }
+  }
+
+  /// The interest of a future in itself. Law 24 (lingering).
+  enum Linger {
+    case none
+    /// The timer has ended.
+    case over
+    /// It counts as a consumer.
+    case hasInterest
+    /// It counts, and is the only consumer. The timer runs.
+    case isScheduled
+
+    var counts: Bool { self == .hasInterest || self == .isScheduled }
   }
 
   enum Listener: Hashable {
@@ -103,7 +117,8 @@ struct ContractModel {
   var mistake: Mistake?
 
   enum Mistake: CaseIterable {
-    case ignoresShared, callsHandlersFirstInstalledFirst, keepsInterestOfDroppedTokens, neverDeliversWithheld
+    case ignoresShared, ignoresNewConsumersWhileLingering, callsHandlersFirstInstalledFirst
+    case keepsInterestOfDroppedTokens, neverDeliversWithheld
   }
 }
 
@@ -153,6 +168,7 @@ extension ContractModel {
   mutating func gainConsumer(_ future: Int) {
     guard nodes[future].outcome == nil else { return }
     nodes[future].interest += 1
+    renewLinger(of: future)
     guard !nodes[future].isCounted else { return }
     nodes[future].isCounted = true
     tally[.oneConsumer] += 1
@@ -226,7 +242,7 @@ extension ContractModel {
       !passed.options.contains(.alone)
     else { return }
     tally[.force] += 1
-    _ = cancel(inner, ModelRequest(options: passed.options.subtracting(.force), reason: passed.reason))
+    _ = cancel(inner, passed.unforced)
   }
 
   mutating func finish(_ future: Int, _ outcome: ModelOutcome, isOwn: Bool = true) {

@@ -1,3 +1,5 @@
+import FutureTreeTesting
+
 @testable import FutureTree
 
 /// A future of the library whose values, of any type, represent numbers.
@@ -10,6 +12,7 @@ protocol FutureHandle: Sendable {
   func previewCancel(_ request: ModelRequest) -> CancelReceipt
   func cancelToken() -> CancelToken
   func share()
+  func linger(clock: ManualClock)
   func tree() -> TreeSnapshot
   func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> FutureObservation
   func derive(_ operation: ModelOperator, _ body: LibraryBody) -> any FutureHandle
@@ -47,6 +50,7 @@ struct Handle<Value: Sendable>: FutureHandle {
 
   func cancelToken() -> CancelToken { future.cancelToken() }
   func share() { future.shared() }
+  func linger(clock: ManualClock) { future.shared(linger: .seconds(1), clock: clock) }
   func tree() -> TreeSnapshot { future.tree() }
 
   func observe(on executor: FutureExecutor, _ body: @escaping @Sendable (ModelOutcome) -> Void) -> FutureObservation {

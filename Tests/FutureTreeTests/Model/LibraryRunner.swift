@@ -17,6 +17,8 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   @exclusivity(unchecked) private var handlersAct = false
   private let executor = ManualExecutor()
   let clock = ManualClock()
+  /// A clock for each future that lingers, because the order in which lingers begin is not specified.
+  @exclusivity(unchecked) private var lingerClocks: [Int: ManualClock] = [:]
   private let queue: FutureExecutor
 
   /// The log of every future, if there is one.
@@ -52,6 +54,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     case .join(let operation, let inputs):
       add(join(operation, inputs.map { (futures[$0] as! Handle<Int>).future }))
     case .share(let future): futures[future].share()
+    case .linger(let future): futures[future].linger(clock: lingerClock(of: future))
     case .complete(let promise, let completion):
       guard let owner = promises[promise] else { return .kept(false) }
       return .kept(owner.complete(library(completion)))
@@ -72,6 +75,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     case .runJob(let index): executor.runNext(at: index)
     case .dropJobs: executor.dropAll()
     case .advance: clock.advance(by: .seconds(1))
+    case .endLinger(let future): lingerClock(of: future).advance(by: .seconds(1))
     }
     return .nothing
   }
@@ -83,6 +87,12 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     let preview = futures[future].previewCancel(request)
     let receipt = futures[future].cancel(request)
     return handlersAct || preview == receipt ? .receipt(ModelReceipt(receipt)) : .wrongPreview
+  }
+
+  private func lingerClock(of future: Int) -> ManualClock {
+    let clock = lingerClocks[future] ?? ManualClock()
+    lingerClocks[future] = clock
+    return clock
   }
 
   private func executor(_ isOnExecutor: Bool) -> FutureExecutor { isOnExecutor ? queue : .immediate }

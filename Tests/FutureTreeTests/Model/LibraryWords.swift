@@ -54,6 +54,7 @@ extension ModelReceipt.Effect {
     case .completed: self = .completed
     case .delivered: self = .delivered
     case .withheld(let others): self = .withheld(by: others)
+    case .lingering: self = .lingering
     case .stored: self = .stored
     }
   }

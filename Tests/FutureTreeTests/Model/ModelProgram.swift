@@ -4,6 +4,7 @@ enum ModelOperation: Hashable {
   case derive(ModelOperator, from: Int, body: ModelCompletion, isOnExecutor: Bool, act: ModelAct?)
   case join(ModelOperator, of: [Int])
   case share(Int)
+  case linger(Int)
   case complete(promise: Int, ModelCompletion)
   case drop(promise: Int)
   case install(promise: Int, ModelAnswer, isOnExecutor: Bool, act: ModelAct?)
@@ -19,6 +20,8 @@ enum ModelOperation: Hashable {
   case dropJobs
   /// Lets every timeout expire.
   case advance
+  /// Lets the linger of a future end.
+  case endLinger(Int)
 }
 
 /// The result of an operation.
@@ -46,6 +49,7 @@ extension ContractModel {
       derive(Node(operation: operation, body: body, isOnExecutor: isOnExecutor, act: act), from: upstream)
     case .join(let operation, let inputs): join(operation, of: inputs)
     case .share(let future): share(future)
+    case .linger(let future): linger(future)
     case .complete(let promise, let completion): return .kept(complete(promise, completion))
     case .drop(let promise): drop(promise)
     case .install(let promise, let answer, let isOnExecutor, let act):
@@ -63,6 +67,7 @@ extension ContractModel {
     case .runJob(let index): runJob(at: index)
     case .dropJobs: dropJobs()
     case .advance: expireTimers()
+    case .endLinger(let future): endLinger(future)
     }
     return .nothing
   }

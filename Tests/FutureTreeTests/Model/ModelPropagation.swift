@@ -47,6 +47,8 @@ extension ContractModel {
     var metDuplicate = false
     var hasCompleted = false
     var withheldBy = 0
+    /// Whether a future that lingers withheld the request.
+    var lingers = false
     var ended: [Turn] = []
     /// The upstream of futures that ended early.
     var detached: [Start] = []

@@ -16,6 +16,25 @@ struct ModelOptions: OptionSet, Hashable {
 struct ModelRequest: Hashable {
   var options: ModelOptions
   var reason: Int
+  /// Whether the request had the force further downstream. Not compared.
+  var wasForced = false
+
+  /// Whether the request ends a linger. Law 24 (lingering).
+  var endsLinger: Bool { wasForced || options.contains(.force) }
+
+  /// The request without the force.
+  var unforced: ModelRequest {
+    ModelRequest(options: options.subtracting(.force), reason: reason, wasForced: endsLinger)
+  }
+
+  static func == (left: ModelRequest, right: ModelRequest) -> Bool {
+    left.options == right.options && left.reason == right.reason
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(options)
+    hasher.combine(reason)
+  }
 
   /// Whether the request is stronger than an earlier one: `alone` is weaker than `polite`, and `polite` is weaker than no
   /// option. Force is always applied. Law 9 (handlers run).
@@ -113,7 +132,7 @@ struct ModelReceipt: Hashable {
     case tooLate(ending: Int)
     case duplicate, completed, delivered
     case withheld(by: Int)
-    case stored
+    case lingering, stored
   }
 
   var effect = Effect.stored
@@ -126,7 +145,7 @@ enum Law: Int, CaseIterable {
   case requests = 1
   case forwarding, others, alone, force, shared, answers, nothingLost, handlersRun, oneConsumer
   case notBegun, diamonds, tokens, awaiting, tasks, dropped, receipt, provenance, noLock, depth, growth, ordering
-  case decided
+  case decided, lingering
 
   /// The laws that a sequential program without tasks can observe. The others concern threads, tasks, depth and memory.
   static let sequential = allCases.filter { ![.awaiting, .tasks, .depth, .growth, .ordering].contains($0) }

@@ -74,6 +74,15 @@ struct ProgramGenerator {
     var runJob = 4
     var dropJobs = 1
     var advance = 1
+    var linger = 3
+    var endLinger = 4
+
+    var total: Int {
+      let making = make + derive + join + share + linger
+      let completing = complete + drop + install + endHandler + answerLater
+      let cancelling = cancel + takeToken + cancelToken + dropToken + observe + endObservation
+      return making + completing + cancelling + runJob + dropJobs + advance + endLinger
+    }
 
     static let all = [
       Profile(),
@@ -87,7 +96,7 @@ struct ProgramGenerator {
   }
 
   private mutating func step() {
-    var left = random.below(100)
+    var left = random.below(profile.total)
     func isChosen(_ weight: Int) -> Bool {
       left -= weight
       return left < 0
@@ -110,6 +119,8 @@ struct ProgramGenerator {
     if isChosen(profile.runJob) { return program.append(.runJob(random.below(3))) }
     if isChosen(profile.dropJobs) { return program.append(.dropJobs) }
     if isChosen(profile.advance) { return program.append(.advance) }
+    if isChosen(profile.linger) { return program.append(.linger(anyFuture())) }
+    if isChosen(profile.endLinger) { return program.append(.endLinger(anyFuture())) }
     program.append(.cancel(anyFuture(), request()))
   }
 

@@ -74,6 +74,8 @@ private struct Renumbering {
       }
     case .join(let operation, let inputs): .join(operation, of: inputs.compactMap { future($0) })
     case .share(let number): future(number).map { .share($0) }
+    case .linger(let number): future(number).map { .linger($0) }
+    case .endLinger(let number): future(number).map { .endLinger($0) }
     case .complete(let promise, let answer):
       both(future(promise), completion(answer)) { .complete(promise: $0, $1) }
     case .drop(let promise): future(promise).map { .drop(promise: $0) }

@@ -27,6 +27,8 @@ struct SwiftReproduction: CustomStringConvertible {
       case .join(let operation, let inputs):
         makeFuture("Future.\(operation)([\(inputs.map { "f\($0)" }.joined(separator: ", "))])")
       case .share(let future): lines.append("f\(future).shared()")
+      case .linger(let future): lines.append("f\(future).shared(linger: .seconds(1), clock: lingerClock\(future))")
+      case .endLinger(let future): lines.append("lingerClock\(future).advance(by: .seconds(1))")
       case .complete(let promise, let completion): lines.append("p\(promise)?.complete(\(text(completion)))")
       case .drop(let promise): lines.append("p\(promise) = nil")
       case .install(let promise, let answer, let isOnExecutor, let act):

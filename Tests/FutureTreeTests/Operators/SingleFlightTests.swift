@@ -1,3 +1,4 @@
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -244,5 +245,34 @@ struct SingleFlightTests {
     #expect(census.alive == 0)
     #expect(stays.state == "pending")
     #expect(flights.count == 1)
+  }
+
+  // MARK: - Linger
+
+  @Test("With a linger, the next caller joins the flight of the last one. Law 24 (lingering)")
+  func linger() {
+    let clock = ManualClock()
+    let flights = SingleFlight<String, Int>(linger: .seconds(5), clock: clock)
+    let promise = source(log)
+    let first = flights.load("key") { promise.future }
+
+    #expect(first.cancel().effect == .lingering && first.state == "cancelled" && flights.count == 1)
+    let second = flights.load("key") { Future.failed(Oops("a second load")) }
+    promise.succeed(1)
+
+    #expect(second.state == "success(1)" && log.entries == [] && clock.timerCount == 0 && flights.count == 0)
+  }
+
+  @Test("After the linger, the load is asked, and the next caller starts a new flight")
+  func lingerEnds() {
+    let clock = ManualClock()
+    let flights = SingleFlight<String, Int>(linger: .seconds(5), clock: clock)
+    let promise = source(log)
+    flights.load("key") { promise.future }.cancel()
+
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["source: plain"])
+    #expect(flights.load("key") { .succeeded(2) }.state == "success(2)")
+    withExtendedLifetime(promise) { #expect(flights.count == 0) }
   }
 }

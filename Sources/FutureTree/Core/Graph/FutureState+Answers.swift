@@ -7,6 +7,8 @@ extension FutureState {
     var disposition: Disposition?
     /// The request stopped here, so its senders are no longer counted as consumers.
     var uncountsAll = false
+    /// Whether a request was received, or a consumer has withdrawn.
+    var changesInterest = false
     /// The departure in the signals to the futures that this one waits for, or `nil` if they receive no signal.
     var onward: Signal.Departure?
     /// Whether those futures also receive the request.
@@ -41,6 +43,7 @@ extension FutureState {
     case duplicate
     /// A duplicate at a source without a handler: the earlier request is stored there.
     case storedBefore
+    /// No other consumer means that the future lingers. Law 24 (lingering).
     case withheld(others: Int)
     case applied(Effect)
   }

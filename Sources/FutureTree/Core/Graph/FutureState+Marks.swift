@@ -3,7 +3,7 @@
 extension FutureState {
   /// Properties that few futures have. Code outside `FutureState` uses the accessors below.
   struct Marks: OptionSet {
-    let rawValue: UInt8
+    let rawValue: UInt16
     static let isShared = Marks(rawValue: 1 << 0)
     static let isMonitored = Marks(rawValue: 1 << 1)
     static let innerIsCleanUp = Marks(rawValue: 1 << 2)
@@ -12,6 +12,10 @@ extension FutureState {
     static let isInner = Marks(rawValue: 1 << 5)
     static let isObserved = Marks(rawValue: 1 << 6)
     static let isAwaited = Marks(rawValue: 1 << 7)
+    /// The future has a `Linger`.
+    static let lingers = Marks(rawValue: 1 << 8)
+    /// The entry of its `Linger` is counted as a consumer.
+    static let hasOwnInterest = Marks(rawValue: 1 << 9)
 
     subscript(mark: Marks) -> Bool {
       get { contains(mark) }

@@ -5,7 +5,8 @@
 /// 1. `succeeded`, `failed` and `cancelled` are final: no later event changes the phase.
 /// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to
 ///    the thread that moves the phase out of `queued`. If the body also runs when its branch ends early, it belongs to its job.
-/// 3. `consumers` is the number of entries and tokens whose `isCounted` is true, plus a task that waits without an entry.
+/// 3. `consumers` is the number of entries, tokens and own interests (`FutureState+Linger`) whose `isCounted` is true, plus a task
+///    that waits without an entry.
 struct FutureState {
   enum Phase: UInt8 {
     /// The future waits for its promise, its upstream, or the inputs of a join.
@@ -20,7 +21,7 @@ struct FutureState {
   }
 
   private(set) var requests: RequestHistory = .none
-  private(set) var consumers: Int32 = 0
+  var consumers: Int32 = 0
   let createdBy: Operator
   private(set) var phase: Phase = .waiting
   var marks: Marks = []
@@ -66,13 +67,12 @@ extension FutureState {
   /// Counts a consumer in the common case that no other future must be notified. Otherwise returns false and does nothing.
   @inline(__always)
   mutating func oneMoreConsumer() -> Bool {
-    guard marks.isDisjoint(with: [.isAbandoned, .isMonitored]) else { return false }
+    guard marks.isDisjoint(with: [.isAbandoned, .isMonitored, .lingers]) else { return false }
     consumers += 1
     return true
   }
 
-  /// Counts a consumer. Returns whether it is the first one after all had withdrawn. Then the futures that this one waits for
-  /// must be notified.
+  /// Counts a consumer. Returns whether it is the first one after all had withdrawn: then its upstream must be notified.
   mutating func consumerCame() -> Bool {
     consumers += 1
     defer { marks[.isAbandoned] = false }
@@ -94,8 +94,10 @@ extension FutureState {
     guard isPending else { return transition }
     if case .withheld? = transition.disposition { transition.uncountsAll = true }
     let uncounted = transition.uncountsAll ? senders.all : senders.departing
+    transition.changesInterest = request != nil || uncounted > 0
     if uncounted > 0 {
       consumers -= Int32(uncounted)
+      if endsOwnInterest(nil, senders: 0) { endOwnInterest() }
       if consumers == 0 { lastConsumerWithdrew(&transition) }
     }
     guard case .applied(let effect)? = transition.disposition else { return transition }
@@ -140,7 +142,7 @@ extension FutureState {
   @inline(__always)
   mutating func withholdsAtOnce(_ request: CancelRequest, senders: Int) -> Int? {
     let others = Int(consumers) - senders
-    guard others > 0, !isMonitored, requests.asked == nil,
+    guard others > 0, marks.isDisjoint(with: [.isMonitored, .lingers]), requests.asked == nil,
       isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     else { return nil }
     requests.withhold(request)
@@ -152,7 +154,7 @@ extension FutureState {
   /// whether the last consumer has withdrawn. Returns nil, and does nothing, in every other case.
   @inline(__always)
   mutating func withdrawsAtOnce(_ departing: Int) -> Bool? {
-    if isMonitored { return nil }
+    guard marks.isDisjoint(with: [.isMonitored, .lingers]) else { return nil }
     guard departing > 0, Int(consumers) == departing else {
       consumers -= Int32(departing)
       return false
@@ -178,12 +180,13 @@ extension FutureState {
     on request: CancelRequest, from senders: Int, _ delivered: inout Transition.Delivered?
   ) -> Disposition {
     if let ending { return .tooLate(ending) }
+    if endsOwnInterest(request, senders: senders) { endOwnInterest() }
     let others = Int(consumers) - senders
     let isDuplicate = !requests.isNews(request)
     let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     if stopsForOthers, others > 0, !isDuplicate || senders > 0 {
       if !isDuplicate { requests.withhold(request) }
-      return .withheld(others: others)
+      return .withheld(others: marks[.hasOwnInterest] ? others - 1 : others)
     }
     if case .none = requests {
       requests = .asked(request)

@@ -2,6 +2,7 @@
 extension Node {
   /// Adds an entry to the list of this future. Returns false, and does nothing, if this future has ended.
   func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
+    var revocation: NodeMonitor.Report?
     let news: News? = lock.withLock {
       guard state.isPending else { return nil }
       lock.pointInside()
@@ -9,10 +10,14 @@ extension Node {
       entry.isCounted = isConsumer
       if entry.isFuture { state.isInner = true }
       var news: News = state.isMonitored ? .isMonitored : []
-      if isConsumer, state.consumerCame() { news.insert(.isWantedAgain) }
+      if isConsumer {
+        if state.consumerCame() { news.insert(.isWantedAgain) }
+        if state.marks[.lingers] { revocation = lingerForConsumer() }
+      }
       return news
     }
     guard let news else { return false }
+    revocation?()
     if news.contains(.isWantedAgain) { notifyOfInterest() }
     if news.contains(.isMonitored) { reportNow(.hasWaiter(entry)) }
     return true
@@ -41,14 +46,17 @@ extension Node {
   private func attachDerivedWithNews(_ derived: Node) {
     var isWantedAgain = false
     var report: NodeMonitor.Report?
+    var revocation: NodeMonitor.Report?
     let isAttached = lock.withLock {
       report = self.report(.makes(derived))
       guard state.isPending else { return false }
       waiters.append(derived)
       derived.isCounted = true
       isWantedAgain = state.consumerCame()
+      if state.marks[.lingers] { revocation = lingerForConsumer() }
       return true
     }
+    revocation?()
     if isWantedAgain { notifyOfInterest() }
     report?()
     if !isAttached {

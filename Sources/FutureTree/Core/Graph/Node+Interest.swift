@@ -2,7 +2,7 @@
 /// one count).
 extension Node {
   /// The number of consumers now.
-  var consumers: Int { lock.withLock { Int(state.consumers) } }
+  var consumers: Int { lock.withLock { state.otherConsumers } }
 
   /// Removes an entry from the list, and withdraws its interest.
   final func endInterest(_ entry: Waiter) {
@@ -22,7 +22,9 @@ extension Node {
     if lock.withLock({ state.isAbandoned || !state.createdBy.isJoin && upstream == nil }) { return }
     var pending = [self]
     while let node = pending.popLast() {
-      guard let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor }) else { continue }
+      guard !node.state.createdBy.onlyOrders,
+        let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor })
+      else { continue }
       for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
       if node.lock.withLock({ node.state.isAbandoned }) {
         CancellationPropagation.run(links.map { Signal(node: $0.node, sender: $0.entry, departure: .losesInterest) })
@@ -32,10 +34,14 @@ extension Node {
 
   /// Counts a listed entry as a consumer. Returns whether it is the first after all had withdrawn.
   private func isWanted(by entry: Waiter) -> Bool {
-    lock.withLock {
+    var revocation: NodeMonitor.Report?
+    let isFirst = lock.withLock {
       guard state.isPending, entry.isListed, !entry.isCounted else { return false }
       entry.isCounted = true
+      defer { if state.marks[.lingers] { revocation = lingerForConsumer() } }
       return state.consumerCame()
     }
+    revocation?()
+    return isFirst
   }
 }

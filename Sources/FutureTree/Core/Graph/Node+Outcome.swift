@@ -150,7 +150,8 @@ extension Node {
   }
 
   @inline(never)
-  private func finishReportOfEnd() {
+  private func finishRareEnd() {
+    if state.marks[.lingers] { finishLingering() }
     lock.withLock { details?.monitor }?.finishEnd(of: self)
   }
 
@@ -162,7 +163,7 @@ extension Node {
   /// that ended this future.
   @inline(__always)
   func finishEnd() -> Bool {
-    if state.isMonitored { finishReportOfEnd() }
+    if !state.marks.isDisjoint(with: [.isMonitored, .lingers]) { finishRareEnd() }
     return !waiters.isEmpty || state.isObserved
   }
 

@@ -183,15 +183,18 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     let place: CodeLocation?
     let executor: FutureExecutor
     let monitor: NodeMonitor?
+    let linger: Linger?
 
+    /// Creates details. Values that are `nil` are those of `previous`.
     init(
-      name: String? = nil, place: CodeLocation? = nil, executor: FutureExecutor = .immediate,
-      monitor: NodeMonitor? = nil
+      replacing previous: Details? = nil, name: String? = nil, place: CodeLocation? = nil,
+      executor: FutureExecutor? = nil, monitor: NodeMonitor? = nil, linger: Linger? = nil
     ) {
-      self.name = name
-      self.place = place
-      self.monitor = monitor
-      self.executor = executor
+      self.name = name ?? previous?.name
+      self.place = place ?? previous?.place
+      self.executor = executor ?? previous?.executor ?? .immediate
+      self.monitor = monitor ?? previous?.monitor
+      self.linger = linger ?? previous?.linger
     }
   }
 
@@ -256,9 +259,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   final func setName(_ name: String?, at place: CodeLocation) {
     let (previous, report) = lock.withLock { () -> (Details?, NodeMonitor.Report?) in
       let previous = details
-      details = Details(
-        name: name ?? previous?.name, place: previous?.place ?? place, executor: previous?.executor ?? .immediate,
-        monitor: previous?.monitor)
+      details = Details(replacing: previous, name: name, place: previous?.place ?? place)
       return (previous, name.flatMap { self.report(.named($0)) })
     }
     _ = previous  // Released here, outside the lock.

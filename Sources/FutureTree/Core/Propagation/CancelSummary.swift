@@ -4,7 +4,7 @@ struct CancelSummary {
   var reached = 0
   /// The number of handlers that received the request or, in a preview, would receive it.
   var handlers = 0
-  /// The number of futures that withheld the request, and the number of their other consumers.
+  /// The number of futures that withheld the request, and the number of their other consumers. A future that lingers has none.
   private var stops = 0
   private var othersWaiting = 0
   /// Whether a future beyond the target had already received a request as strong. A source without a handler does not count.
@@ -23,7 +23,7 @@ struct CancelSummary {
     case .storedBefore:
       if isTarget { atTarget = .duplicate }
     case .withheld(let others):
-      if isTarget { atTarget = .withheld(by: others) }
+      if isTarget { atTarget = others > 0 ? .withheld(by: others) : .lingering }
       stops += 1
       othersWaiting += others
     case .applied(let effect):
@@ -51,6 +51,8 @@ struct CancelSummary {
       effect = .delivered
     } else if othersWaiting > 0 {
       effect = .withheld(by: othersWaiting)
+    } else if stops > 0 {
+      effect = .lingering
     } else if metDuplicate {
       effect = .duplicate
     }

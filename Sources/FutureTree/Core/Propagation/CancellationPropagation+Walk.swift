@@ -122,8 +122,9 @@ extension CancellationPropagation {
       predecessor: forwarded == nil ? nil : position)
   }
 
-  /// Records that the request of a signal was withheld, so that its sender no longer waits.
+  /// Records that the request of a signal was withheld, so that its sender no longer waits. A sender without interest still waits.
   private mutating func stop(_ signal: QueuedSignal) {
-    if signal.request != nil, signal.owner != nil, signal.departure != .leaves { stops.append(signal) }
+    guard let owner = signal.owner, !owner.state.createdBy.onlyOrders else { return }
+    if signal.request != nil, signal.departure != .leaves { stops.append(signal) }
   }
 }

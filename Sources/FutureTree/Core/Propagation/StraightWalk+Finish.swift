@@ -17,24 +17,26 @@ extension StraightWalk {
   private mutating func prune(_ origin: borrowing Signal) -> Step? {
     guard let stop, let request = origin.request else { return nil }
     var left: [Node.Link] = []
-    var owner: Step?
+    var ended: Step?
     let sender: Waiter
     if !path.isEmpty {
       // A future that ended by force has already detached.
       guard case .reached = path[path.count - 1].kind else { return nil }
       sender = path[path.count - 1].node
     } else {
-      guard let first = origin.sender, origin.departure != .leaves, first.owner != nil else { return nil }
+      guard let first = origin.sender, origin.departure != .leaves, let owner = first.owner,
+        !owner.state.createdBy.onlyOrders
+      else { return nil }
       sender = first
     }
     if let input = endPath(waitingFor: stop, request.reason, leaving: &left), let consumer = origin.sender?.owner,
       let ownsBody = consumer.endEarly(waitingFor: input, reason: request.reason, leaving: &left)
     {
-      owner = Step(node: consumer, kind: ownsBody ? .endedWithBody : .ended)
+      ended = Step(node: consumer, kind: ownsBody ? .endedWithBody : .ended)
     }
     if !stop.leaves(sender) { left.append(Node.Link(node: stop, entry: sender)) }
     if !left.isEmpty { CancellationPropagation.leave(left) }
-    return owner
+    return ended
   }
 
   /// Ends the futures on the path. Returns the future that the sender of the first signal waits for, or `nil` if a future on

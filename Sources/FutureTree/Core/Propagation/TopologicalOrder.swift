@@ -13,6 +13,23 @@ struct TopologicalOrder {
     var isVisited = false
   }
 
+  /// How far a request goes.
+  private struct Reach: OptionSet {
+    let rawValue: UInt8
+    /// Only shared futures withhold it.
+    static let passesOthers = Reach(rawValue: 1)
+    /// A future that lingers does not withhold it.
+    static let endsLinger = Reach(rawValue: 2)
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ request: CancelRequest?) {
+      self = []
+      if request?.options.reach == .everything { insert(.passesOthers) }
+      if request?.endsLinger == true { insert(.endsLinger) }
+    }
+  }
+
   /// The vertices in the order in which the survey found them, and the position of each future.
   private var vertices: [Vertex] = []
   private var positions: [ObjectIdentifier: Int] = [:]
@@ -51,7 +68,8 @@ struct TopologicalOrder {
   /// continues only if its request does not stop where others wait and the future is not shared. All signals of a propagation
   /// have one request. Only a withheld request that it delivers on its way may go further.
   private mutating func survey(from starts: [QueuedSignal]) {
-    var passesOthers = starts.contains { $0.request?.options.reach == .everything }
+    var reach = Reach()
+    for start in starts { reach.formUnion(Reach(start.request)) }
     var edges = starts.map { $0.node.takeUnretainedValue() }
     var stopped: [Node] = []
     var next = 0
@@ -61,17 +79,17 @@ struct TopologicalOrder {
       let vertex = find(node)
       vertices[vertex].edges += 1
       guard vertices[vertex].upstream == nil else { continue }
-      guard let (inputs, withheld) = expand(node, vertex, passesOthers: passesOthers) else {
+      guard let (inputs, withheld) = expand(node, vertex, reach) else {
         stopped.append(node)
         continue
       }
       edges += inputs
-      guard !passesOthers, withheld?.options.reach == .everything else { continue }
-      passesOthers = true
+      guard !reach.isSuperset(of: Reach(withheld)) else { continue }
+      reach.formUnion(Reach(withheld))
       for node in stopped {
         let vertex = find(node)
         guard vertices[vertex].upstream == nil else { continue }
-        edges += expand(node, vertex, passesOthers: true)?.inputs ?? []
+        edges += expand(node, vertex, reach)?.inputs ?? []
       }
     }
   }
@@ -79,10 +97,12 @@ struct TopologicalOrder {
   /// Returns the futures that a future waits for and the request withheld there, or `nil` if the propagation is expected to
   /// stop there.
   private mutating func expand(
-    _ node: Node, _ vertex: Int, passesOthers: Bool
+    _ node: Node, _ vertex: Int, _ reach: Reach
   ) -> (inputs: [Node], withheld: CancelRequest?)? {
     let (state, links) = node.lock.withLock { (node.state, node.state.isPending ? node.waitsFor : TinyArray()) }
-    guard vertices[vertex].edges >= state.consumers || passesOthers && !state.isShared else { return nil }
+    let ends = reach.union(Reach(state.requests.withheld)).contains(.endsLinger)
+    let consumers = ends ? state.otherConsumers : Int(state.consumers)
+    guard vertices[vertex].edges >= consumers || reach.contains(.passesOthers) && !state.isShared else { return nil }
     let inputs = links.map(\.node)
     vertices[vertex].upstream = inputs.map { find($0) }
     return (inputs, state.requests.withheld)

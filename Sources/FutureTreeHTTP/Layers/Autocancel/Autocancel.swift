@@ -14,6 +14,8 @@ import FutureTree
 /// - If a load succeeds before it reacts to the cancellation, its result is kept.
 /// - If a caller forced its load to complete or detached from it, the reset still waits until the next loader has
 ///   completed the load.
+/// - The scopes of ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)`` are cancelled as well. The reset waits until their undos
+///   have run.
 /// - Loads that begin during the reset are not part of it. A `ResetGuard` before this layer refuses them.
 ///
 /// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that holds the
@@ -26,10 +28,16 @@ public final class Autocancel: HTTPLayer {
     var live: [Int: (request: HTTPRequest, future: Future<HTTPResponse>)] = [:]
     /// The transfers of streams whose loads have completed.
     var transfers: [Int: (request: HTTPRequest, future: Future<Void>)] = [:]
+    var scopes: [Int: TrackedScope] = [:]
+    /// The loads of undos. A reset cancels them only if they are in flight when their scopes are settled.
+    var undos: Set<Int> = []
 
-    mutating func insert(_ request: HTTPRequest, _ future: Future<HTTPResponse>) -> Int {
+    mutating func insert(
+      _ request: HTTPRequest, _ future: Future<HTTPResponse>, undoOf scope: TrackedScope? = nil
+    ) -> Int {
       defer { next += 1 }
       live[next] = (request, future)
+      if let scope, scopes.values.contains(scope) { undos.insert(next) }
       return next
     }
 
@@ -61,12 +69,13 @@ public final class Autocancel: HTTPLayer {
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let promise = Promise<HTTPResponse>()
     let future = promise.future.named(.trackedLoad)
-    let number = loads.withLock { $0.insert(request, future) }
+    let number = track(request, future)
     future.observe { outcome in
       let transfer = outcome.pendingTransfer
       // The removed future is released outside the lock.
       _ = self.loads.withLock { loads in
         let ended = loads.live.removeValue(forKey: number)
+        if !loads.undos.isEmpty { loads.undos.remove(number) }
         if let ended, let transfer { loads.transfers[number] = (ended.request, transfer) }
         return ended
       }
@@ -82,18 +91,33 @@ public final class Autocancel: HTTPLayer {
     return future.forwarded().named(.autocancel)
   }
 
+  /// Adds a load. The task-local value of an undo is read only while there are scopes.
+  private func track(_ request: HTTPRequest, _ future: Future<HTTPResponse>) -> Int {
+    if let number = loads.withLock({ $0.scopes.isEmpty ? $0.insert(request, future) : nil }) { return number }
+    let scope = TrackedScope.ofUndo
+    return loads.withLock { $0.insert(request, future, undoOf: scope) }
+  }
+
   /// Cancels the loads in flight, waits for them, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
-    let (live, streams) = loads.withLock { loads in
-      (loads.live.sorted { $0.key < $1.key }, loads.streams(of: loads.transfers.keys))
+    let (live, undos, streams, scopes) = loads.withLock { loads in
+      let live = loads.live.sorted { $0.key < $1.key }
+      return (
+        live.filter { !loads.undos.contains($0.key) }, live.filter { loads.undos.contains($0.key) }.map(\.value.future),
+        loads.streams(of: loads.transfers.keys), loads.scopes.sorted { $0.key < $1.key }.map(\.value)
+      )
     }
-    guard !live.isEmpty || !streams.isEmpty else { return next.reset() }
+    guard !live.isEmpty || !streams.isEmpty || !scopes.isEmpty else { return next.reset() }
+    for scope in scopes { scope.cancelForReset(because: Autocancel.reason) }
     // A load can succeed with a stream before it reacts.
     let notes = ResetNotes.current
     let drained = drain(live.map(\.value.future), notes).flatMap { _ in
       self.drain(self.loads.withLock { $0.streams(of: live.map(\.key)) }, notes)
     }
-    return Future.allSettled([drain(streams, notes), drained]).flatMap { _ in next.reset() }.shielded()
+    let undone = Future.allSettled(scopes.map(\.settled)).flatMap { _ in
+      self.drain(undos.filter { !$0.isCompleted }, notes)
+    }
+    return Future.allSettled([drain(streams, notes), drained, undone]).flatMap { _ in next.reset() }.shielded()
   }
 
   /// Cancels futures, and waits for them. One propagation: each load receives the request before the end of another load
@@ -101,7 +125,7 @@ public final class Autocancel: HTTPLayer {
   private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes?) -> Future<Void> {
     guard !futures.isEmpty else { return .succeeded }
     notes?.drained(futures.count)
-    Future.allSettled(futures).cancel(reason: "the chain was reset")
+    Future.allSettled(futures).cancel(reason: Autocancel.reason)
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {
         notes?.forced(futures.count { !$0.isCompleted })
@@ -114,7 +138,20 @@ public final class Autocancel: HTTPLayer {
   }
 }
 
-extension Autocancel: ResetPreviewing {
+extension Autocancel: ResetTracking {
+  private static let reason: CancellationReason = "the chain was reset"
+
+  func track(_ scope: TrackedScope) {
+    let number = loads.withLock { loads -> Int in
+      defer { loads.next += 1 }
+      loads.scopes[loads.next] = scope
+      return loads.next
+    }
+    scope.settled.observe { _ in
+      _ = self.loads.withLock { $0.scopes.removeValue(forKey: number) }
+    }
+  }
+
   var stoppedLoads: [ResetPreview.Load] {
     let loads = loads.value
     let streams = loads.transfers.map {

@@ -40,25 +40,35 @@ import FutureTree
 /// future of that caller completes when the next loader has confirmed the cancellation. A request that arrives while
 /// the load is being cancelled begins a new load.
 ///
-/// **Reset.** After a reset, no request joins an earlier load. The loads themselves are not cancelled. An `Autocancel`
-/// before this layer cancels the callers, and therefore the loads.
+/// **Linger.** With `Coalesce(linger: .seconds(5))`, the future of the last caller completes immediately as well, and the load
+/// continues for that time. An identical request joins it. Otherwise the load is then cancelled. A caller that uses
+/// `forceImmediately` does not wait for the linger. The guide *Cancellation* of FutureTree has the law of lingering.
+///
+/// **Reset.** After a reset, no request joins an earlier load. A load that lingers is cancelled and awaited. Other loads are not
+/// cancelled. An `Autocancel` before this layer cancels the callers, and therefore the loads.
 ///
 /// **In two chains.** Loads of both chains are shared if the layer is followed by the same loader in both.
 public final class Coalesce: HTTPLayer {
-  private let flights = SingleFlight<CoalesceKey, HTTPResponse>()
+  private let flights: SingleFlight<CoalesceKey, HTTPResponse>
   /// The options that are not compared.
   private let ignored: Set<ObjectIdentifier>
   private let generation = Locked(0)
 
   /// Creates the layer.
   ///
-  /// - Parameter options: Options that do not change the response, such as a label for a log. The values of the first
-  ///   caller apply to the shared load.
-  public init(ignoring options: any HTTPRequestOption.Type...) {
+  /// - Parameters:
+  ///   - options: Options that do not change the response, such as a label for a log. The values of the first
+  ///     caller apply to the shared load.
+  ///   - linger: The time for which a load continues after its last caller has cancelled. Defaults to zero.
+  ///   - clock: The clock of the linger. Defaults to `.system`.
+  public init(
+    ignoring options: any HTTPRequestOption.Type..., linger: Duration = .zero, clock: any FutureClock = .system
+  ) {
+    flights = SingleFlight(linger: linger, clock: clock)
     ignored = CoalesceKey.ownOptions.union(options.map { ObjectIdentifier($0) })
   }
 
-  /// The number of shared loads in flight, including loads that are being cancelled.
+  /// The number of shared loads in flight, including loads that linger or are being cancelled.
   public var flightCount: Int { flights.count }
 
   /// Joins the load of an identical request, or begins a load.
@@ -101,10 +111,13 @@ public final class Coalesce: HTTPLayer {
     return own.named(.coalesce)
   }
 
-  /// Excludes the loads in flight from sharing, and resets `next`.
+  /// Excludes the loads in flight from sharing, cancels the loads that linger, waits for them, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     generation.withLock { $0 += 1 }
-    return next.reset()
+    let lingering = flights.stopLingering()
+    guard !lingering.isEmpty else { return next.reset() }
+    ResetNotes.current?.drained(lingering.count)
+    return Future.allSettled(lingering).flatMap { _ in next.reset() }.shielded()
   }
 
   /// Returns the request without the options that belong to the caller.

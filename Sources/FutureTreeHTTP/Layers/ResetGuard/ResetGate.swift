@@ -40,9 +40,14 @@ struct ResetGate {
   /// Registers a load that begins. Returns `false` if it is refused.
   mutating func loadBegins() -> Bool {
     guard isOpen else { return false }
+    undoBegins()
+    return true
+  }
+
+  /// Registers a load of an undo for which a reset waits. It passes the closed gate.
+  mutating func undoBegins() {
     entering += 1
     inFlight += 1
-    return true
   }
 
   /// Registers that a load has reached the loader after the gate. Returns whether waiting resets begin now.

@@ -20,6 +20,8 @@ import FutureTree
 /// The chain is usable again afterward, even if the reset failed. A reset that is requested in the meantime joins the
 /// running one. A reset cannot be cancelled: cancelling its future ends only the wait.
 ///
+/// Loads of the undos of a scope for which the reset waits are not refused. See ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)``.
+///
 /// The layer cancels no loads. Without an `Autocancel` after it, a reset waits until the loads complete by themselves,
 /// except those that the transport stops.
 ///
@@ -104,10 +106,11 @@ public final class ResetGuard: HTTPLayer {
 
   /// Registers a load. Returns `false` if it is refused.
   private func begins() -> Bool {
-    state.withLock { state in
-      if state.gate.loadBegins() { return true }
-      state.refused += 1
-      return false
+    if state.withLock({ $0.gate.loadBegins() }) { return true }
+    let isUndo = TrackedScope.isUndoing
+    return state.withLock { state in
+      if isUndo { state.gate.undoBegins() } else { state.refused += 1 }
+      return isUndo
     }
   }
 

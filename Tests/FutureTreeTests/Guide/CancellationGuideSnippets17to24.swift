@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 /// The code of the guide *Cancellation*, word for word. `GuideTests` compares the two.
-@Suite("Guide: Cancellation, laws 17 to 23")
-struct CancellationGuideSnippets17to23 {
+@Suite("Guide: Cancellation, laws 17 to 24")
+struct CancellationGuideSnippets17to24 {
   private let print = Transcript()
 
   @Test("Law 17: receipts")
@@ -149,5 +149,27 @@ struct CancellationGuideSnippets17to23 {
         "detached: `race` completed without this future", "success(\"a page\")", "detached: timed out after 5 s",
         "The future timed out after 5 s. Allow more time, or print its `tree()`.",
       ])
+  }
+  @Test("Law 24: lingering")
+  func law24() {
+    // guide 24
+    let clock = ManualClock()
+    let download = Promise<String>()
+    download.onRequestCancel { request in
+      print("asked: \(request.reason.message)")  // asked: scrolled away
+      return .continue
+    }
+    let feed = download.future.shared(linger: .seconds(5), clock: clock).named("feed")
+
+    print(feed.map { $0.count }.cancel(reason: "scrolled away"))  // lingering, reached 2 futures
+    clock.advance(by: .seconds(4))
+    let row = feed.map { $0.count }  // The timer stops: the download continues.
+    clock.advance(by: .seconds(60))
+    print(row.cancel(reason: "closed"))  // lingering, reached 2 futures
+    clock.advance(by: .seconds(5))  // The requests are equally strong: the earlier one is delivered.
+    // end
+
+    #expect(
+      print.lines == ["lingering, reached 2 futures", "lingering, reached 2 futures", "asked: scrolled away"])
   }
 }

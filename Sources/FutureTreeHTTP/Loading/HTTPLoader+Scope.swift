@@ -1,0 +1,55 @@
+import FutureTree
+
+extension HTTPLoader {
+  /// Creates a scope that a reset of this chain cancels and awaits, with its undos.
+  ///
+  /// ```swift
+  /// let checkout = api.scope("checkout")
+  /// let order = checkout.undo(of: checkout.run { api.load(createOrder) }) { api.load(try deleteOrder($0)) }
+  /// ```
+  ///
+  /// A reset asks the scope to cancel, waits until its work has completed and its undos have run, and wipes state only then. A
+  /// `ResetGuard` lets the loads of these undos pass: the loads that the body of an undo begins before it returns, and those of
+  /// tasks that it starts.
+  ///
+  /// The ``Autocancel`` layers of the chain track the scope. Without one, a reset neither cancels the scope nor waits for it.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the scope, for drawings and errors.
+  ///   - policy: What happens to the work in flight when the scope is ended by `end()`.
+  ///   - undoTimeout: The time after which an undo is asked to cancel and counts as failed.
+  ///   - clock: The clock of the deadlines of undos.
+  public func scope(
+    _ name: String = "scope", whenEnded policy: CancelScope.EndPolicy = .waitsForWork,
+    undoTimeout: Duration = .seconds(30), clock: any FutureClock = .system
+  ) -> CancelScope {
+    let scope = CancelScope(name, whenEnded: policy, undoTimeout: undoTimeout, clock: clock)
+    for layer in layers(as: (any ResetTracking).self) { layer.track(scope.tracked) }
+    return scope
+  }
+
+  /// The layers of the chain that conform to a protocol, each once. The search does not go beyond them.
+  func layers<Found>(as type: Found.Type) -> [Found] {
+    var found: [Found] = []
+    var seen: Set<ObjectIdentifier> = []
+    var pending: [any HTTPLoader] = [self]
+    while let loader = pending.popLast() {
+      guard let link = loader as? LayeredLoader else { continue }
+      if let layer = link.layer as? Found {
+        if seen.insert(ObjectIdentifier(layer as AnyObject)).inserted { found.append(layer) }
+      } else {
+        pending.append(link.next)
+        pending += (link.layer as? any Branching)?.loaders(before: link.next) ?? []
+      }
+    }
+    return found
+  }
+}
+
+/// A layer that knows all loads that pass it, and stops them when it is reset.
+protocol ResetTracking: AnyObject {
+  /// The loads that a reset would stop.
+  var stoppedLoads: [ResetPreview.Load] { get }
+  /// Cancels a scope when the layer is reset, and waits for it.
+  func track(_ scope: TrackedScope)
+}

@@ -1,0 +1,118 @@
+import FutureTree
+import FutureTreeHTTPTesting
+import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTP
+
+/// Law 24 (lingering) in `Coalesce`.
+@Suite("Coalesce: lingering")
+struct CoalesceLingerTests {
+  private let clock = ManualClock()
+  private let mock = MockLoader()
+  private let coalesce: Coalesce
+  private let api: any HTTPLoader
+
+  init() {
+    coalesce = Coalesce(linger: .seconds(5), clock: clock)
+    api = chain(ResetGuard() --> Autocancel(clock: clock), before: coalesce --> mock)
+  }
+
+  private func load() -> Future<HTTPResponse> { api.load(anyRequest()) }
+
+  @Test("The load continues after its last caller, and the next caller joins it")
+  func joined() {
+    let held = mock.hold()
+    let first = load()
+    #expect(first.cancel().effect == .lingering)
+    #expect(first.text == "cancelled" && held.cancelRequest == nil && coalesce.flightCount == 1)
+
+    clock.advance(by: .seconds(4))
+    let second = load()
+    #expect(clock.timerCount == 0)
+    clock.advance(by: .seconds(60))
+    held.answer()
+
+    #expect(second.text == "success" && mock.requests.count == 1 && coalesce.flightCount == 0)
+  }
+
+  @Test("The load is cancelled after the linger, and the next caller begins another load")
+  func cancelled() {
+    let held = [mock.hold(), mock.hold()]
+    load().cancel(reason: "scrolled away")
+
+    clock.advance(by: .seconds(5))
+    #expect(held[0].cancelRequest?.reason.message == "scrolled away")
+    let second = load()
+    held[1].answer()
+    held[0].complete(.cancelled)
+
+    #expect(second.text == "success" && mock.requests.count == 2 && coalesce.flightCount == 0)
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("A caller with force does not wait for the linger")
+  func force() {
+    let held = mock.hold()
+    let first = load()
+
+    first.cancel(.forceImmediately)
+
+    #expect(first.text == "cancelled" && held.cancelRequest != nil && clock.timerCount == 0)
+    held.complete(.cancelled)
+    #expect(coalesce.flightCount == 0)
+  }
+
+  @Test("A response ends the linger: nothing is cancelled")
+  func responds() {
+    let held = mock.hold()
+    load().cancel()
+
+    held.answer()
+
+    #expect(held.cancelRequest == nil && coalesce.flightCount == 0 && clock.timerCount == 0)
+  }
+
+  @Test("A reset cancels a load that lingers, and waits for it")
+  func reset() {
+    let held = mock.hold()
+    load().cancel()
+
+    let reset = api.resetWithReceipt(clock: clock)
+    #expect(held.cancelRequest != nil && !reset.isCompleted && clock.timerCount == 0)
+    held.complete(.cancelled)
+
+    let receipt = reset.outcomeIfCompleted.flatMap { try? $0.get() }
+    #expect(receipt?.parts.first { $0.name == "Coalesce" }?.drained == 1 && receipt?.error == nil)
+    #expect(coalesce.flightCount == 0)
+  }
+
+  @Test("A reset with callers in flight leaves nothing that lingers")
+  func resetWithCallers() {
+    let held = mock.hold()
+    let loads = [load(), load()]
+
+    let reset = api.reset()
+    #expect(held.cancelRequest != nil && !reset.isCompleted)
+    held.complete(.cancelled)
+
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.isCompleted)
+    #expect(clock.timerCount == 0 && coalesce.flightCount == 0)
+  }
+
+  @Test("Cancelled at every point, the other caller joins, and nothing is left")
+  func everywhere() throws {
+    try CancelEverywhere.run(grace: .seconds(10)) { trial in
+      let mock = MockLoader(clock: trial.clock)
+      mock.on(.any, .json("[]").delayed(by: .seconds(3), clock: trial.clock).forever())
+      let coalesce = trial.track(Coalesce(linger: .seconds(2), clock: trial.clock))
+      let api = coalesce --> mock
+      trial.expect("no load is shared") { _ in coalesce.flightCount == 0 }
+      trial.expect("one request is enough") { _ in mock.requests.count <= 2 }
+      let both = [anyRequest(), anyRequest()].map { api.load($0) }
+      return Future.all(both).map { $0.count }
+    }
+  }
+}

@@ -1,0 +1,334 @@
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@testable import FutureTree
+
+@Suite("Law 24: lingering")
+struct Law24LingerTests {
+  private let clock = ManualClock()
+  private let log = Recorder()
+
+  private func lingering(_ promise: Promise<Int>) -> Future<Int> {
+    promise.future.shared(linger: .seconds(5), clock: clock)
+  }
+
+  // MARK: - The last consumer
+
+  @Test("The request of the last consumer ends its branch at once, and is delivered after the linger")
+  func lastConsumer() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    let branch = shared.map { $0 }.map { $0 }
+
+    let receipt = branch.cancel(reason: "scrolled away")
+
+    #expect(receipt.effect == .lingering && receipt.reached == 3 && receipt.handlers == 0)
+    #expect("\(receipt)" == "lingering, reached 3 futures")
+    #expect(branch.state == "cancelled" && branch.reason?.message == "scrolled away")
+    #expect(shared.state == "pending" && shared.cancelRequest == nil && log.entries == [])
+
+    clock.advance(by: .seconds(4))
+    #expect(log.entries == [])
+    clock.advance(by: .seconds(1))
+    #expect(log.entries == ["source: plain"])
+    #expect(shared.cancelRequest?.reason.message == "scrolled away")
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("A new consumer stops the timer, and the last one starts it again", arguments: NewConsumer.every)
+  func newConsumer(_ new: NewConsumer) {
+    let promise = source(log)
+    let shared = lingering(promise)
+    shared.map { $0 }.cancel()
+    clock.advance(by: .seconds(4))
+
+    let withdraw = new.join(shared)
+    #expect(clock.timerCount == 0)
+    clock.advance(by: .seconds(100))
+    #expect(log.entries == [] && shared.state == "pending")
+
+    withdraw()
+    #expect(clock.timerCount == 1)
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["source: plain"])
+  }
+
+  /// A way to become a consumer of a future, and to withdraw the interest.
+  struct NewConsumer: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let join: @Sendable (Future<Int>) -> @Sendable () -> Void
+
+    static let every = [
+      NewConsumer(testDescription: "map") { shared in
+        let derived = shared.map { $0 }
+        return { derived.cancel(.doNotForwardIfOthersWaiting) }
+      },
+      NewConsumer(testDescription: "a map that only detaches") { shared in
+        let derived = shared.map { $0 }
+        return { derived.cancel(.doNotForwardRequest) }
+      },
+      NewConsumer(testDescription: "a token") { shared in
+        let token = shared.cancelToken()
+        return { token.cancel() }
+      },
+      NewConsumer(testDescription: "a dropped token") { shared in
+        let bag = Locked([shared.cancelToken()])
+        return {
+          let dropped = bag.withLock { tokens in
+            defer { tokens = [] }
+            return tokens
+          }
+          _ = dropped
+        }
+      },
+      NewConsumer(testDescription: "a join") { shared in
+        let other = Promise<Int>()
+        let all = Future.all([shared, other.future])
+        return { withExtendedLifetime(other) { _ = all.cancel() } }
+      },
+      NewConsumer(testDescription: "an inner future") { shared in
+        let outer = Future.succeeded(1).flatMap { _ in shared }
+        return { outer.cancel() }
+      },
+      NewConsumer(testDescription: "a consumer of a future that had lost its interest") { shared in
+        let derived = shared.map { $0 }
+        let again = derived.map { $0 }
+        again.cancel(.doNotForwardRequest)
+        let last = derived.map { $0 }
+        return { last.cancel() }
+      },
+    ]
+  }
+
+  @Test("While other consumers have interest, a request is withheld. The last consumer starts the timer")
+  func others() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    let (first, second) = (shared.map { $0 }, shared.map { $0 })
+
+    #expect(first.cancel().effect == .withheld(by: 1))
+    #expect(clock.timerCount == 0)
+    #expect(second.cancel(.doNotForwardRequest).effect == .completed)  // It asks nothing, and was the last one.
+    #expect(clock.timerCount == 1)
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("The strongest request is delivered, with its own options and reason")
+  func strongest() {
+    let promise = source(log)
+    let shared = lingering(promise)
+
+    shared.map { $0 }.cancel(.doNotForwardIfOthersWaiting, reason: "weak")
+    shared.map { $0 }.cancel(reason: "strong")
+    shared.map { $0 }.cancel(reason: "as strong")
+    clock.advance(by: .seconds(5))
+
+    #expect(log.entries == ["source: plain"])
+    #expect(shared.cancelRequest?.reason.message == "strong")
+  }
+
+  @Test("A request that no consumer made lingers as well, and a second one changes nothing")
+  func target() {
+    let promise = source(log)
+    let shared = lingering(promise)
+
+    #expect(shared.previewCancel().effect == .lingering)
+    #expect(clock.timerCount == 0)  // A preview schedules nothing.
+    #expect(shared.cancel().effect == .lingering)
+    #expect(shared.cancel().effect == .lingering)
+    #expect(clock.timerCount == 1)
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["source: plain"])
+    #expect(shared.cancel().effect == .duplicate)
+  }
+
+  @Test("Without a request, the interest ends after the linger, and nothing is asked")
+  func droppedToken() {
+    let (promise, other) = (source(log), Promise<Int>())
+    let upstream = promise.future.map { $0 }
+    let shared = upstream.shared(linger: .seconds(5), clock: clock)
+    do { _ = shared.cancelToken() }
+
+    #expect(upstream.map { $0 }.cancel(.doNotForwardIfOthersWaiting).effect == .lingering)
+    withExtendedLifetime(other) { clock.advance(by: .seconds(5)) }
+    #expect(log.entries == ["source: ifOthers"])
+  }
+
+  @Test("A shared future in a diamond lingers once")
+  func diamond() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    let bottom = Future.all([shared.map { $0 }, shared.map { $0 }])
+
+    let preview = bottom.previewCancel()
+    let receipt = bottom.cancel()
+
+    #expect(receipt == preview && receipt.effect == .lingering && receipt.reached == 4)
+    #expect(bottom.isCompleted && clock.timerCount == 1)
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["source: plain"])
+  }
+
+  // MARK: - Force
+
+  @Test("Force is delivered at once, also from further downstream", arguments: [0, 1, 2])
+  func force(depth: Int) {
+    let promise = source(log)
+    var target = lingering(promise)
+    for _ in 0..<depth { target = target.map { $0 } }
+
+    let receipt = target.cancel(.forceImmediately)
+
+    #expect(receipt.effect == .completed && receipt.handlers == 1)
+    #expect(log.entries == [depth == 0 ? "source: force" : "source: plain"])
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("Force ends a linger that has begun")
+  func forceLater() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    shared.map { $0 }.cancel()
+    #expect(clock.timerCount == 1)
+
+    #expect(shared.cancel(.forceImmediately).effect == .completed)
+    #expect(log.entries == ["source: force"] && shared.state == "cancelled" && clock.timerCount == 0)
+  }
+
+  @Test("Force is withheld while others have interest, and is not delayed when they withdraw")
+  func withheldForce() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    let other = shared.map { $0 }
+
+    #expect(shared.cancel(.forceImmediately).effect == .withheld(by: 1))
+    other.cancel(.doNotForwardRequest)
+
+    #expect(log.entries == ["source: force"] && shared.state == "cancelled" && clock.timerCount == 0)
+  }
+
+  // MARK: - The end
+
+  @Test("Completing the future cancels its timer and keeps the outcome")
+  func completed() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    shared.map { $0 }.cancel()
+
+    promise.succeed(7)
+
+    #expect(clock.timerCount == 0 && shared.state == "success(7)")
+    #expect(shared.shared(linger: .seconds(1), clock: clock).state == "success(7)")
+    #expect(shared.map { $0 + 1 }.state == "success(8)")
+  }
+
+  @Test("A timer that fires although it was cancelled has no effect")
+  func lateTimer() {
+    let bodies = Locked<[@Sendable () -> Void]>([])
+    let promise = source(log)
+    let shared = promise.future.shared(linger: .seconds(5), clock: DeafClock(bodies: bodies))
+    shared.map { $0 }.cancel()
+    let consumer = shared.map { $0 }
+
+    for body in bodies.value { body() }
+    #expect(log.entries == [] && shared.tree().entries[0].consumers == 1)
+    consumer.cancel()
+    #expect(log.entries == [] && bodies.value.count == 2)
+    bodies.value[1]()
+    #expect(log.entries == ["source: plain"])
+  }
+
+  /// A clock whose timers cannot be cancelled.
+  private struct DeafClock: FutureClock {
+    let bodies: Locked<[@Sendable () -> Void]>
+    var now: Duration { .zero }
+
+    func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+      bodies.withLock { $0.append(body) }
+      return FutureTimer {}
+    }
+  }
+
+  @Test("A clock that fires inside schedule ends the linger")
+  func eagerClock() {
+    struct EagerClock: FutureClock {
+      var now: Duration { .zero }
+      func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+        body()
+        return FutureTimer {}
+      }
+    }
+    let promise = source(log)
+    promise.future.shared(linger: .seconds(5), clock: EagerClock()).map { $0 }.cancel()
+
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("Zero or less is the mark of shared()", arguments: [Duration.zero, .seconds(-1)])
+  func noDuration(_ duration: Duration) {
+    let promise = source(log)
+    let shared = promise.future.shared(linger: duration, clock: clock)
+    let (first, second) = (shared.map { $0 }, shared.map { $0 })
+
+    #expect(first.cancel().effect == .withheld(by: 1))
+    #expect(second.cancel().effect == .delivered)
+  }
+
+  @Test("A second mark changes the duration for the next time")
+  func secondMark() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    shared.shared(linger: .seconds(1), clock: ManualClock()).map { $0 }.cancel()
+
+    clock.advance(by: .seconds(1))
+    #expect(log.entries == ["source: plain"])
+  }
+
+  @Test("Nothing is retained after the linger")
+  func memory() {
+    weak var object: Probe?
+    do {
+      let probe = Probe()
+      object = probe
+      let promise = Promise<Int>()
+      promise.onRequestCancel { _ in withExtendedLifetime(probe) { .complete(.cancelled) } }
+      promise.future.shared(linger: .seconds(5), clock: clock).map { $0 }.cancel()
+      #expect(clock.timerCount == 1)
+      clock.advance(by: .seconds(5))
+    }
+    #expect(object == nil)
+  }
+
+  private final class Probe: Sendable {}
+
+  // MARK: - Pictures
+
+  @Test("The tree shows the lingering request, and no consumer")
+  func tree() throws {
+    let promise = Promise<Int>()
+    let shared = lingering(promise).named("feed")
+    #expect(shared.tree().entries[0].isLingering == false)
+    shared.map { $0 }.cancel(reason: CancellationReason("scrolled away", fileID: "App/Feed.swift", line: 7))
+
+    let tree = shared.tree()
+    #expect(tree.description == "feed  pending, shared, lingering: scrolled away (App/Feed.swift:7)")
+    #expect(tree.entries[0].isLingering && tree.entries[0].consumers == 0)
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("A log shows the lingering request, and does not change the linger", arguments: [false, true])
+  func logged(isMarkedFirst: Bool) {
+    let events = FutureLog()
+    let promise = source(log)
+    if isMarkedFirst { _ = lingering(promise) }
+    events.add(treeOf: promise.future.node)
+    let shared = lingering(promise).named("feed")
+    shared.map { $0 }.cancel(reason: CancellationReason("gone", fileID: "App/Feed.swift", line: 7))
+
+    #expect(events.events.contains { "\($0.fact)" == "lingering: gone (App/Feed.swift:7)" })
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["source: plain"])
+  }
+}

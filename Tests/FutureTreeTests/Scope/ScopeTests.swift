@@ -1,0 +1,282 @@
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@testable import FutureTree
+
+@Suite("Scopes: work")
+struct ScopeTests {
+  private let log = Recorder()
+
+  @Test("The future of a scope succeeds when the scope has ended and its work has completed")
+  func ends() {
+    let scope = CancelScope("page")
+    let promises = [source(log, "a"), source(log, "b")]
+    let work = promises.map { promise in scope.run { promise.future } }
+
+    #expect(scope.future.state == "pending" && !scope.isEnded)
+    promises[0].succeed(1)
+    scope.end()
+    #expect(scope.future.state == "pending" && scope.isEnded)
+    promises[1].fail(Oops())
+
+    #expect(scope.future.state == "success(())" && work.states() == ["success(1)", "failure(oops)"])
+    #expect(log.entries == [])
+  }
+
+  @Test("A request reaches all work, also where others wait, and the scope waits for it")
+  func cancelled() {
+    let scope = CancelScope("page")
+    let promises = [source(log, "a"), source(log, "b")]
+    let work = promises.map { promise in scope.run { promise.future } }
+    let outside = work[0].map { $0 }
+
+    let preview = scope.future.previewCancel()
+    let receipt = scope.cancel(reason: "closed")
+
+    // The scope, its own source and two sources.
+    #expect(receipt == preview && receipt.effect == .delivered && receipt.reached == 4 && receipt.handlers == 3)
+    #expect(log.entries.sorted() == ["a: plain", "b: plain"] && scope.isEnded && scope.future.state == "pending")
+    promises[0].complete(.cancelled)
+    promises[1].succeed(1)
+    #expect(scope.future.reason?.message == "closed" && outside.state == "cancelled")
+  }
+
+  @Test("The scope is no consumer: it withholds no request to its work, and its polite request stops at consumers")
+  func onlyOrders() {
+    let scope = CancelScope("page")
+    let promises = [source(log, "a"), source(log, "b")]
+    let work = promises.map { promise in scope.run { promise.future } }
+    let (outside, alone) = (work[0].map { $0 }, work[1].map { $0 })
+
+    #expect(work[0].tree().entries[0].consumers == 1)
+    #expect(alone.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    log.clear()
+    #expect(scope.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)  // Its own source.
+    #expect(log.entries == [] && outside.state == "pending" && scope.isEnded)
+    outside.cancel(.doNotForwardIfOthersWaiting)
+    #expect(log.entries == ["a: ifOthers"])
+    for promise in promises { promise.complete(.cancelled) }
+    #expect(scope.future.state == "cancelled")
+  }
+
+  @Test("An ended scope refuses work, and does not call the body")
+  func refuses() {
+    let ended = CancelScope("page")
+    ended.end()
+    let cancelled = CancelScope("page")
+    cancelled.cancel(reason: "closed")
+    let other = Promise<Int>()
+
+    let refused = [ended, cancelled].map { scope in scope.run { log("body", passing: Future.succeeded(1)) } }
+
+    #expect(log.entries == [] && refused[0].outcomeIfCompleted?.error as? ScopeEnded == ScopeEnded("page"))
+    #expect(refused[1].reason?.message == "closed")
+    #expect(!ended.add(other.future) && other.future.state == "pending" && other.future.cancelRequest == nil)
+    #expect(ended.future.state == "success(())" && cancelled.future.state == "cancelled")
+    #expect(ended.end() == ended.future)  // Ending it again changes nothing.
+  }
+
+  @Test("A body that throws fails its work, and the scope continues")
+  func throwing() {
+    let scope = CancelScope()
+
+    let work: Future<Int> = scope.run { throw Oops() }
+
+    #expect(work.state == "failure(oops)" && !scope.isEnded)
+    #expect(scope.end().state == "success(())")
+  }
+
+  @Test("The policy of the end: the work is asked to cancel, and the scope succeeds when it has completed")
+  func policy() {
+    let scope = CancelScope("page", whenEnded: .cancelsWork)
+    let promise = source(log)
+    scope.run { promise.future }
+
+    scope.end()
+
+    #expect(log.entries == ["source: plain"] && promise.cancelRequest?.reason.message == "the scope ended")
+    promise.complete(.cancelled)
+    #expect(scope.future.state == "success(())")
+  }
+
+  @Test("Force and detaching complete the future at once, and the scope ends behind it", arguments: [true, false])
+  func early(isForced: Bool) {
+    let scope = CancelScope("page")
+    let promise = source(log)
+    scope.run { promise.future }
+
+    #expect(scope.cancel(isForced ? .forceImmediately : .doNotForwardRequest).effect == .completed)
+
+    #expect(scope.future.state == "cancelled" && scope.isEnded)
+    #expect(log.entries == (isForced ? ["source: plain"] : []))
+    let settled = scope.tracked.settled
+    #expect(settled.state == "pending")
+    promise.succeed(1)
+    #expect(settled.state == "success(())")
+  }
+
+  @Test("A request that arrives while the scope waits for its work cancels it")
+  func cancelledLate() {
+    let scope = CancelScope("page")
+    let promise = source(log)
+    scope.run { promise.future }
+    scope.end()
+
+    scope.cancel(reason: "too slow")
+    promise.complete(.cancelled)
+
+    #expect(log.entries == ["source: plain"] && scope.future.reason?.message == "too slow")
+  }
+
+  @Test("Work that a handler begins while the scope is asked is refused")
+  func reentrant() {
+    let scope = CancelScope("page")
+    let promise = Promise<Int>()
+    let late = Locked<Future<Int>?>(nil)
+    promise.onRequestCancel { _ in
+      late.value = scope.run { .succeeded(1) }
+      return .complete(.cancelled)
+    }
+    scope.run { promise.future }
+
+    scope.cancel(reason: "closed")
+
+    // Handlers run furthest upstream first: the order of the sources of a scope is not defined.
+    #expect(late.value?.isCompleted == true && scope.future.state == "cancelled")
+  }
+
+  @Test("Work that is added after a request to the future of the scope receives it")
+  func addedLater() {
+    let scope = CancelScope("page")
+    let blocker = source(log, "blocker")
+    scope.run { blocker.future }
+    scope.end()
+    let (late, before) = (source(log, "late"), scope.future.cancel())
+
+    #expect(before.effect == .delivered)
+    scope.undo(of: late.future) { _ in Future.succeeded }  // A step is tracked until the scope is settled.
+    #expect(log.entries == ["blocker: plain", "late: plain"])
+    blocker.complete(.cancelled)
+    late.complete(.cancelled)
+    #expect(scope.future.state == "cancelled")
+  }
+
+  @Test("Dropping a scope cancels it")
+  func dropped() {
+    let promise = source(log)
+    var scope: CancelScope? = CancelScope("page")
+    scope?.run { promise.future }
+    let future = scope!.future
+
+    scope = nil
+
+    #expect(log.entries == ["source: plain"] && future.state == "pending")
+    promise.complete(.cancelled)
+    #expect(future.reason?.message == "the scope was deallocated")
+  }
+
+  @Test("An ended scope that is dropped still settles, and nothing is retained")
+  func memory() {
+    weak var core: ScopeCore?
+    let promise = source(log)
+    do {
+      let scope = CancelScope("page")
+      core = scope.core
+      scope.run { promise.future }
+      scope.end()
+    }
+    #expect(core != nil && log.entries == [])
+    promise.succeed(1)
+    #expect(core == nil)
+  }
+
+  @Test("A scope holds the work in flight, not the work that was. Law 21 (bounded memory)")
+  func bounded() {
+    let scope = CancelScope("page")
+    let blocker = source(log)
+    scope.run { blocker.future }
+    for number in 0..<10_000 {
+      let promise = Promise<Int>()
+      scope.run { promise.future }
+      promise.succeed(number)
+    }
+
+    #expect(scope.future.tree().entries.count == 3)
+    #expect(scope.core.node.slotCount < 20)
+    scope.end()
+    blocker.succeed(1)
+    #expect(scope.future.state == "success(())")
+  }
+
+  // MARK: - Nested scopes
+
+  @Test("A request to a scope ends its nested scopes, and the scope waits for them")
+  func nested() {
+    let outer = CancelScope("outer")
+    let inner = outer.nested("inner")
+    let promise = source(log)
+    inner.run { promise.future }
+
+    outer.cancel(reason: "closed")
+
+    #expect(inner.isEnded && log.entries == ["source: plain"] && outer.future.state == "pending")
+    promise.complete(.cancelled)
+    #expect(inner.future.reason?.message == "closed" && outer.future.state == "cancelled")
+  }
+
+  @Test("A request to a nested scope does not reach the outer scope")
+  func nestedAlone() {
+    let outer = CancelScope("outer")
+    let inner = outer.nested("inner")
+    let (mine, other) = (source(log, "mine"), source(log, "other"))
+    inner.run { mine.future }
+    outer.run { other.future }
+
+    inner.cancel()
+
+    #expect(log.entries == ["mine: plain"] && !outer.isEnded)
+    mine.complete(.cancelled)
+    #expect(inner.future.state == "cancelled" && outer.future.state == "pending")
+    outer.end()
+    other.succeed(1)
+    #expect(outer.future.state == "success(())")
+  }
+
+  @Test("A nested scope of an ended scope has ended")
+  func nestedInEnded() {
+    let outer = CancelScope("outer")
+    outer.end()
+
+    let inner = outer.nested("inner")
+
+    #expect(inner.isEnded && inner.future.reason?.message == "the outer scope had ended")
+  }
+
+  // MARK: - Pictures
+
+  @Test("The tree shows the scope below its work")
+  func picture() {
+    let scope = CancelScope("checkout")
+    let (order, payment) = (Promise<Int>(), Promise<Int>())
+    scope.run { order.future.named("order") }
+    scope.nested("inner").run { payment.future.named("payment") }
+
+    let names = Set(scope.future.tree().entries.map(\.name))
+    #expect(names == ["checkout", "open", "order", "inner", "payment"])
+    #expect(order.future.tree().description.contains("└─ checkout"))
+    withExtendedLifetime((scope, order, payment)) {}
+  }
+
+  @Test("A log shows the work of a scope")
+  func logged() {
+    let events = FutureLog()
+    let scope = CancelScope("checkout")
+    events.add(treeOf: scope.future.node)
+    let order = Promise<Int>()
+    scope.run { order.future.named("order") }
+
+    #expect(events.events.contains { $0.name == "order" })
+    withExtendedLifetime((scope, order)) {}
+  }
+}
