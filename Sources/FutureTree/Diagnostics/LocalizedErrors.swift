@@ -42,7 +42,17 @@ extension ReportedNothing: LocalizedError {
   public var errorDescription: String? { description }
 }
 
+extension ScopeEnded: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
 extension TimeoutError: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension UndoFailed: LocalizedError {
   /// The same text as `description`.
   public var errorDescription: String? { description }
 }

@@ -119,7 +119,7 @@ struct ScopeUndoTests {
     let failed = try #require(scope.future.outcomeIfCompleted?.error as? UndoFailed)
     #expect(failed.undone == 1 && failed.failures.map(\.name) == ["second"])
     #expect(failed.failures[0].error is TimeoutError && clock.timerCount == 0)
-    #expect("\(failed)" == "1 of 2 undos failed: second. See `failures`, and undo these steps by hand.")
+    #expect("\(failed)" == "Undos failed (1 of 2): second. See `failures`, and undo these steps by hand.")
   }
 
   @Test("Undos that fail, throw or are cancelled are reported, and the others run")

@@ -24,6 +24,8 @@ import Testing
       error(of: Future<Int>.traverse([1], atMost: 0) { .succeeded($0) }),
       error(of: timedOut()),
       error(of: Future<Int>.wrappingOptionals { completion in completion(nil, nil) }),
+      error(of: refused()),
+      error(of: undoFailed()),
       FutureCancelled(reason: "the page was closed"),
       WaitWouldHang(future: "feed", place: .executor), WaitWouldHang(future: "feed", place: .body),
     ]
@@ -53,6 +55,18 @@ import Testing
   private func itself() -> Future<Int> {
     promise.complete(.completeUsing(promise.future))
     return promise.future
+  }
+
+  private func refused() -> Future<Int> {
+    let scope = CancelScope("checkout")
+    scope.end()
+    return scope.run { .succeeded(1) }
+  }
+
+  private func undoFailed() -> Future<Void> {
+    let scope = CancelScope("checkout")
+    scope.undo(of: Future.succeeded(1), named: "order") { _ in Future<Int>.failed(Oops()) }
+    return scope.end()
   }
 
   private func timedOut() -> Future<Int> {

@@ -23,7 +23,7 @@ public struct UndoFailed: Error, CustomStringConvertible {
   /// The names of the undos that failed. The descriptions of the errors are omitted, because they may contain secrets.
   public var description: String {
     let (names, count) = (failures.map(\.name).joined(separator: ", "), failures.count)
-    return "\(count) of \(count + undone) undos failed: \(names). See `failures`, and undo these steps by hand."
+    return "Undos failed (\(count) of \(count + undone)): \(names). See `failures`, and undo these steps by hand."
   }
 }
 
