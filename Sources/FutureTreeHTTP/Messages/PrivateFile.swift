@@ -5,6 +5,9 @@ import Foundation
 ///
 /// Its errors have the code and the name of its owner, and no path, which may be a secret.
 package struct PrivateFile: Sendable {
+  /// The error that a simulated disk has now, as an `errno`: at reads (`EIO`) or at writes.
+  @TaskLocal package static var fault: @Sendable (_ isWrite: Bool) -> Int32? = { _ in nil }
+
   private let url: URL
   private let name: String
   private let code: HTTPError.Code
@@ -33,6 +36,7 @@ package struct PrivateFile: Sendable {
   /// Reads the file. Returns `nil` if there is no file.
   package func read() throws(HTTPError) -> Data? {
     guard try hasSafeDirectory() else { return nil }
+    if let number = PrivateFile.fault(false) { throw failed("cannot be read", number) }
     let descriptor = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
@@ -57,6 +61,7 @@ package struct PrivateFile: Sendable {
   /// - Throws: `HTTPError`. The file is unchanged in that case.
   package func write(_ data: Data, crashingAfter limit: Int = .max) throws(HTTPError) {
     if try !hasSafeDirectory() { try makeDirectory() }
+    if let number = PrivateFile.fault(true) { throw failed("cannot be written", number) }
     let temporary = directory.appendingPathComponent(prefix + ASCII.hexadecimal(random.bytes(12))).path
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failed("cannot be created", errno) }

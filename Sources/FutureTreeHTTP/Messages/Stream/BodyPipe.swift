@@ -155,7 +155,7 @@ extension BodyPipe {
   }
 
   /// Returns what can be read without waiting, or `nil`.
-  private func readAtOnce() -> Result<Data?, any Error>? {
+  func readAtOnce() -> Result<Data?, any Error>? {
     let now = clock.now
     var delivery: StreamState.Delivery?
     perform { guarded in

@@ -120,6 +120,30 @@ public final class HTTPBodyStream: AsyncSequence, Sendable {
   }
 }
 
+extension HTTPBodyStream.Iterator {
+  /// What can be read without waiting.
+  package enum Available: Sendable {
+    case chunk(Data)
+    case end
+    /// The next bytes have not arrived.
+    case nothing
+  }
+
+  /// Reads without waiting, for simulations, which cannot wait for tasks.
+  package mutating func nextAvailable() throws -> Available {
+    switch source {
+    case .reader(let reader):
+      guard let result = reader.pipe.readAtOnce() else { return .nothing }
+      return try result.get().map { .chunk($0) } ?? .end
+    case .data(let data) where !data.isEmpty:
+      source = .data(Data())
+      return .chunk(data)
+    case .data, .chunks, .taken:
+      return .end
+    }
+  }
+}
+
 extension HTTPBodyStream: CustomStringConvertible, CustomReflectable {
   /// The number of received bytes, without the bytes, which may be secret.
   public var description: String { "a stream, \(receivedCount) bytes received" }
@@ -129,7 +153,7 @@ extension HTTPBodyStream: CustomStringConvertible, CustomReflectable {
 
 /// The reader of a pipe, a consumer of its transfer while it lives.
 final class BodyReader: Sendable {
-  private let pipe: BodyPipe
+  fileprivate let pipe: BodyPipe
   private let token: CancelToken
 
   init(_ pipe: BodyPipe) {

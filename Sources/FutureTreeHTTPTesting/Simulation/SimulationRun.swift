@@ -1,0 +1,270 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTP
+import FutureTreeTesting
+
+/// One run of a world.
+final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a world.
+  private struct Load {
+    let load: SimulatedLoad
+    let future: Future<HTTPResponse>
+    /// Whether the load began during a reset.
+    let isDuringReset: Bool
+    var completions = 0
+    var isForced = false
+    /// Whether the caller has detached without a request: the work continues behind it.
+    var isDetached = false
+    var transfer: Future<Void>?
+  }
+
+  private let plan: SimulationPlan
+  private let world: SimulatedWorld
+  private let api: any HTTPLoader
+  private let grace: Duration
+  private var loads: [Int: Load] = [:]
+  private var resets: [Future<Void>] = []
+  private var problems: [String] = []
+  /// The number of timers of the run itself.
+  private var left = 0
+  private var diskFaults: [SimulatedFault: Int] = [:]
+
+  init(_ plan: SimulationPlan, grace: Duration, _ scenario: (SimulatedWorld) throws -> any HTTPLoader) throws {
+    self.plan = plan
+    self.grace = grace
+    world = SimulatedWorld(plan)
+    api = try scenario(world)
+    world.network.check { [unowned self] in problem(of: $0) }
+  }
+
+  var layers: [String] { world.layers }
+  /// The faults that have occurred.
+  var faults: Set<SimulatedFault> { plan.faults(exchanges: world.network.exchangeCount) }
+
+  /// Runs the world to its end. Returns the broken rules, and the simulated time.
+  func run() -> (problems: [String], time: Duration) {
+    let isFaulty = { @Sendable [unowned self] (isWrite: Bool) -> Int32? in
+      if isWrite, diskFaults[.diskFull, default: 0] > 0 { return ENOSPC }
+      return !isWrite && diskFaults[.diskUnreadable, default: 0] > 0 ? EIO : nil
+    }
+    PrivateFile.$fault.withValue(isFaulty) {
+      for part in plan.parts { at(part.time) { self.perform(part.event) } }
+      var steps = 0
+      var end: Duration?
+      while world.clock.advanceToNextTimer(), steps < 200_000 {
+        steps += 1
+        if end == nil, hasEnded { end = world.clock.now }
+        if let end, let next = world.clock.nextDeadline, next > end + grace, problems.isEmpty {
+          report("A timer is set for \(next.rounded), although everything had ended at \(end.rounded).")
+        }
+      }
+      if steps == 200_000 { report("The world has not ended after \(steps) timers.") }
+      checkEnd()
+    }
+    let time = world.clock.now
+    world.removeRules()
+    return (problems, time)
+  }
+
+  private func at(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
+    left += 1
+    _ = world.clock.schedule(after: time - world.clock.now) { [unowned self] in
+      left -= 1
+      body()
+    }
+  }
+
+  private var hasEnded: Bool {
+    left == 0 && !loads.values.contains(where: \.isDetached) && loads.values.allSatisfy { $0.future.isCompleted && $0.transfer?.isCompleted != false }
+      && resets.allSatisfy(\.isCompleted) && world.network.openCount == 0
+  }
+
+  private func report(_ problem: String) {
+    if !problems.contains(problem) { problems.append(problem) }
+  }
+}
+
+// MARK: - Events
+
+extension SimulationRun {
+  private func perform(_ event: SimulationPlan.Event) {
+    switch event {
+    case .load(let load): begin(load)
+    case .cancel(let number, let options): cancel(number, options)
+    case .reset: reset()
+    case .fault(let fault, let duration): begin(fault, for: duration)
+    }
+  }
+
+  private func begin(_ load: SimulatedLoad) {
+    guard let request = try? request(of: load) else { return report("The request of load \(load.number) is invalid.") }
+    let isDuringReset = resets.contains { !$0.isCompleted }
+    // Registered first: the network asks whether a caller waits.
+    let promise = Promise<HTTPResponse>()
+    loads[load.number] = Load(load: load, future: promise.future, isDuringReset: isDuringReset)
+    let future = api.load(request)
+    loads[load.number] = Load(load: load, future: future, isDuringReset: isDuringReset)
+    promise.succeed(HTTPResponse(to: request, status: .ok))
+    future.observe { [unowned self] in ended(load, $0) }
+  }
+
+  private func request(of load: SimulatedLoad) throws -> HTTPRequest {
+    var request = try HTTPRequest(load.method, "https://\(load.host)/item/\(load.item)")
+    if load.hasBody {
+      let isThrowing = diskFaults[.bodySourceThrows, default: 0] > 0
+      request.body =
+        isThrowing
+        ? .file(URL(fileURLWithPath: "/nonexistent/body"), contentType: "text/plain") : .data(Data("body".utf8))
+    }
+    if load.isStream { request[option: ResponseDelivery.self] = .stream(bufferLimit: 2_048) }
+    request[option: RequestPriority.self] = load.priority
+    if load.hasDeadline { request[option: RequestDeadline.self] = .after(.seconds(8), clock: world.clock) }
+    return request
+  }
+
+  private func cancel(_ number: Int, _ options: CancellationOptions) {
+    guard let load = loads[number] else { return }
+    if options.contains(.forceImmediately) || options.contains(.doNotForwardRequest) { loads[number]?.isForced = true }
+    if options.contains(.doNotForwardRequest), !load.future.isCompleted { loads[number]?.isDetached = true }
+    load.future.cancel(options, reason: "the simulation")
+    load.transfer?.cancel(options, reason: "the simulation")
+  }
+
+  private func reset() {
+    let before = Set(world.network.open.map(\.number))
+    let reset = api.reset()
+    resets.append(reset)
+    reset.observe { [unowned self] _ in
+      let still = world.network.open.filter { before.contains($0.number) }
+      if !still.isEmpty { report("H6: \(still.count) connections of earlier loads are open after a reset.") }
+    }
+  }
+
+  private func begin(_ fault: SimulatedFault, for duration: Duration) {
+    switch fault {
+    case .wallClockForward: world.jump(.seconds(86_400))
+    case .wallClockBackward: world.jump(.seconds(-86_400))
+    default:
+      diskFaults[fault, default: 0] += 1
+      at(world.clock.now + duration) { self.diskFaults[fault, default: 0] -= 1 }
+    }
+  }
+}
+
+// MARK: - Rules
+
+extension SimulationRun {
+  /// H2 and H4: no request begins for a caller that has an outcome or has asked to cancel. H10: no secret of another host.
+  private func problem(of request: HTTPRequest) -> String? {
+    let (item, host) = (request.simulatedItem, request.url?.host ?? "")
+    for secret in world.secrets where secret != world.secret(of: host) {
+      if request.headers.contains(where: { $0.value.contains(secret) }) { return "H10: a secret was sent to \(host)." }
+    }
+    guard !world.allowsBackgroundLoads, item.hasPrefix("item/") else { return nil }
+    let callers = loads.values.filter { "item/\($0.load.item)" == item }
+    if callers.contains(where: { $0.isDetached || !$0.future.isCompleted && $0.future.cancelRequest == nil }) { return nil }
+    return callers.contains { !$0.future.isCompleted }
+      ? "H2: a request for \(item) began although its callers had asked to cancel."
+      : "H4: a request for \(item) began although its callers had an outcome."
+  }
+
+  private func ended(_ load: SimulatedLoad, _ outcome: Outcome<HTTPResponse>) {
+    loads[load.number]?.completions += 1
+    check(outcome, of: load)
+    guard case .success(let response) = outcome else { return }
+    if load.isStream { read(response, load) }
+  }
+
+  private func check(_ outcome: Outcome<HTTPResponse>, of load: SimulatedLoad) {
+    if case .failure(let error) = outcome { checkSecrets("\(error)", "the error of load \(load.number)") }
+    if world.refusesDuringReset, loads[load.number]?.isDuringReset == true {
+      guard case .failure(let error as HTTPError) = outcome, error.code == .resetInProgress else {
+        return report("H6: load \(load.number) began during a reset, and was not refused.")
+      }
+    }
+    // H5: the connection is free when a load that was not forced has been cancelled.
+    if case .cancelled = outcome, let began = loads[load.number], !began.isForced, began.completions == 1, !isShared(load) {
+      let open = world.network.open.filter { $0.item == "item/\(load.item)" }
+      if !open.isEmpty { report("H5: load \(load.number) was cancelled, and its connection is open.") }
+    }
+    if case .success(let response) = outcome, !load.isStream { check(try? response.body, of: response, load) }
+  }
+
+  private func isShared(_ load: SimulatedLoad) -> Bool {
+    loads.values.filter { $0.load.item == load.item }.count > 1 || world.allowsBackgroundLoads
+  }
+
+  /// H12: a success has the whole body of an answer.
+  private func check(_ body: Data?, of response: HTTPResponse, _ load: SimulatedLoad) {
+    guard load.method != .head, let body, !world.network.hasAnswered(body, to: response.request) else { return }
+    report("H12: load \(load.number) succeeded with a body that the server has not sent as a whole (\(body.count) bytes).")
+  }
+
+  private func checkSecrets(_ text: String, _ place: String) {
+    if world.secrets.contains(where: { text.contains($0) }) { report("H11: \(place) shows a secret.") }
+  }
+
+  private func checkEnd() {
+    for (number, load) in loads.sorted(by: { $0.key < $1.key }) {
+      if !load.future.isCompleted { report("H1: load \(number) has not completed. Its tree:\n\(load.future.tree())") }
+      if load.completions > 1 { report("H1: load \(number) has completed \(load.completions) times.") }
+      if load.transfer?.isCompleted == false { report("S1: the transfer of load \(number) has not completed.") }
+    }
+    if resets.contains(where: { !$0.isCompleted }) { report("H6: a reset has not completed.") }
+    for exchange in world.network.open {
+      report("H5: exchange \(exchange.number) (\(exchange.fault.map { "\($0)" } ?? "no fault")) is open at the end.")
+    }
+    for problem in world.network.problems { report(problem) }
+    for line in world.lines { checkSecrets(line, "a line of the log") }
+    for rule in world.rules where !rule.holds() { report("The rule “\(rule.text)” does not hold.") }
+  }
+}
+
+// MARK: - Streams
+
+extension SimulationRun {
+  private func read(_ response: HTTPResponse, _ load: SimulatedLoad) {
+    let transfer = response.transfer
+    loads[load.number]?.transfer = transfer
+    switch load.reading {
+    case .cancels:
+      at(world.clock.now + .milliseconds(300)) { transfer.cancel(reason: "the simulation") }
+    case .ignores: break
+    case .reads, .leaves:
+      let reader = Locked(StreamReader(iterator: response.bodyStream.makeAsyncIterator()))
+      poll(reader, response, load)
+    }
+  }
+
+  private struct StreamReader {
+    var iterator: HTTPBodyStream.Iterator?
+    var body = Data()
+
+    init(iterator: HTTPBodyStream.Iterator) { self.iterator = iterator }
+  }
+
+  /// Reads what has arrived, and again later. A reader that leaves does so after its first bytes.
+  private func poll(_ reader: Locked<StreamReader>, _ response: HTTPResponse, _ load: SimulatedLoad) {
+    var hasEnded = false
+    guard var iterator = reader.value.iterator else { return }
+    do {
+      reading: while true {
+        switch try iterator.nextAvailable() {
+        case .chunk(let bytes): reader.withLock { $0.body += bytes }
+        case .end:
+          hasEnded = true
+          check(reader.value.body, of: response, load)
+          break reading
+        case .nothing: break reading
+        }
+      }
+    } catch {
+      hasEnded = true
+      checkSecrets("\(error)", "the error of the stream of load \(load.number)")
+    }
+    if hasEnded || load.reading == .leaves && !reader.value.body.isEmpty {
+      reader.withLock { $0.iterator = nil }
+      return
+    }
+    at(world.clock.now + .milliseconds(100)) { self.poll(reader, response, load) }
+  }
+}

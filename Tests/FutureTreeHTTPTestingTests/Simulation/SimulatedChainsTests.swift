@@ -1,0 +1,184 @@
+import Foundation
+import FutureTree
+import FutureTreeHTTPTesting
+import FutureTreeOAuth2
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@testable import FutureTreeHTTP
+
+/// The layers of the package in simulated worlds. `FUTURETREE_WORLDS` sets the number of worlds.
+@Suite("Simulation: chains of the package")
+struct SimulatedChainsTests {
+  private static let count =
+    ProcessInfo.processInfo.environment["FUTURETREE_WORLDS"].flatMap { Int($0) } ?? LongTest.count(2_400, small: 500)
+
+  private typealias Scenario = (SimulatedWorld) throws -> any HTTPLoader
+
+  /// Each chain gets an equal part of the worlds. `Resume` is not among them: it copies bodies in tasks.
+  private static var chains: [Scenario] {
+    [whole, caching, cachingOnDisk, resilient, authorized, checkout]
+  }
+
+  @Test("In every world, each chain keeps the HTTP contract")
+  func everyChain() throws {
+    var report = SimulationReport()
+    let each = Self.count / Self.chains.count + 1
+    for (index, scenario) in Self.chains.enumerated() {
+      let first = UInt64(index * 1_000_000)
+      report.add(try Simulation.run(seeds: first..<first + UInt64(each), scenario))
+    }
+    print("simulation: \(report)")
+    let smallest = try #require(report.smallestCount)
+    if Self.count >= 2_000 { #expect(smallest >= 20) }
+  }
+
+  @Test("A seed always gives the same world")
+  func deterministic() throws {
+    let lines = try (0..<2).map { _ in
+      let lines = Recorder()
+      try Simulation.run(seeds: 40..<60) { world in
+        Self.whole(world, log: { lines($0) })
+      }
+      return lines.entries
+    }
+
+    #expect(lines[0] == lines[1] && lines[0].count > 50)
+  }
+
+  // MARK: - Chains
+
+  private static func whole(_ world: SimulatedWorld) -> any HTTPLoader { whole(world, log: { _ in }) }
+
+  private static func whole(
+    _ world: SimulatedWorld, log: @escaping @Sendable (String) -> Void
+  ) -> any HTTPLoader {
+    world.uses("ResetGuard", "Autocancel", "Log", "Retry", "Throttle", "Timeout", "Redirect", "StoreCookies")
+    world.expectRefusals()
+    let throttle = Throttle(2, perHost: 1, aging: .seconds(5), clock: world.clock)
+    let retry = Retry(clock: world.clock, date: world.date, random: world.random)
+    world.expect("no slot is taken") { throttle.isIdle }
+    world.expect("no slot is shared, also by streams") { world.network.largestOpenCount <= 3 }
+    world.expect("no load waits for a retry") { retry.waitingCount == 0 }
+    let logging = Log(
+      { line in
+        world.log(line)
+        log(line)
+      }, clock: world.clock)
+    return ResetGuard() --> Autocancel(clock: world.clock) --> logging --> retry --> throttle
+      --> Timeout(total: .seconds(60), attempt: .seconds(15), idle: .seconds(10), clock: world.clock)
+      --> Redirect() --> StoreCookies(in: CookieJar(date: world.date)) --> world.network
+  }
+
+  private static func caching(_ world: SimulatedWorld) throws -> any HTTPLoader {
+    world.uses("Coalesce", "CacheResponses", "StoreCookies", "Autocancel", "ResetGuard")
+    let cache = HTTPCache(date: world.date)
+    let coalesce = Coalesce(linger: .seconds(2), clock: world.clock)
+    return try caching(world, cache, coalesce)
+  }
+
+  private static func cachingOnDisk(_ world: SimulatedWorld) throws -> any HTTPLoader {
+    world.uses("Coalesce", "CacheResponses", "HTTPCache in files", "StoreCookies")
+    let cache = try HTTPCache(directory: world.directory, date: world.date, on: .immediate) { fault in
+      world.log("\(fault)")
+    }
+    return try caching(world, cache, Coalesce())
+  }
+
+  private static func caching(
+    _ world: SimulatedWorld, _ cache: HTTPCache, _ coalesce: Coalesce
+  ) throws -> any HTTPLoader {
+    world.expectBackgroundLoads()
+    world.expectRefusals()
+    let jar = CookieJar(date: world.date)
+    world.network.respond { _, usual in
+      var answer = usual
+      if answer.fields.contains(where: { $0.name == "ETag" }) {
+        answer.fields.append(("Cache-Control", "stale-while-revalidate=10, stale-if-error=20"))
+      }
+      return answer
+    }
+    world.expect("no load is shared") { coalesce.flightCount == 0 }
+    return ResetGuard() --> Autocancel(clock: world.clock) --> coalesce --> CacheResponses(in: cache)
+      --> StoreCookies(in: jar) --> world.network
+  }
+
+  private static func resilient(_ world: SimulatedWorld) throws -> any HTTPLoader {
+    world.uses("CircuitBreaker", "Hedge", "Retry", "Throttle", "RequestMetrics")
+    world.expectRefusals()
+    let throttle = Throttle(3, clock: world.clock)
+    let breaker = CircuitBreaker(CircuitThreshold(of: 3), openDuration: .seconds(4), clock: world.clock)
+    world.expect("no slot is taken") { throttle.isIdle }
+    let metrics = RequestMetrics(clock: world.clock, random: world.random) { world.log("\($0)") }
+    return ResetGuard() --> Autocancel(clock: world.clock) --> metrics
+      --> Retry(clock: world.clock, date: world.date, random: world.random) --> breaker
+      --> Hedge(after: .constant(.milliseconds(60)), clock: world.clock) --> throttle --> world.network
+  }
+
+  private static func authorized(_ world: SimulatedWorld) throws -> any HTTPLoader {
+    world.uses("RefreshOnUnauthorized", "BasicAuth", "Redirect", "Throttle")
+    world.expectRefusals()
+    let throttle = Throttle(2, clock: world.clock)
+    world.expect("no slot is taken") { throttle.isIdle }
+    let secrets = ["a.example", "b.example"].map { world.secret(of: $0) }
+    world.network.respond { request, usual in
+      request.url?.path.description == "/token" ? SimulatedResponse(.ok, body: Data("new".utf8)) : usual
+    }
+    let refresh = RefreshOnUnauthorized(
+      try BearerToken(secrets[0]), for: .origins(try HTTPURL("https://a.example"))
+    ) { loader in
+      loader.load(try HTTPRequest("https://a.example/token")).validated().map { _ in
+        try BearerToken("\(secrets[0])-new")
+      }
+    }
+    let basic = BasicAuth(
+      try BasicCredentials(userName: "user", password: secrets[1]), for: .origins(try HTTPURL("https://b.example")))
+    return ResetGuard() --> Autocancel(clock: world.clock) --> Redirect() --> refresh --> basic --> throttle
+      --> world.network
+  }
+
+  /// Orders with a compensation: see `CheckoutLoader`.
+  private static func checkout(_ world: SimulatedWorld) throws -> any HTTPLoader {
+    world.uses("CancelScope", "Throttle", "ResetGuard", "Autocancel")
+    let throttle = Throttle(2, clock: world.clock)
+    let api = ResetGuard() --> Autocancel(clock: world.clock) --> throttle --> world.network
+    let loader = CheckoutLoader(api: api, clock: world.clock)
+    world.expect("no slot is taken") { throttle.isIdle }
+    world.expect("each order was committed or undone, once") { loader.openOrders == 0 }
+    return loader
+  }
+}
+
+/// Sends each POST as an order in a scope: if the payment that follows does not succeed, the order is undone.
+private final class CheckoutLoader: HTTPLoader {
+  private let api: any HTTPLoader
+  private let clock: ManualClock
+  private let orders = Locked(0)
+
+  init(api: any HTTPLoader, clock: ManualClock) {
+    self.api = api
+    self.clock = clock
+  }
+
+  var openOrders: Int { orders.value }
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    guard request.method == .post else { return api.load(request) }
+    let scope = api.scope("checkout", undoTimeout: .seconds(10), clock: clock)
+    let order = scope.run { api.load(request) }
+    order.observe { [orders] in if case .success = $0 { orders.withLock { $0 += 1 } } }
+    scope.undo(of: order) { [api, orders] _ in
+      orders.withLock { $0 -= 1 }
+      return api.load(try HTTPRequest("https://a.example/undo/order"))
+    }
+    let payment = scope.run { order.flatMap { [api] _ in api.load(try HTTPRequest("https://a.example/payment/1")) } }
+    payment.observe { [orders] outcome in
+      if case .success = outcome, (try? scope.commit()) != nil { orders.withLock { $0 -= 1 } }
+      scope.end()
+    }
+    return payment
+  }
+
+  func reset() -> Future<Void> { api.reset() }
+}
