@@ -24,6 +24,8 @@
 /// - Note: Dropping a group cancels nothing. Its flights still complete for their callers.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let flights = Locked<[Key: Future<Value>]>([:])
+  /// The priorities of the flights that began with one.
+  let priorities = Locked<[Future<Value>: FlightPriority]>([:])
   @usableFromInline let linger: Duration
   @usableFromInline let clock: any FutureClock
 

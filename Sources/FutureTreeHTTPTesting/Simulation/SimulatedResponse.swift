@@ -24,8 +24,10 @@ extension SimulatedResponse {
   static func item(_ request: HTTPRequest, secret: String) -> SimulatedResponse {
     let path = request.url?.path.description ?? "/"
     let number = Int(path.split(separator: "/").dropFirst().first.map(String.init) ?? "") ?? 0
-    var fields = [("Content-Type", "application/json"), ("Cache-Control", number.isMultiple(of: 2) ? "max-age=5" : "no-store")]
-      .map { (name: $0.0, value: $0.1) }
+    var fields = [
+      ("Content-Type", "application/json"), ("Cache-Control", number.isMultiple(of: 2) ? "max-age=5" : "no-store"),
+    ]
+    .map { (name: $0.0, value: $0.1) }
     if number.isMultiple(of: 3) { fields.append(("Set-Cookie", "session=\(secret); Path=/")) }
     if number.isMultiple(of: 2) { fields.append(("ETag", "\"item-\(number)\"")) }
     let text = String(repeating: "item \(number). ", count: 1 + number * 37 % 101)

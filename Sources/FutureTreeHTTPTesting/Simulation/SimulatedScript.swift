@@ -84,7 +84,8 @@ struct SimulatedScript {
     }
     add(.head(response.status, fields))
     let body = fault == .bodyTooLong ? response.body + Data("more".utf8) : response.body
-    let cut = fault == .halfClosedInBody || fault == .resetInBody || fault == .badChunk || fault == .stalledInBody
+    let cut =
+      fault == .halfClosedInBody || fault == .resetInBody || fault == .badChunk || fault == .stalledInBody
       ? number(below: max(1, body.count)) : body.count
     var rest = body.prefix(cut)
     while !rest.isEmpty {
@@ -125,5 +126,7 @@ struct SimulatedScript {
     }
   }
 
-  private mutating func number(below bound: Int) -> Int { Int(truncatingIfNeeded: (random.next() >> 33) % UInt64(bound)) }
+  private mutating func number(below bound: Int) -> Int {
+    Int(truncatingIfNeeded: (random.next() >> 33) % UInt64(bound))
+  }
 }

@@ -7,7 +7,7 @@ import FutureTreeTesting
 /// ```swift
 /// let report = try Simulation.run(seeds: 0..<1_000) { world in
 ///   let throttle = Throttle(4, clock: world.clock)
-///   world.expect("no slot is taken") { throttle.isIdle }
+///   world.expect("no slot is taken") { throttle.runningCount + throttle.waitingCount == 0 }
 ///   world.expectRefusals()
 ///   return ResetGuard() --> Autocancel(clock: world.clock) --> Retry(clock: world.clock, random: world.random)
 ///     --> throttle --> world.network
@@ -19,12 +19,15 @@ import FutureTreeTesting
 /// faults of the network, the server, the date and the disk. Time is simulated, so hours pass in a second. At the end, the
 /// simulation checks the rules of the HTTP contract:
 ///
-/// - Every load, every transfer and every reset completes once (H1).
-/// - No request begins for callers that have an outcome or have asked to cancel (H2, H4).
-/// - A cancelled load has closed its connection, unless it was forced (H5). After a reset, no earlier connection is open (H6).
-/// - A secret is sent to its own host only (H10). No error and no line of ``SimulatedWorld/log(_:)`` shows one (H11).
-/// - A success has the whole body of an answer (H12).
-/// - No connection is open, and no timer is set for later than the grace time.
+/// - *Completes once*: every load, every transfer and every reset completes once.
+/// - *The holder completes*, *Nothing after completion*: no request begins for callers that have asked to cancel or have an
+///   outcome.
+/// - *Confirmed cancellation*: a cancelled load has closed its connection, unless it was forced.
+/// - *Refuse, drain, wipe*: after a reset, no earlier connection is open. The receipt of the reset agrees with its preview.
+/// - *Credentials never cross an origin*: a secret is sent to its own host only.
+/// - *No printed secret*: no error and no line of ``SimulatedWorld/log(_:)`` shows one.
+/// - *Whole bodies*: a success has the whole body of an answer.
+/// - No connection is open at the end, and no timer is set for later than the grace time.
 /// - The rules that the scenario adds with ``SimulatedWorld/expect(_:_:)`` hold.
 ///
 /// A world that breaks a rule is shrunk to the parts that are needed, and printed with the code that repeats it.
@@ -112,7 +115,7 @@ public struct SimulationFailure: Error, Hashable, CustomStringConvertible {
     self.problems = problems
     description =
       (["World \(only.seed) broke a rule."] + problems.map { "- \($0)" }
-        + ["Its parts:", plan, "To repeat it: try Simulation.run(seeds: 0..<1, only: \(only)) { … }"])
+      + ["Its parts:", plan, "To repeat it: try Simulation.run(seeds: 0..<1, only: \(only)) { … }"])
       .joined(separator: "\n")
   }
 }

@@ -37,7 +37,8 @@ struct SimulationPlan: Sendable {
       add(time, .load(SimulatedLoad(load, &random)))
       for _ in 0..<random.number(below: 3) where random.chance(50) {
         let later = Duration.milliseconds(random.number(below: random.chance(70) ? 2_000 : 40_000))
-        add(time + later, .cancel(load: load, SimulationPlan.options[random.number(below: SimulationPlan.options.count)]))
+        add(
+          time + later, .cancel(load: load, SimulationPlan.options[random.number(below: SimulationPlan.options.count)]))
       }
     }
     if random.chance(35) { add(.milliseconds(random.number(below: 30_000)), .reset) }

@@ -5,7 +5,7 @@ import FutureTreeTesting
 
 /// One run of a world.
 final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a world.
-  private struct Load {
+  struct Load {
     let load: SimulatedLoad
     let future: Future<HTTPResponse>
     /// Whether the load began during a reset.
@@ -18,10 +18,10 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
   }
 
   private let plan: SimulationPlan
-  private let world: SimulatedWorld
+  let world: SimulatedWorld
   private let api: any HTTPLoader
   private let grace: Duration
-  private var loads: [Int: Load] = [:]
+  var loads: [Int: Load] = [:]
   private var resets: [Future<Void>] = []
   private var problems: [String] = []
   /// The number of timers of the run itself.
@@ -65,7 +65,7 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
     return (problems, time)
   }
 
-  private func at(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
+  func at(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
     left += 1
     _ = world.clock.schedule(after: time - world.clock.now) { [unowned self] in
       left -= 1
@@ -74,7 +74,8 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
   }
 
   private var hasEnded: Bool {
-    left == 0 && !loads.values.contains(where: \.isDetached) && loads.values.allSatisfy { $0.future.isCompleted && $0.transfer?.isCompleted != false }
+    left == 0 && !loads.values.contains(where: \.isDetached)
+      && loads.values.allSatisfy { $0.future.isCompleted && $0.transfer?.isCompleted != false }
       && resets.allSatisfy(\.isCompleted) && world.network.openCount == 0
   }
 
@@ -131,12 +132,30 @@ extension SimulationRun {
 
   private func reset() {
     let before = Set(world.network.open.map(\.number))
-    let reset = api.reset()
+    let preview = api.previewReset()
+    let receipt = api.resetWithReceipt(clock: world.clock)
+    let reset = receipt.map { _ in }
     resets.append(reset)
+    receipt.observe { [unowned self] outcome in
+      guard case .success(let receipt) = outcome else { return report("Refuse, drain, wipe: a reset has no receipt.") }
+      check(receipt, preview)
+    }
     reset.observe { [unowned self] _ in
       let still = world.network.open.filter { before.contains($0.number) }
-      if !still.isEmpty { report("H6: \(still.count) connections of earlier loads are open after a reset.") }
+      if !still.isEmpty {
+        report("Refuse, drain, wipe: \(still.count) connections of earlier loads are open after a reset.")
+      }
     }
+  }
+
+  /// The receipt of a reset counts the loads of its preview, except those of undos, for which it waited.
+  private func check(_ receipt: ResetReceipt, _ preview: ResetPreview) {
+    if receipt.error != nil || receipt.parts.contains(where: { $0.ending != .succeeded }) {
+      report("Refuse, drain, wipe: a part of a reset has failed:\n\(receipt)")
+    }
+    let stopped = preview.loads.count { !$0.request.contains("/undo/") }
+    guard let part = receipt.parts.first(where: { $0.name == "Autocancel" }), part.drained < stopped else { return }
+    report("Refuse, drain, wipe: the preview of a reset named \(stopped) loads, and its receipt \(part.drained).")
   }
 
   private func begin(_ fault: SimulatedFault, for duration: Duration) {
@@ -153,18 +172,23 @@ extension SimulationRun {
 // MARK: - Rules
 
 extension SimulationRun {
-  /// H2 and H4: no request begins for a caller that has an outcome or has asked to cancel. H10: no secret of another host.
+  /// H2 (the holder completes), H4 (nothing after completion): no request begins for callers that have asked to cancel or have an
+  /// outcome. H10 (credentials never cross an origin): no request has the secret of another host.
   private func problem(of request: HTTPRequest) -> String? {
     let (item, host) = (request.simulatedItem, request.url?.host ?? "")
     for secret in world.secrets where secret != world.secret(of: host) {
-      if request.headers.contains(where: { $0.value.contains(secret) }) { return "H10: a secret was sent to \(host)." }
+      if request.headers.contains(where: { $0.value.contains(secret) }) {
+        return "Credentials never cross an origin: a secret was sent to \(host)."
+      }
     }
     guard !world.allowsBackgroundLoads, item.hasPrefix("item/") else { return nil }
     let callers = loads.values.filter { "item/\($0.load.item)" == item }
-    if callers.contains(where: { $0.isDetached || !$0.future.isCompleted && $0.future.cancelRequest == nil }) { return nil }
+    if callers.contains(where: { $0.isDetached || !$0.future.isCompleted && $0.future.cancelRequest == nil }) {
+      return nil
+    }
     return callers.contains { !$0.future.isCompleted }
-      ? "H2: a request for \(item) began although its callers had asked to cancel."
-      : "H4: a request for \(item) began although its callers had an outcome."
+      ? "The holder completes: a request for \(item) began although its callers had asked to cancel."
+      : "Nothing after completion: a request for \(item) began although its callers had an outcome."
   }
 
   private func ended(_ load: SimulatedLoad, _ outcome: Outcome<HTTPResponse>) {
@@ -178,13 +202,17 @@ extension SimulationRun {
     if case .failure(let error) = outcome { checkSecrets("\(error)", "the error of load \(load.number)") }
     if world.refusesDuringReset, loads[load.number]?.isDuringReset == true {
       guard case .failure(let error as HTTPError) = outcome, error.code == .resetInProgress else {
-        return report("H6: load \(load.number) began during a reset, and was not refused.")
+        return report("Refuse, drain, wipe: load \(load.number) began during a reset, and was not refused.")
       }
     }
-    // H5: the connection is free when a load that was not forced has been cancelled.
-    if case .cancelled = outcome, let began = loads[load.number], !began.isForced, began.completions == 1, !isShared(load) {
+    // H5 (confirmed cancellation): the connection is free when a load that was not forced has been cancelled.
+    if case .cancelled = outcome, let began = loads[load.number], !began.isForced, began.completions == 1,
+      !isShared(load)
+    {
       let open = world.network.open.filter { $0.item == "item/\(load.item)" }
-      if !open.isEmpty { report("H5: load \(load.number) was cancelled, and its connection is open.") }
+      if !open.isEmpty {
+        report("Confirmed cancellation: load \(load.number) was cancelled, and its connection is open.")
+      }
     }
     if case .success(let response) = outcome, !load.isStream { check(try? response.body, of: response, load) }
   }
@@ -193,78 +221,36 @@ extension SimulationRun {
     loads.values.filter { $0.load.item == load.item }.count > 1 || world.allowsBackgroundLoads
   }
 
-  /// H12: a success has the whole body of an answer.
-  private func check(_ body: Data?, of response: HTTPResponse, _ load: SimulatedLoad) {
+  /// H12 (whole bodies): a success has the whole body of an answer.
+  func check(_ body: Data?, of response: HTTPResponse, _ load: SimulatedLoad) {
     guard load.method != .head, let body, !world.network.hasAnswered(body, to: response.request) else { return }
-    report("H12: load \(load.number) succeeded with a body that the server has not sent as a whole (\(body.count) bytes).")
+    report(
+      "Whole bodies: load \(load.number) succeeded with a body that the server has not sent as a whole (\(body.count) bytes)."
+    )
   }
 
-  private func checkSecrets(_ text: String, _ place: String) {
-    if world.secrets.contains(where: { text.contains($0) }) { report("H11: \(place) shows a secret.") }
+  func checkSecrets(_ text: String, _ place: String) {
+    if world.secrets.contains(where: { text.contains($0) }) { report("No printed secret: \(place) shows a secret.") }
   }
 
   private func checkEnd() {
     for (number, load) in loads.sorted(by: { $0.key < $1.key }) {
-      if !load.future.isCompleted { report("H1: load \(number) has not completed. Its tree:\n\(load.future.tree())") }
-      if load.completions > 1 { report("H1: load \(number) has completed \(load.completions) times.") }
-      if load.transfer?.isCompleted == false { report("S1: the transfer of load \(number) has not completed.") }
+      if !load.future.isCompleted {
+        report("Completes once: load \(number) has not completed. Its tree:\n\(load.future.tree())")
+      }
+      if load.completions > 1 { report("Completes once: load \(number) has completed \(load.completions) times.") }
+      if load.transfer?.isCompleted == false {
+        report("Delivered at the head: the transfer of load \(number) has not completed.")
+      }
     }
-    if resets.contains(where: { !$0.isCompleted }) { report("H6: a reset has not completed.") }
+    if resets.contains(where: { !$0.isCompleted }) { report("Refuse, drain, wipe: a reset has not completed.") }
     for exchange in world.network.open {
-      report("H5: exchange \(exchange.number) (\(exchange.fault.map { "\($0)" } ?? "no fault")) is open at the end.")
+      report(
+        "Confirmed cancellation: exchange \(exchange.number) (\(exchange.fault.map { "\($0)" } ?? "no fault")) is open at the end."
+      )
     }
     for problem in world.network.problems { report(problem) }
     for line in world.lines { checkSecrets(line, "a line of the log") }
     for rule in world.rules where !rule.holds() { report("The rule “\(rule.text)” does not hold.") }
-  }
-}
-
-// MARK: - Streams
-
-extension SimulationRun {
-  private func read(_ response: HTTPResponse, _ load: SimulatedLoad) {
-    let transfer = response.transfer
-    loads[load.number]?.transfer = transfer
-    switch load.reading {
-    case .cancels:
-      at(world.clock.now + .milliseconds(300)) { transfer.cancel(reason: "the simulation") }
-    case .ignores: break
-    case .reads, .leaves:
-      let reader = Locked(StreamReader(iterator: response.bodyStream.makeAsyncIterator()))
-      poll(reader, response, load)
-    }
-  }
-
-  private struct StreamReader {
-    var iterator: HTTPBodyStream.Iterator?
-    var body = Data()
-
-    init(iterator: HTTPBodyStream.Iterator) { self.iterator = iterator }
-  }
-
-  /// Reads what has arrived, and again later. A reader that leaves does so after its first bytes.
-  private func poll(_ reader: Locked<StreamReader>, _ response: HTTPResponse, _ load: SimulatedLoad) {
-    var hasEnded = false
-    guard var iterator = reader.value.iterator else { return }
-    do {
-      reading: while true {
-        switch try iterator.nextAvailable() {
-        case .chunk(let bytes): reader.withLock { $0.body += bytes }
-        case .end:
-          hasEnded = true
-          check(reader.value.body, of: response, load)
-          break reading
-        case .nothing: break reading
-        }
-      }
-    } catch {
-      hasEnded = true
-      checkSecrets("\(error)", "the error of the stream of load \(load.number)")
-    }
-    if hasEnded || load.reading == .leaves && !reader.value.body.isEmpty {
-      reader.withLock { $0.iterator = nil }
-      return
-    }
-    at(world.clock.now + .milliseconds(100)) { self.poll(reader, response, load) }
   }
 }

@@ -8,11 +8,15 @@ import Testing
 
 @testable import FutureTreeHTTP
 
-/// The layers of the package in simulated worlds. `FUTURETREE_WORLDS` sets the number of worlds.
+/// The layers of the package in simulated worlds. `FUTURETREE_WORLDS` sets their number, and `FUTURETREE_SEED` the first.
 @Suite("Simulation: chains of the package")
 struct SimulatedChainsTests {
-  private static let count =
-    ProcessInfo.processInfo.environment["FUTURETREE_WORLDS"].flatMap { Int($0) } ?? LongTest.count(2_400, small: 500)
+  private static let count = number("FUTURETREE_WORLDS") ?? LongTest.count(2_400, small: 500)
+  private static let firstSeed = number("FUTURETREE_SEED") ?? 0
+
+  private static func number(_ name: String) -> Int? {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+  }
 
   private typealias Scenario = (SimulatedWorld) throws -> any HTTPLoader
 
@@ -26,7 +30,7 @@ struct SimulatedChainsTests {
     var report = SimulationReport()
     let each = Self.count / Self.chains.count + 1
     for (index, scenario) in Self.chains.enumerated() {
-      let first = UInt64(index * 1_000_000)
+      let first = UInt64(Self.firstSeed + index * 1_000_000)
       report.add(try Simulation.run(seeds: first..<first + UInt64(each), scenario))
     }
     print("simulation: \(report)")

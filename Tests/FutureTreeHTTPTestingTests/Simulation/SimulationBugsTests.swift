@@ -24,23 +24,23 @@ struct SimulationBugsTests {
     }
 
     static let all = [
-      Bug("a slot is not given back after a cancellation", finds: "H1") { world in
+      Bug("a slot is not given back after a cancellation", finds: "Completes once") { world in
         Slots(2, .keepsSlotOfCancelledLoad) --> world.network
       },
       Bug("a slot is given back at the head of a stream", finds: "The rule “one connection at a time”") { world in
         world.expect("one connection at a time") { world.network.largestOpenCount <= 1 }
         return Slots(1, .freesSlotAtHead) --> world.network
       },
-      Bug("a cancelled load is repeated", finds: "H2") { world in
+      Bug("a cancelled load is repeated", finds: "The holder completes") { world in
         Repeats(clock: world.clock, .repeatsCancelledLoads) --> world.network
       },
       Bug("the pause before a repetition is kept after a cancellation", finds: "A timer") { world in
         Repeats(clock: world.clock, .keepsPause) --> world.network
       },
-      Bug("a cancellation does not reach the transport", finds: "H5") { world in
+      Bug("a cancellation does not reach the transport", finds: "Confirmed cancellation") { world in
         Modified { $1.shielded() } --> world.network
       },
-      Bug("a cut body is a success", finds: "H12") { world in
+      Bug("a cut body is a success", finds: "Whole bodies") { world in
         Modified { request, load in
           load.recover { error in
             guard (error as? HTTPError)?.code == .truncatedBody else { throw error }
@@ -48,11 +48,11 @@ struct SimulationBugsTests {
           }
         } --> world.network
       },
-      Bug("a credential is sent to every host", finds: "H10") { world in
+      Bug("a credential is sent to every host", finds: "Credentials never cross an origin") { world in
         let authorization = world.secret(of: "a.example")
         return Redirect() --> Authorizing(authorization) --> world.network
       },
-      Bug("a log shows a credential", finds: "H11") { world in
+      Bug("a log shows a credential", finds: "No printed secret") { world in
         Modified { _, load in
           load.map { response in
             world.log("\(response.headers["Set-Cookie"] ?? "no cookie")")
@@ -60,7 +60,7 @@ struct SimulationBugsTests {
           }
         } --> world.network
       },
-      Bug("a reset does not wait for the transport", finds: "H6") { world in
+      Bug("a reset does not wait for the transport", finds: "Refuse, drain, wipe") { world in
         Modified(resets: false) { $1 } --> world.network
       },
       Bug("a response of the time before a reset is stored", finds: "The rule “nothing is stored") { world in
@@ -68,7 +68,7 @@ struct SimulationBugsTests {
         world.expect("nothing is stored from the time before a reset") { store.staleCount == 0 }
         return store --> Slots(1, nil) --> world.network
       },
-      Bug("identical requests are those with the same path, whatever their method", finds: "H12") { world in
+      Bug("identical requests are those with the same path, whatever their method", finds: "Whole bodies") { world in
         world.expectBackgroundLoads()
         return Shares() --> world.network
       },
@@ -78,13 +78,15 @@ struct SimulationBugsTests {
   @Test("Each bug is found, and the world is shrunk", arguments: Bug.all)
   func found(bug: Bug) throws {
     let failure = try #require(throws: SimulationFailure.self) {
-      try Simulation.run(seeds: 0..<300, bug.scenario)
+      try Simulation.run(seeds: 0..<1_000, bug.scenario)
     }
 
     #expect(failure.problems.contains { $0.hasPrefix(bug.problem) }, "\(failure)")
     let parts = try #require(failure.only.parts)
     #expect(parts.count <= 12, "\(failure)")
-    print("found: \(bug.testDescription): seed \(failure.only.seed), \(parts.count) parts, \(failure.problems[0].prefix(70))")
+    print(
+      "found: \(bug.testDescription): seed \(failure.only.seed), \(parts.count) parts, \(failure.problems[0].prefix(70))"
+    )
     // The printed case repeats the failure.
     #expect(throws: SimulationFailure.self) { try Simulation.run(seeds: 0..<1, only: failure.only, bug.scenario) }
   }
@@ -179,7 +181,9 @@ private final class Repeats: HTTPLayer {
       }
     }
     return next.load(request).recoverWith { [self] _ in
-      guard mistake == .keepsPause else { return Future.after(.seconds(3), clock: clock).flatMap { next.load(request) } }
+      guard mistake == .keepsPause else {
+        return Future.after(.seconds(3), clock: clock).flatMap { next.load(request) }
+      }
       let pause = Promise<Void>()
       _ = clock.schedule(after: .seconds(3)) { pause.succeed(()) }
       pause.onRequestCancel { _ in .complete(.cancelled) }

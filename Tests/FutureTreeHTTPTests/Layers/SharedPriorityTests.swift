@@ -45,6 +45,22 @@ struct SharedPriorityTests {
     #expect(loads.allSatisfy { $0.isCompleted } && mock.requests.count == 2)
   }
 
+  @Test("A queued load follows the priority of a flight of SingleFlight")
+  func singleFlight() throws {
+    let flights = SingleFlight<String, HTTPResponse>()
+    let direct = throttle --> mock
+    let load = { (path: String, priority: TaskPriority) in
+      flights.load(path, priority: priority) { shared in
+        direct.load(try HTTPRequest("https://example.com/\(path)").following(shared))
+      }
+    }
+    let loads = [load("a", .medium), load("b", .low), load("c", .low), load("c", .high), load("b", .high)]
+    loads[4].cancel()
+
+    #expect(order() == ["/c", "/a", "/b"])
+    #expect(loads.map(\.isCompleted) == [true, true, true, true, true] && mock.requests.count == 3)
+  }
+
   @Test("The priority falls when the caller leaves, with each option", arguments: CancelEverywhere.allOptions)
   func falls(options: CancellationOptions) throws {
     let loads = try [load("a", .normal), load("b", .low), load("b", .high)]

@@ -5,8 +5,7 @@
 /// 1. `succeeded`, `failed` and `cancelled` are final: no later event changes the phase.
 /// 2. The thread that moves the phase out of `waiting` owns the body: it runs, queues or releases it. A queued body belongs to
 ///    the thread that moves the phase out of `queued`. If the body also runs when its branch ends early, it belongs to its job.
-/// 3. `consumers` is the number of entries, tokens and own interests (`FutureState+Linger`) whose `isCounted` is true, plus a task
-///    that waits without an entry.
+/// 3. `consumers` is the number of entries, tokens and lingers whose `isCounted` is true, plus a task that waits without an entry.
 struct FutureState {
   enum Phase: UInt8 {
     /// The future waits for its promise, its upstream, or the inputs of a join.
@@ -183,8 +182,7 @@ extension FutureState {
     if endsOwnInterest(request, senders: senders) { endOwnInterest() }
     let others = Int(consumers) - senders
     let isDuplicate = !requests.isNews(request)
-    let stopsForOthers = isShared || request.options.contains(.doNotForwardIfOthersWaiting)
-    if stopsForOthers, others > 0, !isDuplicate || senders > 0 {
+    if isShared || request.options.contains(.doNotForwardIfOthersWaiting), others > 0, !isDuplicate || senders > 0 {
       if !isDuplicate { requests.withhold(request) }
       return .withheld(others: marks[.hasOwnInterest] ? others - 1 : others)
     }

@@ -97,6 +97,11 @@ extension FlightCallers {
   /// The number of queued requests.
   var queuedCount: Int { state.withLock { ($0.queued == nil ? 0 : 1) + $0.moreQueued.count } }
 
+  /// Changes the priority of a caller.
+  func change(_ priority: RequestPriority, to next: RequestPriority) {
+    notify(state.withLock { $0.count(leaving: priority, joining: next) })
+  }
+
   /// Counts a new caller.
   func join(_ priority: RequestPriority) {
     notify(state.withLock { $0.count(joining: priority) })
@@ -168,6 +173,31 @@ struct QueuedRequest: Equatable {
 }
 
 extension HTTPRequest {
+  /// Returns the request with the priority of a flight, which a queued load follows when it changes.
+  ///
+  /// ```swift
+  /// let icon = icons.load(url, priority: .high) { priority in api.load(iconRequest.following(priority)) }
+  /// ```
+  ///
+  /// `TaskPriority.background` is `RequestPriority.lowest`, `low` is `low`, `medium` is `normal`, `high` is `high`, and greater
+  /// values are `highest`.
+  public func following(_ priority: FlightPriority) -> HTTPRequest {
+    let first = RequestPriority(priority.current)
+    let (callers, last) = (FlightCallers(first: first), Locked(first))
+    priority.onChange { changed in
+      let next = RequestPriority(changed)
+      let previous = last.withLock { last in
+        defer { last = next }
+        return last
+      }
+      callers.change(previous, to: next)
+    }
+    var request = self
+    request[option: RequestPriority.self] = first
+    request.sharedCallers = callers
+    return request
+  }
+
   /// The callers of the shared load to which the request belongs.
   var sharedCallers: FlightCallers? {
     get { sharedLoad.map { FlightCallers(load: $0) } }
@@ -176,4 +206,17 @@ extension HTTPRequest {
 
   /// The priority now: the highest priority of the live callers, if the load is shared.
   var currentPriority: RequestPriority { sharedCallers?.priority ?? self[option: RequestPriority.self] }
+}
+
+extension RequestPriority {
+  fileprivate init(_ priority: TaskPriority) {
+    self =
+      switch priority {
+      case ...TaskPriority.background: .lowest
+      case ...TaskPriority.low: .low
+      case ...TaskPriority.medium: .normal
+      case ...TaskPriority.high: .high
+      default: .highest
+      }
+  }
 }

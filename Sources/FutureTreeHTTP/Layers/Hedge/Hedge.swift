@@ -65,7 +65,7 @@ public final class Hedge: HTTPLayer {
       if !outcome.isGoodResponse { pause.cancel() }
     }
     let load = Future.any([first.goodResponse().named(.first), second.goodResponse().named(.second)])
-      .recoverWith { error in try Hedge.outcome(ofFailed: error) }
+      .completed { outcome, _ in Hedge.completion(with: outcome) }
       .named(.hedge)
     load.observe { _ in
       work.progress.withLock { $0.hasEnded = true }
@@ -111,11 +111,15 @@ public final class Hedge: HTTPLayer {
     state.withLock { $0.measured(time, work.origin, work.generation, isGood: isGood, at: now) }
   }
 
-  /// Returns the outcome of a load without a good response: that of its first request.
-  private static func outcome(ofFailed error: any Error) throws -> Future<HTTPResponse> {
-    guard let first = (error as? AllFailed)?.errors.first else { throw error }
-    guard let bad = first as? BadResponse else { throw first }
-    return .succeeded(bad.response)
+  /// Returns the outcome of a load. Without a good response, it is that of the first request.
+  private static func completion(with outcome: Outcome<HTTPResponse>) -> Completion<HTTPResponse> {
+    switch outcome {
+    case .success(let response): return .success(response)
+    case .cancelled(let reason): return .cancelled(reason)
+    case .failure(let error):
+      let first = (error as? AllFailed)?.errors.first ?? error
+      return (first as? BadResponse).map { .success($0.response) } ?? .failure(first)
+    }
   }
 }
 
@@ -150,11 +154,16 @@ private struct BadResponse: Error {
 }
 
 extension Future<HTTPResponse> {
-  /// Fails with `BadResponse` if the response indicates a problem of the server.
+  /// Fails with `BadResponse` if the response indicates a problem of the server. A response that arrives after a cancellation
+  /// request is kept.
   fileprivate func goodResponse() -> Future {
-    map { response in
-      guard response.status.showsHealthyServer else { throw BadResponse(response: response) }
-      return response
+    completed { outcome, _ in
+      switch outcome {
+      case .success(let response) where response.status.showsHealthyServer: .success(response)
+      case .success(let response): .failure(BadResponse(response: response))
+      case .failure(let error): .failure(error)
+      case .cancelled(let reason): .cancelled(reason)
+      }
     }
   }
 }
