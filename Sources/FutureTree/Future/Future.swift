@@ -196,8 +196,8 @@ extension Future {
   ///
   /// ```swift
   /// let feed = loadFeed().shared(linger: .seconds(5))
-  /// feed.onSuccess { show($0) }.cancel()  // The user scrolled away. The receipt's effect is `lingering`.
-  /// let again = feed.onSuccess { show($0) }  // The user is back within 5 s: the same load continues.
+  /// feed.map { show($0) }.cancel()  // The user scrolled away. The receipt's effect is `lingering`.
+  /// let again = feed.map { show($0) }  // The user is back within 5 s: the same load continues.
   /// ```
   ///
   /// The mark has the effect of `shared()`. In addition, the future keeps interest in itself until a duration has passed after

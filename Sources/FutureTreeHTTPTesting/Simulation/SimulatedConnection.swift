@@ -35,18 +35,19 @@ final class SimulatedConnection: Sendable {
   private let exchange: HTTPExchange
   private let clock: any FutureClock
   private let closing: Closing
-  private let reportsTwice: Bool
+  /// A fault of the calls of the transport.
+  private let fault: SimulatedFault?
   private let onEnd: @Sendable () -> Void
   private let state: Locked<State>
 
   init(
-    _ exchange: HTTPExchange, _ steps: [Step], closing: Closing, reportsTwice: Bool, clock: any FutureClock,
+    _ exchange: HTTPExchange, _ steps: [Step], closing: Closing, fault: SimulatedFault?, clock: any FutureClock,
     onEnd: @escaping @Sendable () -> Void
   ) {
     self.exchange = exchange
     self.clock = clock
     self.closing = closing
-    self.reportsTwice = reportsTwice
+    self.fault = fault
     self.onEnd = onEnd
     state = Locked(State(steps: steps[...]))
   }
@@ -98,11 +99,11 @@ final class SimulatedConnection: Sendable {
     guard isFirst else { return }
     onEnd()
     exchange.end(end)
-    if reportsTwice {
+    if fault == .reportsAfterEnd || fault == .reportsTwice {
       exchange.receiveHead(.ok, [("Content-Length", "3")])
       exchange.receive(Data("abc".utf8))
-      exchange.end(.completed)
     }
+    if fault == .reportsTwice { exchange.end(.completed) }
   }
 
   private func schedule(after delay: Duration, _ body: @escaping @Sendable (SimulatedConnection) -> Void) {

@@ -103,8 +103,7 @@ public final class SimulatedNetwork: HTTPLoader {
       state.withLock { _ = $0.bodies[request.simulatedTarget, default: []].insert(body) }
     }
     let connection = SimulatedConnection(
-      exchange, steps, closing: script.closing, reportsTwice: fault == .reportsTwice || fault == .reportsAfterEnd,
-      clock: clock
+      exchange, steps, closing: script.closing, fault: fault, clock: clock
     ) { [weak self] in
       _ = self?.state.withLock { $0.open.removeValue(forKey: number) }
     }

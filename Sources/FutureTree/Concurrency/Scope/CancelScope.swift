@@ -137,7 +137,9 @@ extension CancelScope {
   /// - Parameters:
   ///   - step: The step. The scope waits for it, also if the scope did not begin it. If the scope is settled, the undo runs when
   ///     the step succeeds.
-  ///   - name: The name of the undo, for drawings and ``UndoFailed``. Defaults to a number of the line.
+  ///   - name: The name of the undo, for drawings and ``UndoFailed``. Defaults to the file and line of the call.
+  ///   - fileID: The file of the call, for the name.
+  ///   - line: The line of the call, for the name.
   ///   - body: Begins the undo with the value of the step. It is called outside every lock. An error that it throws counts as a
   ///     failed undo.
   @discardableResult
