@@ -55,8 +55,8 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     api =
       (ResetGuard() --> Autocancel(drainTimeout: nil, clock: clock) --> Log({ [lines] in lines($0) }, clock: clock)
         --> ApplyEnvironment(try ServerEnvironment(host: "example.com")) --> coalesce --> retry
-        --> CircuitBreaker(CircuitThreshold(of: 3), clock: clock) --> oauth
-        --> Hedge(after: .constant(.seconds(3600)), clock: clock) --> throttle
+        --> Hedge(after: .constant(.seconds(3600)), clock: clock)
+        --> CircuitBreaker(CircuitThreshold(of: 3), clock: clock) --> oauth --> throttle
         --> Timeout(
           total: .seconds(3600), attempt: .seconds(600), firstByte: .seconds(600), idle: .seconds(600), clock: clock)
         --> Redirect() --> StoreCookies(in: jar) --> cacheLayer --> mock)

@@ -53,7 +53,7 @@ struct ScopeTests {
     #expect(alone.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
     log.clear()
     #expect(scope.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)  // Its own source.
-    #expect(log.entries == [] && outside.state == "pending" && scope.isEnded)
+    #expect(log.entries == [] && outside.state == "pending" && scope.isEnded && scope.future.state == "pending")
     outside.cancel(.doNotForwardIfOthersWaiting)
     #expect(log.entries == ["a: ifOthers"])
     for promise in promises { promise.complete(.cancelled) }
@@ -160,6 +160,24 @@ struct ScopeTests {
     blocker.complete(.cancelled)
     late.complete(.cancelled)
     #expect(scope.future.state == "cancelled")
+  }
+
+  @Test("A polite request is withheld at a later step with other consumers, and the scope waits for it")
+  func addedLaterWithConsumers() {
+    let scope = CancelScope("page")
+    let blocker = source(log, "blocker")
+    scope.run { blocker.future }
+    scope.cancel(.doNotForwardIfOthersWaiting)
+    let late = source(log, "late")
+    let outside = late.future.map { $0 }
+
+    scope.undo(of: late.future) { _ in Future.succeeded }
+    #expect(log.entries == ["blocker: ifOthers"] && scope.future.state == "pending")
+    blocker.complete(.cancelled)
+    #expect(scope.future.state == "pending")
+    late.succeed(1)
+
+    #expect(outside.state == "success(1)" && scope.undoneCount == 1 && scope.future.state == "cancelled")
   }
 
   @Test("Dropping a scope cancels it")
