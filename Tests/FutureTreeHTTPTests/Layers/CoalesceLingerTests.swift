@@ -81,12 +81,35 @@ struct CoalesceLingerTests {
     load().cancel()
 
     let reset = api.resetWithReceipt(clock: clock)
-    #expect(held.cancelRequest != nil && !reset.isCompleted && clock.timerCount == 0)
+    #expect(held.cancelRequest != nil && !reset.isCompleted)
     held.complete(.cancelled)
+    #expect(clock.timerCount == 0)
 
     let receipt = reset.outcomeIfCompleted.flatMap { try? $0.get() }
     #expect(receipt?.parts.first { $0.name == "Coalesce" }?.drained == 1 && receipt?.error == nil)
     #expect(coalesce.flightCount == 0)
+  }
+
+  @Test("A reset waits no longer than 5 s for a load that lingers and ignores the cancellation")
+  func resetOfDeafTransport() {
+    let held = mock.hold()
+    load().cancel()
+
+    let reset = coalesce.reset(next: ForgetfulLoader())
+    #expect(!reset.isCompleted)
+    clock.advance(by: .seconds(5))
+
+    #expect(reset.isCompleted && clock.timerCount == 0)
+    held.answer()
+    #expect(coalesce.flightCount == 0)
+  }
+
+  /// A loader whose reset completes at once.
+  private struct ForgetfulLoader: HTTPLoader {
+    func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+      .failed(HTTPError(.cannotConnect, "Not connected. Load again."))
+    }
+    func reset() -> Future<Void> { .succeeded }
   }
 
   @Test("A reset with callers in flight leaves nothing that lingers")

@@ -209,6 +209,18 @@ struct Law24LingerTests {
     #expect(log.entries == ["source: force"] && shared.state == "cancelled" && clock.timerCount == 0)
   }
 
+  @Test("A linger that was stopped does not begin again")
+  func stopped() {
+    let promise = source(log)
+    let shared = lingering(promise)
+    let first = shared.map { $0 }
+    #expect(shared.node.stopLingering() == false && log.entries == [])
+    first.cancel(.doNotForwardRequest)
+    let second = shared.map { $0 }
+
+    #expect(second.cancel().effect == .delivered && clock.timerCount == 0)
+  }
+
   // MARK: - The end
 
   @Test("Completing the future cancels its timer and keeps the outcome")

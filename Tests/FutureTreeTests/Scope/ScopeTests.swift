@@ -198,15 +198,17 @@ struct ScopeTests {
   func memory() {
     weak var core: ScopeCore?
     let promise = source(log)
+    let endings = Recorder()
     do {
       let scope = CancelScope("page")
       core = scope.core
+      scope.future.observe { endings("\($0.ending)") }
       scope.run { promise.future }
       scope.end()
     }
     #expect(core != nil && log.entries == [])
     promise.succeed(1)
-    #expect(core == nil)
+    #expect(core == nil && endings.entries == ["succeeded"])
   }
 
   @Test("A scope holds the work in flight, not the work that was. Law 21 (bounded memory)")

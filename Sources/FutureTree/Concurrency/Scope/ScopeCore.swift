@@ -128,10 +128,10 @@ final class ScopeCore: Sendable {
     proceed()
   }
 
-  /// Ends the scope when the last reference to it is dropped.
+  /// Ends the scope when the last reference to it is dropped, unless it has ended.
   func drop() {
     let reason: CancellationReason = "the scope was deallocated"
-    guard state.withLock({ $0.end(asked: reason) }) else { return }
+    guard state.withLock({ $0.isEnded ? false : $0.end(asked: reason) }) else { return }
     open.complete(.cancelled)
     future.cancel(reason: reason)
     proceed()

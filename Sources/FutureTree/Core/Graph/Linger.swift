@@ -85,7 +85,7 @@ extension Node {
     }
   }
 
-  /// Ends the linger. A request that only the linger withholds is delivered. A consumer that comes later begins it again.
+  /// Ends the linger for good. A request that only the linger withholds is delivered.
   ///
   /// - Returns: Whether a request was delivered.
   final func stopLingering() -> Bool {
@@ -94,6 +94,9 @@ extension Node {
       return (details?.linger?.countedEntry, state.isOnlyLingering && state.requests.withheld != nil)
     }
     if let entry { CancellationPropagation.run(Signal(node: self, sender: entry, departure: .leaves)) }
+    lock.withLock {
+      if state.isPending, !state.marks[.hasOwnInterest] { state.marks.remove(.lingers) }
+    }
     return delivers
   }
 

@@ -44,8 +44,8 @@ import FutureTree
 /// continues for that time. An identical request joins it. Otherwise the load is then cancelled. A caller that uses
 /// `forceImmediately` does not wait for the linger. The guide *Cancellation* of FutureTree has the law of lingering.
 ///
-/// **Reset.** After a reset, no request joins an earlier load. A load that lingers is cancelled and awaited. Other loads are not
-/// cancelled. An `Autocancel` before this layer cancels the callers, and therefore the loads.
+/// **Reset.** After a reset, no request joins an earlier load. A load that lingers is cancelled, and awaited for up to 5 seconds
+/// before the next loader is reset. Other loads are not cancelled. An `Autocancel` before this layer cancels the callers, and therefore the loads.
 ///
 /// **In two chains.** Loads of both chains are shared if the layer is followed by the same loader in both.
 public final class Coalesce: HTTPLayer {
@@ -53,6 +53,9 @@ public final class Coalesce: HTTPLayer {
   /// The options that are not compared.
   private let ignored: Set<ObjectIdentifier>
   private let generation = Locked(0)
+  private let clock: any FutureClock
+  /// The time that a reset waits for loads that lingered. The transport waits for what is left of them.
+  private static let drainTimeout = Duration.seconds(5)
 
   /// Creates the layer.
   ///
@@ -65,6 +68,7 @@ public final class Coalesce: HTTPLayer {
     ignoring options: any HTTPRequestOption.Type..., linger: Duration = .zero, clock: any FutureClock = .system
   ) {
     flights = SingleFlight(linger: linger, clock: clock)
+    self.clock = clock
     ignored = CoalesceKey.ownOptions.union(options.map { ObjectIdentifier($0) })
   }
 
@@ -117,7 +121,8 @@ public final class Coalesce: HTTPLayer {
     let lingering = flights.stopLingering()
     guard !lingering.isEmpty else { return next.reset() }
     ResetNotes.current?.drained(lingering.count)
-    return Future.allSettled(lingering).flatMap { _ in next.reset() }.shielded()
+    return Future.allSettled(lingering).timeout(after: Coalesce.drainTimeout, clock: clock)
+      .onComplete { _ in next.reset() }.shielded()
   }
 
   /// Returns the request without the options that belong to the caller.
