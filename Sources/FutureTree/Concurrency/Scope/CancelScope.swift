@@ -95,13 +95,15 @@ extension CancelScope {
   /// - Parameter body: Begins the work. It is called before this method returns, outside every lock. If it throws, the returned
   ///   future fails.
   /// - Returns: The future of the work. If the scope has ended, `body` is not called: the future is cancelled with the reason of
-  ///   the request that ended the scope, or fails with ``ScopeEnded``.
+  ///   the request that ended the scope, or fails with ``ScopeEnded``. Work that waits for the scope fails with
+  ///   ``CompletedWithItself``.
   @discardableResult
   public func run<Value>(_ body: () throws -> Future<Value>) -> Future<Value> { core.run(body) }
 
   /// Adds work that has begun elsewhere.
   ///
-  /// - Returns: `false` if the scope has ended. The work is then not part of it, and not changed.
+  /// - Returns: `false` if the scope has ended, or if the work waits for the scope. The work is then not part of the scope, and not
+  ///   changed.
   @discardableResult
   public func add<Value>(_ work: Future<Value>) -> Bool { core.add(work) }
 

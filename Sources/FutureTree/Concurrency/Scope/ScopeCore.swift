@@ -44,15 +44,22 @@ final class ScopeCore: Sendable {
   func run<Value>(_ body: () throws -> Future<Value>) -> Future<Value> {
     guard state.withLock({ $0.begin() }) else { return refused() }
     let work = Trampoline.run { Future<Value>.attempt(body) }
+    guard !isAwaited(by: work.node) else {
+      workEnded()
+      return .failed(CompletedWithItself())
+    }
     track(work)
     return work
   }
 
   func add<Value>(_ work: Future<Value>) -> Bool {
-    guard state.withLock({ $0.begin() }) else { return false }
+    guard !isAwaited(by: work.node), state.withLock({ $0.begin() }) else { return false }
     track(work)
     return true
   }
+
+  /// Whether work waits for this scope. A scope with such work would never be settled.
+  private func isAwaited(by work: Node) -> Bool { work === node || work.waits(for: node) }
 
   private func refused<Value>() -> Future<Value> {
     if let reason = state.withLock({ $0.reason }) { return .cancelled(reason) }
@@ -85,7 +92,7 @@ final class ScopeCore: Sendable {
     let run = { @Sendable (value: Value) in
       CancelScope.$undoing.withValue(self) { Future<Undone>.attempt { try body(value) } }.map { _ in }
     }
-    guard state.withLock({ $0.beginStep() }) else {
+    guard !isAwaited(by: step.node), state.withLock({ $0.beginStep() }) else {
       step.observe { [isCommitted = state.withLock { $0.isCommitted }] outcome in
         if case .success(let value) = outcome, !isCommitted { _ = run(value) }
       }

@@ -7,8 +7,6 @@ extension FutureState {
     var disposition: Disposition?
     /// The request stopped here, so its senders are no longer counted as consumers.
     var uncountsAll = false
-    /// Whether a request was received, or a consumer has withdrawn.
-    var changesInterest = false
     /// The departure in the signals to the futures that this one waits for, or `nil` if they receive no signal.
     var onward: Signal.Departure?
     /// Whether those futures also receive the request.

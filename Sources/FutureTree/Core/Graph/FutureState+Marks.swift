@@ -3,19 +3,15 @@
 extension FutureState {
   /// Properties that few futures have. Code outside `FutureState` uses the accessors below.
   struct Marks: OptionSet {
-    let rawValue: UInt16
+    let rawValue: UInt8
     static let isShared = Marks(rawValue: 1 << 0)
-    static let isMonitored = Marks(rawValue: 1 << 1)
+    static let isWatched = Marks(rawValue: 1 << 1)
     static let innerIsCleanUp = Marks(rawValue: 1 << 2)
     static let isAbandoned = Marks(rawValue: 1 << 3)
     static let isHeard = Marks(rawValue: 1 << 4)
     static let isInner = Marks(rawValue: 1 << 5)
     static let isObserved = Marks(rawValue: 1 << 6)
     static let isAwaited = Marks(rawValue: 1 << 7)
-    /// The future has a `Linger`.
-    static let lingers = Marks(rawValue: 1 << 8)
-    /// The entry of its `Linger` is counted as a consumer.
-    static let hasOwnInterest = Marks(rawValue: 1 << 9)
 
     subscript(mark: Marks) -> Bool {
       get { contains(mark) }
@@ -30,10 +26,11 @@ extension FutureState {
     set { marks[.isShared] = newValue }
   }
 
-  /// Whether a monitor observes this future. Does not change after the future has ended.
-  var isMonitored: Bool {
-    get { marks[.isMonitored] }
-    set { marks[.isMonitored] = newValue }
+  /// Whether a monitor observes this future, or it lingers. The common cases are for futures without both. Does not change after
+  /// the future has ended.
+  var isWatched: Bool {
+    get { marks[.isWatched] }
+    set { marks[.isWatched] = newValue }
   }
 
   /// Whether a handler of this source has received a request.
@@ -54,7 +51,7 @@ extension FutureState {
   /// Marks the storage for the first observer as used. Returns false, and does nothing, if a monitor observes this source or if
   /// the storage was used before.
   mutating func observesFirst() -> Bool {
-    guard marks.isDisjoint(with: [.isMonitored, .isObserved]) else { return false }
+    guard marks.isDisjoint(with: [.isWatched, .isObserved]) else { return false }
     marks.insert(.isObserved)
     return true
   }
@@ -71,7 +68,7 @@ extension FutureState {
 
   /// Whether another future that begins to wait for this one needs no signal from it.
   var forwardsNothing: Bool {
-    guard isPending, marks.isDisjoint(with: [.isAbandoned, .isMonitored]), case .none = requests else { return false }
+    guard isPending, marks.isDisjoint(with: [.isAbandoned, .isWatched]), case .none = requests else { return false }
     return true
   }
 }

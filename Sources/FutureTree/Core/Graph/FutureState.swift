@@ -24,6 +24,7 @@ struct FutureState {
   let createdBy: Operator
   private(set) var phase: Phase = .waiting
   var marks: Marks = []
+  var ownInterest: OwnInterest = .none
 
   init(createdBy: Operator) {
     self.createdBy = createdBy
@@ -66,7 +67,7 @@ extension FutureState {
   /// Counts a consumer in the common case that no other future must be notified. Otherwise returns false and does nothing.
   @inline(__always)
   mutating func oneMoreConsumer() -> Bool {
-    guard marks.isDisjoint(with: [.isAbandoned, .isMonitored, .lingers]) else { return false }
+    guard marks.isDisjoint(with: [.isAbandoned, .isWatched]) else { return false }
     consumers += 1
     return true
   }
@@ -93,12 +94,12 @@ extension FutureState {
     guard isPending else { return transition }
     if case .withheld? = transition.disposition { transition.uncountsAll = true }
     let uncounted = transition.uncountsAll ? senders.all : senders.departing
-    transition.changesInterest = request != nil || uncounted > 0
     if uncounted > 0 {
       consumers -= Int32(uncounted)
       if endsOwnInterest(nil, senders: 0) { endOwnInterest() }
       if consumers == 0 { lastConsumerWithdrew(&transition) }
     }
+    if isWatched, request != nil || uncounted > 0 { endOwnInterestLater() }
     guard case .applied(let effect)? = transition.disposition else { return transition }
     switch effect {
     case .callsHandlers, .stores:
@@ -141,7 +142,7 @@ extension FutureState {
   @inline(__always)
   mutating func withholdsAtOnce(_ request: CancelRequest, senders: Int) -> Int? {
     let others = Int(consumers) - senders
-    guard others > 0, marks.isDisjoint(with: [.isMonitored, .lingers]), requests.asked == nil,
+    guard others > 0, !isWatched, requests.asked == nil,
       isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     else { return nil }
     requests.withhold(request)
@@ -153,7 +154,7 @@ extension FutureState {
   /// whether the last consumer has withdrawn. Returns nil, and does nothing, in every other case.
   @inline(__always)
   mutating func withdrawsAtOnce(_ departing: Int) -> Bool? {
-    guard marks.isDisjoint(with: [.isMonitored, .lingers]) else { return nil }
+    if isWatched { return nil }
     guard departing > 0, Int(consumers) == departing else {
       consumers -= Int32(departing)
       return false
@@ -184,7 +185,7 @@ extension FutureState {
     let isDuplicate = !requests.isNews(request)
     if isShared || request.options.contains(.doNotForwardIfOthersWaiting), others > 0, !isDuplicate || senders > 0 {
       if !isDuplicate { requests.withhold(request) }
-      return .withheld(others: marks[.hasOwnInterest] ? others - 1 : others)
+      return .withheld(others: hasOwnInterest ? others - 1 : others)
     }
     if case .none = requests {
       requests = .asked(request)
@@ -277,7 +278,7 @@ extension FutureState {
 
   /// Unlinks the future from its inner future. Returns false if it is not linked, or must stay linked.
   mutating func unlink() -> Bool {
-    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isMonitored]), case .none = requests else {
+    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isWatched]), case .none = requests else {
       return false
     }
     phase = .running

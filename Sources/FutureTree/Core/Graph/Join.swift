@@ -124,7 +124,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   final func wait(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     // The entry is listed first, then `slot.input` is set: code that sees the input relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
-      if input.state.isMonitored { input.reportNow(.hasWaiter(slot)) }
+      if input.state.isWatched { input.reportNow(.hasWaiter(slot)) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     let isSet = lock.withLock {

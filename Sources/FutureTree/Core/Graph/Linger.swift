@@ -30,12 +30,12 @@ final class Linger: @unchecked Sendable {  // Because: see invariant 1.
 
   /// Makes the entry and the state agree after a transition. Returns the work to do after the lock is released, if any.
   fileprivate func update(_ node: Node) -> NodeMonitor.Report? {
-    if !entry.isCounted { node.state.ownInterestDeparted() }
-    guard node.state.marks[.hasOwnInterest] else {
+    if !entry.isCounted, node.state.hasOwnInterest { node.state.ownInterestDeparted() }
+    guard node.state.hasOwnInterest else {
       entry.isCounted = false
       return cancelled()
     }
-    guard node.state.isOnlyLingering, !isScheduled else { return nil }
+    guard node.state.ownInterest == .isEnding, !isScheduled else { return nil }
     isScheduled = true
     let (duration, clock, entry) = (duration, clock, entry)
     return {
@@ -53,6 +53,7 @@ final class Linger: @unchecked Sendable {  // Because: see invariant 1.
 
   /// Begins the interest again, for a new consumer. Returns the work to do after the lock is released, if any.
   fileprivate func renew(_ node: Node) -> NodeMonitor.Report? {
+    guard node.state.lingers else { return nil }
     if isScheduled || !entry.isCounted {
       entry.isCounted = false
       entry = Linger.countedEntry()
@@ -89,14 +90,16 @@ extension Node {
   ///
   /// - Returns: Whether a request was delivered.
   final func stopLingering() -> Bool {
-    let (entry, delivers) = lock.withLock { () -> (Waiter?, Bool) in
-      guard state.isPending else { return (nil, false) }
-      return (details?.linger?.countedEntry, state.isOnlyLingering && state.requests.withheld != nil)
+    let (entry, delivers, cancelled) = lock.withLock { () -> (Waiter?, Bool, NodeMonitor.Report?) in
+      guard state.isPending, state.lingers, let linger = details?.linger else { return (nil, false, nil) }
+      let delivers = state.isOnlyLingering && state.requests.withheld != nil
+      // The entry departs below like any other consumer.
+      state.ownInterest = .none
+      state.isWatched = details?.monitor != nil
+      return (linger.countedEntry, delivers, linger.cancelled())
     }
+    cancelled?()
     if let entry { CancellationPropagation.run(Signal(node: self, sender: entry, departure: .leaves)) }
-    lock.withLock {
-      if state.isPending, !state.marks[.hasOwnInterest] { state.marks.remove(.lingers) }
-    }
     return delivers
   }
 

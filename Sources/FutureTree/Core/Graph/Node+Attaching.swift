@@ -9,17 +9,17 @@ extension Node {
       waiters.append(entry)
       entry.isCounted = isConsumer
       if entry.isFuture { state.isInner = true }
-      var news: News = state.isMonitored ? .isMonitored : []
+      var news: News = state.isWatched ? .isWatched : []
       if isConsumer {
         if state.consumerCame() { news.insert(.isWantedAgain) }
-        if state.marks[.lingers] { revocation = lingerForConsumer() }
+        if news.contains(.isWatched) { revocation = lingerForConsumer() }
       }
       return news
     }
     guard let news else { return false }
     revocation?()
     if news.contains(.isWantedAgain) { notifyOfInterest() }
-    if news.contains(.isMonitored) { reportNow(.hasWaiter(entry)) }
+    if news.contains(.isWatched) { reportNow(.hasWaiter(entry)) }
     return true
   }
 
@@ -27,7 +27,7 @@ extension Node {
   private struct News: OptionSet {
     let rawValue: UInt8
     static let isWantedAgain = News(rawValue: 1)
-    static let isMonitored = News(rawValue: 2)
+    static let isWatched = News(rawValue: 2)
   }
 
   /// Makes a derived future wait for this one. If this one has ended, the derived future takes its turn.
@@ -53,7 +53,7 @@ extension Node {
       waiters.append(derived)
       derived.isCounted = true
       isWantedAgain = state.consumerCame()
-      if state.marks[.lingers] { revocation = lingerForConsumer() }
+      if state.isWatched { revocation = lingerForConsumer() }
       return true
     }
     revocation?()

@@ -38,7 +38,7 @@ extension Node {
     let isFirst = lock.withLock {
       guard state.isPending, entry.isListed, !entry.isCounted else { return false }
       entry.isCounted = true
-      defer { if state.marks[.lingers] { revocation = lingerForConsumer() } }
+      defer { if state.isWatched { revocation = lingerForConsumer() } }
       return state.consumerCame()
     }
     revocation?()

@@ -139,7 +139,7 @@ extension Node {
     guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
     lock.pointInside()
     store(&storage)
-    if state.createdBy.isJoin || state.isMonitored { endRare() }
+    if state.createdBy.isJoin || state.isWatched { endRare() }
     return true
   }
 
@@ -151,7 +151,7 @@ extension Node {
 
   @inline(never)
   private func finishRareEnd() {
-    if state.marks[.lingers] { finishLingering() }
+    if state.lingers { finishLingering() }
     lock.withLock { details?.monitor }?.finishEnd(of: self)
   }
 
@@ -163,7 +163,7 @@ extension Node {
   /// that ended this future.
   @inline(__always)
   func finishEnd() -> Bool {
-    if !state.marks.isDisjoint(with: [.isMonitored, .lingers]) { finishRareEnd() }
+    if state.isWatched { finishRareEnd() }
     return !waiters.isEmpty || state.isObserved
   }
 

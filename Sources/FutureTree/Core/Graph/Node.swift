@@ -55,11 +55,12 @@
 ///    `upstream` again instead.
 /// 4. A thread holds at most one lock. Under a lock, the library calls no body, handler, clock or executor, and releases no
 ///    object whose `deinit` can run user code. Such an object is returned from the locked section and released after it.
-/// 5. Links form no reference cycle, unless a future waits for itself in a way that `CompletedWithItself` does not detect. Four
+/// 5. Links form no reference cycle, unless a future waits for itself in a way that `CompletedWithItself` does not detect. Five
 ///    cycles exist while futures are pending, and each is broken:
 ///    - A join and its slots, and `AllNode` and its inputs, by the end of the join.
 ///    - A source and its handlers, by the end of the source, by its seal, or by the call of the handler.
 ///    - A future and the entries of its tokens, by the end of the future or by the release of the token.
+///    - A future and the timer of its linger, by the end of the future, by the timer, or by a new consumer.
 ///
 /// # Why locks cannot deadlock
 /// By invariant 4, no thread waits for a lock while it holds one. An operation on two futures locks the first, unlocks it, and
@@ -140,6 +141,9 @@
 /// `Verdict` when an input has ended: the join ends, waits, or waits for another future. The second is needed if all inputs can
 /// end without a decision, and returns the outcome for that case. Counters live in the closures. `traverse` and `retry` make
 /// their own slots, whose inputs begin one after the other. `all` has its own node, `AllNode`.
+///
+/// A linger is a consumer of a future by itself: `Linger`. The future of a scope is a join whose slots are not counted:
+/// `ScopeNode`. Both use the general transitions, not the common cases.
 ///
 /// Waiting: `Node+Attaching`, `FirstObserver`. Turns: `Node+Turns`. Inner futures: `Node+Linking`, `Node+Bypassing`. Outcomes:
 /// `Node+Outcome`. Law 10 (one consumer, one count): `Node+Interest`. Joins: `Join`. Law 23 (deciding detaches):

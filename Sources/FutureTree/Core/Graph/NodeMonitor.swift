@@ -29,7 +29,7 @@ extension Node {
   /// released the lock.
   @inline(__always)
   final func report(_ event: @autoclosure () -> NodeMonitor.Event) -> NodeMonitor.Report? {
-    state.isMonitored ? details?.monitor?.observe(event(), of: self) : nil
+    state.isWatched ? details?.monitor?.observe(event(), of: self) : nil
   }
 
   /// Reports an event outside the lock.

@@ -83,7 +83,7 @@ extension Node {
   ) -> Reaction {
     var reaction = Reaction(transition: transition)
     goOn(from: &reaction, request, reachedAs: position, &queue)
-    if !state.marks.isDisjoint(with: [.isMonitored, .lingers]) { report(transition, request, &queue) }
+    if state.isWatched { report(transition, request, &queue) }
     if case .applied(let effect)? = transition.disposition, effect == .ends || effect == .skipsBody {
       reaction.ownsBody = effect == .skipsBody || ownsBody
       reaction.hasEnded = end(effect, because: transition.applied(request)?.reason ?? .unspecified)
@@ -102,7 +102,7 @@ extension Node {
   private func report(_ transition: FutureState.Transition, _ request: CancelRequest?, _ queue: inout SignalQueue?) {
     let reports = [
       report(.received(transition.applied(request), transition.disposition)),
-      state.marks[.lingers] && transition.changesInterest ? lingerAfterTransition() : nil,
+      state.lingers ? lingerAfterTransition() : nil,
     ].compactMap { $0 }
     guard !reports.isEmpty else { return }
     let used = queue ?? SignalQueue()
