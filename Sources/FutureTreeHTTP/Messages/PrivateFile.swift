@@ -5,8 +5,18 @@ import Foundation
 ///
 /// Its errors have the code and the name of its owner, and no path, which may be a secret.
 package struct PrivateFile: Sendable {
-  /// The error that a simulated disk has now, as an `errno`: at reads (`EIO`) or at writes.
-  @TaskLocal package static var fault: @Sendable (_ isWrite: Bool) -> Int32? = { _ in nil }
+  /// The faults of a simulated disk, if there is one.
+  @TaskLocal package static var faults: Faults?
+
+  /// The faults of a simulated disk.
+  package final class Faults: Sendable {
+    fileprivate let error: @Sendable (_ isWrite: Bool) -> Int32?
+
+    /// - Parameter error: Returns the error that the disk has now, as an `errno`, or `nil`.
+    package init(_ error: @escaping @Sendable (_ isWrite: Bool) -> Int32?) {
+      self.error = error
+    }
+  }
 
   private let url: URL
   private let name: String
@@ -36,7 +46,7 @@ package struct PrivateFile: Sendable {
   /// Reads the file. Returns `nil` if there is no file.
   package func read() throws(HTTPError) -> Data? {
     guard try hasSafeDirectory() else { return nil }
-    if let number = PrivateFile.fault(false) { throw failed("cannot be read", number) }
+    if let number = PrivateFile.faults?.error(false) { throw failed("cannot be read", number) }
     let descriptor = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
@@ -61,7 +71,7 @@ package struct PrivateFile: Sendable {
   /// - Throws: `HTTPError`. The file is unchanged in that case.
   package func write(_ data: Data, crashingAfter limit: Int = .max) throws(HTTPError) {
     if try !hasSafeDirectory() { try makeDirectory() }
-    if let number = PrivateFile.fault(true) { throw failed("cannot be written", number) }
+    if let number = PrivateFile.faults?.error(true) { throw failed("cannot be written", number) }
     let temporary = directory.appendingPathComponent(prefix + ASCII.hexadecimal(random.bytes(12))).path
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failed("cannot be created", errno) }

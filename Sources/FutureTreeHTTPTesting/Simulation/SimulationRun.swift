@@ -42,11 +42,12 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
 
   /// Runs the world to its end. Returns the broken rules, and the simulated time.
   func run() -> (problems: [String], time: Duration) {
-    let isFaulty = { @Sendable [unowned self] (isWrite: Bool) -> Int32? in
+    let faults = PrivateFile.Faults { [weak self] isWrite in
+      guard let self else { return nil }
       if isWrite, diskFaults[.diskFull, default: 0] > 0 { return ENOSPC }
       return !isWrite && diskFaults[.diskUnreadable, default: 0] > 0 ? EIO : nil
     }
-    PrivateFile.$fault.withValue(isFaulty) {
+    PrivateFile.$faults.withValue(faults) {
       for part in plan.parts { at(part.time) { self.perform(part.event) } }
       var steps = 0
       var end: Duration?
