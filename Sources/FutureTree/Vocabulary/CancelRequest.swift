@@ -7,8 +7,8 @@ public struct CancelRequest: Sendable {
     self.storage = storage
   }
 
-  init(options: CancellationOptions, reason: CancellationReason, endsLinger: Bool = false) {
-    storage = reason.storage(with: options, endsLinger: endsLinger)
+  init(options: CancellationOptions, reason: CancellationReason, wasForced: Bool = false) {
+    storage = reason.storage(with: options, wasForced: wasForced)
   }
 
   /// Creates a request with the file and line of the caller. A reason that already has a location keeps it.
@@ -27,8 +27,8 @@ public struct CancelRequest: Sendable {
   /// The reason for the request, with the file and line of the call.
   public var reason: CancellationReason { CancellationReason(storage) }
 
-  /// Whether the request ends a linger. Law 24 (lingering).
-  var endsLinger: Bool { storage.endsLinger }
+  /// Whether the request ends a linger: it has the force, or had it further downstream. Law 24 (lingering).
+  var endsLinger: Bool { storage.wasForced || options.isForced }
 
   /// Whether both values are the same request object, not only equal.
   func isSame(as other: CancelRequest) -> Bool { storage === other.storage }
@@ -81,7 +81,7 @@ extension CancelRequest {
   var forwarded: CancelRequest? {
     if options.reach == .thisFuture { return nil }
     guard options.isForced else { return self }
-    return CancelRequest(options: options.subtracting(.forceImmediately), reason: reason, endsLinger: true)
+    return CancelRequest(options: options.subtracting(.forceImmediately), reason: reason, wasForced: true)
   }
 }
 

@@ -31,17 +31,17 @@ public struct CancellationReason: Sendable {
     let line: UInt
     /// The options of the request, if this object is a request.
     let options: CancellationOptions
-    /// Whether the request is not delayed by a linger: it has the force, or had it further downstream.
-    let endsLinger: Bool
+    /// Whether the request had the force further downstream.
+    let wasForced: Bool
 
     init(
-      message: String, fileID: String, line: UInt, options: CancellationOptions = [], endsLinger: Bool = false
+      message: String, fileID: String, line: UInt, options: CancellationOptions = [], wasForced: Bool = false
     ) {
       self.message = message
       self.fileID = fileID
       self.line = line
       self.options = options
-      self.endsLinger = endsLinger || options.isForced
+      self.wasForced = wasForced
     }
   }
 
@@ -50,8 +50,8 @@ public struct CancellationReason: Sendable {
   }
 
   /// Returns the storage of a new request with this reason.
-  func storage(with options: CancellationOptions, endsLinger: Bool = false) -> Storage {
-    Storage(message: message, fileID: fileID, line: line, options: options, endsLinger: endsLinger)
+  func storage(with options: CancellationOptions, wasForced: Bool = false) -> Storage {
+    Storage(message: message, fileID: fileID, line: line, options: options, wasForced: wasForced)
   }
 }
 

@@ -23,12 +23,6 @@ extension FutureState {
   /// Whether the future's own interest is the only interest in it.
   var isOnlyLingering: Bool { hasOwnInterest && consumers == 1 }
 
-  /// Whether no consumer but the senders has interest, and a request is not delayed.
-  func endsOwnInterest(_ request: CancelRequest?, senders: Int) -> Bool {
-    hasOwnInterest && Int(consumers) == senders + 1
-      && (request?.endsLinger == true || requests.withheld?.endsLinger == true)
-  }
-
   /// Begins the interest, or stops its timer.
   mutating func beginOwnInterest() {
     if !hasOwnInterest { consumers += 1 }
@@ -41,7 +35,12 @@ extension FutureState {
     if ownInterest == .counted, consumers == 1 { ownInterest = .isEnding }
   }
 
-  mutating func endOwnInterest() {
+  /// Ends the interest if no consumer but the senders has interest, and a request is not delayed.
+  @inline(never)
+  mutating func endOwnInterest(for request: CancelRequest?, senders: Int) {
+    guard Int(consumers) == senders + 1, request?.endsLinger == true || requests.withheld?.endsLinger == true else {
+      return
+    }
     ownInterestDeparted()
     consumers -= 1
   }

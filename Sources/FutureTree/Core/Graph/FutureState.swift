@@ -96,7 +96,7 @@ extension FutureState {
     let uncounted = transition.uncountsAll ? senders.all : senders.departing
     if uncounted > 0 {
       consumers -= Int32(uncounted)
-      if endsOwnInterest(nil, senders: 0) { endOwnInterest() }
+      if hasOwnInterest { endOwnInterest(for: nil, senders: 0) }
       if consumers == 0 { lastConsumerWithdrew(&transition) }
     }
     if isWatched, request != nil || uncounted > 0 { endOwnInterestLater() }
@@ -180,7 +180,7 @@ extension FutureState {
     on request: CancelRequest, from senders: Int, _ delivered: inout Transition.Delivered?
   ) -> Disposition {
     if let ending { return .tooLate(ending) }
-    if endsOwnInterest(request, senders: senders) { endOwnInterest() }
+    if hasOwnInterest { endOwnInterest(for: request, senders: senders) }
     let others = Int(consumers) - senders
     let isDuplicate = !requests.isNews(request)
     if isShared || request.options.contains(.doNotForwardIfOthersWaiting), others > 0, !isDuplicate || senders > 0 {
