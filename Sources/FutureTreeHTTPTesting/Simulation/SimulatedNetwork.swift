@@ -10,7 +10,6 @@ public final class SimulatedNetwork: HTTPLoader {
     let number: Int
     let item: String
     let fault: SimulatedFault?
-    let isStream: Bool
   }
 
   private struct State {
@@ -21,7 +20,7 @@ public final class SimulatedNetwork: HTTPLoader {
     var bodies: [String: Set<Data>] = [:]
     var problems: [String] = []
     var answer: Answer = { $1 }
-    var observers: [@Sendable (HTTPRequest) -> String?] = []
+    var rules: [@Sendable (HTTPRequest) -> String?] = []
   }
 
   /// Returns the answer of the server to a request. The second argument is the usual answer.
@@ -66,7 +65,7 @@ public final class SimulatedNetwork: HTTPLoader {
 
   /// Adds a rule for the requests that reach the network. It returns the problem of a request, or `nil`.
   func check(_ rule: @escaping @Sendable (HTTPRequest) -> String?) {
-    state.withLock { $0.observers.append(rule) }
+    state.withLock { $0.rules.append(rule) }
   }
 
   var problems: [String] { state.withLock { $0.problems } }
@@ -78,7 +77,7 @@ public final class SimulatedNetwork: HTTPLoader {
   public func reset() -> Future<Void> { live.reset() }
 
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    for rule in state.withLock({ $0.observers }) {
+    for rule in state.withLock({ $0.rules }) {
       if let problem = rule(request) { state.withLock { $0.problems.append(problem) } }
     }
     let exchange: HTTPExchange
@@ -92,9 +91,8 @@ public final class SimulatedNetwork: HTTPLoader {
     let usual = SimulatedResponse.item(request, secret: secret(request.url?.host ?? ""))
     let response = state.withLock { $0.answer }(request, usual)
     let item = request.simulatedItem
-    let isStream = request[option: ResponseDelivery.self].isStream
     state.withLock { state in
-      state.open[number] = Exchange(number: number, item: item, fault: fault, isStream: isStream)
+      state.open[number] = Exchange(number: number, item: item, fault: fault)
       state.largestOpenCount = max(state.largestOpenCount, state.open.count)
     }
     var script = SimulatedScript(request, response, fault, chance)

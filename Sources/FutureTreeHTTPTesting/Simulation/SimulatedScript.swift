@@ -7,7 +7,7 @@ struct SimulatedScript {
   private let request: HTTPRequest
   private var response: SimulatedResponse
   private let fault: SimulatedFault?
-  private var random: RandomSource
+  private let random: RandomSource
   /// The body that a client may accept as whole.
   private(set) var wholeBody: Data?
 
@@ -27,7 +27,8 @@ struct SimulatedScript {
   }
 
   mutating func steps() -> [SimulatedConnection.Step] {
-    let latency = Duration.milliseconds(fault == .reordered ? number(below: 5_000) : 5 + number(below: 95))
+    let latency = Duration.milliseconds(
+      fault == .reordered ? random.number(below: 5_000) : 5 + random.number(below: 95))
     var steps: [SimulatedConnection.Step] = []
     func add(_ event: SimulatedConnection.Event, after delay: Duration = .zero) {
       steps.append(SimulatedConnection.Step(delay: delay, event: event))
@@ -72,8 +73,7 @@ struct SimulatedScript {
     if !hasNoBody { fields.append(("Content-Length", "\(response.body.count)")) }
     if fault == .conflictingLengths { fields.append(("Content-Length", "\(response.body.count + 1)")) }
     if fault == .unknownEncoding { fields.append(("Content-Encoding", "zstd")) }
-    let isWhole = fault.map { ![.halfClosedInBody, .resetInBody, .bodyTooLong, .badChunk].contains($0) } ?? true
-    if isWhole { wholeBody = hasNoBody ? Data() : response.body }
+    if !isCut, fault != .bodyTooLong { wholeBody = hasNoBody ? Data() : response.body }
     var delay = latency
     func add(_ event: SimulatedConnection.Event) {
       steps.append(SimulatedConnection.Step(delay: delay, event: event))
@@ -84,10 +84,7 @@ struct SimulatedScript {
     }
     add(.head(response.status, fields))
     let body = fault == .bodyTooLong ? response.body + Data("more".utf8) : response.body
-    let cut =
-      fault == .halfClosedInBody || fault == .resetInBody || fault == .badChunk || fault == .stalledInBody
-      ? number(below: max(1, body.count)) : body.count
-    var rest = body.prefix(cut)
+    var rest = isCut ? body.prefix(random.number(below: max(1, body.count))) : body
     while !rest.isEmpty {
       let piece = rest.prefix(fault == .slowBody ? 64 : 1_024)
       delay = fault == .slowBody ? .milliseconds(500) : .milliseconds(1)
@@ -101,6 +98,14 @@ struct SimulatedScript {
     case .badChunk:
       add(.end(.failed(HTTPError(.invalidResponse, "The simulated server sent an invalid chunk. Report it."))))
     default: add(.end(.completed))
+    }
+  }
+
+  /// Whether only a part of the body is sent.
+  private var isCut: Bool {
+    switch fault {
+    case .halfClosedInBody, .resetInBody, .badChunk, .stalledInBody: true
+    default: false
     }
   }
 
@@ -120,13 +125,10 @@ struct SimulatedScript {
     case .serverUnavailable, .tooManyRequests:
       let values = ["0", "1", "3", "1000000000", "-1", "Fri, 31 Dec 1999 23:59:59 GMT", "soon"]
       response = SimulatedResponse(
-        HTTPStatus(fault == .serverUnavailable ? 503 : 429), [("Retry-After", values[number(below: values.count)])])
+        HTTPStatus(fault == .serverUnavailable ? 503 : 429),
+        [("Retry-After", values[random.number(below: values.count)])])
     case .bodyOnNoContent: response = SimulatedResponse(HTTPStatus(204), body: Data("a body".utf8))
     default: break
     }
-  }
-
-  private mutating func number(below bound: Int) -> Int {
-    Int(truncatingIfNeeded: (random.next() >> 33) % UInt64(bound))
   }
 }

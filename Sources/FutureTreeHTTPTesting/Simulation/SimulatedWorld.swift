@@ -55,7 +55,7 @@ public final class SimulatedWorld: @unchecked Sendable {  // Because: one thread
   /// Adds a line of a log, which must not show a secret.
   public func log(_ line: String) { lines.append(line) }
 
-  /// Adds a rule that must hold at the end, such as `throttle.isIdle`.
+  /// Adds a rule that must hold at the end, such as `throttle.runningCount == 0`.
   public func expect(_ text: String, _ holds: @escaping () -> Bool) { rules.append((text, holds)) }
 
   /// Names the layers of the chain, for the table of ``SimulationReport``.

@@ -36,7 +36,7 @@ public struct SimulationReport: Sendable, Hashable {
 }
 
 extension SimulationReport: CustomStringConvertible {
-  /// One line, such as `2,000 worlds, 31 hours, at least 42 worlds for each of 47 faults and 12 layers`.
+  /// One line, such as `2000 worlds, 15 hours, at least 42 worlds for each of 41 faults and 12 layers`.
   public var description: String {
     let hours = Int(time / .seconds(3_600))
     let pairs = smallestCount.map {

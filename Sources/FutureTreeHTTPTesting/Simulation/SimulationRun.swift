@@ -7,7 +7,8 @@ import FutureTreeTesting
 final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a world.
   struct Load {
     let load: SimulatedLoad
-    let future: Future<HTTPResponse>
+    /// `nil` while the call of `load` runs.
+    var future: Future<HTTPResponse>?
     /// Whether the load began during a reset.
     let isDuringReset: Bool
     var completions = 0
@@ -15,6 +16,10 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
     /// Whether the caller has detached without a request: the work continues behind it.
     var isDetached = false
     var transfer: Future<Void>?
+
+    var isPending: Bool { future?.isCompleted != true }
+    /// Whether the caller has an interest in the response.
+    var isLive: Bool { isDetached || isPending && future?.cancelRequest == nil }
   }
 
   private let plan: SimulationPlan
@@ -76,7 +81,7 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
 
   private var hasEnded: Bool {
     left == 0 && !loads.values.contains(where: \.isDetached)
-      && loads.values.allSatisfy { $0.future.isCompleted && $0.transfer?.isCompleted != false }
+      && loads.values.allSatisfy { !$0.isPending && $0.transfer?.isCompleted != false }
       && resets.allSatisfy(\.isCompleted) && world.network.openCount == 0
   }
 
@@ -101,11 +106,9 @@ extension SimulationRun {
     guard let request = try? request(of: load) else { return report("The request of load \(load.number) is invalid.") }
     let isDuringReset = resets.contains { !$0.isCompleted }
     // Registered first: the network asks whether a caller waits.
-    let promise = Promise<HTTPResponse>()
-    loads[load.number] = Load(load: load, future: promise.future, isDuringReset: isDuringReset)
+    loads[load.number] = Load(load: load, isDuringReset: isDuringReset)
     let future = api.load(request)
-    loads[load.number] = Load(load: load, future: future, isDuringReset: isDuringReset)
-    promise.succeed(HTTPResponse(to: request, status: .ok))
+    loads[load.number]?.future = future
     future.observe { [weak self] in self?.ended(load, $0) }
   }
 
@@ -126,8 +129,8 @@ extension SimulationRun {
   private func cancel(_ number: Int, _ options: CancellationOptions) {
     guard let load = loads[number] else { return }
     if options.contains(.forceImmediately) || options.contains(.doNotForwardRequest) { loads[number]?.isForced = true }
-    if options.contains(.doNotForwardRequest), !load.future.isCompleted { loads[number]?.isDetached = true }
-    load.future.cancel(options, reason: "the simulation")
+    if options.contains(.doNotForwardRequest), load.isPending { loads[number]?.isDetached = true }
+    load.future?.cancel(options, reason: "the simulation")
     load.transfer?.cancel(options, reason: "the simulation")
   }
 
@@ -145,7 +148,7 @@ extension SimulationRun {
       guard let self else { return }
       let still = world.network.open.filter { before.contains($0.number) }
       if !still.isEmpty {
-        report("Refuse, drain, wipe: \(still.count) connections of earlier loads are open after a reset.")
+        report("Refuse, drain, wipe: after a reset, connections of earlier loads are open: \(still.count).")
       }
     }
   }
@@ -185,10 +188,8 @@ extension SimulationRun {
     }
     guard !world.allowsBackgroundLoads, item.hasPrefix("item/") else { return nil }
     let callers = loads.values.filter { "item/\($0.load.item)" == item }
-    if callers.contains(where: { $0.isDetached || !$0.future.isCompleted && $0.future.cancelRequest == nil }) {
-      return nil
-    }
-    return callers.contains { !$0.future.isCompleted }
+    if callers.contains(where: \.isLive) { return nil }
+    return callers.contains(where: \.isPending)
       ? "The holder completes: a request for \(item) began although its callers had asked to cancel."
       : "Nothing after completion: a request for \(item) began although its callers had an outcome."
   }
@@ -237,8 +238,8 @@ extension SimulationRun {
 
   private func checkEnd() {
     for (number, load) in loads.sorted(by: { $0.key < $1.key }) {
-      if !load.future.isCompleted {
-        report("Completes once: load \(number) has not completed. Its tree:\n\(load.future.tree())")
+      if let future = load.future, load.isPending {
+        report("Completes once: load \(number) has not completed. Its tree:\n\(future.tree())")
       }
       if load.completions > 1 { report("Completes once: load \(number) has completed \(load.completions) times.") }
       if load.transfer?.isCompleted == false {

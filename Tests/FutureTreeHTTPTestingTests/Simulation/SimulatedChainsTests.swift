@@ -11,12 +11,8 @@ import Testing
 /// The layers of the package in simulated worlds. `FUTURETREE_WORLDS` sets their number, and `FUTURETREE_SEED` the first.
 @Suite("Simulation: chains of the package")
 struct SimulatedChainsTests {
-  private static let count = number("FUTURETREE_WORLDS") ?? LongTest.count(2_400, small: 500)
-  private static let firstSeed = number("FUTURETREE_SEED") ?? 0
-
-  private static func number(_ name: String) -> Int? {
-    ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
-  }
+  private static let count = LongTest.number("FUTURETREE_WORLDS") ?? LongTest.count(2_400, small: 500)
+  private static let firstSeed = LongTest.number("FUTURETREE_SEED") ?? 0
 
   private typealias Scenario = (SimulatedWorld) throws -> any HTTPLoader
 

@@ -14,8 +14,8 @@
 /// ```
 ///
 /// A scope is a node of the tree: its future depends on all its work. A cancellation request to the scope reaches all work in
-/// flight, also that of nested scopes. The scope only orders: it is not a consumer of its work, so it withholds no request to it.
-/// See <doc:Cancellation#Ordering-is-not-interest>. Drawings show the scope below its work.
+/// flight, also that of nested scopes. The scope is not a consumer of its work, so no request to the work is withheld for it. See
+/// <doc:Cancellation#Ordering-is-not-interest>. Drawings show the scope below its work.
 ///
 /// A scope *ends* once: by `end()`, by a request, or when the last reference to it is dropped. An ended scope refuses more work.
 /// It is *settled* when its work in flight has completed and its undos have run.
@@ -44,7 +44,6 @@ public final class CancelScope: Sendable {
   @TaskLocal static var undoing: ScopeCore?
 
   let core: ScopeCore
-  private let settings: Settings
 
   /// Creates a scope.
   ///
@@ -61,7 +60,6 @@ public final class CancelScope: Sendable {
   }
 
   private init(_ name: String, _ settings: Settings, parent: ScopeCore?) {
-    self.settings = settings
     core = ScopeCore(name, settings, parent: parent)
   }
 
@@ -116,8 +114,8 @@ extension CancelScope {
   ///   - name: The name of the nested scope.
   ///   - policy: What happens to its work when it is ended by `end()`. Defaults to the policy of this scope.
   public func nested(_ name: String, whenEnded policy: EndPolicy? = nil) -> CancelScope {
-    let settings = Settings(
-      policy: policy ?? settings.policy, undoTimeout: settings.undoTimeout, clock: settings.clock)
+    let outer = core.settings
+    let settings = Settings(policy: policy ?? outer.policy, undoTimeout: outer.undoTimeout, clock: outer.clock)
     let scope = CancelScope(name, settings, parent: core)
     if !core.add(scope.core) { scope.cancel(reason: "the outer scope had ended") }
     return scope
@@ -137,8 +135,8 @@ extension CancelScope {
   /// the work of the scope has completed.
   ///
   /// - Parameters:
-  ///   - step: The step. The scope waits for it, also if the scope did not begin it. If the scope is settled, the undo runs when
-  ///     the step succeeds.
+  ///   - step: The step. The scope waits for it, also if the scope did not begin it. If the scope is settled and has not
+  ///     committed, the undo runs when the step succeeds, and its failure is not reported.
   ///   - name: The name of the undo, for drawings and ``UndoFailed``. Defaults to the file and line of the call.
   ///   - fileID: The file of the call, for the name.
   ///   - line: The line of the call, for the name.
@@ -157,7 +155,8 @@ extension CancelScope {
   ///
   /// The undos of a nested scope become undos of the outer scope.
   ///
-  /// - Throws: `FutureCancelled` if a request has ended the scope before, ``ScopeEnded`` if undos have begun. The undos then run.
+  /// - Throws: `FutureCancelled` if a request has ended the scope before, ``ScopeEnded`` if undos have begun. After an
+  ///   error, the undos run.
   public func commit() throws { try core.commit() }
 }
 

@@ -4,7 +4,7 @@ final class ScopeCore: Sendable {
   let node = ScopeNode()
   /// Completes when the scope has ended, its work has completed and its undos have run, whatever happened to its future.
   let settled = Promise<Void>()
-  private let settings: CancelScope.Settings
+  let settings: CancelScope.Settings
   private let parent: ScopeCore?
   /// A source that is pending until the scope ends. It is the first input of the scope's future, and receives its requests.
   private let open = Promise<Void>()

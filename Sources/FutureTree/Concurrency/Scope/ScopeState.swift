@@ -19,10 +19,10 @@ struct ScopeState {
 
   private(set) var isEnded = false
   private(set) var isCommitted = false
-  private(set) var isSettled = false
+  private var isSettled = false
   /// The reason of the first request, if there was one.
   private(set) var reason: CancellationReason?
-  private(set) var working = 0
+  private var working = 0
   private(set) var undone = 0
   private var undos: [Undo] = []
   private var isUndoing = false

@@ -4,9 +4,6 @@ package struct TrackedScope: Sendable, Equatable {
 
   package static func == (left: TrackedScope, right: TrackedScope) -> Bool { left.core === right.core }
 
-  /// The name of the scope.
-  package var name: String { core.name }
-
   /// Completes when the scope is settled, whatever happens to its future.
   package var settled: Future<Void> { core.settled.future }
 

@@ -45,7 +45,8 @@ import FutureTree
 /// `forceImmediately` does not wait for the linger. The guide *Cancellation* of FutureTree has the law of lingering.
 ///
 /// **Reset.** After a reset, no request joins an earlier load. A load that lingers is cancelled, and awaited for up to 5 seconds
-/// before the next loader is reset. Other loads are not cancelled. An `Autocancel` before this layer cancels the callers, and therefore the loads.
+/// before the next loader is reset. Other loads are not cancelled. An `Autocancel` before this layer cancels the callers, and
+/// therefore the loads.
 ///
 /// **In two chains.** Loads of both chains are shared if the layer is followed by the same loader in both.
 public final class Coalesce: HTTPLayer {
