@@ -95,6 +95,7 @@ struct FlightPriorityTests {
     high.cancel()
 
     #expect(log.entries == [TaskPriority.high, .low].map { "\($0.rawValue)" })
-    withExtendedLifetime((low, caller)) {}
+    promise.succeed(1)  // The observer of the flight holds one of its callers until the flight has ended.
+    #expect([low, caller.value].map { $0?.state } == ["success(1)", "success(1)"])
   }
 }
