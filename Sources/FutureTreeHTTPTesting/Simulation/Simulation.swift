@@ -22,7 +22,8 @@ import FutureTreeTesting
 /// - *Completes once*: every load, every transfer and every reset completes once.
 /// - *The holder completes*, *Nothing after completion*: no request begins for callers that have asked to cancel or have an
 ///   outcome.
-/// - *Confirmed cancellation*: a cancelled load has closed its connection, unless it was forced.
+/// - *Confirmed cancellation*: a cancelled load has closed its connection, unless it was forced, or its request was withheld
+///   because a reset waits for the load.
 /// - *Refuse, drain, wipe*: after a reset, no earlier connection is open. The receipt of the reset agrees with its preview.
 /// - *Credentials never cross an origin*: a secret is sent to its own host only.
 /// - *No printed secret*: no error and no line of ``SimulatedWorld/log(_:)`` shows one.

@@ -12,7 +12,8 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
     /// Whether the load began during a reset.
     let isDuringReset: Bool
     var completions = 0
-    var isForced = false
+    /// Whether the caller ends before the network has confirmed the cancellation.
+    var endsAtOnce = false
     /// Whether the caller has detached without a request: the work continues behind it.
     var isDetached = false
     var transfer: Future<Void>?
@@ -102,11 +103,12 @@ extension SimulationRun {
     }
   }
 
+  private var isResetting: Bool { resets.contains { !$0.isCompleted } }
+
   private func begin(_ load: SimulatedLoad) {
     guard let request = try? request(of: load) else { return report("The request of load \(load.number) is invalid.") }
-    let isDuringReset = resets.contains { !$0.isCompleted }
     // Registered first: the network asks whether a caller waits.
-    loads[load.number] = Load(load: load, isDuringReset: isDuringReset)
+    loads[load.number] = Load(load: load, isDuringReset: isResetting)
     let future = api.load(request)
     loads[load.number]?.future = future
     future.observe { [weak self] in self?.ended(load, $0) }
@@ -128,7 +130,11 @@ extension SimulationRun {
 
   private func cancel(_ number: Int, _ options: CancellationOptions) {
     guard let load = loads[number] else { return }
-    if options.contains(.forceImmediately) || options.contains(.doNotForwardRequest) { loads[number]?.isForced = true }
+    // Law 3 (doNotForwardIfOthersWaiting): a reset that waits for the load withholds the request, and the caller ends at once.
+    let isWithheld = options.contains(.doNotForwardIfOthersWaiting) && isResetting
+    if isWithheld || options.contains(.forceImmediately) || options.contains(.doNotForwardRequest) {
+      loads[number]?.endsAtOnce = true
+    }
     if options.contains(.doNotForwardRequest), load.isPending { loads[number]?.isDetached = true }
     load.future?.cancel(options, reason: "the simulation")
     load.transfer?.cancel(options, reason: "the simulation")
@@ -208,8 +214,8 @@ extension SimulationRun {
         return report("Refuse, drain, wipe: load \(load.number) began during a reset, and was not refused.")
       }
     }
-    // H5 (confirmed cancellation): the connection is free when a load that was not forced has been cancelled.
-    if case .cancelled = outcome, let began = loads[load.number], !began.isForced, began.completions == 1,
+    // H5 (confirmed cancellation): the connection is free when a load that does not end at once has been cancelled.
+    if case .cancelled = outcome, let began = loads[load.number], !began.endsAtOnce, began.completions == 1,
       !isShared(load)
     {
       let open = world.network.open.filter { $0.item == "item/\(load.item)" }
@@ -246,7 +252,7 @@ extension SimulationRun {
         report("Delivered at the head: the transfer of load \(number) has not completed.")
       }
     }
-    if resets.contains(where: { !$0.isCompleted }) { report("Refuse, drain, wipe: a reset has not completed.") }
+    if isResetting { report("Refuse, drain, wipe: a reset has not completed.") }
     for exchange in world.network.open {
       report(
         "Confirmed cancellation: exchange \(exchange.number) (\(exchange.fault.map { "\($0)" } ?? "no fault")) is open at the end."

@@ -34,6 +34,11 @@ struct SimulatedChainsTests {
     if Self.count >= 2_000 { #expect(smallest >= 20) }
   }
 
+  @Test("A request that a reset withholds ends its caller before the connection is closed")
+  func withheldByReset() throws {
+    try Simulation.run(seeds: 210_830_473..<210_830_474, Self.resilient)
+  }
+
   @Test("A seed always gives the same world")
   func deterministic() throws {
     let lines = try (0..<2).map { _ in

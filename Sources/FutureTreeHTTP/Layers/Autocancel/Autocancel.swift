@@ -13,7 +13,8 @@ import FutureTree
 /// - If a load has not completed after `drainTimeout`, it is cancelled again with `.forceImmediately`.
 /// - If a load succeeds before it reacts to the cancellation, its result is kept.
 /// - If a caller forced its load to complete or detached from it, the reset still waits until the next loader has
-///   completed the load.
+///   completed the load. The reset is a consumer of the load, so a request with `.doNotForwardIfOthersWaiting` completes the
+///   caller's future at once.
 /// - The scopes of ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)`` are cancelled as well. The reset waits until their undos
 ///   have run.
 /// - Loads that begin during the reset are not part of it. A `ResetGuard` before this layer refuses them.
