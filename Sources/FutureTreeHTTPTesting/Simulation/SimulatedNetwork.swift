@@ -10,6 +10,8 @@ public final class SimulatedNetwork: HTTPLoader {
     let number: Int
     let item: String
     let fault: SimulatedFault?
+    /// Whether the load has failed by itself. Its connection can close later.
+    var hasFailed = false
   }
 
   private struct State {
@@ -43,7 +45,7 @@ public final class SimulatedNetwork: HTTPLoader {
 
   /// The number of connections that are open.
   public var openCount: Int { state.withLock { $0.open.count } }
-  /// The largest number of connections that were open at the same time.
+  /// The largest number of connections that were open at the same time, without those whose load had failed.
   public var largestOpenCount: Int { state.withLock { $0.largestOpenCount } }
   /// The number of exchanges that have begun.
   public var exchangeCount: Int { state.withLock { $0.next } }
@@ -93,7 +95,7 @@ public final class SimulatedNetwork: HTTPLoader {
     let item = request.simulatedItem
     state.withLock { state in
       state.open[number] = Exchange(number: number, item: item, fault: fault)
-      state.largestOpenCount = max(state.largestOpenCount, state.open.count)
+      state.largestOpenCount = max(state.largestOpenCount, state.open.values.count { !$0.hasFailed })
     }
     var script = SimulatedScript(request, response, fault, chance)
     let steps = script.steps()
@@ -108,6 +110,9 @@ public final class SimulatedNetwork: HTTPLoader {
     if fault == .answersInline { connection.proceed() }
     let future = exchange.start(in: live) { connection.stop() }
     if fault != .answersInline { connection.proceed() }
+    future.observe { [state] outcome in
+      if case .failure = outcome { state.withLock { $0.open[number]?.hasFailed = true } }
+    }
     return future
   }
 }

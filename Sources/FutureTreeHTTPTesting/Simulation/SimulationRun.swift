@@ -218,7 +218,7 @@ extension SimulationRun {
     if case .cancelled = outcome, let began = loads[load.number], !began.endsAtOnce, began.completions == 1,
       !isShared(load)
     {
-      let open = world.network.open.filter { $0.item == "item/\(load.item)" }
+      let open = world.network.open.filter { $0.item == "item/\(load.item)" && !$0.hasFailed }
       if !open.isEmpty {
         report("Confirmed cancellation: load \(load.number) was cancelled, and its connection is open.")
       }

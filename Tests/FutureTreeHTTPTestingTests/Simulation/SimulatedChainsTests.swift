@@ -39,6 +39,17 @@ struct SimulatedChainsTests {
     try Simulation.run(seeds: 210_830_473..<210_830_474, Self.resilient)
   }
 
+  @Test("The connection of an attempt that failed can close after the load, and after its slot is used again")
+  func failedAttempt() throws {
+    try Simulation.run(seeds: 503_016_079..<503_016_080, Self.resilient)
+    try Simulation.run(seeds: 600_018_700..<600_018_701) { Self.whole($0) }
+  }
+
+  @Test("The order of a payment that was cancelled is received as a whole before the payment begins")
+  func wholeOrder() throws {
+    try Simulation.run(seeds: 605_003_457..<605_003_458, Self.checkout)
+  }
+
   @Test("A seed always gives the same world")
   func deterministic() throws {
     let lines = try (0..<2).map { _ in
@@ -170,8 +181,10 @@ private final class CheckoutLoader: HTTPLoader {
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     guard request.method == .post else { return api.load(request) }
+    var request = request
+    request[option: ResponseDelivery.self] = .buffered()  // A stream that nobody reads would stay open.
     let scope = api.scope("checkout", undoTimeout: .seconds(10), clock: clock)
-    let order = scope.run { api.load(request) }
+    let order = scope.run { [request] in api.load(request) }
     order.observe { [orders] in if case .success = $0 { orders.withLock { $0 += 1 } } }
     scope.undo(of: order) { [api, orders] _ in
       orders.withLock { $0 -= 1 }
