@@ -64,7 +64,6 @@ let package = Package(
     .testTarget(
       name: "FutureTreeHTTPTestingTests",
       dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport"]),
-    .testTarget(name: "TreeInspectorTests", dependencies: ["FutureTree", "TreeInspector"]),
   ],
   swiftLanguageModes: [.v6]
 )

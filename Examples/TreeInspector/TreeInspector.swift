@@ -1,66 +1,85 @@
-// A tree of futures over time, as a web page that shows one step at a time.
+// A tree of futures over time, as a web page.
 //
-//   swift run TreeInspector                         writes tree.html to the temporary directory, and prints its path
-//   swift run TreeInspector page.html               writes the page to this path
-//   swift run TreeInspector --svg docs/tree.svg     writes one drawing: a tree with one cancelled branch
+//   swift run TreeInspector                          a page of a built-in story
+//   swift run TreeInspector log.json -o page.html    a page of a stored log or snapshot; - reads the standard input
 //
-// The example shows: `FutureLog` records the events of a tree, with times from a `ManualClock`. The example uses no other
-// information about the futures. From the events it derives which future has interest in which other future after each step.
-// It draws each state and writes one file that needs no server and no library.
+// The page is written to `tree.html` in the temporary directory unless `-o` names another file. The program prints its path.
 //
-// The page has eight steps, which the buttons, the arrow keys or the fragment of the URL select. They show a request that
-// stops at a shared future, and a second request that is withheld and delivered when the last consumer withdraws. They also
-// show a handler that answers `.continue`, force, and futures that bodies return. Without JavaScript the page is a list of
-// the events.
-//
-// The program waits for nothing. The files have the same bytes in every run.
+// The example shows: `FutureLog` records the events of a tree, with times from a `ManualClock`. `Recording` and `TreeSnapshot` are
+// stored as JSON, and `html(title:)` makes a page of them that needs no server and no library.
 
 import Foundation
 import FutureTree
 
 @main struct TreeInspector {
   static func main() {
-    let arguments = Array(CommandLine.arguments.dropFirst())
-    switch (arguments.first, arguments.count) {
-    case ("--svg", 2): write(picture(), to: arguments[1])
-    case (let path?, 1) where !path.hasPrefix("-"): write(page(), to: path)
-    case (nil, _):
-      write(page(), to: FileManager.default.temporaryDirectory.appendingPathComponent("tree.html").path)
-    default:
-      print("usage: TreeInspector [page.html | --svg picture.svg]")
-      exit(64)
+    var (inputs, output, arguments) = ([String](), defaultOutput, CommandLine.arguments.dropFirst())
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "-o":
+        guard let path = arguments.popFirst() else { usage() }
+        output = path
+      case "-": inputs.append(argument)
+      case _ where argument.hasPrefix("-"): usage()
+      default: inputs.append(argument)
+      }
+    }
+    guard inputs.count < 2 else { usage() }
+    write(inputs.first.map(page) ?? Story.mail().html(title: "A mail reader that signs in once"), to: output)
+  }
+
+  private static var defaultOutput: String {
+    FileManager.default.temporaryDirectory.appendingPathComponent("tree.html").path
+  }
+
+  private static func usage() -> Never {
+    fail("usage: TreeInspector [log.json | -] [-o page.html]", EX_USAGE)
+  }
+
+  /// Returns the page of a stored log or snapshot.
+  private static func page(of path: String) -> String {
+    let data: Data
+    do {
+      data =
+        path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : try Data(contentsOf: URL(fileURLWithPath: path))
+    } catch {
+      fail(
+        "\(path) cannot be read. \(error.localizedDescription) Pass the path of a stored log or snapshot.", EX_NOINPUT)
+    }
+    let title = path == "-" ? "Futures" : URL(fileURLWithPath: path).lastPathComponent
+    do {
+      let decoder = JSONDecoder()
+      // A log has events, a snapshot has futures.
+      guard try decoder.decode([String: Skipped].self, from: data)["events"] == nil else {
+        return try decoder.decode(FutureLog.Recording.self, from: data).html(title: title)
+      }
+      return try decoder.decode(TreeSnapshot.self, from: data).html(title: title)
+    } catch {
+      fail(
+        "\(path) is neither a log nor a snapshot. \(error) Encode a FutureLog.Recording or a TreeSnapshot.", EX_DATAERR)
     }
   }
 
-  private static func page() -> String {
-    Page(title: "A tree of futures, step by step", Stage.mail().moments).html
+  /// A part of a file that is not decoded.
+  private struct Skipped: Decodable {
+    init(from decoder: any Decoder) {}
   }
 
-  private static func picture() -> String {
-    let history = Picture.history(of: Stage.blog().moments)
-    guard let last = history.last else { return "" }
-    // Only the last picture is shown, so the layout needs no room for earlier texts.
-    let title =
-      "The user and the posts have succeeded. The comments on the second of three posts were cancelled, and their connection "
-      + "was closed; the others are pending."
-    return Drawing(last, Drawing.layout(of: [last]), title: title).svg(isAlone: true)
-  }
-
-  /// Writes the file and prints its path, or ends the program with the error.
+  /// Writes the file and prints its path.
   private static func write(_ text: String, to path: String) {
     do {
       try Data(text.utf8).write(to: URL(fileURLWithPath: path))
       print(path)
     } catch {
-      let reason = isDirectory(path) ? "It is a directory." : error.localizedDescription
-      let message = "TreeInspector: \(path) cannot be written. \(reason) Pass the path of a file.\n"
-      FileHandle.standardError.write(Data(message.utf8))
-      exit(73)  // EX_CANTCREAT
+      var isDirectory: ObjCBool = false
+      let isFolder = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
+      let reason = isFolder ? "It is a directory." : error.localizedDescription
+      fail("\(path) cannot be written. \(reason) Pass the path of a file.", EX_CANTCREAT)
     }
   }
 
-  private static func isDirectory(_ path: String) -> Bool {
-    var isDirectory: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
+  private static func fail(_ message: String, _ status: Int32) -> Never {
+    FileHandle.standardError.write(Data("TreeInspector: \(message)\n".utf8))
+    exit(status)
   }
 }

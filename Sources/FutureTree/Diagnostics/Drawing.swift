@@ -9,7 +9,7 @@ enum Drawing {
       case "\n": line += "\\n"
       case "\t": line += "\\t"
       case "\r": line += "\\r"
-      case _ where breaksLine(scalar): line += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      case _ where breaksLine(scalar): line += code(of: scalar)
       default: line.unicodeScalars.append(scalar)
       }
     }
@@ -39,6 +39,55 @@ enum Drawing {
     }
   }
 
+  /// Escapes text for elements and quoted attributes of HTML and SVG.
+  static func html(_ text: String) -> String {
+    guard text.utf8.contains(where: { "&<>\"'".utf8.contains($0) }) else { return text }
+    return escaped(text) { scalar in
+      switch scalar {
+      case "&": "&amp;"
+      case "<": "&lt;"
+      case ">": "&gt;"
+      case "\"": "&quot;"
+      case "'": "&#39;"
+      default: nil
+      }
+    }
+  }
+
+  /// Escapes text for a string literal of JSON inside a `script` element.
+  static func json(_ text: String) -> String {
+    let literal = escaped(line(text)) { scalar in
+      switch scalar {
+      case "\\": "\\\\"
+      case "\"": "\\\""
+      case "<", ">", "&": "\\u00\(String(scalar.value, radix: 16))"
+      default: nil
+      }
+    }
+    return "\"\(literal)\""
+  }
+
+  /// Returns text for one line of a page: escaped as in `line(_:)`, and without towers of combining marks. Text that is longer
+  /// than the limit ends with its length.
+  static func label(_ text: String, limit: Int = 300) -> String {
+    let line = line(text)
+    guard !line.utf8.allSatisfy({ $0 < 0x80 }) || line.utf8.count > limit else { return line }
+    var label = ""
+    var (length, marks) = (0, 0)
+    for scalar in line.unicodeScalars {
+      guard length < limit else { return "\(label)… (\(text.unicodeScalars.count) characters)" }
+      marks = scalar.isCombiningMark ? marks + 1 : 0
+      let shown = marks > 4 ? code(of: scalar) : String(scalar)
+      label += shown
+      length += shown.unicodeScalars.count
+    }
+    return label
+  }
+
+  private static func code(of scalar: Unicode.Scalar) -> String {
+    "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+  }
+
   private static func escaped(_ text: String, _ escape: (Unicode.Scalar) -> String?) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -57,7 +106,16 @@ enum Drawing {
   private static func breaksLine(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: true
-    case 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0xFEFF, 0xFFFE, 0xFFFF: true
+    case 0x061C, 0x2028...0x202E, 0x2060...0x206F, 0x200E, 0x200F, 0xFEFF, 0xFFFE, 0xFFFF: true
+    default: false
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isCombiningMark: Bool {
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark: true
     default: false
     }
   }

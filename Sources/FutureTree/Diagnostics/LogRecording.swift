@@ -124,7 +124,7 @@ extension FutureLog.Recording: CustomStringConvertible {
 
 extension FutureEvent {
   /// The time as text, such as `0.250000 s`.
-  fileprivate var seconds: String {
+  var seconds: String {
     let micros = nanoseconds.magnitude / 1_000
     let fraction = String(micros % 1_000_000)
     let zeros = String(repeating: "0", count: 6 - fraction.count)

@@ -43,7 +43,7 @@ extension TreeSnapshot {
 
   /// The edges from each future to the futures that wait for it. If an edge was added or removed while the snapshot was
   /// taken, only one of its two futures may list it.
-  private var edges: [(from: Int, to: Int)] {
+  var edges: [(from: Int, to: Int)] {
     var edges: [(from: Int, to: Int)] = []
     var known: Set<Edge> = []
     for (position, entry) in entries.enumerated() {

@@ -13,20 +13,21 @@
 /// Sources are on the left. The futures that wait for a future are listed below it. Completed futures have no links, so a
 /// snapshot shows the work in flight. Each line is consistent; the tree can change between lines.
 ///
-/// A snapshot can be drawn as text, with `dot()` and with `mermaid()`, and can be stored. See <doc:Pictures>.
+/// A snapshot can be drawn as text, with `dot()`, with `mermaid()` and as a page with `html()`. It can be stored. See
+/// <doc:Pictures>.
 public struct TreeSnapshot: Sendable, Hashable {
   /// One future in a snapshot.
   public struct Entry: Sendable, Hashable, Codable {
     /// The name that `named(_:)` set, or the operator that created the future.
-    public let name: String
+    public internal(set) var name: String
     /// The state of the future.
-    public let state: State
+    public internal(set) var state: State
     /// The number of consumers: derived futures, tokens, awaiting tasks, blocked threads.
-    public let consumers: Int
+    public internal(set) var consumers: Int
     /// The cancellation request that took effect on the future.
-    public let request: CancelRequest?
+    public internal(set) var request: CancelRequest?
     /// The cancellation request that is withheld until the other consumers withdraw their interest.
-    public let withheldRequest: CancelRequest?
+    public internal(set) var withheldRequest: CancelRequest?
     /// Whether `shared()` marked the future.
     public let isShared: Bool
     /// Whether `tree()` was called on this future.

@@ -117,12 +117,17 @@ extension TreeSnapshot.Entry {
   /// State, consumers and requests, such as `pending`, `2 consumers`,
   /// `asked to cancel: the tab was closed (App/Tab.swift:7)`.
   var facts: [String] {
-    var parts = ["\(state)"]
-    if state.isPending, consumers > 0 { parts.append(consumers == 1 ? "1 consumer" : "\(consumers) consumers") }
-    if state.isPending, isShared { parts.append("shared") }
+    var parts = ["\(state)"] + interest
     if state.isPending, let request { parts.append("asked to cancel\(request.text)") }
     if let withheldRequest { parts.append("\(isLingering ? "lingering" : "withheld")\(withheldRequest.text)") }
     return parts
+  }
+
+  /// The number of consumers and the mark of a pending future, such as `2 consumers`, `shared`.
+  var interest: [String] {
+    guard state.isPending else { return [] }
+    let count = consumers == 0 ? [] : [consumers == 1 ? "1 consumer" : "\(consumers) consumers"]
+    return count + (isShared ? ["shared"] : [])
   }
 }
 

@@ -75,5 +75,12 @@ struct PicturesGuideSnippets {
     // end
     #expect(printed(0) == (try drawings("text"))[1])
     #expect(printed(1) == (try drawings("mermaid"))[1])
+
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).html")
+    defer { try? FileManager.default.removeItem(at: file) }
+    // guide page
+    try log.html(title: "The page that was closed").write(to: file, atomically: true, encoding: .utf8)
+    // end
+    #expect(try String(contentsOf: file, encoding: .utf8).contains("<h1>The page that was closed</h1>"))
   }
 }

@@ -44,6 +44,7 @@ import Testing
       #expect(lines >= shape.futures && lines < 2 * shape.futures)
       let edges = tree.entries.reduce(0) { $0 + $1.waiters.count }
       #expect(tree.dot().utf8.count { $0 == UInt8(ascii: "\n") } == shape.futures + edges + 4)
+      #expect(tree.html().split(separator: "\n").count { $0.hasPrefix("<li id=") } == shape.futures)
       #expect(tree.mermaid().utf8.count { $0 == UInt8(ascii: "\n") } == shape.futures + edges + 2)
       promise.succeed(1)
     }

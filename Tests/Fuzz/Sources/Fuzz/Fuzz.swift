@@ -24,6 +24,7 @@ import FuzzerDriver
     case "dates": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzDates) })
     case "challenges": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzChallenges) })
     case "lines": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzLines) })
+    case "pages": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzPages) })
     case "events": exit(LLVMFuzzerRunDriver(&count, &arguments) { Fuzz.run($0, $1, fuzzEvents) })
     default: fail("There is no target \(target).")
     }
