@@ -1,11 +1,11 @@
 /// One event of one future in a log.
-public struct FutureEvent: Sendable, Hashable, Codable {
+public struct FutureEvent: Sendable, Hashable {
   /// The position of the event in the order of events. Numbers increase, with gaps.
   public let number: Int
-  /// The time of the recording, in nanoseconds since the log was created, measured by the clock of the log.
+  /// The time since the log was created, measured by the clock of the log when the event was recorded.
   ///
   /// Concurrent events of several threads can be recorded out of order. `number` has the correct order.
-  public let nanoseconds: Int64
+  public let time: Duration
   /// The number of the future, counted from 1 in each log.
   public let future: Int
   /// The name of the future at that time, or the operator that created it.
@@ -13,8 +13,8 @@ public struct FutureEvent: Sendable, Hashable, Codable {
   /// The kind and the details of the event.
   public let fact: Fact
 
-  /// The time since the log was created.
-  public var time: Duration { .nanoseconds(nanoseconds) }
+  /// The time since the log was created, in nanoseconds. It is limited to about 292 years.
+  public var nanoseconds: Int64 { time.wholeNanoseconds }
 
   /// The kinds of events of a future.
   public enum Fact: Sendable, Hashable {
@@ -57,6 +57,40 @@ extension FutureEvent.Fact: CustomStringConvertible {
     case .cancelled(let reason): "cancelled: \(reason)"
     case .released: "released"
     }
+  }
+}
+
+/// Encoded as `{"number": 1, "nanoseconds": 0, "future": 1, "name": "load", "fact": {"kind": …}}`.
+extension FutureEvent: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case number, nanoseconds, future, name, fact
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      number: try container.decode(Int.self, forKey: .number),
+      time: .nanoseconds(try container.decode(Int64.self, forKey: .nanoseconds)),
+      future: try container.decode(Int.self, forKey: .future), name: try container.decode(String.self, forKey: .name),
+      fact: try container.decode(Fact.self, forKey: .fact))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(number, forKey: .number)
+    try container.encode(nanoseconds, forKey: .nanoseconds)
+    try container.encode(future, forKey: .future)
+    try container.encode(name, forKey: .name)
+    try container.encode(fact, forKey: .fact)
+  }
+}
+
+extension Duration {
+  fileprivate var wholeNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (nanoseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isTooLongBySum) = nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isTooLong || isTooLongBySum ? (seconds < 0 ? .min : .max) : sum
   }
 }
 

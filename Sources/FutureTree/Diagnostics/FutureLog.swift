@@ -24,6 +24,9 @@ import Synchronization
 /// error: errors are described when their futures fail. The log reads errors and the clock outside every lock, on the
 /// thread of the event. All methods can be called from any thread.
 ///
+/// A log can stay on, as a flight recorder: a logged link of a chain has four events, and needs 6.2 times the instructions of a link
+/// that is not logged (`Benchmarks/guard --limits`).
+///
 /// - Complexity: O(1) for each event; memory for `limit` events.
 public final class FutureLog: Sendable {
   private let buffer: Locked<EventBuffer>
@@ -58,7 +61,10 @@ public final class FutureLog: Sendable {
 
   /// Returns a number for an event that happens now. Can be called under a lock, so that the order of the numbers is the
   /// order of the events.
-  func takeNumber() -> Int { lastNumber.add(1, ordering: .relaxed).newValue }
+  func takeNumber() -> Int { takeNumbers(1) }
+
+  /// Returns the first of the numbers for several events that happen now.
+  func takeNumbers(_ count: Int) -> Int { lastNumber.add(count, ordering: .relaxed).oldValue + 1 }
 
   /// Returns a number for a future that joins this log.
   func takeFuture() -> Int { lastFuture.add(1, ordering: .relaxed).newValue }
@@ -66,19 +72,8 @@ public final class FutureLog: Sendable {
   /// Stores an event. Called outside every lock.
   func record(_ fact: FutureEvent.Fact, of future: Int, named name: String, number: Int) {
     LockRule.assertNoLockIsHeld()
-    let event = FutureEvent(
-      number: number, nanoseconds: (now() - start).wholeNanoseconds, future: future, name: name, fact: fact)
+    let event = FutureEvent(number: number, time: now() - start, future: future, name: name, fact: fact)
     buffer.withLock { $0.append(event) }
     onEvent?(event)
-  }
-}
-
-extension Duration {
-  /// This duration in nanoseconds, limited to about 292 years.
-  fileprivate var wholeNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (nanoseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, isTooLongBySum) = nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return isTooLong || isTooLongBySum ? (seconds < 0 ? .min : .max) : sum
   }
 }

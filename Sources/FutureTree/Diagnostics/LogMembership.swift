@@ -76,9 +76,12 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   /// Adds a future that was derived from this one to the same log.
   private func addNew(_ derived: Node) -> Report? {
     guard derived.details?.monitor == nil else { return nil }
-    let membership = LogMembership.add(derived, to: log)
-    let reports = [membership.note(.created), membership.note(.linked(to: future))]
-    return { for report in reports { report() } }
+    let new = LogMembership.add(derived, to: log)
+    let (log, number, name, input) = (log, log.takeNumbers(2), new.name, future)
+    return {
+      log.record(.created, of: new.future, named: name, number: number)
+      log.record(.linked(to: input), of: new.future, named: name, number: number + 1)
+    }
   }
 
   /// Adds a future that began to wait for this one to the same log, with all futures connected to it.

@@ -3,7 +3,7 @@ import FutureTree
 extension OurWorks {
   static let chains: [Named] = [
     ("short-chain", chain(of: 10)), ("capturing-chain", capturingChain), ("flatMap", flatMap(of: 1000)),
-    ("complete", completeChain),
+    ("complete", completeChain), ("logged-chain", loggedChain),
   ]
 
   /// Makes chains of `map`, observes their tails, completes and releases them.
@@ -27,6 +27,17 @@ extension OurWorks {
     tail.observe { consume($0) }
     promise.succeed(1)
   }
+
+  /// A chain of 1,000 `map` in a log that keeps the latest 1,000 events.
+  public static let loggedChain = Work("link", operations: 1000) {
+    let promise = Promise<Int>()
+    var tail = promise.future.logged(in: fullLog)
+    for _ in 0..<1000 { tail = tail.map { $0 &+ 1 } }
+    tail.observe { consume($0) }
+    promise.succeed(1)
+  }
+
+  private static let fullLog = FutureLog(limit: 1000)
 
   /// Chains of `flatMap` whose bodies return a future that has succeeded.
   public static func flatMap(of length: Int) -> Work {

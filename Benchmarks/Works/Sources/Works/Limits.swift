@@ -30,6 +30,8 @@ extension OurWorks {
       Limit("timeout", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 1.95),
       // Includes a timer, its promise and an inner future in each link.
       Limit("delayed", timesThoseOf: "chain", atLeast: 1.3, goal: 1.1, held: 7.2),
+      // Includes four events in a log that is full.
+      Limit("logged-chain", timesThoseOf: "chain", atLeast: 7, goal: 5),
       // Includes a task in each link. A task alone costs as much as 15 links (`task`).
       Limit("asyncMap", timesThoseOf: "chain", atLeast: 22, goal: 19),
       Limit("asyncOnComplete", timesThoseOf: "chain", atLeast: 22, goal: 19),
