@@ -40,7 +40,8 @@ let package = Package(
       ],
       path: "Examples/APIClient", exclude: ["expected.txt"]),
     .executableTarget(
-      name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeTesting"], path: "Examples/TreeInspector"),
+      name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      path: "Examples/TreeInspector"),
     .target(name: "TestSupport", dependencies: ["FutureTree"], path: "Tests/TestSupport"),
     .target(
       name: "HTTPTestSupport", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting", "TestSupport"],

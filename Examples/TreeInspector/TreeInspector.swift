@@ -1,7 +1,8 @@
 // A tree of futures over time, as a web page.
 //
 //   swift run TreeInspector                          a page of a built-in story
-//   swift run TreeInspector log.json -o page.html    a page of a stored log or snapshot; - reads the standard input
+//   swift run TreeInspector log.json -o page.html    a page of a stored log, snapshot or
+//                                                  FlightRecording; - reads the standard input
 //
 // The page is written to `tree.html` in the temporary directory unless `-o` names another file. The program prints its path.
 //
@@ -10,6 +11,7 @@
 
 import Foundation
 import FutureTree
+import FutureTreeHTTP
 
 @main struct TreeInspector {
   static func main() {
@@ -49,10 +51,10 @@ import FutureTree
     let title = path == "-" ? "Futures" : URL(fileURLWithPath: path).lastPathComponent
     do {
       let decoder = JSONDecoder()
-      // A log has events, a snapshot has futures.
-      guard try decoder.decode([String: Skipped].self, from: data)["events"] == nil else {
-        return try decoder.decode(FutureLog.Recording.self, from: data).html(title: title)
-      }
+      let parts = try decoder.decode([String: Skipped].self, from: data)
+      // A log has events, the file of a flight recorder has exchanges, and a snapshot has only futures.
+      if parts["events"] != nil { return try decoder.decode(FutureLog.Recording.self, from: data).html(title: title) }
+      if parts["exchanges"] != nil { return try decoder.decode(FlightRecording.self, from: data).html(title: title) }
       return try decoder.decode(TreeSnapshot.self, from: data).html(title: title)
     } catch {
       fail(

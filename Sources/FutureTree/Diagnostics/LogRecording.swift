@@ -15,6 +15,11 @@ extension FutureLog {
     return Recording(events: events, droppedCount: dropped)
   }
 
+  /// Returns the number of a future in this log. `nil` if the future has completed or is in another log.
+  package func number<Value>(of future: Future<Value>) -> Int? {
+    future.node.lock.withLock { LogMembership.of(future.node, in: self)?.future }
+  }
+
   /// Returns the events as text. See `Recording.text()`.
   public func text() -> String { recording().text() }
 

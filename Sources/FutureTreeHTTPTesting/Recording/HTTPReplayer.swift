@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// A loader that answers requests from an ``HTTPArchive``. It ends a chain, and needs no network.
+/// A loader that answers requests from an `HTTPArchive`. It ends a chain, and needs no network.
 ///
 /// ```swift
 /// let replayer = HTTPReplayer(try HTTPArchive(contentsOf: URL(filePath: "Fixtures/feed.har")))
@@ -17,6 +17,9 @@ import FutureTreeHTTP
 /// A load completes at once. A load that failed when it was recorded fails with the same code. Bodies are delivered where the
 /// request wants them: in memory, in a file or as a stream. The fields that frame a body are omitted, because archives have decoded
 /// bodies.
+///
+/// With a `FlightRecording`, the loads of its log wait for ``replay(on:running:)``, which repeats the order in which they ended and
+/// were cancelled.
 ///
 /// A replayer can be used from any thread.
 public final class HTTPReplayer: HTTPLoader {
@@ -37,10 +40,14 @@ public final class HTTPReplayer: HTTPLoader {
     public init() {}
   }
 
-  private let entries: [HTTPArchive.Entry]
+  let entries: [HTTPArchive.Entry]
+  /// The recorded order of external events. Empty without a recording.
+  let steps: [ReplayStep]
   private let matching: Matching
   private let repeats: Bool
   private let used = Locked<Set<Int>>([])
+  /// The loads that wait for a step, by the index of their entry.
+  let waiting = Locked<[Int: WaitingLoad]>([:])
 
   /// Creates a replayer.
   ///
@@ -48,8 +55,32 @@ public final class HTTPReplayer: HTTPLoader {
   ///   - archive: The recorded requests and responses.
   ///   - matching: The parts of a request that an entry must have.
   ///   - repeats: Whether the last matching entry answers again when all have been used. Defaults to `false`.
-  public init(_ archive: HTTPArchive, matching: Matching = Matching(), repeats: Bool = false) {
-    entries = archive.entries
+  public convenience init(_ archive: HTTPArchive, matching: Matching = Matching(), repeats: Bool = false) {
+    self.init(archive.entries.filter(\.response.hasOutcome), [], matching, repeats)
+  }
+
+  /// Creates a replayer that repeats the order of a recording.
+  ///
+  /// ```swift
+  /// let recording = try FlightRecording(Data(contentsOf: URL(filePath: "missed-deadline.json")))
+  /// let replayer = HTTPReplayer(recording)
+  /// let feed = Feed(api: Retry(clock: clock) --> replayer, clock: clock)
+  /// try replayer.replay(on: clock)
+  /// ```
+  ///
+  /// A load that had completed when the recorder received it completes at once. Each other load waits for its step.
+  ///
+  /// - Parameters:
+  ///   - recording: The recorded loads and events.
+  ///   - matching: The parts of a request that an entry must have.
+  public convenience init(_ recording: FlightRecording, matching: Matching = Matching()) {
+    let entries = recording.exchanges.entries
+    self.init(entries, ReplayStep.all(of: entries, recording.futures), matching, false)
+  }
+
+  private init(_ entries: [HTTPArchive.Entry], _ steps: [ReplayStep], _ matching: Matching, _ repeats: Bool) {
+    self.entries = entries
+    self.steps = steps
     self.matching = matching
     self.repeats = repeats
   }
@@ -73,6 +104,7 @@ public final class HTTPReplayer: HTTPLoader {
         return index
       }
       guard let index else { throw unmatched(request, candidates) }
+      guard entries[index]._future == nil else { return wait(for: index, request) }
       return .succeeded(try entries[index].response.response(to: request).delivered(for: request))
     }.named(request.description)
   }
@@ -82,6 +114,12 @@ public final class HTTPReplayer: HTTPLoader {
 }
 
 extension HTTPReplayer {
+  private func wait(for index: Int, _ request: HTTPRequest) -> Future<HTTPResponse> {
+    let promise = Promise<HTTPResponse>()
+    waiting.withLock { $0[index] = WaitingLoad(request: request, promise: promise) }
+    return promise.future
+  }
+
   /// Returns the parts that differ, without their values.
   private func mismatches(of request: HTTPRequest, and recorded: HTTPArchive.Entry.Request) -> [String] {
     var parts: [String] = []
@@ -175,7 +213,7 @@ extension HTTPArchive.Entry.Response {
   /// The response to a request.
   ///
   /// - Throws: The error with which the load failed, or `InvalidArchive` if its body was not recorded.
-  fileprivate func response(to request: HTTPRequest) throws -> HTTPResponse {
+  func response(to request: HTTPRequest) throws -> HTTPResponse {
     guard (100...999).contains(status) else {
       throw HTTPError(
         _error.map { HTTPError.Code($0) } ?? .transportFailed,

@@ -1,6 +1,8 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTesting
 import Testing
 
 extension TestingYourCodeGuideSnippets {
@@ -19,5 +21,30 @@ extension TestingYourCodeGuideSnippets {
     // end
 
     #expect(print.lines == ["news", "[]"])
+  }
+
+  @Test("A flight recorder")
+  func flight() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    mock.on("/feed", .hold())
+    // guide flight
+    let flights = HTTPRecorder(limit: 200, maximumBodySize: 64 << 10, log: FutureLog(clock: clock), clock: clock) {
+      try? $1.recording().write(to: file)
+    }
+    let production = flights --> Timeout(total: .seconds(2), clock: clock) --> mock
+    // end
+    let missed = production.load(request)
+    clock.advance(by: .seconds(2))
+    #expect(missed.isCompleted)
+
+    // guide replay
+    let time = ManualClock()
+    let flight = HTTPReplayer(try FlightRecording(Data(contentsOf: file)))
+    let late = flight.load(request)
+    try flight.replay(on: time)
+    print(time.now, late.isCompleted)  // 2.0 seconds true
+    // end
+    #expect(print.lines == ["2.0 seconds true"])
   }
 }

@@ -11,7 +11,7 @@ import Testing
 struct TestingYourCodeGuideSnippets {
   let print = Transcript()
   let mock = MockLoader()
-  private let clock = ManualClock()
+  let clock = ManualClock()
   let request: HTTPRequest
 
   init() throws {

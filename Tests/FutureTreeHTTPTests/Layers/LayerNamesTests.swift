@@ -47,6 +47,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     NamedLayer(Route()), NamedLayer(Resume()), NamedLayer(ModifyRequest { _ in }),
     NamedLayer(BearerAuth(try! BearerToken("token"))),
     NamedLayer(Timeout()), NamedLayer(CircuitBreaker()), NamedLayer(Hedge()),
+    NamedLayer(HTTPRecorder()),
   ]
 
   private static var oauth2: OAuth2 {

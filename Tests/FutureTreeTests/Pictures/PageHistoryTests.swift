@@ -86,7 +86,7 @@ import Testing
   @Test("A future whose first events were dropped is shown as pending, with its number")
   func dropped() {
     let history = PageHistory([
-      FutureEvent(number: 9, nanoseconds: 0, future: 7, name: "list", fact: .linked(to: 3))
+      FutureEvent(number: 9, time: .nanoseconds(0), future: 7, name: "list", fact: .linked(to: 3))
     ])
 
     #expect(history.futures.map(\.name) == ["list", "future 3"])

@@ -99,7 +99,8 @@ import Testing
   @Test("The same log gives the same page")
   func same() {
     let recording = FutureLog.Recording(
-      events: [FutureEvent(number: 1, nanoseconds: 5, future: 1, name: "load", fact: .succeeded)], droppedCount: 0)
+      events: [FutureEvent(number: 1, time: .nanoseconds(5), future: 1, name: "load", fact: .succeeded)],
+      droppedCount: 0)
 
     #expect(recording.html() == recording.html())
     #expect(FutureLog.Recording(events: [], droppedCount: 0).html().contains("<p id=\"summary\">0 futures</p>"))

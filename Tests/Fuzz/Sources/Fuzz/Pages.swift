@@ -42,7 +42,7 @@ private func events(_ bytes: [UInt8], _ text: (String) -> String) -> [FutureEven
       default: .cancelled(reason)
       }
     events.append(
-      FutureEvent(number: events.count, nanoseconds: 0, future: future, name: text(input.text()), fact: fact))
+      FutureEvent(number: events.count, time: .nanoseconds(0), future: future, name: text(input.text()), fact: fact))
   }
   return events
 }

@@ -1,20 +1,24 @@
 import Foundation
-import FutureTreeHTTP
 
 /// Recorded requests and their responses, in the format HAR 1.2 that browsers and proxies read and write.
 ///
 /// ```swift
-/// let archive = try HTTPArchive(contentsOf: URL(filePath: "Fixtures/feed.har"))
-/// let api = Retry() --> HTTPReplayer(archive)
+/// let recorder = HTTPRecorder()
+/// let api = Retry() --> recorder --> URLSessionLoader()
+/// try recorder.archive.write(to: URL(filePath: "feed.har"))
 /// ```
 ///
-/// An ``HTTPRecorder`` makes archives, and an ``HTTPReplayer`` answers requests from them. Parts that the format does not define,
+/// An ``HTTPRecorder`` makes archives. The `HTTPReplayer` of the module FutureTreeHTTPTesting answers requests from them. Parts that the format does not define,
 /// and parts that are not needed for replaying, are not kept when an archive of another tool is read and written.
 public struct HTTPArchive: Sendable, Equatable {
-  var entries: [Entry] = []
+  package var entries: [Entry] = []
 
   /// Creates an empty archive.
   public init() {}
+
+  init(_ entries: [Entry]) {
+    self.entries = entries
+  }
 
   /// Reads an archive from a file.
   ///
@@ -32,9 +36,9 @@ public struct HTTPArchive: Sendable, Equatable {
   /// - Throws: `InvalidArchive` if the bytes are not an archive.
   public init(_ data: Data) throws {
     do {
-      entries = try JSONDecoder().decode(File.self, from: data).log.entries
+      self = try JSONDecoder().decode(HTTPArchive.self, from: data)
     } catch {
-      throw InvalidArchive(reason: InvalidArchive.reason(error))
+      throw InvalidArchive(error)
     }
   }
 
@@ -42,9 +46,13 @@ public struct HTTPArchive: Sendable, Equatable {
   ///
   /// - Throws: An error of the encoder.
   public func data() throws -> Data {
+    try Self.encoder.encode(self)
+  }
+
+  static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return try encoder.encode(File(log: File.Log(entries: entries)))
+    return encoder
   }
 
   /// Writes the archive to a file, which is replaced as a whole.
@@ -58,6 +66,16 @@ public struct HTTPArchive: Sendable, Equatable {
   public var count: Int { entries.count }
 }
 
+extension HTTPArchive: Codable {
+  public init(from decoder: any Decoder) throws {
+    entries = try File(from: decoder).log.entries
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try File(log: File.Log(entries: entries)).encode(to: encoder)
+  }
+}
+
 extension HTTPArchive: CustomStringConvertible, CustomReflectable {
   /// The number of requests, without their contents, which may be secrets.
   public var description: String { "HTTPArchive(\(count) requests)" }
@@ -66,7 +84,7 @@ extension HTTPArchive: CustomStringConvertible, CustomReflectable {
 }
 
 /// The error of a file that is not an archive.
-public struct InvalidArchive: Error, Hashable, CustomStringConvertible {
+public struct InvalidArchive: LocalizedError, Hashable, CustomStringConvertible {
   /// What is wrong, without values of the file.
   public let reason: String
 
@@ -74,7 +92,19 @@ public struct InvalidArchive: Error, Hashable, CustomStringConvertible {
     "The archive cannot be used: \(reason). Export it again as HAR 1.2, or record it again."
   }
 
-  fileprivate static func reason(_ error: any Error) -> String {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+
+  package init(reason: String) {
+    self.reason = reason
+  }
+
+  /// - Parameter error: The error of a decoder.
+  init(_ error: any Error) {
+    self.init(reason: Self.reason(error))
+  }
+
+  private static func reason(_ error: any Error) -> String {
     guard let error = error as? DecodingError else { return "it cannot be decoded" }
     switch error {
     case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])) is missing"
@@ -117,38 +147,43 @@ extension HTTPArchive {
     var log: Log
   }
 
-  struct Field: Codable, Sendable, Equatable {
-    var name: String
-    var value: String
+  package struct Field: Codable, Sendable, Equatable {
+    package var name: String
+    package var value: String
+
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
   }
 
   /// One request and its response.
-  struct Entry: Codable, Sendable, Equatable {
-    struct Request: Codable, Sendable, Equatable {
-      var method: String
-      var url: String
+  package struct Entry: Codable, Sendable, Equatable {
+    package struct Request: Codable, Sendable, Equatable {
+      package var method: String
+      package var url: String
       var httpVersion = "HTTP/1.1"
       var cookies: [Field] = []
-      var headers: [Field] = []
+      package var headers: [Field] = []
       var queryString: [Field] = []
-      var postData: Body?
+      package var postData: Body?
       var headersSize = -1
       var bodySize = -1
     }
 
-    struct Response: Codable, Sendable, Equatable {
+    package struct Response: Codable, Sendable, Equatable {
       /// Zero for a load that failed.
-      var status: Int
+      package var status: Int
       var statusText = ""
       var httpVersion = "HTTP/1.1"
       var cookies: [Field] = []
-      var headers: [Field] = []
-      var content: Body
+      package var headers: [Field] = []
+      package var content: Body
       var redirectURL = ""
       var headersSize = -1
       var bodySize = -1
-      /// The code of the error with which the load failed.
-      var _error: String?
+      /// The code of the error with which the load failed, `cancelled`, or `pending`.
+      package var _error: String?
     }
 
     struct Timings: Codable, Sendable, Equatable {
@@ -159,25 +194,34 @@ extension HTTPArchive {
 
     var startedDateTime: String
     var time = 0.0
-    var request: Request
-    var response: Response
+    package var request: Request
+    package var response: Response
     var cache: [String: String] = [:]
     var timings = Timings()
+    /// The number of the load's future in the log of the recorder.
+    package var _future: Int?
 
-    init(startedDateTime: String, time: Double, request: Request, response: Response) {
+    init(startedDateTime: String, request: Request, response: Response) {
       self.startedDateTime = startedDateTime
-      self.time = time
       self.request = request
       self.response = response
-      timings = Timings(wait: time)
+    }
+
+    /// Returns the entry with a response and its time.
+    func ended(_ response: Response, after duration: Duration) -> Entry {
+      var entry = self
+      entry.response = response
+      entry.time = max(0, duration / .milliseconds(1))
+      entry.timings = Timings(wait: entry.time)
+      return entry
     }
   }
 
   /// A body as text, or as Base64 if it is not UTF-8.
-  struct Body: Codable, Sendable, Equatable {
+  package struct Body: Codable, Sendable, Equatable {
     var mimeType: String
     /// `nil` if the body was not recorded.
-    var text: String?
+    package var text: String?
     var encoding: String?
     var size: Int?
     var comment: String?
@@ -201,7 +245,7 @@ extension HTTPArchive {
     }
 
     /// The bytes. `nil` if they were not recorded, or are not Base64.
-    var data: Data? {
+    package var data: Data? {
       guard let text else { return size ?? 0 <= 0 ? Data() : nil }
       return encoding == "base64" ? Data(base64Encoded: text) : Data(text.utf8)
     }
@@ -210,18 +254,37 @@ extension HTTPArchive {
 
 // Other tools omit fields that the format requires.
 extension HTTPArchive.Entry {
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     startedDateTime = try values.decodeIfPresent(String.self, forKey: .startedDateTime) ?? ""
     time = try values.decodeIfPresent(Double.self, forKey: .time) ?? 0
     request = try values.decode(Request.self, forKey: .request)
     response = try values.decode(Response.self, forKey: .response)
     timings = Timings(wait: time)
+    _future = try values.decodeIfPresent(Int.self, forKey: ._future)
   }
 }
 
+extension HTTPArchive.Entry.Response {
+  /// Creates the response of a load without a response.
+  init(error: String) {
+    self.init(status: 0, content: HTTPArchive.Body(Data(), mimeType: ""))
+    _error = error
+  }
+
+  /// Whether the load has a response or an error.
+  package var hasOutcome: Bool { _error != HTTPArchive.cancelled && _error != HTTPArchive.pending }
+}
+
+extension HTTPArchive {
+  /// The error of a load that was cancelled, in a recording.
+  static let cancelled = "cancelled"
+  /// The error of a load that is in flight, in a recording.
+  static let pending = "pending"
+}
+
 extension HTTPArchive.Entry.Request {
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     method = try values.decode(String.self, forKey: .method)
     url = try values.decode(String.self, forKey: .url)
@@ -233,7 +296,7 @@ extension HTTPArchive.Entry.Request {
 }
 
 extension HTTPArchive.Entry.Response {
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     status = try values.decode(Int.self, forKey: .status)
     statusText = try values.decodeIfPresent(String.self, forKey: .statusText) ?? ""
@@ -246,7 +309,7 @@ extension HTTPArchive.Entry.Response {
 }
 
 extension HTTPArchive.Body {
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     mimeType = try values.decodeIfPresent(String.self, forKey: .mimeType) ?? ""
     text = try values.decodeIfPresent(String.self, forKey: .text)
