@@ -10,6 +10,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2), .macCatalyst(.v18)],
   products: [
     .library(name: "FutureTreeHummingbird", targets: ["FutureTreeHummingbird"]),
+    .library(name: "FutureTreeInspector", targets: ["FutureTreeInspector"]),
     .library(name: "FutureTreeLogging", targets: ["FutureTreeLogging"]),
     .library(name: "FutureTreeMetrics", targets: ["FutureTreeMetrics"]),
     .library(name: "FutureTreeTracing", targets: ["FutureTreeTracing"]),
@@ -35,6 +36,25 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
       ]),
     .target(
+      name: "FutureTreeInspector",
+      dependencies: [
+        .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ]),
+    .executableTarget(
+      name: "InspectorExample",
+      dependencies: [
+        "FutureTreeInspector",
+        .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+      ],
+      path: "Examples/Inspector"),
+    .target(
       name: "FutureTreeLogging",
       dependencies: [
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
@@ -52,10 +72,19 @@ let package = Package(
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
       ]),
+    .target(
+      name: "ServerTestSupport",
+      dependencies: [
+        .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Tests/ServerTestSupport"),
     .testTarget(
       name: "FutureTreeHummingbirdTests",
       dependencies: [
-        "FutureTreeHummingbird",
+        "FutureTreeHummingbird", "ServerTestSupport",
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
         .product(name: "FutureTreeTesting", package: "FutureTree"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -63,6 +92,13 @@ let package = Package(
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
+    .testTarget(
+      name: "FutureTreeInspectorTests",
+      dependencies: [
+        "FutureTreeInspector", "ServerTestSupport",
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+        .product(name: "FutureTreeTesting", package: "FutureTree"),
       ]),
     .testTarget(
       name: "FutureTreeLoggingTests",

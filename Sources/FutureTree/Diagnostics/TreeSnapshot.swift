@@ -88,8 +88,15 @@ extension Future {
 
 extension TreeSnapshot {
   init(of marked: Node) {
-    var nodes = [marked]
-    var positions = [ObjectIdentifier(marked): 0]
+    self.init(of: [marked]) { _ in }
+  }
+
+  /// - Parameters:
+  ///   - marked: The futures that are marked and come first.
+  ///   - receive: Receives the futures in the order of the entries.
+  init(of marked: [Node], _ receive: ([Node]) -> Void) {
+    var nodes = marked
+    var positions = Dictionary(marked.enumerated().map { (ObjectIdentifier($1), $0) }) { first, _ in first }
     func position(of node: Node) -> Int {
       if let position = positions[ObjectIdentifier(node)] { return position }
       positions[ObjectIdentifier(node)] = nodes.count
@@ -99,12 +106,13 @@ extension TreeSnapshot {
     var entries: [Entry] = []
     while entries.count < nodes.count {
       let node = nodes[entries.count]
-      let (entry, waiters, upstream) = TreeSnapshot.entry(of: node, isMarked: node === marked)
+      let (entry, waiters, upstream) = TreeSnapshot.entry(of: node, isMarked: entries.count < marked.count)
       entries.append(entry)
       entries[entries.count - 1].waiters = waiters.map(position)
       entries[entries.count - 1].upstream = upstream.map(position)
     }
     self.entries = entries
+    receive(nodes)
   }
 
   private static func entry(of node: Node, isMarked: Bool) -> (Entry, waiters: [Node], upstream: [Node]) {

@@ -38,6 +38,7 @@ struct ThrottleTests {
     let loads = try ["/a", "/b", "/c", "/d"].map { api.load(try request($0)) }
 
     #expect(paths == ["/a", "/b"] && throttle.runningCount == 2 && throttle.waitingCount == 2)
+    #expect(throttle.waitingRequests.map(\.path.description) == ["/c", "/d"])
     stub.held[1].answer()
     #expect(paths == ["/a", "/b", "/c"] && loads.map(\.text) == ["pending", "success", "pending", "pending"])
     stub.held[0].complete(.failure(Oops()))

@@ -61,6 +61,20 @@ struct PicturesGuideSnippets {
     withExtendedLifetime(badge) {}
   }
 
+  @Test("A forest of pending futures")
+  func forest() {
+    let user = load("/users/1").named("user")
+    let badge = user.map { "Hello, \($0)" }.named("badge")
+    // guide forest
+    let forest = FutureForest(clock: clock)
+    forest.add(user)
+    print(forest.snapshot().members.map(\.number))  // [1, 2]
+    print(forest.previewCancel(2) as Any)  // Optional(delivered to 1 handler, reached 2 futures)
+    // end
+    #expect(print.lines == ["[1, 2]", "Optional(delivered to 1 handler, reached 2 futures)"])
+    withExtendedLifetime(badge) {}
+  }
+
   @Test("A log as text and as a sequence diagram")
   func log() throws {
     // guide log

@@ -7,6 +7,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOEmbedded
+import ServerTestSupport
 import Testing
 
 @testable import FutureTreeHummingbird

@@ -6,6 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NIOEmbedded
+import ServerTestSupport
 import Testing
 
 @testable import FutureTreeHummingbird

@@ -4,6 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeHummingbird
 import Hummingbird
+import ServerTestSupport
 import Testing
 
 @testable import FutureTreeHummingbird

@@ -6,6 +6,7 @@ import FutureTreeHummingbird
 import FutureTreeTesting
 import Hummingbird
 import NIOConcurrencyHelpers
+import ServerTestSupport
 import Testing
 
 @Suite("Bodies of responses") struct ResponseBodyTests {

@@ -6,6 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NIOPosix
+import ServerTestSupport
 
 /// A clock that reports timers as soon as they are scheduled, so that a test can wait for one before it advances time.
 final class ReportingClock: FutureClock {

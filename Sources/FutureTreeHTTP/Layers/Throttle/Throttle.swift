@@ -121,6 +121,11 @@ extension Throttle {
   /// The number of queued requests.
   public var waitingCount: Int { state.withLock { $0.scheduler.waiting } }
 
+  /// The queued requests, in the order in which they arrived.
+  ///
+  /// - Complexity: O(n log n) in the number of queued requests.
+  public var waitingRequests: [HTTPRequest] { state.withLock { $0.scheduler.items }.map(\.request) }
+
   /// The maximum number of requests in flight. It can be changed at any time. If it is raised, queued requests begin. If
   /// it is lowered, requests in flight continue, and fewer requests begin. Values below 0 are treated as 0: no request
   /// begins.

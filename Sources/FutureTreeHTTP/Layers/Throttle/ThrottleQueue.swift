@@ -47,6 +47,9 @@ struct ThrottleQueue<Item> {
   /// The number of queued requests.
   var count: Int { places.count }
 
+  /// The queued items, in the order in which they arrived.
+  var items: [Item] { places.sorted { $0.key < $1.key }.map(\.value.item) }
+
   /// The number of known hosts.
   var laneCount: Int { max(lanes.count, heap.count) }
 }

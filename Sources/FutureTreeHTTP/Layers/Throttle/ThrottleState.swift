@@ -44,6 +44,9 @@ struct ThrottleState<Item> {
   /// The number of queued requests.
   var waiting: Int { queue.count }
 
+  /// The queued items, in the order in which they arrived.
+  var items: [Item] { queue.items }
+
   /// Whether the state equals the initial state, except the tokens.
   var isIdle: Bool { running == 0 && waiting == 0 && queue.laneCount == 0 }
 }

@@ -4,9 +4,13 @@ import NIOCore
 import NIOPosix
 
 /// A connection that sends and receives text, byte by byte as the test says.
-final class RawClient: Sendable {
-  struct Address: Sendable {
-    let port: Int
+package final class RawClient: Sendable {
+  package struct Address: Sendable {
+    package let port: Int
+
+    package init(port: Int) {
+      self.port = port
+    }
   }
 
   private let channel: any Channel
@@ -18,9 +22,11 @@ final class RawClient: Sendable {
   }
 
   /// Connects, and never reads.
-  static func paused(to address: Address) async throws -> RawClient { try await connect(to: address, reads: false) }
+  package static func paused(to address: Address) async throws -> RawClient {
+    try await connect(to: address, reads: false)
+  }
 
-  static func connect(to address: Address, reads: Bool = true) async throws -> RawClient {
+  package static func connect(to address: Address, reads: Bool = true) async throws -> RawClient {
     let received = Received()
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelOption(.allowRemoteHalfClosure, value: true)
@@ -33,26 +39,26 @@ final class RawClient: Sendable {
   }
 
   /// Connects and sends the head of a request without a body.
-  static func get(_ path: String, _ fields: String..., from address: Address) async throws -> RawClient {
+  package static func get(_ path: String, _ fields: String..., from address: Address) async throws -> RawClient {
     let client = try await connect(to: address)
     try await client.send("GET \(path) HTTP/1.1\r\nHost: a\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n")
     return client
   }
 
-  func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+  package func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
   /// Waits until a text has arrived, and returns everything until its end.
-  func receive(through text: String) async throws -> String { try await received.wait(for: text).value }
+  package func receive(through text: String) async throws -> String { try await received.wait(for: text).value }
 
   /// Waits until the server closes the connection, and returns everything that arrived.
-  func receiveAll() async throws -> String { try await received.wait(for: nil).value }
+  package func receiveAll() async throws -> String { try await received.wait(for: nil).value }
 
-  func close() async throws { try await channel.close() }
+  package func close() async throws { try await channel.close() }
 
-  func closeOutput() async throws { try await channel.close(mode: .output) }
+  package func closeOutput() async throws { try await channel.close(mode: .output) }
 
   /// Closes the connection with a reset.
-  func reset() async throws {
+  package func reset() async throws {
     let provider = channel as! any SocketOptionProvider  // Every socket channel of NIO conforms.
     try await provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
     try await close()
@@ -61,8 +67,8 @@ final class RawClient: Sendable {
   deinit { channel.close(promise: nil) }
 }
 
-struct ConnectionEnded: Error {
-  let received: String
+package struct ConnectionEnded: Error {
+  package let received: String
 }
 
 private final class Received: Sendable {
