@@ -36,7 +36,8 @@ public final class FutureForest: Sendable {
   }
 
   fileprivate struct State {
-    var roots: [Known] = []
+    var roots: [Int: Known] = [:]
+    var lastRoot = 0
     var known: [ObjectIdentifier: Known] = [:]
     var nodes: [Int: ObjectIdentifier] = [:]
     var lastNumber = 0
@@ -55,9 +56,13 @@ public final class FutureForest: Sendable {
   /// Adds a root. The forest shows it, and every future connected with it, while it is pending.
   public func add<Value>(_ root: Future<Value>) {
     guard !root.isCompleted else { return }
-    state.withLock { state in
-      let number = (state.roots.last?.number ?? 0) + 1
-      state.roots.append(Known(node: root.node, number: number, since: .zero))
+    let number = state.withLock { state in
+      state.lastRoot += 1
+      state.roots[state.lastRoot] = Known(node: root.node, number: state.lastRoot, since: .zero)
+      return state.lastRoot
+    }
+    root.observe { [weak self] _ in
+      _ = self?.state.withLock { $0.roots.removeValue(forKey: number) }
     }
   }
 
@@ -108,8 +113,10 @@ public final class FutureForest: Sendable {
   /// - Parameter number: The number of the future in a snapshot.
   public func tree(of number: Int) -> TreeSnapshot? { node(number).map(TreeSnapshot.init(of:)) }
 
-  /// The number of futures that have a number. For tests.
-  var knownCount: Int { state.withLock { $0.known.count + $0.nodes.count + $0.roots.count } }
+  var rootCount: Int { state.withLock { $0.roots.count } }
+
+  /// The number of futures that have a number.
+  var knownCount: Int { state.withLock { $0.known.count + $0.nodes.count } }
 
   /// Returns a pending future.
   private func node(_ number: Int) -> Node? {
@@ -117,16 +124,11 @@ public final class FutureForest: Sendable {
     return node?.ending == nil ? node : nil
   }
 
-  /// Returns the pending roots, and removes the others. Strong references are released outside the lock.
+  /// Returns the pending roots in the order in which they were added. Strong references are released outside the lock.
   private func pendingRoots() -> [Node] {
-    let roots = state.withLock { $0.roots }
-    let pending = roots.compactMap { root in root.node.flatMap { $0.ending == nil ? (root.number, $0) : nil } }
-    let numbers = Set(pending.map(\.0))
-    state.withLock { state in
-      state.roots.removeAll { $0.number <= roots.last?.number ?? 0 && !numbers.contains($0.number) }
-    }
     var seen: Set<ObjectIdentifier> = []
-    return pending.map(\.1).filter { seen.insert(ObjectIdentifier($0)).inserted }
+    return state.withLock { $0.roots }.sorted { $0.key < $1.key }.compactMap(\.value.node)
+      .filter { $0.ending == nil && seen.insert(ObjectIdentifier($0)).inserted }
   }
 
   /// Removes the numbers of futures that have completed or were deallocated.

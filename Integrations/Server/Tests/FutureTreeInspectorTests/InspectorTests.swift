@@ -156,6 +156,31 @@ import Testing
     withExtendedLifetime((page, other)) {}
   }
 
+  @Test(
+    "An update is JSON on one line, whatever the names and reasons are",
+    arguments: [
+      "a\"b\\", "line\nbreak\r\n\r\ndata: x", "</script><script>", "\u{0}\u{1B}[31m", "\u{202E}\u{2028}", "e\u{301}👩‍👩‍👧",
+      "",
+      String(repeating: "x", count: 10_240),
+    ])
+  func hostile(name: String) throws {
+    let forest = FutureForest()
+    let load = promise.future.named(name)
+    let page = load.map { $0 }
+    load.map { $0 }.cancel(.doNotForwardIfOthersWaiting, reason: CancellationReason(name, fileID: name, line: 1))
+    forest.add(load)
+    var frames = InspectorFrames()
+
+    let frame = frames.next(forest.snapshot(), [(name: name, throttle: Throttle(1))], now: .zero)
+
+    let update = try #require(JSONSerialization.jsonObject(with: Data(frame.utf8)) as? [String: Any])
+    let row = try #require((update["rows"] as? [[Any]])?.first)
+    let shown = String(String.UnicodeScalarView(name.unicodeScalars.prefix(1000)))
+    #expect(row[1] as? String == shown && (update["throttles"] as? [[Any]])?[0][0] as? String == shown)
+    #expect((row[6] as? String)?.hasPrefix(shown) == true && !frame.contains("\n"))
+    withExtendedLifetime(page) {}
+  }
+
   @Test("A port in use is an error")
   func portInUse() async throws {
     try await serve { _, site in
