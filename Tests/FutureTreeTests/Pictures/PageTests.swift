@@ -96,6 +96,20 @@ import Testing
     withExtendedLifetime(promise) {}
   }
 
+  @Test("A page of a snapshot shows the consumers that are not futures")
+  func others() {
+    let promise = Promise<Int>()
+    let load = promise.future.named("load")
+    let page = load.map { $0 }.named("page")
+    let tokens = [load.cancelToken(), load.cancelToken(), page.cancelToken()]
+
+    let html = load.tree().html()
+
+    #expect(html.contains("<span class=\"consumers\">page, 2 tokens, tasks or threads</span>"))
+    #expect(html.contains("<span class=\"consumers\">1 token, task or thread</span>"))
+    withExtendedLifetime((promise, tokens)) {}
+  }
+
   @Test("The same log gives the same page")
   func same() {
     let recording = FutureLog.Recording(

@@ -14,7 +14,7 @@ extension TreePage {
       // The maximum number of rows. A page with more elements than this is slow.
       var limit = 500;
       var futures = data.futures.map(function (entry, index) {
-        return { number: entry[0], name: entry[1], search: entry[1].toLowerCase(), looks: entry[2], row: byId('f' + entry[0]),
+        return { number: entry[0], name: entry[1], search: entry[1].toLowerCase(), looks: entry[2], others: entry[3], row: byId('f' + entry[0]),
           box: byId('b' + index), edges: [], look: undefined, isMatching: true, isShown: false, isChanged: true };
       });
       var numbers = new Map(futures.map(function (future) { return [String(future.number), future]; }));
@@ -88,7 +88,7 @@ extension TreePage {
         var cells = future.row.children;
         future.row.setAttribute('class', 'future ' + look[1] + (look[2] ? ' withheld' : ''));
         cells[1].textContent = look[3];
-        cells[2].textContent = names(future, 'from', 'to');
+        cells[2].textContent = [names(future, 'from', 'to'), future.others].filter(Boolean).join(', ');
         cells[3].textContent = names(future, 'to', 'from');
         cells[4].textContent = look[5];
       }

@@ -117,7 +117,8 @@ extension TreePage {
       let look = history.look(of: position)
       return "<li id=\"f\(history.numbers[position])\" class=\"\(look.classes)\"><span class=\"name\"><bdi>"
         + "\(name(position))</bdi> <span class=\"number\">\(history.numbers[position])\(origin(position))</span></span>"
-        + "<span class=\"state\">\(Drawing.html(look.state))</span><span class=\"consumers\">\(names(consumers[position]))</span>"
+        + "<span class=\"state\">\(Drawing.html(look.state))</span><span class=\"consumers\">"
+        + "\(names(consumers[position], and: others(position, consumers)))</span>"
         + "<span class=\"inputs\">\(names(inputs[position]))</span><span class=\"detail\">\(Drawing.html(look.detail))</span></li>"
     }
     let head = ["future", "state", "consumers", "inputs", "requests and end"].map { "<span>\($0)</span>" }
@@ -135,9 +136,17 @@ extension TreePage {
   }
 
   /// Returns the first names of a list. The script shortens lists in the same way.
-  private func names(_ futures: [Int]) -> String {
+  private func names(_ futures: [Int], and others: String = "") -> String {
     let names = futures.prefix(5).map(name).joined(separator: ", ")
-    return futures.count > 5 ? "\(names) and \(futures.count - 5) more" : names
+    return (futures.count > 5 ? "\(names) and \(futures.count - 5) more" : names)
+      + (names.isEmpty || others.isEmpty ? others : ", \(others)")
+  }
+
+  /// Returns the consumers of a snapshot that are not futures.
+  private func others(_ position: Int, _ consumers: [[Int]]) -> String {
+    let count = history.futures[position].consumers - consumers[position].count
+    guard history.futures[position].state.isPending, count > 0 else { return "" }
+    return count == 1 ? "1 token, task or thread" : "\(count) tokens, tasks or threads"
   }
 
   private func eventList() -> [String] {
@@ -156,13 +165,15 @@ extension TreePage {
 
   /// The history as JSON, for the script.
   private func data() -> [String] {
+    let consumers = history.neighbours().consumers
     let futures = history.futures.indices.map { position in
       let looks = history.looks[position].map { moment, look in
         let texts = [look.state, look.brief, look.detail].map(Drawing.json).joined(separator: ",")
         return "[\(moment),\"\(look.kind)\",\(look.isWithheld),\(texts)]"
       }
       let name = Drawing.json(Drawing.label(history.futures[position].name))
-      return "[\(history.numbers[position]),\(name),[\(looks.joined(separator: ","))]]"
+      let others = Drawing.json(others(position, consumers))
+      return "[\(history.numbers[position]),\(name),[\(looks.joined(separator: ","))],\(others)]"
     }
     let edges = history.edges.map { edge in
       let changes = edge.changes.map { "[\($0.moment),\"\($0.state)\"]" }
