@@ -73,6 +73,14 @@ struct ReplayStep: Sendable {
     case cancelled(CancellationReason)
     case answered
 
+    /// Whether the load ends.
+    var isEnd: Bool {
+      switch self {
+      case .began, .cancelRequested: false
+      case .cancelled, .answered: true
+      }
+    }
+
     var description: String {
       switch self {
       case .began: "the load"

@@ -43,6 +43,8 @@ public final class HTTPReplayer: HTTPLoader {
   let entries: [HTTPArchive.Entry]
   /// The recorded order of external events. Empty without a recording.
   let steps: [ReplayStep]
+  /// The entries whose loads end at a step.
+  private let ordered: Set<Int>
   private let matching: Matching
   private let repeats: Bool
   private let used = Locked<Set<Int>>([])
@@ -68,7 +70,8 @@ public final class HTTPReplayer: HTTPLoader {
   /// try replayer.replay(on: clock)
   /// ```
   ///
-  /// A load that had completed when the recorder received it completes at once. Each other load waits for its step.
+  /// A load that had completed when the recorder received it, or whose events the log has dropped, completes at once. Each other load
+  /// waits for its step.
   ///
   /// - Parameters:
   ///   - recording: The recorded loads and events.
@@ -81,6 +84,7 @@ public final class HTTPReplayer: HTTPLoader {
   private init(_ entries: [HTTPArchive.Entry], _ steps: [ReplayStep], _ matching: Matching, _ repeats: Bool) {
     self.entries = entries
     self.steps = steps
+    ordered = Set(steps.filter(\.event.isEnd).map(\.entry))
     self.matching = matching
     self.repeats = repeats
   }
@@ -104,8 +108,10 @@ public final class HTTPReplayer: HTTPLoader {
         return index
       }
       guard let index else { throw unmatched(request, candidates) }
-      guard entries[index]._future == nil else { return wait(for: index, request) }
-      return .succeeded(try entries[index].response.response(to: request).delivered(for: request))
+      let response = entries[index].response
+      if ordered.contains(index) || response.isPending { return wait(for: index, request) }
+      guard response.hasOutcome else { return .cancelled("the load was cancelled when it was recorded") }
+      return .succeeded(try response.response(to: request).delivered(for: request))
     }.named(request.description)
   }
 

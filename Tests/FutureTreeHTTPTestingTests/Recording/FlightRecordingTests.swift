@@ -109,6 +109,23 @@ import Testing
     second.answer()
   }
 
+  @Test("Loads without events in the log end at once, as they were recorded")
+  func withoutEvents() throws {
+    let recorder = recorder(log: FutureLog(limit: 0, clock: clock))
+    mock.on("/ok", .text("ok"))
+    mock.on("/lost", .fail(HTTPError(.connectionLost, "lost")))
+    let held = ["/held", "/cancelled"].map { _ in mock.hold(whenCancelled: .complete) }
+    let loads = ["/held", "/cancelled", "/ok", "/lost"].map { (recorder --> mock).load(anyRequest($0)) }
+    loads[1].cancel()
+
+    let replayer = HTTPReplayer(recorder.recording())
+    let again = ["/held", "/cancelled", "/ok", "/lost"].map { replayer.load(anyRequest($0)) }
+    try replayer.replay(on: ManualClock())
+
+    #expect(again.map { $0.outcomeIfCompleted?.ending } == [nil, .cancelled, .succeeded, .failed])
+    withExtendedLifetime(held) {}
+  }
+
   @Test("A program that does not load the next request ends the replay with an error")
   func diverged() throws {
     let recorder = recorder()

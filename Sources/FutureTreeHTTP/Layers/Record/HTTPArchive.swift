@@ -273,7 +273,9 @@ extension HTTPArchive.Entry.Response {
   }
 
   /// Whether the load has a response or an error.
-  package var hasOutcome: Bool { _error != HTTPArchive.cancelled && _error != HTTPArchive.pending }
+  package var hasOutcome: Bool { _error != HTTPArchive.cancelled && !isPending }
+  /// Whether the load was in flight when it was recorded.
+  package var isPending: Bool { _error == HTTPArchive.pending }
 }
 
 extension HTTPArchive {
