@@ -10,12 +10,12 @@ extension TreePage {
       var kinds = Array.from(document.querySelectorAll('input[name=kind]'));
       var events = Array.from(byId('events').children);
       var last = events.length;
-      var current = last, search = '', shownEvent = null;
+      var current = last, search = '', shownEvent = null, shownEvents = new Set();
       // The maximum number of rows. A page with more elements than this is slow.
       var limit = 500;
       var futures = data.futures.map(function (entry, index) {
-        return { number: entry[0], name: entry[1], search: entry[1].toLowerCase(), looks: entry[2], others: entry[3], row: byId('f' + entry[0]),
-          box: byId('b' + index), edges: [], look: undefined, isMatching: true, isShown: false, isChanged: true };
+        return { number: entry[0], name: entry[1], search: entry[1].toLowerCase(), looks: entry[2], others: entry[3],
+          row: byId('f' + entry[0]), box: byId('b' + index), edges: [], look: undefined, isMatching: true, isShown: false, isChanged: true };
       });
       var numbers = new Map(futures.map(function (future) { return [String(future.number), future]; }));
       var edges = data.edges.map(function (entry, index) {
@@ -100,13 +100,20 @@ extension TreePage {
         box.querySelector('.state').textContent = look[3];
         box.querySelector('.detail').textContent = look[4];
       }
-      // Shows the events around the current one.
+      // Shows the matching events around the current one.
       function showEvents() {
-        var first = Math.max(0, Math.min(current - limit / 2, last - limit));
+        var matching = [], before = 0;
         events.forEach(function (row, index) {
           var future = numbers.get(row.dataset.future);
-          row.classList.toggle('shown', index >= first && index < first + limit && Boolean(future) && future.search.includes(search));
+          if (!future || !future.search.includes(search)) { return; }
+          matching.push(row);
+          before += index < current ? 1 : 0;
         });
+        var first = Math.max(0, Math.min(before - limit / 2, matching.length - limit));
+        var shown = new Set(matching.slice(first, first + limit));
+        shownEvents.forEach(function (row) { if (!shown.has(row)) { row.classList.remove('shown'); } });
+        shown.forEach(function (row) { row.classList.add('shown'); });
+        shownEvents = shown;
       }
       function showMoment() {
         var row = events[current - 1];
@@ -121,13 +128,22 @@ extension TreePage {
       }
       function go(moment) {
         current = Math.min(Math.max(moment, 1), last);
-        history.replaceState(null, '', '#e' + current);
         show();
+        // Browsers refuse this in some frames, and if it is called often.
+        try { history.replaceState(null, '', '#e' + current); } catch (error) { return; }
       }
+      // Shows the moment or the future in the address.
       function follow() {
-        var moment = /^#e([0-9]+)$/.exec(location.hash);
-        if (moment) { current = Math.min(Math.max(Number(moment[1]), 1), last); }
+        var place = /^#([ef])([0-9]+)$/.exec(location.hash), future = place && place[1] === 'f' && numbers.get(place[2]);
+        if (place && place[1] === 'e') { current = Math.min(Math.max(Number(place[2]), 1), last); }
         show();
+        if (future && future.look && !future.isShown) {
+          filter.value = '';
+          kinds.forEach(function (box) { box.checked = true; });
+          limit = Infinity;
+          show();
+        }
+        if (future) { future.row.scrollIntoView({ block: 'nearest' }); }
       }
 
       byId('controls').hidden = false;
