@@ -6,6 +6,7 @@ extension TreePage {
       'use strict';
       var byId = function (id) { return document.getElementById(id); };
       var data = JSON.parse(byId('data').textContent);
+      byId('data').remove();
       var scrubber = byId('scrubber'), filter = byId('filter');
       var kinds = Array.from(document.querySelectorAll('input[name=kind]'));
       var events = Array.from(byId('events').children);

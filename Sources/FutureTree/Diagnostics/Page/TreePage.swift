@@ -157,7 +157,7 @@ extension TreePage {
         target = " \(name(position))"
       }
       return "<li id=\"e\(index + 1)\" data-future=\"\(event.future)\"><a href=\"#e\(index + 1)\">\(event.seconds)</a> "
-        + "<bdi>\(Drawing.html(Drawing.label(event.name)))</bdi> \(event.future) <bdi>\(text)\(target)</bdi></li>"
+        + "<bdi>\(Drawing.html(Drawing.label(event.name)))</bdi> \(event.future) \(text)\(target)</li>"
     }
     let isHidden = events.isEmpty ? " hidden" : ""
     return ["<h2\(isHidden)>Events</h2>", "<ol id=\"events\" class=\"events\"\(isHidden)>"] + rows + ["</ol>"]
