@@ -29,6 +29,10 @@ public final class FutureForest: Sendable {
     public let members: [Member]
   }
 
+  fileprivate struct Root {
+    weak var node: Node?
+  }
+
   fileprivate struct Known {
     weak var node: Node?
     let number: Int
@@ -36,7 +40,7 @@ public final class FutureForest: Sendable {
   }
 
   fileprivate struct State {
-    var roots: [Int: Known] = [:]
+    var roots: [Int: Root] = [:]
     var lastRoot = 0
     var known: [ObjectIdentifier: Known] = [:]
     var nodes: [Int: ObjectIdentifier] = [:]
@@ -58,7 +62,7 @@ public final class FutureForest: Sendable {
     guard !root.isCompleted else { return }
     let number = state.withLock { state in
       state.lastRoot += 1
-      state.roots[state.lastRoot] = Known(node: root.node, number: state.lastRoot, since: .zero)
+      state.roots[state.lastRoot] = Root(node: root.node)
       return state.lastRoot
     }
     root.observe { [weak self] _ in

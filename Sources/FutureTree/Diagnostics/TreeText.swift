@@ -132,7 +132,8 @@ extension TreeSnapshot.Entry {
 }
 
 extension TreeSnapshot.State: CustomStringConvertible {
-  var isPending: Bool {
+  /// Whether the future has no outcome: it is pending, queued or running.
+  public var isPending: Bool {
     switch self {
     case .pending, .queued, .running: true
     case .succeeded, .failed, .cancelled: false

@@ -97,7 +97,7 @@ public final class HTTPReplayer: HTTPLoader {
 
   /// Answers the request from the archive.
   ///
-  /// - Returns: A future that has completed. It fails with `UnmatchedRequest` if no unused entry matches.
+  /// - Returns: A future that has completed, or that waits for its step of a recording. It fails with `UnmatchedRequest` if no unused entry matches.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     .attempt {
       let candidates = entries.map { mismatches(of: request, and: $0.request) }

@@ -14,7 +14,7 @@ struct InspectorFrames {
     var changed: [String] = []
     var current: [Int: String] = [:]
     current.reserveCapacity(snapshot.members.count)
-    for (member, future) in zip(snapshot.members, snapshot.tree.entries) where future.isPending {
+    for (member, future) in zip(snapshot.members, snapshot.tree.entries) where future.state.isPending {
       let row = Self.row(member, future, snapshot.members, now)
       current[member.number] = row
       if sent[member.number] != row { changed.append(row) }
@@ -64,14 +64,5 @@ enum JSON {
       }
     }
     return literal + "\""
-  }
-}
-
-extension TreeSnapshot.Entry {
-  fileprivate var isPending: Bool {
-    switch state {
-    case .pending, .queued, .running: true
-    case .succeeded, .failed, .cancelled: false
-    }
   }
 }

@@ -1,9 +1,9 @@
-import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeHummingbird
 import Hummingbird
+import ServerTestSupport
 import Testing
 
 @Suite("The README") struct ReadmeTests {
@@ -26,11 +26,6 @@ import Testing
     // End
     _ = app
 
-    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-    let readme = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../README.md").standardized
-    let compiled = try #require(source.components(separatedBy: "    // Begin\n").dropFirst().first)
-      .components(separatedBy: "    // End\n")[0]
-      .split(separator: "\n", omittingEmptySubsequences: false).map { $0.dropFirst(4) }.joined(separator: "\n")
-    #expect(try String(contentsOf: readme, encoding: .utf8).contains("```swift\n\(compiled)```"))
+    #expect(try readmeHasExample(of: #filePath))
   }
 }

@@ -132,7 +132,7 @@ extension PageHistory {
 
   func look(of position: Int) -> Look { looks[position].last?.look ?? Look(futures[position]) }
 
-  /// Returns the futures that wait for each future, and the futures that each future waits for.
+  /// Returns the futures that wait for each future, and the futures that each future waits for, in the last moment.
   func neighbours() -> (consumers: [[Int]], inputs: [[Int]]) {
     var (consumers, inputs) = (
       [[Int]](repeating: [], count: futures.count), [[Int]](repeating: [], count: futures.count)

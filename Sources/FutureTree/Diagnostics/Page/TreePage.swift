@@ -4,11 +4,14 @@
 struct TreePage {
   private let title: String
   private let history: PageHistory
+  /// The futures that wait for each future, and the futures that each future waits for, in the last moment.
+  private let consumers, inputs: [[Int]]
   private let events: [FutureEvent]
   private let droppedCount: Int
 
   init(_ title: String, _ history: PageHistory, events: [FutureEvent] = [], droppedCount: Int = 0) {
     (self.title, self.history) = (Drawing.html(Drawing.label(title)), history)
+    (consumers, inputs) = history.neighbours()
     (self.events, self.droppedCount) = (events, droppedCount)
   }
 
@@ -112,13 +115,12 @@ extension TreePage {
   }
 
   private func futureList() -> [String] {
-    let (consumers, inputs) = history.neighbours()
     let rows = history.futures.indices.map { position in
       let look = history.look(of: position)
       return "<li id=\"f\(history.numbers[position])\" class=\"\(look.classes)\"><span class=\"name\"><bdi>"
         + "\(name(position))</bdi> <span class=\"number\">\(history.numbers[position])\(origin(position))</span></span>"
         + "<span class=\"state\">\(Drawing.html(look.state))</span><span class=\"consumers\">"
-        + "\(names(consumers[position], and: others(position, consumers)))</span>"
+        + "\(names(consumers[position], and: others(position)))</span>"
         + "<span class=\"inputs\">\(names(inputs[position]))</span><span class=\"detail\">\(Drawing.html(look.detail))</span></li>"
     }
     let head = ["future", "state", "consumers", "inputs", "requests and end"].map { "<span>\($0)</span>" }
@@ -143,7 +145,7 @@ extension TreePage {
   }
 
   /// Returns the consumers of a snapshot that are not futures.
-  private func others(_ position: Int, _ consumers: [[Int]]) -> String {
+  private func others(_ position: Int) -> String {
     let count = history.futures[position].consumers - consumers[position].count
     guard history.futures[position].state.isPending, count > 0 else { return "" }
     return count == 1 ? "1 token, task or thread" : "\(count) tokens, tasks or threads"
@@ -165,14 +167,13 @@ extension TreePage {
 
   /// The history as JSON, for the script.
   private func data() -> [String] {
-    let consumers = history.neighbours().consumers
     let futures = history.futures.indices.map { position in
       let looks = history.looks[position].map { moment, look in
         let texts = [look.state, look.brief, look.detail].map(Drawing.json).joined(separator: ",")
         return "[\(moment),\"\(look.kind)\",\(look.isWithheld),\(texts)]"
       }
       let name = Drawing.json(Drawing.label(history.futures[position].name))
-      let others = Drawing.json(others(position, consumers))
+      let others = Drawing.json(others(position))
       return "[\(history.numbers[position]),\(name),[\(looks.joined(separator: ","))],\(others)]"
     }
     let edges = history.edges.map { edge in

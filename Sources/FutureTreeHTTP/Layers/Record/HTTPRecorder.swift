@@ -31,7 +31,7 @@ import FutureTree
 ///
 /// The `HTTPReplayer` of the module FutureTreeHTTPTesting repeats such a recording in the recorded order.
 ///
-/// **Memory.** The layer keeps the latest `limit` loads, each with at most `maximumBodySize` bytes of a body, and the loads in flight.
+/// **Memory.** The layer keeps the `limit` loads that began last, each with at most `maximumBodySize` bytes of a body.
 ///
 /// **Cancellation.** The layer returns the future of `next`, and holds no requests.
 ///
