@@ -31,7 +31,8 @@ import FutureTree
 ///
 /// The `HTTPReplayer` of the module FutureTreeHTTPTesting repeats such a recording in the recorded order.
 ///
-/// **Memory.** The layer keeps the `limit` loads that began last, each with at most `maximumBodySize` bytes of a body.
+/// **Memory.** The layer keeps the `limit` loads that ended last, each with at most `maximumBodySize` bytes of a body, and, with a log,
+/// the loads in flight.
 ///
 /// **Cancellation.** The layer returns the future of `next`, and holds no requests.
 ///
@@ -41,20 +42,26 @@ public final class HTTPRecorder: HTTPLayer {
   public typealias MissedDeadlineHandler = @Sendable (_ request: HTTPRequest, _ recorder: HTTPRecorder) -> Void
 
   private struct State {
-    var entries: [Int: HTTPArchive.Entry] = [:]
+    /// The loads in flight, by number.
+    var live: [Int: HTTPArchive.Entry] = [:]
+    /// The loads that have ended, in the order of their ends, which are counted from 1.
+    var ended: [Int: (number: Int, entry: HTTPArchive.Entry)] = [:]
     var lastNumber = 0
-    /// No entry has a lower number.
-    var oldest = 1
+    var lastEnd = 0
     /// The number of resets.
     var generation = 0
 
-    mutating func insert(_ entry: HTTPArchive.Entry, _ number: Int, limit: Int) {
-      entries[number] = entry
-      oldest = min(oldest, number)
-      while entries.count > limit {
-        entries[oldest] = nil
-        oldest += 1
-      }
+    mutating func end(_ entry: HTTPArchive.Entry, _ number: Int, limit: Int) {
+      live[number] = nil
+      lastEnd += 1
+      ended[lastEnd] = (number, entry)
+      ended[lastEnd - limit] = nil
+    }
+
+    /// The loads in the order in which they began.
+    var entries: [HTTPArchive.Entry] {
+      (live.map { ($0.key, $0.value) } + ended.values.map { ($0.number, $0.entry) })
+        .sorted { $0.0 < $1.0 }.map(\.1)
     }
   }
 
@@ -79,7 +86,8 @@ public final class HTTPRecorder: HTTPLayer {
   /// Creates a recorder.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of loads that are kept. The oldest are removed. `nil` keeps all. Defaults to `nil`.
+  ///   - limit: The maximum number of ended loads that are kept. Those that ended first are removed. `nil` keeps all. Defaults to
+  ///     `nil`.
   ///   - redaction: The parts of requests that are recorded. `.nothing` also records all fields of responses.
   ///   - maximumBodySize: The maximum size of a recorded body in bytes. Defaults to 16 MiB. A larger body is omitted, and replaying
   ///     its response fails.
@@ -112,9 +120,7 @@ public final class HTTPRecorder: HTTPLayer {
     FlightRecording(exchanges: HTTPArchive(entries), futures: (log ?? FutureLog()).recording())
   }
 
-  private var entries: [HTTPArchive.Entry] {
-    state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value)
-  }
+  private var entries: [HTTPArchive.Entry] { state.value.entries }
 
   /// Forwards the request, and records its response.
   ///
@@ -129,7 +135,7 @@ public final class HTTPRecorder: HTTPLayer {
     if let log {
       future.logged(in: log)
       load.entry._future = log.number(of: future)
-      keep(load, load.entry.response)
+      state.withLock { if $0.generation == generation { $0.live[number] = load.entry } }
     }
     future.observe { [self, load] outcome in
       record(outcome, of: load)
@@ -141,9 +147,9 @@ public final class HTTPRecorder: HTTPLayer {
   /// Removes the recorded entries, and resets `next`.
   public func reset(next: any HTTPLoader) -> Future<Void> {
     let count = state.withLock { state in
-      defer { state.entries = [:] }
+      defer { (state.live, state.ended) = ([:], [:]) }
       state.generation += 1
-      return state.entries.count
+      return state.live.count + state.ended.count
     }
     ResetNotes.current?.wiped(count, "recorded entry", plural: "recorded entries")
     return next.reset()
@@ -174,7 +180,7 @@ public final class HTTPRecorder: HTTPLayer {
   private func keep(_ load: Load, _ response: HTTPArchive.Entry.Response) {
     let entry = load.entry.ended(response, after: clock.now - load.began)
     state.withLock { state in
-      if state.generation == load.generation { state.insert(entry, load.number, limit: limit) }
+      if state.generation == load.generation { state.end(entry, load.number, limit: limit) }
     }
   }
 }
