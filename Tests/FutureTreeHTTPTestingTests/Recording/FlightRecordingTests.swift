@@ -180,7 +180,7 @@ import Testing
     #expect(recorder.archive.entries.map(\.request.url) == ["/2", "/3"].map { "http://example.com\($0)" })
     held.answer()
     #expect(slow.isCompleted && recorder.archive.count == 2)
-    // A slow load, such as one that misses its deadline, is kept although later loads have ended before it.
+    // A slow load, such as a load that misses its deadline, is kept although later loads have ended before it.
     #expect(recorder.archive.entries.map(\.request.url) == ["/slow", "/3"].map { "http://example.com\($0)" })
     _ = api.reset()
     #expect(recorder.recording().exchanges.count == 0)
