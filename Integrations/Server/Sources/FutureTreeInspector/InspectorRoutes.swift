@@ -65,10 +65,11 @@ struct InspectorRoutes: Sendable {
     case "forceImmediately": options = .forceImmediately
     default: throw HTTPError(.badRequest, message: "The options are not known.")
     }
-    guard let receipt = body(number, options) else { throw HTTPError(.notFound, message: "The future is not pending.") }
+    // A future can end after the page has shown it. That is no error, and a browser would report a status of 404.
+    let text = body(number, options).map { "\($0)" } ?? "not pending"
     return Response(
       status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
-      body: .init(byteBuffer: ByteBuffer(string: "\(receipt)")))
+      body: .init(byteBuffer: ByteBuffer(string: text)))
   }
 
   /// Server-sent events: an update at each interval.
