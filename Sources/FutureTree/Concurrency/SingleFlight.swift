@@ -138,8 +138,11 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Returns: The flights that had no callers. They have been asked to cancel, and may not have completed.
   package func stopLingering() -> [Future<Value>] {
-    flights.withLock { Array($0.values) }.filter { $0.node.stopLingering() }
+    all.map(\.value).filter { $0.node.stopLingering() }
   }
 
-  @usableFromInline typealias Flight = (key: Key, value: Future<Value>)
+  /// The flights with their keys.
+  package var all: [Flight] { flights.withLock { Array($0) } }
+
+  @usableFromInline package typealias Flight = (key: Key, value: Future<Value>)
 }

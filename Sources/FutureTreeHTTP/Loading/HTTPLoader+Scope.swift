@@ -48,8 +48,8 @@ extension HTTPLoader {
 
 /// A layer that knows all loads that pass it, and stops them when it is reset.
 protocol ResetTracking: AnyObject {
-  /// The loads that a reset would stop.
-  var stoppedLoads: [ResetPreview.Load] { get }
+  /// The loads and scopes that a reset would stop.
+  var preview: ResetPreview { get }
   /// Cancels a scope when the layer is reset, and waits for it.
   func track(_ scope: TrackedScope)
 }

@@ -1,6 +1,6 @@
 import FutureTree
 
-/// The loads that a reset would stop, with the futures that have interest in them.
+/// The loads and scopes that a reset would stop, with the futures that have interest in them.
 ///
 /// ```swift
 /// let preview = api.previewReset()
@@ -15,6 +15,8 @@ public struct ResetPreview: Sendable {
     public let request: String
     /// Whether the response has arrived, and its body is being transferred.
     public let isStream: Bool
+    /// Whether the load lingers in a ``Coalesce``: all its callers have cancelled.
+    public let isLingering: Bool
     /// The names of the futures that the load waits for. The name of a layer says that this layer holds the request.
     public let holders: [String]
     /// The names of the last futures that wait for the load. If one of them has consumers that are no futures, such as awaiting
@@ -23,48 +25,78 @@ public struct ResetPreview: Sendable {
     /// The tree of the load.
     public let tree: TreeSnapshot
 
-    init(_ request: HTTPRequest, _ tree: TreeSnapshot, isStream: Bool = false) {
-      self.request = request.description
+    init(_ request: String, _ tree: TreeSnapshot, isStream: Bool = false) {
+      self.request = request
       self.isStream = isStream
       self.tree = tree
-      holders = tree.entries.filter { $0.upstream.isEmpty && $0.state.isInFlight }.map(\.name)
-      interested = tree.entries.filter { $0.waiters.isEmpty && $0.state.isInFlight }.map { entry in
-        entry.consumers == 0 ? entry.name : "\(entry.name) (\(entry.consumers))"
-      }
+      isLingering = tree.entries[0].isLingering
+      holders = tree.pendingSources
+      interested = isLingering ? [] : tree.lastConsumers
     }
   }
 
-  /// The loads in the order in which they began.
+  /// A scope of ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)`` that has not completed.
+  public struct Scope: Sendable {
+    /// The name of the scope.
+    public let name: String
+    /// The names of the futures that the scope waits for. `open` says that it has not ended.
+    public let holders: [String]
+    /// The names of the last futures that wait for the scope or for its work, as in ``Load/interested``.
+    public let interested: [String]
+    /// The tree of the scope.
+    public let tree: TreeSnapshot
+
+    init(_ tree: TreeSnapshot) {
+      self.tree = tree
+      name = tree.entries[0].name
+      holders = tree.pendingSources
+      interested = tree.lastConsumers
+    }
+  }
+
+  /// The loads in the order in which they began. Loads that linger are last.
   public let loads: [Load]
+  /// The scopes in the order in which they were created.
+  public let scopes: [Scope]
 }
 
 extension HTTPLoader {
-  /// Returns the loads that a reset would stop, without side effects.
+  /// Returns the loads and scopes that a reset would stop, without side effects.
   ///
-  /// An ``Autocancel`` knows all loads that pass it. A chain without one has an empty preview.
+  /// An ``Autocancel`` knows the loads and scopes that pass it, and a ``Coalesce`` knows the loads that linger. The preview of a
+  /// chain without these layers is empty. The loads of undos are not listed: a reset waits for them.
   ///
-  /// - Complexity: O(futures + edges) of the trees of the loads.
+  /// - Complexity: O(futures + edges) of the trees of the loads and scopes.
   public func previewReset() -> ResetPreview {
-    ResetPreview(loads: layers(as: (any ResetTracking).self).flatMap(\.stoppedLoads))
+    let previews = layers(as: (any ResetTracking).self).map(\.preview)
+    let lingering = layers(as: Coalesce.self).flatMap(\.lingeringLoads)
+    return ResetPreview(loads: previews.flatMap(\.loads) + lingering, scopes: previews.flatMap(\.scopes))
   }
 }
 
 extension ResetPreview: CustomStringConvertible {
-  /// A line for each load.
+  /// A line for each load and each scope.
   public var description: String {
-    loads.map { load in
-      let holders = load.holders.joined(separator: ", ")
-      let interested = load.interested.isEmpty ? "nothing" : load.interested.joined(separator: ", ")
-      return "\(load.request), \(load.isStream ? "stream" : "held by \(holders)"), for \(interested)"
-    }.joined(separator: "\n")
+    let names = { (names: [String]) in names.isEmpty ? "nothing" : names.joined(separator: ", ") }
+    let loads = loads.map { load in
+      let state = load.isStream ? "stream" : "\(load.isLingering ? "lingering, " : "")held by \(names(load.holders))"
+      return "\(load.request), \(state), for \(names(load.interested))"
+    }
+    let scopes = scopes.map { scope in
+      "scope \(scope.name), waiting for \(names(scope.holders)), for \(names(scope.interested))"
+    }
+    return (loads + scopes).joined(separator: "\n")
   }
 }
 
-extension TreeSnapshot.State {
-  fileprivate var isInFlight: Bool {
-    switch self {
-    case .pending, .queued, .running: true
-    case .succeeded, .failed, .cancelled: false
+extension TreeSnapshot {
+  fileprivate var pendingSources: [String] {
+    entries.filter { $0.upstream.isEmpty && $0.state.isPending }.map(\.name)
+  }
+
+  fileprivate var lastConsumers: [String] {
+    entries.filter { $0.waiters.isEmpty && $0.state.isPending }.map { entry in
+      entry.consumers == 0 ? entry.name : "\(entry.name) (\(entry.consumers))"
     }
   }
 }

@@ -159,12 +159,12 @@ extension SimulationRun {
     }
   }
 
-  /// The receipt of a reset counts the loads of its preview, except those of undos, for which it waited.
+  /// The receipt of a reset counts the loads of its preview.
   private func check(_ receipt: ResetReceipt, _ preview: ResetPreview) {
     if receipt.error != nil || receipt.parts.contains(where: { $0.ending != .succeeded }) {
       report("Refuse, drain, wipe: a part of a reset has failed:\n\(receipt)")
     }
-    let stopped = preview.loads.count { !$0.request.contains("/undo/") }
+    let stopped = preview.loads.count { !$0.isLingering }
     guard let part = receipt.parts.first(where: { $0.name == "Autocancel" }), part.drained < stopped else { return }
     report("Refuse, drain, wipe: the preview of a reset named \(stopped) loads, and its receipt \(part.drained).")
   }

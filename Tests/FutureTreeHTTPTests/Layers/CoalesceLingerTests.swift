@@ -79,6 +79,9 @@ struct CoalesceLingerTests {
   func reset() {
     let held = mock.hold()
     load().cancel()
+    let preview = api.previewReset()
+    #expect(preview.loads.map(\.isLingering) == [true])
+    #expect("\(preview)" == "GET http://example.com/, lingering, held by GET http://example.com/, for nothing")
 
     let reset = api.resetWithReceipt(clock: clock)
     #expect(held.cancelRequest != nil && !reset.isCompleted)

@@ -102,6 +102,30 @@ struct ResetScopeTests {
     #expect(reset.isCompleted)
   }
 
+  @Test("A preview names the scopes with what they wait for, and leaves out the loads of undos")
+  func preview() throws {
+    let api = api
+    let scope = api.scope("checkout", clock: clock)
+    let held = mock.hold()
+    let load = scope.run { api.load(anyRequest("/order")) }
+    scope.undo(of: load) { _ in api.load(anyRequest("/undo")) }
+
+    #expect(
+      "\(api.previewReset())" == """
+        GET http://example.com/order, held by GET http://example.com/order, open, for checkout
+        scope checkout, waiting for open, GET http://example.com/order, for checkout
+        """)
+    held.answer()
+    let undo = mock.hold()
+    scope.cancel()
+
+    let preview = api.previewReset()
+    #expect(preview.loads.isEmpty && preview.scopes.map(\.name) == ["checkout"])
+    #expect(preview.scopes.map(\.interested) == [["checkout"]])
+    undo.answer()
+    #expect(api.previewReset().scopes.isEmpty && scope.undoneCount == 1)
+  }
+
   @Test("Cancelled everywhere, with a reset: no order remains that was not committed")
   func everywhere() throws {
     try CancelEverywhere.run(grace: .seconds(60)) { trial in

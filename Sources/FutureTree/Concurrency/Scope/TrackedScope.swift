@@ -7,6 +7,8 @@ package struct TrackedScope: Sendable, Equatable {
   /// Completes when the scope is settled, whatever happens to its future.
   package var settled: Future<Void> { core.settled.future }
 
+  package var future: Future<Void> { core.future }
+
   /// Asks the scope to cancel for a reset that waits until it is settled. Its undos may use what the reset refuses to others.
   package func cancelForReset(because reason: CancellationReason) {
     core.canUndoDuringReset = true

@@ -153,13 +153,17 @@ extension Autocancel: ResetTracking {
     }
   }
 
-  var stoppedLoads: [ResetPreview.Load] {
-    let loads = loads.value
-    let streams = loads.transfers.map {
-      ($0.key, ResetPreview.Load($0.value.request, $0.value.future.tree(), isStream: true))
+  var preview: ResetPreview {
+    let state = loads.value
+    let live = state.live.filter { !state.undos.contains($0.key) }.map {
+      ($0.key, ResetPreview.Load("\($0.value.request)", $0.value.future.tree()))
     }
-    return (loads.live.map { ($0.key, ResetPreview.Load($0.value.request, $0.value.future.tree())) } + streams)
-      .sorted { $0.0 < $1.0 }.map(\.1)
+    let streams = state.transfers.map {
+      ($0.key, ResetPreview.Load("\($0.value.request)", $0.value.future.tree(), isStream: true))
+    }
+    return ResetPreview(
+      loads: (live + streams).sorted { $0.0 < $1.0 }.map(\.1),
+      scopes: state.scopes.sorted { $0.key < $1.key }.map { ResetPreview.Scope($0.value.future.tree()) })
   }
 }
 

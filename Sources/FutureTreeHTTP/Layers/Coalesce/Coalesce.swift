@@ -126,6 +126,11 @@ public final class Coalesce: HTTPLayer {
       .onComplete { _ in next.reset() }.shielded()
   }
 
+  /// The loads whose callers have all cancelled.
+  var lingeringLoads: [ResetPreview.Load] {
+    flights.all.map { ResetPreview.Load($0.key.request, $0.value.tree()) }.filter(\.isLingering)
+  }
+
   /// Returns the request without the options that belong to the caller.
   private func shared(_ request: HTTPRequest, _ key: CoalesceKey) -> HTTPRequest {
     var request = request

@@ -85,6 +85,9 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     hash = hasher.finalize()
   }
 
+  /// The method and the URL of the request, without its query.
+  var request: String { "\(compared.method) \(compared.target)" }
+
   static func == (first: CoalesceKey, second: CoalesceKey) -> Bool {
     first === second || first.hash == second.hash && first.compared == second.compared
   }
