@@ -20,11 +20,14 @@ import FutureTreeTesting
 /// simulation checks the rules of the HTTP contract:
 ///
 /// - *Completes once*: every load, every transfer and every reset completes once.
-/// - *The holder completes*, *Nothing after completion*: no request begins for callers that have asked to cancel or have an
-///   outcome.
+/// - *The holder completes*, *Known before handled*, *Nothing after completion*: no request begins for callers that have asked to
+///   cancel or have an outcome.
 /// - *Confirmed cancellation*: a cancelled load has closed its connection, unless it was forced, or its request was withheld
 ///   because a reset waits for the load.
 /// - *Refuse, drain, wipe*: after a reset, no earlier connection is open. The receipt of the reset agrees with its preview.
+/// - *Two executions*: only its caller and a reset cancel a load, also if one request value is loaded twice.
+/// - *Never shared*: each stream has its own load.
+/// - *Nothing rewritten*: the header fields of a caller arrive as they are.
 /// - *Credentials never cross an origin*: a secret is sent to its own host only.
 /// - *No printed secret*: no error and no line of ``SimulatedWorld/log(_:)`` shows one.
 /// - *Whole bodies*: a success has the whole body of an answer.

@@ -48,6 +48,21 @@ struct SimulationPlan: Sendable {
       let (time, duration) = (random.number(below: 20_000), random.number(below: 20_000))
       add(.milliseconds(time), .fault(fault, duration: .milliseconds(duration)))
     }
+    // From a source of its own: the parts before this one stay the same for each seed.
+    let again = RandomSource.seeded(~seed)
+    if again.chance(30) {
+      let (number, delay) = (again.number(below: loads), Duration.milliseconds(again.number(below: 3_000)))
+      let first = all.lazy.compactMap { part in
+        if case .load(let load) = part.event, load.number == number { (part.time, load) } else { nil }
+      }.first
+      if let (time, load) = first {
+        add(time + delay, .load(load.again(loads)))
+        if again.chance(40) {
+          let later = Duration.milliseconds(again.number(below: 2_000))
+          add(time + delay + later, .cancel(load: [number, loads][again.number(below: 2)], []))
+        }
+      }
+    }
     parts = all.enumerated().map { Part(number: $0.offset, time: $0.element.time, event: $0.element.event) }
       .filter { isKept($0.number) }
     let ofExchange = faults.filter(\.isOfExchange)
@@ -103,7 +118,9 @@ extension SimulationPlan.Event: CustomStringConvertible {
 struct SimulatedLoad: Sendable, CustomStringConvertible {
   enum Reading: CaseIterable { case reads, ignores, cancels, leaves }
 
-  let number: Int
+  private(set) var number: Int
+  /// The number of the load whose request value is loaded again, if this is not the first.
+  private(set) var first: Int?
   let method: HTTPMethod
   let host: String
   let item: Int
@@ -126,8 +143,16 @@ struct SimulatedLoad: Sendable, CustomStringConvertible {
     hasBody = method == .post || method == .put
   }
 
+  /// A second load of the same request.
+  func again(_ number: Int) -> SimulatedLoad {
+    var load = self
+    (load.number, load.first) = (number, self.number)
+    return load
+  }
+
   var description: String {
-    "\(method) https://\(host)/item/\(item)\(isStream ? ", as a stream" : "")\(hasDeadline ? ", with a deadline" : "")"
+    (first.map { "the request of load \($0) again, " } ?? "")
+      + "\(method) https://\(host)/item/\(item)\(isStream ? ", as a stream" : "")\(hasDeadline ? ", with a deadline" : "")"
   }
 }
 

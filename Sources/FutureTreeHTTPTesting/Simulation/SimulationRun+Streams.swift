@@ -6,6 +6,10 @@ import FutureTreeHTTP
 extension SimulationRun {
   func read(_ response: HTTPResponse, _ load: SimulatedLoad) {
     let transfer = response.transfer
+    // S6 (never shared)
+    if !transfer.isCompleted, let other = loads.values.first(where: { $0.transfer == transfer }) {
+      report("Never shared: loads \(other.load.number) and \(load.number) have the same stream.")
+    }
     loads[load.number]?.transfer = transfer
     switch load.reading {
     case .cancels:

@@ -28,7 +28,9 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
   private let api: any HTTPLoader
   private let grace: Duration
   var loads: [Int: Load] = [:]
+  private var requests: [Int: HTTPRequest] = [:]
   private var resets: [Future<Void>] = []
+  private var isBeginningReset = false
   private var problems: [String] = []
   /// The number of timers of the run itself.
   private var left = 0
@@ -86,7 +88,7 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
       && resets.allSatisfy(\.isCompleted) && world.network.openCount == 0
   }
 
-  private func report(_ problem: String) {
+  func report(_ problem: String) {
     if !problems.contains(problem) { problems.append(problem) }
   }
 }
@@ -103,10 +105,13 @@ extension SimulationRun {
     }
   }
 
-  private var isResetting: Bool { resets.contains { !$0.isCompleted } }
+  private var isResetting: Bool { isBeginningReset || resets.contains { !$0.isCompleted } }
 
   private func begin(_ load: SimulatedLoad) {
-    guard let request = try? request(of: load) else { return report("The request of load \(load.number) is invalid.") }
+    guard let request = try? load.first.flatMap({ requests[$0] }) ?? request(of: load) else {
+      return report("The request of load \(load.number) is invalid.")
+    }
+    requests[load.number] = request
     // Registered first: the network asks whether a caller waits.
     loads[load.number] = Load(load: load, isDuringReset: isResetting)
     let future = api.load(request)
@@ -116,6 +121,7 @@ extension SimulationRun {
 
   private func request(of load: SimulatedLoad) throws -> HTTPRequest {
     var request = try HTTPRequest(load.method, "https://\(load.host)/item/\(load.item)")
+    try request.setHeader("X-Note", SimulationRun.note(load.item))
     if load.hasBody {
       let isThrowing = diskFaults[.bodySourceThrows, default: 0] > 0
       request.body =
@@ -127,6 +133,9 @@ extension SimulationRun {
     if load.hasDeadline { request[option: RequestDeadline.self] = .after(.seconds(8), clock: world.clock) }
     return request
   }
+
+  /// A header value that a layer which rewrites values would change.
+  private static func note(_ item: Int) -> String { "\(item), \"a\\\";b=c\"; %0D%0A\t=?utf-8?q?x?=" }
 
   private func cancel(_ number: Int, _ options: CancellationOptions) {
     guard let load = loads[number] else { return }
@@ -143,7 +152,9 @@ extension SimulationRun {
   private func reset() {
     let before = Set(world.network.open.map(\.number))
     let preview = api.previewReset()
+    isBeginningReset = true
     let receipt = api.resetWithReceipt(clock: world.clock)
+    isBeginningReset = false
     let reset = receipt.map { _ in }
     resets.append(reset)
     receipt.observe { [weak self] outcome in
@@ -183,8 +194,9 @@ extension SimulationRun {
 // MARK: - Rules
 
 extension SimulationRun {
-  /// H2 (the holder completes), H4 (nothing after completion): no request begins for callers that have asked to cancel or have an
-  /// outcome. H10 (credentials never cross an origin): no request has the secret of another host.
+  /// H2 (the holder completes), H3 (known before handled), H4 (nothing after completion): no request begins for callers that have
+  /// asked to cancel or have an outcome. H9 (refusal): the caller's header arrives as it is. H10 (credentials never cross an
+  /// origin): no request has the secret of another host.
   private func problem(of request: HTTPRequest) -> String? {
     let (item, host) = (request.simulatedItem, request.url?.host ?? "")
     for secret in world.secrets where secret != world.secret(of: host) {
@@ -192,7 +204,11 @@ extension SimulationRun {
         return "Credentials never cross an origin: a secret was sent to \(host)."
       }
     }
-    guard !world.allowsBackgroundLoads, item.hasPrefix("item/") else { return nil }
+    guard item.hasPrefix("item/") else { return nil }
+    if let number = Int(item.dropFirst(5)), request.headers["X-Note"] != SimulationRun.note(number) {
+      return "Nothing rewritten: a request for \(item) has another header than its caller's."
+    }
+    if world.allowsBackgroundLoads { return nil }
     let callers = loads.values.filter { "item/\($0.load.item)" == item }
     if callers.contains(where: \.isLive) { return nil }
     return callers.contains(where: \.isPending)
@@ -213,6 +229,10 @@ extension SimulationRun {
       guard case .failure(let error as HTTPError) = outcome, error.code == .resetInProgress else {
         return report("Refuse, drain, wipe: load \(load.number) began during a reset, and was not refused.")
       }
+    }
+    // H7 (two executions): neither another load of the same request nor anything else cancels a load.
+    if case .cancelled = outcome, let began = loads[load.number], began.future?.cancelRequest == nil, !isResetting {
+      report("Two executions: load \(load.number) was cancelled, although neither its caller nor a reset had asked.")
     }
     // H5 (confirmed cancellation): the connection is free when a load that does not end at once has been cancelled.
     if case .cancelled = outcome, let began = loads[load.number], !began.endsAtOnce, began.completions == 1,
