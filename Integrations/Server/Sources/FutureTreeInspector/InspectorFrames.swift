@@ -28,7 +28,7 @@ struct InspectorFrames {
       + (queues == sentThrottles ? "}" : ",\"throttles\":\(queues)}")
   }
 
-  /// Returns a future: `[number, name, state, consumers, since, asked, withheld, waiters, inputs, isRoot]`.
+  /// Returns a future: `[number, name, state, consumers, since, asked, withheld, waiters, inputs]`.
   private static func row(
     _ member: FutureForest.Member, _ future: TreeSnapshot.Entry, _ members: [FutureForest.Member], _ now: Duration
   ) -> String {
@@ -38,7 +38,7 @@ struct InspectorFrames {
     let withheld = future.withheldRequest.map { JSON.string("\($0.reason)") } ?? "null"
     let state = "\(future.state)" + (future.isShared ? ", shared" : "") + (future.isLingering ? ", lingering" : "")
     return "[\(member.number),\(JSON.string(future.name)),\"\(state)\",\(future.consumers),"
-      + "\(milliseconds(now - member.age)),\(asked),\(withheld),[\(waiters)],[\(inputs)],\(future.isMarked)]"
+      + "\(milliseconds(now - member.age)),\(asked),\(withheld),[\(waiters)],[\(inputs)]]"
   }
 
   /// Returns a throttle: `[name, limit, running, waiting, [request, …]]`, with the first requests of the queue.

@@ -98,7 +98,7 @@ enum InspectorPage {
       function setText(element, text) { if (element.textContent !== text) { element.textContent = text; } }
       function future(row) {
         return { number: row[0], name: label(row[1]), search: row[1].toLowerCase(), state: row[2], consumers: row[3], since: row[4],
-          asked: row[5], withheld: row[6], waiters: row[7], inputs: row[8], isRoot: row[9] };
+          asked: row[5], withheld: row[6], waiters: row[7], inputs: row[8] };
       }
       function age(one) {
         var seconds = Math.max(0, now - one.since) / 1000;

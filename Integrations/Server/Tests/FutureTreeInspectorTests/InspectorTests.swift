@@ -148,11 +148,11 @@ import Testing
     var frames = InspectorFrames()
     func next() -> String { frames.next(forest.snapshot(), [], now: .zero) }
 
-    #expect(next().contains(#"[1,"load","pending, shared",1,0,null,null,[3],[],true],[2,"promise""#))
+    #expect(next().contains(#"[1,"load","pending, shared",1,0,null,null,[3],[]],[2,"promise""#))
     #expect(next() == #"{"now":0,"rows":[],"gone":[]}"#)
     load.map { $0 }.cancel(reason: CancellationReason("closed", fileID: "App", line: 1))
     #expect(
-      next() == #"{"now":0,"rows":[[1,"load","pending, shared",1,0,null,"closed (App:1)",[3],[],true]],"gone":[]}"#)
+      next() == #"{"now":0,"rows":[[1,"load","pending, shared",1,0,null,"closed (App:1)",[3],[]]],"gone":[]}"#)
     promise.succeed(1)
     #expect(next() == #"{"now":0,"rows":[],"gone":[1,3]}"#)
     withExtendedLifetime((page, other)) {}
@@ -167,6 +167,7 @@ import Testing
     ])
   func hostile(name: String) throws {
     let forest = FutureForest()
+    let promise = Promise<Int>()
     let load = promise.future.named(name)
     let page = load.map { $0 }
     load.map { $0 }.cancel(.doNotForwardIfOthersWaiting, reason: CancellationReason(name, fileID: name, line: 1))
@@ -180,8 +181,33 @@ import Testing
     let shown = String(String.UnicodeScalarView(name.unicodeScalars.prefix(1000)))
     #expect(row[1] as? String == shown && (update["throttles"] as? [[Any]])?[0][0] as? String == shown)
     #expect((row[6] as? String)?.hasPrefix(shown) == true && !frame.contains("\n"))
-    withExtendedLifetime(page) {}
+    withExtendedLifetime((page, promise)) {}
   }
+
+  @Test("Random names of futures, throttles and reasons are read as they were")
+  func randomNames() throws {
+    let pieces = [
+      "\"", "\\", "\n", "\r", "</script>", "\u{0}", "\u{7F}", "\u{85}", "\u{2028}", "\u{202E}", "e\u{301}", "👩‍👩‍👧",
+      "\\u0041", "a", " ",
+    ]
+    let random = RandomSource.seeded(20_783)
+    for _ in 0..<2_000 {
+      let text = (0..<(random.next() % 12)).map { _ in pieces[Int(random.next() % UInt64(pieces.count))] }.joined()
+      try hostile(name: text)
+    }
+  }
+
+  #if os(Linux)
+    @Test("The server listens on the loopback address only")
+    func loopback() async throws {
+      try await serve { _, site in
+        // On Linux, 127.0.0.2 leads to this machine, and to each server that listens on all addresses.
+        await #expect(throws: (any Error).self) {
+          try await RawClient.connect(to: RawClient.Address(host: "127.0.0.2", port: site.port))
+        }
+      }
+    }
+  #endif
 
   @Test("A port in use is an error")
   func portInUse() async throws {

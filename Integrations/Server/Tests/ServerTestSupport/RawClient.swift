@@ -6,9 +6,11 @@ import NIOPosix
 /// A connection that sends and receives text, byte by byte as the test says.
 package final class RawClient: Sendable {
   package struct Address: Sendable {
+    package let host: String
     package let port: Int
 
-    package init(port: Int) {
+    package init(host: String = "127.0.0.1", port: Int) {
+      self.host = host
       self.port = port
     }
   }
@@ -34,7 +36,7 @@ package final class RawClient: Sendable {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(received)) }
       }
-      .connect(host: "127.0.0.1", port: address.port).get()
+      .connect(host: address.host, port: address.port).get()
     return RawClient(channel, received)
   }
 
