@@ -108,7 +108,7 @@ struct ResetScopeTests {
     let scope = api.scope("checkout", clock: clock)
     let held = mock.hold()
     let load = scope.run { api.load(anyRequest("/order")) }
-    scope.undo(of: load) { _ in api.load(anyRequest("/undo")) }
+    scope.undo(of: load, named: "order") { _ in api.load(anyRequest("/undo")) }
 
     #expect(
       "\(api.previewReset())" == """
@@ -121,7 +121,7 @@ struct ResetScopeTests {
 
     let preview = api.previewReset()
     #expect(preview.loads.isEmpty && preview.scopes.map(\.name) == ["checkout"])
-    #expect(preview.scopes.map(\.interested) == [["checkout"]])
+    #expect(preview.scopes.map(\.holders) == [["undo order"]])
     undo.answer()
     #expect(api.previewReset().scopes.isEmpty && scope.undoneCount == 1)
   }

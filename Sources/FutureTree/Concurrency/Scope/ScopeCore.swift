@@ -170,9 +170,13 @@ final class ScopeCore: Sendable {
   private func result(of undo: ScopeState.Undo) -> Outcome<Void>? {
     let work = Trampoline.run { undo.run() }.timeout(after: settings.undoTimeout, clock: settings.clock)
     if let outcome = work.outcomeIfCompleted { return outcome }
-    node.add(work.shielded().named("undo \(undo.name)").node)
+    // Continues when it is asked, so that trees show it. No request reaches the work.
+    let shown = Promise<Void>()
+    shown.onRequestCancel { _ in .continue }
+    node.add(shown.future.named("undo \(undo.name)").node)
     work.observe { outcome in
       self.state.withLock { $0.undid(undo, outcome) }
+      shown.succeed(())
       self.proceed()
     }
     return nil
