@@ -12,13 +12,13 @@ extension LoopbackServer {
   ///
   /// - Parameters:
   ///   - limit: The time after which the future fails with `LoopbackWaitError`, which carries the record. It limits only the
-  ///     duration of failing tests: a passing test does not wait that long. Defaults to 120 seconds.
+  ///     duration of failing tests: a passing test does not wait that long. Defaults to 5 minutes.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
   ///   - condition: The condition to wait for.
   /// - Complexity: One call of the condition for each change while the future waits.
   public func waitUntil(
-    within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line,
+    within limit: Duration = .seconds(300), fileID: String = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable (LoopbackRecord) -> Bool
   ) -> Future<LoopbackRecord> {
     let promise = Promise<LoopbackRecord>()
@@ -33,7 +33,7 @@ extension LoopbackServer {
 
   /// Returns a future of the record that completes as soon as `count` requests to a path or target have arrived completely.
   public func waitForRequest(
-    to path: String, count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID,
+    to path: String, count: Int = 1, within limit: Duration = .seconds(300), fileID: String = #fileID,
     line: UInt = #line
   ) -> Future<LoopbackRecord> {
     waitUntil(within: limit, fileID: fileID, line: line) { $0.requestCount(to: path) >= count }
@@ -42,7 +42,7 @@ extension LoopbackServer {
   /// Returns a future of the record that completes as soon as clients have closed `count` connections before the answer to a
   /// path or target was finished.
   public func waitForClose(
-    of path: String, count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID,
+    of path: String, count: Int = 1, within limit: Duration = .seconds(300), fileID: String = #fileID,
     line: UInt = #line
   ) -> Future<LoopbackRecord> {
     waitUntil(within: limit, fileID: fileID, line: line) { record in
@@ -53,7 +53,7 @@ extension LoopbackServer {
   /// Returns a future of the record that completes as soon as no connection is open and at least `count` connections were
   /// accepted.
   public func waitUntilAllClosed(
-    count: Int = 1, within limit: Duration = .seconds(120), fileID: String = #fileID, line: UInt = #line
+    count: Int = 1, within limit: Duration = .seconds(300), fileID: String = #fileID, line: UInt = #line
   ) -> Future<LoopbackRecord> {
     waitUntil(within: limit, fileID: fileID, line: line) {
       $0.openConnectionCount == 0 && $0.connections.count >= count
