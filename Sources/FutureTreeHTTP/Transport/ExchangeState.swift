@@ -47,6 +47,8 @@ struct ExchangeState {
   /// Whether the reader of a stream is behind.
   private var isPaused = false
   private var isCancelAsked = false
+  /// Whether only the stream asked: the body was not read in time. Its response is still delivered.
+  private var isAskedByStream = false
   private var isDelivered = false
   /// Whether parts of the response were discarded after a cancellation request.
   private var hasDropped = false
@@ -65,11 +67,13 @@ struct ExchangeState {
 // MARK: - Requests
 
 extension ExchangeState {
-  mutating func cancelAsked(isForced: Bool = false) -> Action {
+  mutating func cancelAsked(isForced: Bool = false, byStream: Bool = false) -> Action {
     guard !hasEnded else { return .none }
-    defer { isCancelAsked = true }
+    let isFirst = !isCancelAsked
+    isCancelAsked = true
+    isAskedByStream = byStream && (isFirst || isAskedByStream)
     if isForced { return end(.cancelled, stopsTransport: true) }
-    return isCancelAsked ? .none : .stop
+    return isFirst ? .stop : .none
   }
 
   mutating func deadlinePassed() -> Action {
@@ -175,7 +179,7 @@ extension ExchangeState {
     guard !hasEnded else { return .none }
     if let error { return end(.failure(error), stopsTransport: true) }
     guard hasStream else { return .none }
-    guard !isCancelAsked else {
+    guard !isCancelAsked || isAskedByStream else {
       hasDropped = true
       return .none
     }

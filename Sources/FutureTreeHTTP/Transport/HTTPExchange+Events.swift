@@ -20,7 +20,7 @@ extension HTTPExchange {
     let now = now
     act { receiver throws(HTTPError) in
       let response = try work(&receiver)
-      receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked() } }
+      receiver.writer?.onStop { [weak self] in self?.act { $0.cancelAsked(byStream: true) } }
       return response
     } _: {
       $0.headArrived(status, now: now)

@@ -244,6 +244,30 @@ import Testing
     #expect(live.count == 0)
   }
 
+  @Test(
+    "A stream that is not read before its delivery is delivered, unless the load was asked", arguments: [false, true])
+  func unreadBeforeDelivery(isAsked: Bool) throws {
+    let load = Locked<Future<HTTPResponse>?>(nil)
+    let clock = clock
+    let (exchange, future) = try exchange {
+      $0[option: ResponseDelivery.self] = .stream(idleReadTimeout: .seconds(1))
+      // The head has arrived, and the stream is not delivered yet.
+      $0[option: ProgressHandler.self] = { _ in
+        clock.advance(by: .seconds(1))
+        if isAsked { load.value?.cancel() }
+      }
+    }
+    load.value = future
+
+    exchange.receiveHead(.ok, [("Content-Length", "2")])
+    #expect(log.entries == ["stop"] && !exchange.isWanted && future.isCompleted == !isAsked)
+    exchange.end(.stopped)
+    load.value = nil
+
+    #expect(isAsked ? future.text == "cancelled" : try future.outcomeIfCompleted?.get().transfer.text == "bodyNotRead")
+    #expect(live.count == 0 && clock.timerCount == 0)
+  }
+
   @Test("A body that cannot be announced or delivered is an error before the load starts")
   func refused() throws {
     let limits = HTTPExchange.Limits(timeout: nil, idleTimeout: nil, maximumBodySize: 100)
