@@ -11,6 +11,7 @@ nonisolated struct User: Codable, Sendable {
 
 nonisolated struct Post: Codable, Sendable {
   var id = 1
+  var likes = 1
   var title = ""
 }
 
@@ -23,7 +24,11 @@ nonisolated struct API: Sendable {
 
   func user(_ id: Int) -> Future<User> { .succeeded(User(id: id)) }
 
+  func user(named name: String) -> Future<User> { .succeeded(User(name: name)) }
+
   func posts(of user: User) -> Future<[Post]> { .succeeded([]) }
+
+  func posts(by id: Int) -> Future<[Post]> { .succeeded([]) }
 
   func comments(on post: Post) -> Future<[Comment]> { .succeeded([]) }
 
@@ -42,6 +47,6 @@ nonisolated func report(_ text: String) {}
 nonisolated func warmUp(_ api: API, _ screen: Screen) -> Future<String> {
   api.user(1).map { $0.id * 2 + 1 }.flatMap { api.user($0) }.onSuccess { user in api.posts(of: user) }
     .onSuccess { posts in Future.zip(api.user(posts.count + 1), api.user(2)) }.map { a, b in a.name + b.name }
-    .recover { "\($0)" }.recoverWith { _ in .succeeded("none") }.onComplete { outcome in outcome }
+    .recover { "\($0)" }.recoverWith { _ in .succeeded("none") }.onComplete { outcome in Completion(outcome) }
     .map { [$0: Double($0.count) / 2.5] }.map(on: .main) { "\($0)" }.asyncMap { $0 }.timeout(after: .seconds(1))
 }

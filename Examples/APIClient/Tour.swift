@@ -190,7 +190,7 @@ extension Tour {
     time.pass(.seconds(5))
     say("in flight: user 11 and user 12; july waits for a slot, and august for its next attempt")
     // A queued request is cancelled at once. This load therefore begins while the loads in flight are still completing.
-    let stubborn = reports[0].1.onComplete { _ in client.user(3) }
+    let stubborn = reports[0].1.onComplete { _ in .completeUsing(client.user(3)) }
 
     _ = try await client.logOut().value
     await report(loads) { $0.name }

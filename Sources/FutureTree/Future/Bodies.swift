@@ -29,31 +29,28 @@ final class MapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendabl
   }
 }
 
-/// The node of a future whose body returns the future, completion or outcome that it takes its outcome from.
-@usableFromInline  // Because: see `MapNode`.
-final class FlatMapNode<Input: Sendable, Next: FutureConvertible>: Node, @unchecked Sendable {
-  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Next)?
+/// The node of a future whose body returns the future that it takes its outcome from.
+@usableFromInline
+final class FlatMapNode<Input: Sendable, Output: Sendable>: Node, @unchecked Sendable {  // Because: see `MapNode`.
+  @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Future<Output>)?
 
   @inlinable init(
-    _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Next
+    _ createdBy: Operator, on executor: FutureExecutor, _ body: @escaping @Sendable (Input) throws -> Future<Output>
   ) {
     self.body = body
     super.init(
       createdBy: createdBy, executor: executor,
       step: StoredStep { entry, upstream, action in
-        let node = unsafeDowncast(entry, to: FlatMapNode<Input, Next>.self)
+        let node = unsafeDowncast(entry, to: FlatMapNode<Input, Output>.self)
         if action == .run { return node.run(with: upstream) }
-        return node.perform(action, with: upstream, as: Next.Output.self) { node.body = nil }
+        return node.perform(action, with: upstream, as: Output.self) { node.body = nil }
       })
   }
 
   @inlinable @inline(__always) func run(with upstream: Node) -> Bool {
     guard let body = body.take() else { return false }
     do {
-      let next = try body(upstream.value(as: Input.self))
-      // The compiler resolves this condition where it knows `Next`. A completion would retain the future a second time.
-      guard Next.self == Future<Next.Output>.self else { return next.completion.resolve(self) }
-      return resolve(with: unsafeBitCast(next, to: Future<Next.Output>.self).node, as: Next.Output.self)
+      return resolve(with: try body(upstream.value(as: Input.self)).node, as: Output.self)
     } catch {
       return fail(throwing: error)
     }
@@ -98,9 +95,9 @@ extension Future {
     derive(MapNode(createdBy, on: executor, body))
   }
 
-  @inlinable func flatMapNode<Next: FutureConvertible>(
-    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Next
-  ) -> Future<Next.Output> {
+  @inlinable func flatMapNode<U>(
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Value) throws -> Future<U>
+  ) -> Future<U> {
     derive(FlatMapNode(createdBy, on: executor, body))
   }
 

@@ -47,6 +47,37 @@ extension Completion where Value == Void {
   public static var success: Completion { .success(()) }
 }
 
+// MARK: - Results as futures
+
+extension Completion {
+  /// A future with this result: a completed future, or the future of `completeUsing`.
+  ///
+  /// ```swift
+  /// let page = job.onSuccess { $0.result.future }
+  /// ```
+  ///
+  /// - Complexity: O(1) and one allocation, or none for `completeUsing`.
+  @inlinable public var future: Future<Value> {
+    switch self {
+    case .success(let value): .succeeded(value)
+    case .failure(let error): .failed(error)
+    case .cancelled(let reason): .cancelled(reason)
+    case .completeUsing(let future): future
+    }
+  }
+}
+
+extension Outcome {
+  /// A completed future with this outcome.
+  ///
+  /// ```swift
+  /// let page = job.onSuccess { $0.lastOutcome.future }
+  /// ```
+  ///
+  /// - Complexity: O(1) and one allocation.
+  @inlinable public var future: Future<Value> { Completion(self).future }
+}
+
 /// A handler's answer to a cancellation request. See <doc:Cancellation#Handlers-answer>.
 public enum CancelRequestResponse<Value: Sendable>: Sendable {
   /// Continues the work. The promise is completed later.
@@ -58,7 +89,7 @@ public enum CancelRequestResponse<Value: Sendable>: Sendable {
 extension Completion {
   /// Completes the node whose body returned this completion, or links the node to the future that the body returned.
   @inlinable @inline(__always)
-  func resolve(_ node: Node, innerRole: Node.InnerRole = .work) -> Bool {
+  func resolve(_ node: Node, innerRole: Node.InnerRole) -> Bool {
     switch self {
     case .success(let value): node.succeed(value)
     case .failure(let error): node.fail(error)

@@ -56,7 +56,7 @@
     where Downstream.Input == Output, Downstream.Failure == any Error {
       let (started, demanded) = (Promise<Void>(), Promise<Void>())
       delivery = future.onComplete { [started = started.future, demanded = demanded.future] outcome in
-        (outcome.ending == .succeeded ? demanded : started).map { try outcome.get() }
+        .completeUsing((outcome.ending == .succeeded ? demanded : started).map { try outcome.get() })
       }
       let send = Unshared { (outcome: Outcome<Output>) in
         do {

@@ -5,6 +5,8 @@ extension Future {
   /// let posts = user.flatMap { api.posts(of: $0) }
   /// ```
   ///
+  /// `onSuccess` is the same operation. Drawings of the tree show the name that the code used.
+  ///
   /// The returned future waits first for `self` and then for the inner future. It is one consumer of each in turn. See
   /// <doc:Cancellation#One-consumer-one-count>. A cancellation request is forwarded to the future that it waits for now. A
   /// request that arrives while `body` runs is delivered to the inner future. See <doc:Cancellation#No-request-is-lost>.

@@ -1,8 +1,8 @@
 extension Future {
-  /// Calls `body` with the outcome, and returns a future that takes its outcome from the result of `body`.
+  /// Calls `body` with the outcome, and returns a future that takes its outcome from the completion that `body` returns.
   ///
   /// ```swift
-  /// let line = comments.onComplete { outcome -> Outcome<String> in
+  /// let line = comments.onComplete { outcome in
   ///   switch outcome {
   ///   case .success(let comments): .success("\(comments.count) comments")
   ///   case .failure(let error): .success("failed: \(error)")
@@ -11,7 +11,8 @@ extension Future {
   /// }
   /// ```
   ///
-  /// `body` returns a future, a `Completion` or an `Outcome`. If the compiler cannot infer which, write the result type.
+  /// `body` returns `.success(value)`, `.failure(error)`, `.cancelled(reason)`, or `.completeUsing(future)` to continue with
+  /// another future. `Completion(outcome)` passes the outcome.
   ///
   /// `body` always runs, even if its future was asked to cancel. If its branch completes early, `body` receives
   /// `.cancelled`, and its result is ignored. See <doc:Cancellation#Bodies-that-have-not-begun>. A future that `body`
@@ -25,19 +26,19 @@ extension Future {
   /// - Returns: A future that is a consumer of `self`.
   /// - Complexity: O(1).
   @inlinable @discardableResult
-  public func onComplete<Next: FutureConvertible>(
-    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) throws -> Next
-  ) -> Future<Next.Output> {
-    completionNode(.onComplete, executor) { outcome in try body(outcome).completion }
+  public func onComplete<U>(
+    on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) throws -> Completion<U>
+  ) -> Future<U> {
+    completionNode(.onComplete, executor, body)
   }
 
-  /// Calls `body` with the outcome on the main actor, and returns a future that takes its outcome from the result of
-  /// `body`.
+  /// Calls `body` with the outcome on the main actor, and returns a future that takes its outcome from the completion that
+  /// `body` returns.
   @discardableResult
-  public func onComplete<Next: FutureConvertible>(
-    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) throws -> Next
-  ) -> Future<Next.Output> {
-    onComplete(on: MainExecutor.executor) { outcome in try MainExecutor.assume { try body(outcome) } }
+  public func onComplete<U>(
+    on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) throws -> Completion<U>
+  ) -> Future<U> {
+    completionNode(.onComplete, MainExecutor.executor) { outcome in try MainExecutor.assume { try body(outcome) } }
   }
 
   /// Behaves like `onComplete`, with a body that also receives the returned future. The body can read its

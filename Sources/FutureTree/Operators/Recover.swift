@@ -49,7 +49,7 @@ extension Future {
   public func recoverWith(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) throws -> Future
   ) -> Future {
-    bodyNode(.recover, executor) { node, upstream in try body(upstream.error).completion.resolve(node) }
+    bodyNode(.recover, executor) { node, upstream in node.resolve(with: try body(upstream.error).node, as: Value.self) }
   }
 
   /// Replaces a failure with the outcome of the future that `body` returns, on the main actor.

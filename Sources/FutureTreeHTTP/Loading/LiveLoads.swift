@@ -59,9 +59,9 @@ public final class LiveLoads: Sendable {
       state.drains[state.lastID] = {
         work.cancel(reason: LiveLoads.resetReason)
         return work.onComplete { outcome in
-          guard let rest = rest(outcome) else { return Future<Void>.succeeded }
+          guard let rest = rest(outcome) else { return .success }
           rest.cancel(reason: LiveLoads.resetReason)
-          return rest.onComplete { _ in Future<Void>.succeeded }
+          return .completeUsing(rest.onComplete { _ in .success })
         }
       }
       return state.lastID

@@ -57,7 +57,7 @@ extension HTTPLoader {
   public func resetWithReceipt(clock: any FutureClock = .system) -> Future<ResetReceipt> {
     let report = ResetReport(clock)
     return report.reset(self)
-      .onComplete { outcome in Outcome.success(report.receipt(outcome)) }
+      .onComplete { outcome in .success(report.receipt(outcome)) }
       .shielded()
   }
 }

@@ -96,7 +96,7 @@ final class ResetRun: Sendable {
     // If the caller is being called, the loop in `advance` continues after the caller has returned.
     if !isCalled { advance() }
     // The failure of a part is reported once, to the first that reset it.
-    return joined?.map { $0.isFirst ? $0.promise.future.forwarded() : $0.promise.future.onComplete { _ in .succeeded } }
+    return joined?.map { $0.isFirst ? $0.promise.future.forwarded() : $0.promise.future.onComplete { _ in .success } }
   }
 
   /// Resets every part to which no other part can lead anymore.

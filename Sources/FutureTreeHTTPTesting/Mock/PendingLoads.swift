@@ -9,7 +9,7 @@ struct PendingLoads {
 
     init<Value>(_ future: Future<Value>, ignoresCancel: Bool) {
       cancel = { future.cancel(reason: $0) }
-      ended = { future.onComplete { _ in Future<Void>.succeeded } }
+      ended = { future.onComplete { _ in .success } }
       self.ignoresCancel = ignoresCancel
     }
   }

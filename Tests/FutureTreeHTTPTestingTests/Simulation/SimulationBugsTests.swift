@@ -187,9 +187,9 @@ private final class Repeats: HTTPLayer {
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     if mistake == .repeatsCancelledLoads {
-      return next.load(request).onComplete { outcome -> Future<HTTPResponse> in
-        if case .success(let response) = outcome { return .succeeded(response) }
-        return next.load(request)
+      return next.load(request).onComplete { outcome in
+        if case .success(let response) = outcome { return .success(response) }
+        return .completeUsing(next.load(request))
       }
     }
     return next.load(request).recoverWith { [self] _ in

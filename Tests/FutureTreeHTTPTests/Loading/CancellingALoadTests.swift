@@ -240,7 +240,7 @@ import Testing
     feed.observe(on: executor.executor) { outcome in endings.withLock { $0.append(outcome.ending) } }
     feed.onComplete(on: executor.executor) { outcome in
       endings.withLock { $0.append(outcome.ending) }
-      return outcome
+      return Completion(outcome)
     }
     #expect(endings.value.isEmpty)
 

@@ -23,7 +23,7 @@ struct CancellationGuideSnippetsUsing {
       if text.isEmpty { return .failed(Empty()) }
       return .succeeded(text.uppercased())
     }
-    let skipped = title.onSuccess { _ in Completion<Int>.cancelled("not needed") }
+    let skipped = title.onSuccess { _ in Future<Int>.cancelled("not needed") }
     let failed = title.map { _ -> Int in throw Empty() }
     download.succeed("a page")
     // end

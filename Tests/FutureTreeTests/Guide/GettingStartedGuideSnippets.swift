@@ -47,7 +47,7 @@ struct GettingStartedGuideSnippets {
         guard !text.isEmpty else { return .failed(Offline()) }
         return load("/shout?\(text)")
       }
-      .onComplete { .succeeded("\($0.ending)") }  // One expression: the compiler infers the result.
+      .onComplete { .success("\($0.ending)") }  // One expression: the compiler infers the result.
 
     draft.succeed("")
     shout.observe { print($0) }  // success("failed")

@@ -93,7 +93,7 @@ struct HandlerCombinationTests {
     let mapped = Future.succeeded(1).map(on: executor) { log("map", passing: $0) }
     let ensured = Future.succeeded(2).ensure(on: executor) { log("ensure") }
     let completed = Future.succeeded(3).onComplete(on: executor) { outcome in
-      .succeeded(log("onComplete \(outcome.state)", passing: 4))
+      .success(log("onComplete \(outcome.state)", passing: 4))
     }
 
     #expect(log.entries == ["map", "ensure", "onComplete success(3)"])

@@ -110,7 +110,7 @@ struct Law05ForceTests {
     let box = Locked<Future<Int>?>(nil)
     let derived: Future<Int> = Future.succeeded(1).onSuccess(on: executor.executor) { _ in
       box.value?.cancel(.forceImmediately)
-      return Completion.completeUsing(inner.future)
+      return inner.future
     }
     box.value = derived
 

@@ -180,7 +180,7 @@ struct Law08NothingIsLostTests {
     let log = Recorder()
     let promise = source(log)
     let cleanUp = source(log, "clean-up")
-    let derived = promise.future.onComplete { _ in cleanUp.future }
+    let derived = promise.future.onComplete { _ in .completeUsing(cleanUp.future) }
     derived.cancel()
 
     if outcome == "ok" { promise.succeed(1) } else { promise.fail(Oops()) }
@@ -194,7 +194,7 @@ struct Law08NothingIsLostTests {
     let log = Recorder()
     let promise = source(log)
     let cleanUp = source(log, "clean-up")
-    let derived = promise.future.onComplete { _ in cleanUp.future }
+    let derived = promise.future.onComplete { _ in .completeUsing(cleanUp.future) }
     derived.cancel()
 
     promise.completeCancelled()
@@ -211,7 +211,7 @@ struct Law08NothingIsLostTests {
     // interrupted clean-up is no clean-up.
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
-    let derived = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
+    let derived = Future<Int>.cancelled("gone").onComplete { _ in .completeUsing(cleanUp.future) }
 
     derived.cancel()
 
@@ -223,8 +223,8 @@ struct Law08NothingIsLostTests {
   func cleanUpNotAskedByForce() {
     let log = Recorder()
     let cleanUp = source(log, "clean-up")
-    let forced = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
-    let detaching = Future<Int>.cancelled("gone").onComplete { _ in cleanUp.future }
+    let forced = Future<Int>.cancelled("gone").onComplete { _ in .completeUsing(cleanUp.future) }
+    let detaching = Future<Int>.cancelled("gone").onComplete { _ in .completeUsing(cleanUp.future) }
 
     forced.cancel(.forceImmediately)
     detaching.cancel(.doNotForwardRequest)

@@ -220,8 +220,8 @@ struct Law10OneConsumerTests {
       case 1: retained.append(future.ensure { log("\(index)") })
       case 2: future.observe { _ in log("\(index)") }
       case 3: retained.append(future.flatMap { .succeeded(log("\(index)", passing: $0)) })
-      case 4: retained.append(future.onComplete { outcome in log("\(index)", passing: outcome) })
-      default: retained.append(future.onSuccess { Outcome.success(log("\(index)", passing: $0)) })
+      case 4: retained.append(future.onComplete { outcome in Completion(log("\(index)", passing: outcome)) })
+      default: retained.append(future.onSuccess { .succeeded(log("\(index)", passing: $0)) })
       }
     }
 

@@ -6,15 +6,15 @@ import Testing
 @Suite("Law 11: bodies that always run")
 struct Law11AlwaysRunTests {
   enum Body: String, CaseIterable, Sendable {
-    case onComplete, onCompleteFuture, onCompleteCompletion, ensure, onCancel
+    case onComplete, onCompleteFuture, ensure, onCancel
 
     func attach(
       to future: Future<Int>, on executor: FutureExecutor = .immediate, _ log: Recorder
     ) -> Future<Int> {
       switch self {
-      case .onComplete: future.onComplete(on: executor) { Outcome.success(log(Self.line($0), passing: 7)) }
-      case .onCompleteFuture: future.onComplete(on: executor) { Future.succeeded(log(Self.line($0), passing: 7)) }
-      case .onCompleteCompletion: future.onComplete(on: executor) { Completion.success(log(Self.line($0), passing: 7)) }
+      case .onComplete: future.onComplete(on: executor) { .success(log(Self.line($0), passing: 7)) }
+      case .onCompleteFuture:
+        future.onComplete(on: executor) { .completeUsing(.succeeded(log(Self.line($0), passing: 7))) }
       case .ensure: future.ensure(on: executor) { log("body asked") }
       case .onCancel: future.onCancel(on: executor) { log("body \($0.message)") }
       }
@@ -134,7 +134,7 @@ struct Law11AlwaysRunTests {
     let log = Recorder()
     let inner = source(log, "inner")
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { _ in inner.future }
+    let derived = promise.future.onComplete { _ in .completeUsing(inner.future) }
 
     derived.cancel(.forceImmediately)
 
@@ -146,7 +146,7 @@ struct Law11AlwaysRunTests {
   @Test("A body that throws after an early end changes nothing")
   func throwsIgnored() {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { _ -> Outcome<Int> in throw Oops() }
+    let derived = promise.future.onComplete { _ -> Completion<Int> in throw Oops() }
 
     derived.cancel(.forceImmediately)
 
@@ -159,7 +159,7 @@ struct Law11AlwaysRunTests {
     let executor = ManualExecutor()
     let ensured = Future.succeeded(1).ensure(on: executor.executor) { log("ensure") }
     let completed = Future.succeeded(2).onComplete(on: executor.executor) { outcome in
-      .succeeded(log("onComplete \(outcome.state)", passing: 3))
+      .success(log("onComplete \(outcome.state)", passing: 3))
     }
 
     ensured.cancel()

@@ -7,13 +7,11 @@ import Testing
 struct Law11NotBegunTests {
   /// The operators whose body does not begin after a request, with a body that writes to a log.
   enum Body: String, CaseIterable, Sendable {
-    case onSuccess, onSuccessFuture, onSuccessCompletion, map, flatMap
+    case onSuccess, map, flatMap
 
     func attach(to future: Future<Int>, on executor: FutureExecutor, _ log: Recorder) -> Future<Int> {
       switch self {
-      case .onSuccess: future.onSuccess(on: executor) { Outcome.success(log("body", passing: $0)) }
-      case .onSuccessFuture: future.onSuccess(on: executor) { Future.succeeded(log("body", passing: $0)) }
-      case .onSuccessCompletion: future.onSuccess(on: executor) { Completion.success(log("body", passing: $0)) }
+      case .onSuccess: future.onSuccess(on: executor) { .succeeded(log("body", passing: $0)) }
       case .map: future.map(on: executor) { log("body", passing: $0) }
       case .flatMap: future.flatMap(on: executor) { .succeeded(log("body", passing: $0)) }
       }

@@ -218,9 +218,9 @@ struct Law13TokenTests {
     let census = Census()
     let promise = Promise<Int>()
     func make(_ probe: Probe) -> CancelToken {
-      promise.future.onComplete { outcome -> Outcome<Int> in
+      promise.future.onComplete { outcome in
         probe.touch()
-        return outcome
+        return Completion(outcome)
       }.cancelToken()
     }
     let token = make(census.probe())

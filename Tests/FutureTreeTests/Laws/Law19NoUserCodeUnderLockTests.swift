@@ -20,7 +20,7 @@ enum Callback: String, CaseIterable, Sendable {
     case .recover: fail(promise) { _ = future.recover { _ in run(body, passing: nil) } }
     case .onFailure: fail(promise) { _ = future.onFailure { _ in body() } }
     case .onCancel: cancel(promise) { _ = future.onCancel { _ in body() } }
-    case .onComplete: succeed(promise) { _ = future.onComplete { _ in run(body, passing: .succeeded) } }
+    case .onComplete: succeed(promise) { _ = future.onComplete { _ in run(body, passing: .success) } }
     case .ensure: succeed(promise) { _ = future.ensure { body() } }
     case .observe: succeed(promise) { future.observe { _ in body() } }
     case .handler: cancel(promise) { install(promise, body) }
@@ -97,7 +97,7 @@ struct Law19NoUserCodeUnderLockTests {
     _ = (future.isCompleted, future.outcomeIfCompleted?.state, future.cancelRequest)
     let token = future.cancelToken()
     let derived = future.map { $0 }.flatMap { .succeeded($0) }.recover { error in throw error }.ensure {}
-    _ = future.onComplete { _ in .succeeded(1) }
+    _ = future.onComplete { _ in .success(1) }
     _ = Future.all([future, derived])
     let observation = future.observe { _ in }
     observation.remove()

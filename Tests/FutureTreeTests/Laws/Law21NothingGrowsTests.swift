@@ -71,7 +71,7 @@ struct Law21NothingGrowsTests {
       switch recursion {
       case .onExecutor: return step.value.future.flatMap(on: executor.executor) { countDown($0) }
       case .recovering: return step.value.future.recoverWith { _ in countDown(count - 1) }
-      case .completing: return step.value.future.onComplete { _ in Completion.completeUsing(countDown(count - 1)) }
+      case .completing: return step.value.future.onComplete { _ in .completeUsing(countDown(count - 1)) }
       case .pending, .halfCompleted: return step.value.future.flatMap { countDown($0) }
       }
     }

@@ -8,7 +8,7 @@ struct PromisesAPlusReturnTests {
   func value(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let returned = future.onComplete { _ in .succeeded(5) }
+    let returned = future.onComplete { _ in .success(5) }
     settle()
 
     #expect(returned.state == "success(5)")
@@ -19,7 +19,7 @@ struct PromisesAPlusReturnTests {
   func thrown(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let returned = future.onComplete { _ -> Outcome<Int> in throw Oops("thrown") }
+    let returned = future.onComplete { _ -> Completion<Int> in throw Oops("thrown") }
     settle()
 
     #expect(returned.state == "failure(thrown)")
@@ -27,7 +27,7 @@ struct PromisesAPlusReturnTests {
 
   @Test("2.2.7.2 a body may throw after a success and after a failure")
   func thrownByKind() {
-    let afterSuccess = Future.succeeded(1).onSuccess { _ -> Outcome<Int> in throw Oops("after success") }
+    let afterSuccess = Future.succeeded(1).onSuccess { _ -> Future<Int> in throw Oops("after success") }
     let afterFailure = Future<Int>.failed(Oops()).recover { _ in throw Oops("after failure") }
 
     #expect(afterSuccess.state == "failure(after success)")
@@ -72,7 +72,8 @@ struct PromisesAPlusSelfTests {
     let own = Locked<Future<Int>?>(nil)
     let opened = Promise<Int>()
 
-    own.value = gate.onComplete { _ in opened.future }.onComplete { _ in own.value ?? .succeeded(0) }
+    own.value = gate.onComplete { _ in .completeUsing(opened.future) }
+      .onComplete { _ in .completeUsing(own.value ?? .succeeded(0)) }
     open()
     opened.succeed(1)
 
@@ -132,7 +133,9 @@ struct PromisesAPlusAdoptionTests {
       Adoption(testDescription: "recoverWith") { inner in
         Future.failed(Oops("first")).recoverWith { _ in inner }
       },
-      Adoption(testDescription: "onComplete") { inner in Future<Int>.cancelled("first").onComplete { _ in inner } },
+      Adoption(testDescription: "onComplete") { inner in
+        Future<Int>.cancelled("first").onComplete { _ in .completeUsing(inner) }
+      },
     ]
   }
 

@@ -141,7 +141,7 @@ struct PromisesAPlusTimingTests {
     let executor = ManualExecutor()
     let (future, settle) = settlement.make()
 
-    future.onComplete(on: executor.executor) { [log] outcome in .succeeded(log("body \(outcome.state)")) }
+    future.onComplete(on: executor.executor) { [log] outcome in .success(log("body \(outcome.state)")) }
     log("attached")
     settle()
     log("settled")
@@ -156,7 +156,7 @@ struct PromisesAPlusTimingTests {
   func immediate(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    future.onComplete { [log] outcome in .succeeded(log("body \(outcome.state)")) }
+    future.onComplete { [log] outcome in .success(log("body \(outcome.state)")) }
     log("attached")
     settle()
     log("settled")
@@ -172,7 +172,7 @@ struct PromisesAPlusTimingTests {
   func inCallback(_ settlement: Settlement) {
     Future.succeeded.observe { [log] _ in
       let (future, settle) = settlement.make()
-      future.onComplete { outcome in .succeeded(log("body \(outcome.state)")) }
+      future.onComplete { outcome in .success(log("body \(outcome.state)")) }
       // A completion on another thread is delivered on that thread.
       if settlement.moment == .eventually { log("attached") }
       settle()
@@ -186,10 +186,10 @@ struct PromisesAPlusTimingTests {
   @Test("2.2.4 a body that attaches another body ends before the other runs", arguments: Settlement.all)
   func nested(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
-    future.onComplete { [log] _ -> Future<Void> in
-      future.onComplete { _ in .succeeded(log("inner")) }
+    future.onComplete { [log] _ -> Completion<Void> in
+      future.onComplete { _ in .success(log("inner")) }
       log("outer")
-      return .succeeded
+      return .success
     }
 
     settle()
@@ -206,7 +206,7 @@ struct PromisesAPlusOrderTests {
   func order(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    for number in 1...3 { future.onComplete { [log] outcome in .succeeded(log("\(number) \(outcome.state)")) } }
+    for number in 1...3 { future.onComplete { [log] outcome in .success(log("\(number) \(outcome.state)")) } }
     settle()
 
     #expect(log.entries == (1...3).map { "\($0) \(settlement.state)" })
@@ -216,9 +216,9 @@ struct PromisesAPlusOrderTests {
   func throwing(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let first = future.onComplete { [log] _ in .succeeded(log("1", passing: 1)) }
-    let second = future.onComplete { _ -> Outcome<Int> in throw Oops("second") }
-    let third = future.onComplete { [log] _ in .succeeded(log("3", passing: 3)) }
+    let first = future.onComplete { [log] _ in .success(log("1", passing: 1)) }
+    let second = future.onComplete { _ -> Completion<Int> in throw Oops("second") }
+    let third = future.onComplete { [log] _ in .success(log("3", passing: 3)) }
     settle()
 
     #expect(log.entries == ["1", "3"])
@@ -229,7 +229,7 @@ struct PromisesAPlusOrderTests {
   func branches(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
 
-    let branches = [10, 20, 30].map { value in future.onComplete { _ in .succeeded(value) }.map { $0 + 1 } }
+    let branches = [10, 20, 30].map { value in future.onComplete { _ in .success(value) }.map { $0 + 1 } }
     settle()
 
     #expect(branches.states() == ["success(11)", "success(21)", "success(31)"])
@@ -241,12 +241,12 @@ struct PromisesAPlusOrderTests {
     let (future, settle) = settlement.make()
     let executor = ManualExecutor()
 
-    future.onComplete(on: executor.executor) { [log] _ -> Future<Void> in
+    future.onComplete(on: executor.executor) { [log] _ -> Completion<Void> in
       log("1")
-      future.onComplete(on: executor.executor) { _ in .succeeded(log("3")) }
-      return .succeeded
+      future.onComplete(on: executor.executor) { _ in .success(log("3")) }
+      return .success
     }
-    future.onComplete(on: executor.executor) { [log] _ in .succeeded(log("2")) }
+    future.onComplete(on: executor.executor) { [log] _ in .success(log("2")) }
     settle()
     executor.runAll()
 

@@ -61,7 +61,7 @@ private struct RandomTree {
     case 1: add(first.ensure { probe.touch() }, waitingFor: [positions[0]])
     case 2: add(first.flatMap { _ in inner() }, waitingFor: positions)
     case 3: add(first.recoverWith { _ in inner() }, waitingFor: positions)
-    case 4: add(first.onComplete { _ in inner() }, waitingFor: positions)
+    case 4: add(first.onComplete { _ in .completeUsing(inner()) }, waitingFor: positions)
     case 5: add(Future.all([first, second]).map { held($0[0]) }, waitingFor: positions)
     case 6: add(Future.race([first, second]).map(held), waitingFor: positions)
     default: add(Future.any([first, second]).map(held), waitingFor: positions)

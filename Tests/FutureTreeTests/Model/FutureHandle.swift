@@ -109,22 +109,13 @@ extension Handle {
     let executor = body.executor
     switch operation {
     case .map: return Handle<Int>(future.map(on: executor) { try body.value(of: number($0)) })
-    case .onSuccess:
-      return Handle<Int>(future.onSuccess(on: executor) { Outcome.success(try body.value(of: number($0))) })
     case .flatMap: return Handle<Int>(future.flatMap(on: executor) { try body.future(of: number($0)) })
-    case .onSuccessFuture: return Handle<Int>(future.onSuccess(on: executor) { try body.future(of: number($0)) })
-    case .onSuccessCompletion:
-      return Handle<Int>(
-        future.onSuccess(on: executor) { value -> Completion<Int> in
-          body.called(with: .success(number(value)))
-          return body.completion { $0 }
-        })
+    case .onSuccess: return Handle<Int>(future.onSuccess(on: executor) { try body.future(of: number($0)) })
     case .onComplete:
-      return Handle<Int>(future.onComplete(on: executor) { Outcome.success(try body.value(of: model($0))) })
-    case .onCompleteFuture: return Handle<Int>(future.onComplete(on: executor) { try body.future(of: model($0)) })
+      return Handle<Int>(future.onComplete(on: executor) { .success(try body.value(of: model($0))) })
     case .onCompleteCompletion:
       return Handle<Int>(
-        future.onComplete(on: executor) { outcome -> Completion<Int> in
+        future.onComplete(on: executor) { outcome in
           body.called(with: model(outcome))
           return body.completion { $0 }
         })

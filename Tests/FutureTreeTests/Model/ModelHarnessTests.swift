@@ -53,7 +53,7 @@ struct ModelHarnessTests {
         var p0: Promise<Int>? = Promise<Int>()
         let f0 = p0!.future
         let f1 = f0.map(on: executor.executor) { print("body 1", $0); return 7 }
-        let f2 = f1.onComplete { v -> Outcome<Int> in print("body 2", v); return .success(8) }
+        let f2 = f1.onComplete { v -> Completion<Int> in print("body 2", v); return .success(8) }
         print(f1.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "3"))
         """)
   }

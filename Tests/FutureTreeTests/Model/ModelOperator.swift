@@ -4,11 +4,10 @@
 /// The generator, the model and the shrinker read the table.
 enum ModelOperator: UInt8, CaseIterable {
   case promise
-  case map, flatMap
-  case onSuccess, onSuccessFuture, onSuccessCompletion
+  case map, flatMap, onSuccess
   case recover, recoverWith, mapError
   case onFailure, onCancel, ensure
-  case onComplete, onCompleteFuture, onCompleteCompletion
+  case onComplete, onCompleteCompletion
   case shielded, timeout
   case all, allSettled, race, any
 
@@ -62,9 +61,8 @@ enum ModelOperator: UInt8, CaseIterable {
   private static let rows = allCases.map { operation in
     switch operation {
     case .promise: Row(.pass, .pass, .pass)
-    case .map, .onSuccess: Row(.body, .pass, .pass, .value, skips: true)
-    case .flatMap, .onSuccessFuture: Row(.body, .pass, .pass, .future, skips: true)
-    case .onSuccessCompletion: Row(.body, .pass, .pass, .completion, skips: true)
+    case .map: Row(.body, .pass, .pass, .value, skips: true)
+    case .flatMap, .onSuccess: Row(.body, .pass, .pass, .future, skips: true)
     case .recover: Row(.pass, .body, .pass, .value, skips: true)
     case .recoverWith: Row(.pass, .body, .pass, .future, skips: true)
     case .mapError: Row(.pass, .body, .pass, .error)
@@ -72,7 +70,6 @@ enum ModelOperator: UInt8, CaseIterable {
     case .onCancel: Row(.pass, .pass, .bodyThenPass, always: true)
     case .ensure: Row(.bodyThenPass, .bodyThenPass, .bodyThenPass, always: true)
     case .onComplete: Row(.body, .body, .body, .value, always: true)
-    case .onCompleteFuture: Row(.body, .body, .body, .future, always: true)
     case .onCompleteCompletion: Row(.body, .body, .body, .completion, always: true)
     case .shielded, .timeout: Row(.pass, .pass, .pass)
     case .all: Row(.gather, .decide, .decide)

@@ -74,7 +74,7 @@ struct SwiftReproduction: CustomStringConvertible {
     private func derived(
       _ operation: ModelOperator, _ upstream: Int, _ body: ModelCompletion, _ executor: String, _ act: String
     ) -> String {
-      let name = "\(operation)".replacing("Future", with: "").replacing("Completion", with: "")
+      let name = "\(operation)".replacing("Completion", with: "")
       let head = "f\(upstream).\(name)\(executor) {"
       let called = "print(\"body \(futures)\"\(operation == .ensure ? "" : ", $0"))\(act)"
       switch operation {
@@ -85,12 +85,12 @@ struct SwiftReproduction: CustomStringConvertible {
       switch operation.row.answers {
       case .error: return "\(head) \(called); \(answer(body).replacing("throw Oops", with: "return Oops")) }"
       case .none: return "\(head) \(called) }"
-      case .value where operation == .onSuccess || operation == .onComplete:
+      case .value where operation == .onComplete:
         let called = called.replacing("$0", with: "v")
         if case .success(let value) = body {
-          return "\(head) v -> Outcome<Int> in \(called); return .success(\(value)) }"
+          return "\(head) v -> Completion<Int> in \(called); return .success(\(value)) }"
         }
-        return "\(head) v -> Outcome<Int> in \(called); \(answer(body)) }"
+        return "\(head) v -> Completion<Int> in \(called); \(answer(body)) }"
       case .value: return "\(head) \(called); \(answer(body)) }"
       case .future:
         let inner = body.inner.map { "return f\($0)" } ?? answer(body)

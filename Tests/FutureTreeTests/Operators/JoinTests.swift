@@ -77,7 +77,7 @@ struct JoinTests {
     let (mine, wanted) = (source(log, "mine"), source(log, "wanted"))
     let token = wanted.future.cancelToken()
     let joined = join.apply([mine.future, wanted.future.map { $0 }])
-    let tail = joined.onComplete { outcome in .succeeded(log("tail \(outcome.state)")) }
+    let tail = joined.onComplete { outcome in .success(log("tail \(outcome.state)")) }
 
     let receipt = tail.cancel(.doNotForwardIfOthersWaiting)
 

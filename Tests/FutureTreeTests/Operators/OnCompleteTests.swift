@@ -10,7 +10,7 @@ struct OnCompleteTests {
   @Test("The body receives any outcome, and its value is the result", arguments: outcomes)
   func value(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { .succeeded($0.state) }
+    let derived = promise.future.onComplete { .success($0.state) }
 
     promise.complete(with: outcome)
 
@@ -21,7 +21,7 @@ struct OnCompleteTests {
   func future(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     let inner = Promise<String>()
-    let derived = promise.future.onComplete { _ in inner.future }
+    let derived = promise.future.onComplete { _ in .completeUsing(inner.future) }
     promise.complete(with: outcome)
     #expect(derived.state == "pending")
 
@@ -43,7 +43,7 @@ struct OnCompleteTests {
   @Test("The body's error is the result", arguments: outcomes)
   func error(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete { _ -> Outcome<Int> in throw Oops("thrown") }
+    let derived = promise.future.onComplete { _ -> Completion<Int> in throw Oops("thrown") }
 
     promise.complete(with: outcome)
 
@@ -53,8 +53,8 @@ struct OnCompleteTests {
   @Test("A body that returns the outcome or calls get() on it passes every outcome", arguments: outcomes)
   func passingOn(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
-    let returned = promise.future.onComplete { $0 }
-    let got = promise.future.onComplete { .succeeded(try $0.get()) }
+    let returned = promise.future.onComplete { Completion($0) }
+    let got = promise.future.onComplete { .success(try $0.get()) }
 
     promise.complete(with: outcome)
 
@@ -66,7 +66,7 @@ struct OnCompleteTests {
   func asked(outcome: Outcome<Int>) {
     let log = Recorder()
     let promise = source(log)
-    let derived = promise.future.onComplete { .succeeded($0.state) }
+    let derived = promise.future.onComplete { .success($0.state) }
 
     derived.cancel()
     promise.complete(with: outcome)
@@ -79,7 +79,7 @@ struct OnCompleteTests {
   func askedInner() {
     let log = Recorder()
     let inner = source(log, "inner")
-    let derived = Future.succeeded(1).onComplete { _ in inner.future }
+    let derived = Future.succeeded(1).onComplete { _ in .completeUsing(inner.future) }
 
     derived.cancel()
 
@@ -90,7 +90,7 @@ struct OnCompleteTests {
   func onExecutor(outcome: Outcome<Int>) {
     let executor = ManualExecutor()
     let promise = Promise<Int>()
-    let derived = promise.future.onComplete(on: executor.executor) { .succeeded($0.state) }
+    let derived = promise.future.onComplete(on: executor.executor) { .success($0.state) }
 
     promise.complete(with: outcome)
     #expect(derived.state == "pending")

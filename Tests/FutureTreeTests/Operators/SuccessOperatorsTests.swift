@@ -5,7 +5,7 @@ import Testing
 
 /// The operators whose body runs on success.
 enum SuccessOperator: String, CaseIterable, Sendable {
-  case map, flatMap, onSuccess, onSuccessFuture, onSuccessCompletion
+  case map, flatMap, onSuccess
 
   /// Attaches the operator with a body that returns an integer.
   func attach(
@@ -14,9 +14,7 @@ enum SuccessOperator: String, CaseIterable, Sendable {
     switch self {
     case .map: future.map(on: executor) { try body($0) }
     case .flatMap: future.flatMap(on: executor) { .succeeded(try body($0)) }
-    case .onSuccess: future.onSuccess(on: executor) { Outcome.success(try body($0)) }
-    case .onSuccessFuture: future.onSuccess(on: executor) { Future.succeeded(try body($0)) }
-    case .onSuccessCompletion: future.onSuccess(on: executor) { Completion.success(try body($0)) }
+    case .onSuccess: future.onSuccess(on: executor) { .succeeded(try body($0)) }
     }
   }
 }
@@ -149,24 +147,6 @@ struct SuccessOperatorsTests {
 
     let late = Future.succeeded(0).flatMap { _ in promise.future }
     #expect([mapped.state, succeeded.state, late.state] == [state, state, state])
-  }
-
-  @Test("The body's completion is the result", arguments: inner)
-  func innerCompletion(completion: Completion<Int>, state: String) {
-    let promise = Promise<Int>()
-    let direct = Future.succeeded(0).onSuccess { _ in completion }
-    let linked = Future.succeeded(0).onSuccess { _ in Completion.completeUsing(promise.future) }
-
-    promise.complete(completion)
-
-    #expect([direct.state, linked.state] == [state, state])
-  }
-
-  @Test("A completion without a reason completes the future cancelled")
-  func plainCancelled() {
-    let derived: Future<Int> = Future.succeeded(0).onSuccess { _ in Completion<Int>.cancelled }
-
-    #expect(derived.state == "cancelled")
   }
 
   @Test("A body that returns its own future fails it")

@@ -49,7 +49,7 @@ import Testing
   @Test("The receipt of a duplicate counts only its target, even if the withdrawal delivers a withheld request")
   func reachedByDuplicate() {
     let first = Promise<Int>()
-    let inner = first.future.onComplete { $0 }
+    let inner = first.future.onComplete { Completion($0) }
     let sealed = Promise<Int>()
     sealed.future.cancel()
     sealed.onRequestCancel { _ in .complete(.completeUsing(inner)) }

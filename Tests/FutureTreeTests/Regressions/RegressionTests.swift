@@ -175,7 +175,7 @@ struct RegressionTests {
     let log = Recorder()
     let promise = Promise<Int>()
     let middle = promise.future.shared().map { $0 }
-    let other = Future.race([middle, promise.future]).onComplete { _ in .succeeded(log("other")) }
+    let other = Future.race([middle, promise.future]).onComplete { _ in .success(log("other")) }
     let outer = Promise<Int>()
     let ensured = outer.future.ensure { log("outer") }
     outer.future.cancel()

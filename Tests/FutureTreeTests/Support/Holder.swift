@@ -3,7 +3,7 @@ import FutureTreeTesting
 
 /// An operator whose body holds a probe.
 enum Holder: String, CaseIterable, Sendable {
-  case map, flatMap, onSuccess, onSuccessFuture, recover, recoverWith, onFailure, onCancel
+  case map, flatMap, onSuccess, recover, recoverWith, onFailure, onCancel
   case onComplete, onCompleteFuture, ensure, mapError, timeout, shielded, all, zip, allSettled, race, any, traverse
   case retry, cancelWhen, observe, handler, delayed, shared, queue, singleFlight, logged
 
@@ -13,14 +13,14 @@ enum Holder: String, CaseIterable, Sendable {
     switch self {
     case .map: return future.map(on: executor) { pass($0, probe) }
     case .flatMap: return future.flatMap(on: executor) { .succeeded(pass($0, probe)) }
-    case .onSuccess: return future.onSuccess(on: executor) { Outcome.success(pass($0, probe)) }
-    case .onSuccessFuture: return future.onSuccess(on: executor) { Future.succeeded(pass($0, probe)) }
+    case .onSuccess: return future.onSuccess(on: executor) { .succeeded(pass($0, probe)) }
     case .recover: return future.recover(on: executor) { _ in pass(0, probe) }
     case .recoverWith: return future.recoverWith(on: executor) { _ in .succeeded(pass(0, probe)) }
     case .onFailure: return future.onFailure(on: executor) { _ in probe.touch() }
     case .onCancel: return future.onCancel(on: executor) { _ in probe.touch() }
-    case .onComplete: return future.onComplete(on: executor) { Outcome.success(pass(try $0.get(), probe)) }
-    case .onCompleteFuture: return future.onComplete(on: executor) { Future.succeeded(pass(try $0.get(), probe)) }
+    case .onComplete: return future.onComplete(on: executor) { .success(pass(try $0.get(), probe)) }
+    case .onCompleteFuture:
+      return future.onComplete(on: executor) { .completeUsing(.succeeded(pass(try $0.get(), probe))) }
     case .ensure: return future.ensure(on: executor) { probe.touch() }
     case .mapError: return future.mapError(on: executor) { touching($0, probe) }
     case .timeout:

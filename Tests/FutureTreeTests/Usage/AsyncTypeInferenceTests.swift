@@ -75,7 +75,7 @@ struct AsyncTypeInferenceTests {
 
   @Test("A closure without await is a synchronous body, even in an async function")
   func plain() async {
-    let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .succeeded($0.state) }
+    let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .success($0.state) }
 
     #expect(now.state == "success(success(3))")
   }

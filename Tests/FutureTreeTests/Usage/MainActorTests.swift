@@ -53,7 +53,7 @@ struct MainActorTests {
     let cancelled = Future<Int>.cancelled("gone").onCancel(on: .main) { screen.show("onCancel \($0.message)") }
     let completed = failed.onComplete(on: .main) { outcome in
       screen.show("onComplete")
-      return outcome
+      return Completion(outcome)
     }
     _ = try await recovered.value
     _ = await (noticed.outcome, cancelled.outcome, completed.outcome)

@@ -33,14 +33,25 @@ struct TypeInferenceTests {
     #expect([typed.state, short.state] == ["success(user 2)", "success(user 2)"])
   }
 
-  @Test("onSuccess accepts a completion")
-  func completion() {
-    let future = number.onSuccess { value in Completion.completeUsing(fetch(value)) }
-    let other = number.onSuccess { _ in Completion<String>.cancelled }
+  @Test("onSuccess accepts .succeeded without a value, and .failed and .cancelled where a branch has the type")
+  func completed() {
+    let nothing = number.onSuccess { _ in .succeeded }
+    let failed = number.onSuccess { $0 > 5 ? fetch($0) : .failed(Oops("small")) }
+    let cancelled = number.onSuccess { $0 > 5 ? .cancelled("large") : fetch($0) }
+    let typed: Future<String> = number.onSuccess { _ in .failed(Oops("typed")) }
 
-    let typed: Future<String> = future
+    let types: (Future<Void>, Future<String>, Future<String>) = (nothing, failed, cancelled)
 
-    #expect([typed.state, other.state] == ["success(user 2)", "cancelled"])
+    #expect(types.0.state == "success(())")
+    #expect([types.1, types.2, typed].states() == ["failure(small)", "success(user 2)", "failure(typed)"])
+  }
+
+  @Test("onSuccess accepts the future of a completion and of an outcome")
+  func results() {
+    let completion = number.onSuccess { Completion.success($0).future }
+    let outcome = number.onSuccess { Outcome.success($0).future }
+
+    #expect([completion, outcome].states() == ["success(2)", "success(2)"])
   }
 
   @Test("map accepts a body without result")
@@ -65,16 +76,16 @@ struct TypeInferenceTests {
       log("fetching \(value)")
       return fetch(value)
     }
-    let completion = number.onSuccess { value in
-      if value > 1 { return Completion.completeUsing(fetch(value)) }
-      return Completion.failure(Oops())
+    let either = number.onSuccess { value in
+      if value > 1 { return fetch(value) }
+      return .failed(Oops())
     }
     let nothing = number.map { value in
       log("first \(value)")
       log("second \(value)")
     }
 
-    let types: (Future<Int>, Future<String>, Future<String>, Future<Void>) = (value, future, completion, nothing)
+    let types: (Future<Int>, Future<String>, Future<String>, Future<Void>) = (value, future, either, nothing)
 
     #expect(types.0.state == "success(5)")
     #expect(types.1.state == "success(user 2)")
@@ -142,15 +153,15 @@ struct TypeInferenceTests {
     #expect(log.entries == ["oops", "throwing"])
   }
 
-  @Test("onComplete accepts a value, a future, a completion, an outcome and a switch")
+  @Test("onComplete accepts each kind of completion, and a switch without types")
   func onComplete() {
     let log = Recorder()
-    let value = number.onComplete { outcome in .succeeded(outcome.state) }
-    let future = number.onComplete { _ in fetch(1) }
-    let completion = number.onComplete { _ in Completion.success("x") }
-    let nothing = number.onComplete { outcome in .succeeded(log(outcome.state)) }
-    let passed = number.onComplete { $0 }
-    let switched = failure.onComplete { outcome -> Outcome<String> in
+    let value = number.onComplete { outcome in .success(outcome.state) }
+    let future = number.onComplete { _ in .completeUsing(fetch(1)) }
+    let done = number.onComplete { _ in .success }
+    let nothing = number.onComplete { outcome in .success(log(outcome.state)) }
+    let passed = number.onComplete { Completion($0) }
+    let switched = failure.onComplete { outcome in
       switch outcome {
       case .success(let value): .success("\(value)")
       case .failure(let error): .success("failed \(error)")
@@ -158,16 +169,45 @@ struct TypeInferenceTests {
       }
     }
 
-    let types: (Future<String>, Future<String>, Future<String>, Future<Void>, Future<Int>, Future<String>) = (
-      value, future, completion, nothing, passed, switched
+    let types: (Future<String>, Future<String>, Future<Void>, Future<Void>, Future<Int>, Future<String>) = (
+      value, future, done, nothing, passed, switched
     )
 
     #expect(types.0.state == "success(success(2))")
-    #expect([types.1.state, types.2.state] == ["success(user 1)", "success(x)"])
-    #expect(types.3.isCompleted)
+    #expect([types.1.state, types.2.state, types.3.state] == ["success(user 1)", "success(())", "success(())"])
     #expect(types.4.state == "success(2)")
     #expect(types.5.state == "success(failed oops)")
     #expect(log.entries == ["success(2)"])
+  }
+
+  @Test("A body of several statements that returns .failed, .cancelled or .success names its result type")
+  func resultTypes() {
+    let fetched = number.onSuccess { value -> Future<String> in
+      guard value > 5 else { return .failed(Oops("small")) }
+      return fetch(value)
+    }
+    let completed = number.onComplete { outcome -> Completion<String> in
+      guard case .success(let value) = outcome else { return .cancelled }
+      return .completeUsing(fetch(value))
+    }
+
+    #expect([fetched, completed].states() == ["failure(small)", "success(user 2)"])
+  }
+
+  @Test("onComplete infers its result from the first return that contains the value's type")
+  func firstReturn() {
+    let failed = failure.onComplete { outcome in
+      guard case .success(let value) = outcome else { return Completion(outcome) }
+      return .success(value + 1)
+    }
+    let replaced = failure.onComplete { outcome in
+      if case .success(let value) = outcome { return .completeUsing(fetch(value)) }
+      return .success("none")
+    }
+
+    let types: (Future<Int>, Future<String>) = (failed, replaced)
+
+    #expect([types.0.state, types.1.state] == ["failure(oops)", "success(none)"])
   }
 
   @Test("Functions and key paths can replace closures")
@@ -176,7 +216,9 @@ struct TypeInferenceTests {
     let succeeded = number.onSuccess(fetch)
     let described = number.map(\.description)
     let made = number.map(String.init)
+    let passed = failure.onComplete(Completion.init)
 
+    #expect(passed.state == "failure(oops)")
     #expect([fetched.state, succeeded.state] == ["success(user 2)", "success(user 2)"])
     #expect([described.state, made.state] == ["success(2)", "success(2)"])
   }

@@ -3,10 +3,10 @@ import FutureTree
 /// Chains of 1,000 links of one operator. The names that end in `-failing` complete with a failure.
 extension OurWorks {
   public static let operators: [Named] = [
-    ("onComplete", link { succeed { $0.onComplete { outcome in outcome } } }),
+    ("onComplete", link { succeed { $0.onComplete { outcome in Completion(outcome) } } }),
     ("mapError", link { succeed { $0.mapError { error in error } } }),
     ("map-owned", link { succeedOwning { $0.map { $0 } } }),
-    ("onComplete-owned", link { succeedOwning { $0.onComplete { outcome in outcome } } }),
+    ("onComplete-owned", link { succeedOwning { $0.onComplete { outcome in Completion(outcome) } } }),
     ("mapError-owned", link { succeedOwning { $0.mapError { error in error } } }),
     ("mapError-failing", link { fail { $0.mapError { error in error } } }),
     ("recover", link { succeed { $0.recover { _ in 0 } } }),

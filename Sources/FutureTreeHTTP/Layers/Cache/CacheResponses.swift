@@ -80,7 +80,7 @@ public final class CacheResponses: HTTPLayer {
   public func reset(next: any HTTPLoader) -> Future<Void> {
     cache.removeAll()
     let below = flights.reset(next: next)
-    return .resets([refreshes.reset(), below, below.onComplete { [cache] _ in cache.removeAll() }])
+    return .resets([refreshes.reset(), below, below.onComplete { [cache] _ in .completeUsing(cache.removeAll()) }])
   }
 
   /// The number of loads and validations in flight.

@@ -123,7 +123,7 @@ public final class Coalesce: HTTPLayer {
     guard !lingering.isEmpty else { return next.reset() }
     ResetNotes.current?.drained(lingering.count)
     return Future.allSettled(lingering).timeout(after: Coalesce.drainTimeout, clock: clock)
-      .onComplete { _ in next.reset() }.shielded()
+      .onComplete { _ in .completeUsing(next.reset()) }.shielded()
   }
 
   /// The loads whose callers have all cancelled.

@@ -64,7 +64,7 @@ public struct StoreCookies: HTTPLayer {
   public func reset(next: any HTTPLoader) -> Future<Void> {
     jar.removeAll()
     let below = next.reset()
-    return .resets([below, below.onComplete { [jar] _ in jar.removeAll() }])
+    return .resets([below, below.onComplete { [jar] _ in .completeUsing(jar.removeAll()) }])
   }
 }
 
