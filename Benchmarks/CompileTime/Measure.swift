@@ -112,7 +112,8 @@ let chains = [
     ".onSuccess { $0.id > 1 ? api.user(named: \"no \\($0.id)\") : api.user($0.id * 3) }"),
   Chain(
     "`onComplete` and `onSuccess` with operators", sizes: [9, 12, 24],
-    ".onSuccess { api.posts(by: $0.id + 1) }", ".onComplete { .success(try $0.get().count * 2 + 1) }",
+    ".onSuccess { api.posts(by: $0.id + 1) }",
+    ".onComplete { outcome -> Completion<Int> in .success(try outcome.get().count * 2 + 1) }",
     ".onSuccess { api.user($0 > 1 ? $0 - 1 : $0) }"),
   Chain(
     "async bodies",
