@@ -65,15 +65,8 @@ struct AuthorizationCodeLogIn: Sendable {
   private static func fields(of url: URL) throws(HTTPError) -> [String: String] {
     let text = url.absoluteString.prefix { $0 != "#" }
     guard let mark = text.firstIndex(of: "?") else { return [:] }
-    var fields: [String: String] = [:]
-    for item in text[text.index(after: mark)...].split(separator: "&") {
-      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
-        let spaced = String(decoding: part.utf8.map { $0 == 0x2B ? 0x20 : $0 }, as: UTF8.self)
-        return String(decoding: ASCII.percentDecoded(spaced), as: UTF8.self)
-      }
-      guard fields.updateValue(parts.count > 1 ? parts[1] : "", forKey: parts[0]) == nil else {
-        throw failed("failed. The redirect has a duplicate parameter. Log in again")
-      }
+    guard let fields = FormFields.parsed(text[text.index(after: mark)...]) else {
+      throw failed("failed. The redirect has a duplicate parameter. Log in again")
     }
     return fields
   }

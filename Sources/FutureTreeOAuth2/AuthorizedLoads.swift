@@ -18,9 +18,10 @@ struct OAuth2Token: Sendable, Equatable {
 struct AuthorizedLoads: Sendable {
   let session: OAuth2Session
   let rules: CredentialRules
-  /// Whether every request needs a token. If so, a request that must not have one fails before a token is fetched, and a
-  /// 401 rejects the token only with a `Bearer` challenge or without challenges.
+  /// Whether every request needs a token. If so, a request that must not have one fails before a token is fetched.
   let requiresToken: Bool
+  /// The responses that reject a token.
+  let rejection: TokenRejection
   /// The name of the layer.
   let name: FutureName
 
@@ -73,19 +74,12 @@ struct AuthorizedLoads: Sendable {
     return rules.send(request, token.authorization, next, named: .repetition)
   }
 
-  /// Returns whether a response says that the token was rejected (RFC 6750, section 3). A response of another origin
-  /// cannot reject it.
+  /// Returns whether a response rejects the token of a request. A response of another origin cannot reject it.
   private func isRejection(_ response: HTTPResponse, of request: HTTPRequest) -> Bool {
-    guard response.status == .unauthorized else { return false }
+    guard rejection.includes(response) else { return false }
     if let asked = request.url, let answered = response.request.url, !asked.hasSameOrigin(as: answered) { return false }
     // If a redirect led to another origin and back, the token was removed.
-    guard response.request.headers["Authorization"] == request.headers["Authorization"] else { return false }
-    let challenges = response.challenges
-    return challenges.isEmpty
-      || challenges.contains { challenge in
-        guard challenge.isOf(scheme: "Bearer") else { return !requiresToken }
-        return challenge["error"] != "insufficient_scope" && challenge["error"] != "invalid_request"
-      }
+    return response.request.headers["Authorization"] == request.headers["Authorization"]
   }
 }
 

@@ -99,8 +99,28 @@ public struct OAuth2Configuration: Sendable {
   /// The grant that gets the first credential.
   public let grant: OAuth2Grant
   let parameters: [(String, String)]
+  let adaptReply: ReplyAdapter?
+
+  /// A closure that changes a response of the token endpoint before it is read.
+  public typealias ReplyAdapter = @Sendable (_ response: HTTPResponse) throws -> HTTPResponse
 
   /// Creates a configuration.
+  ///
+  /// A reply without `token_type`, with a lifetime as text, with a scope as an array, with empty or null members, or with a byte
+  /// order mark is read. So is a form, if the server says that it sent one. For other replies, use `adaptReply`:
+  ///
+  /// ```swift
+  /// // The service replies with {"token": "…", "ttl": 3600}.
+  /// struct Reply: Decodable { let token: String, ttl: Int }
+  /// let configuration = OAuth2Configuration(
+  ///   client: .confidential(id: "app", secret: secret), tokenEndpoint: endpoint, grant: .clientCredentials,
+  ///   adaptReply: { response in
+  ///     guard response.status.isSuccess else { return response }
+  ///     let reply = try JSONDecoder().decode(Reply.self, from: response.body)
+  ///     let fields = ["access_token": reply.token, "expires_in": "\(reply.ttl)"]
+  ///     return HTTPResponse(to: response.request, status: .ok, body: try JSONEncoder().encode(fields))
+  ///   })
+  /// ```
   ///
   /// - Parameters:
   ///   - client: The client that requests tokens.
@@ -108,15 +128,20 @@ public struct OAuth2Configuration: Sendable {
   ///   - scope: The requested scopes. Defaults to the scopes that the server selects.
   ///   - parameters: Further parameters for the token endpoint, such as `("audience", "https://api.example.com")`.
   ///   - grant: The grant that gets the first credential.
+  ///   - adaptReply: A closure that changes each response of the token endpoint before it is read: its body, its status, or the
+  ///     name of its error. It is called outside every lock, from any thread. If it throws an error, the request for a token
+  ///     fails with the code `invalidTokenResponse`. The library prints neither that error nor the response, because both may
+  ///     contain secrets. Defaults to `nil`.
   public init(
     client: OAuth2Client, tokenEndpoint: HTTPURL, scope: [String] = [], parameters: [(String, String)] = [],
-    grant: OAuth2Grant
+    grant: OAuth2Grant, adaptReply: ReplyAdapter? = nil
   ) {
     self.client = client
     self.tokenEndpoint = tokenEndpoint
     self.scope = scope
     self.parameters = parameters
     self.grant = grant
+    self.adaptReply = adaptReply
   }
 
   /// The scope as a request parameter, if there is a scope.

@@ -82,7 +82,7 @@ final class OAuth2Session: Sendable {
     var isIdle: Bool { waiting.isEmpty && running == nil && wipe == nil && state.work == nil }
 
     mutating func ask(
-      _ demand: Demand, over next: (any HTTPLoader)?, _ now: Date
+      _ demand: Demand, over next: (any HTTPLoader)?, _ now: OAuth2State.Moment
     ) -> (answer: OAuth2State.Answer?, waiter: Int, promise: Promise<OAuth2Token>?, begun: Begun?) {
       lastWaiter += 1
       let answer: OAuth2State.Answer
@@ -93,8 +93,8 @@ final class OAuth2Session: Sendable {
           return (nil, lastWaiter, nil, nil)
         }
         answer = other
-      case .logIn: answer = state.logInWanted(by: lastWaiter)
-      case .replacement: answer = state.credentialGiven(by: lastWaiter)
+      case .logIn: answer = state.logInWanted(by: lastWaiter, at: now)
+      case .replacement: answer = state.credentialGiven(by: lastWaiter, at: now)
       }
       guard case .wait(let begins) = answer else { return (answer, lastWaiter, nil, nil) }
       let promise = Promise<OAuth2Token>()
@@ -115,7 +115,7 @@ final class OAuth2Session: Sendable {
     }
 
     mutating func end(
-      _ number: Int, _ outcome: Outcome<OAuth2Credential?>, _ now: Date
+      _ number: Int, _ outcome: Outcome<OAuth2Credential?>, _ now: OAuth2State.Moment
     ) -> (ended: Work?, released: Released) {
       var ended: Work?
       if let running, running.number == number {
@@ -139,7 +139,7 @@ final class OAuth2Session: Sendable {
       return Wipe(promise: promise, isNew: true, leaving: leaving, running: running?.promise)
     }
 
-    mutating func endWipe(_ now: Date) -> (promise: Promise<Void>?, released: Released) {
+    mutating func endWipe(_ now: OAuth2State.Moment) -> (promise: Promise<Void>?, released: Released) {
       (wipe.take(), take(state.resetEnded(at: now)))
     }
   }
@@ -161,27 +161,32 @@ final class OAuth2Session: Sendable {
 
   private let shared: Locked<Shared>
   private let work: any CredentialWork
+  private let clock: any FutureClock
   private let date: WallClock
 
-  init(_ state: OAuth2State, _ work: any CredentialWork, date: WallClock) {
+  init(_ state: OAuth2State, _ work: any CredentialWork, clock: any FutureClock, date: WallClock) {
     shared = Locked(Shared(state))
     self.work = work
+    self.clock = clock
     self.date = date
   }
+
+  private var now: OAuth2State.Moment { OAuth2State.Moment(date: date.now, time: clock.now) }
 
   /// Whether no load waits and no work is in flight.
   var isIdle: Bool { shared.withLock { $0.isIdle } }
 
   /// Registers that a server rejected a token, for a request that cannot be sent again.
   func reject(_ token: OAuth2Token) {
-    _ = shared.withLock { $0.state.tokenRejected(token) }
+    let now = now
+    _ = shared.withLock { $0.state.tokenRejected(token, at: now) }
   }
 
   /// The latest token, even if a server has rejected it.
   var token: BearerToken? { shared.withLock { $0.state.credential?.accessToken } }
 
   func ask(_ demand: Demand, over next: (any HTTPLoader)? = nil) -> Answer {
-    let now = date.now
+    let now = now
     let asked = shared.withLock { $0.ask(demand, over: next, now) }
     guard let promise = asked.promise else {
       switch asked.answer {
@@ -226,7 +231,7 @@ extension OAuth2Session {
   }
 
   private func end(_ number: Int, _ outcome: Outcome<OAuth2Credential?>) {
-    let now = date.now
+    let now = now
     release(shared.withLock { $0.end(number, outcome, now) }.released)
   }
 
@@ -259,7 +264,7 @@ extension OAuth2Session {
 
   private func delete() {
     work.delete().observe { outcome in
-      let now = self.date.now
+      let now = self.now
       let ended = self.shared.withLock { $0.endWipe(now) }
       ended.promise?.complete(with: outcome)
       self.release(ended.released)

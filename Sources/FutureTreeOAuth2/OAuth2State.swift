@@ -10,7 +10,15 @@ import FutureTreeHTTP
 /// 3. `version` grows with each credential. A rejected token is never given out again.
 /// 4. During a reset no work begins, and no earlier data is known.
 /// 5. Only a new credential changes `.ended`: by a login that was requested, a replacement, or a reset.
+/// 6. A renewal that `limit` refuses does not begin, except by a login that was requested. Until it may begin, a token that has
+///    not expired stays in use: a response that rejects it is the response of its load.
 struct OAuth2State {
+  /// The time of an event: the date for the expiry of tokens, and the time of a `FutureClock` for the limit.
+  struct Moment {
+    let date: Date
+    let time: Duration
+  }
+
   /// The source of a credential if there is none, or none that can be refreshed.
   enum Source {
     /// A user logs in.
@@ -39,13 +47,20 @@ struct OAuth2State {
   struct Work: Equatable {
     let number: Int
     let kind: Kind
+    /// Whether a server rejected the token that it renews.
+    let isForRejection: Bool
     /// Whether no load waited for it anymore, and it was asked to cancel.
     var isAbandoned = false
+
+    /// Whether it counts toward the limit of renewals.
+    var isRenewal: Bool { kind == .refreshing || kind == .renewing }
   }
 
   struct Live {
     let credential: OAuth2Credential
     let version: Int
+    /// The date from which it is renewed before it is used.
+    let refreshDate: Date?
     var isRejected = false
   }
 
@@ -54,8 +69,8 @@ struct OAuth2State {
     case unknown
     case none
     case live(Live)
-    /// The server no longer accepts the refresh token.
-    case ended(HTTPError)
+    /// A server refused a renewal, and would refuse it again. If there was no token, requests are still sent without one.
+    case ended(HTTPError, hadToken: Bool)
   }
 
   /// The effects of an event, to be performed outside the lock.
@@ -82,29 +97,30 @@ struct OAuth2State {
 
   let source: Source
   let leeway: TimeInterval
+  private var limit: RenewalLimit
   /// Whether a 401 without any credential begins a renewal.
   var renewsMissingToken = true
   private(set) var session = Session.unknown
   private(set) var work: Work?
   private(set) var isResetting = false
   private(set) var (generation, version) = (0, 0)
-  /// The number of failed renewals, and the error of the last one.
+  /// The number of failed renewals.
   private var (failures, lastWork) = (0, 0)
-  private var failure: HTTPError?
   private(set) var waiters: Set<Int> = []
   /// The waiters that need a login after the work in flight.
   private(set) var logIns: Set<Int> = []
 
-  init(source: Source, leeway: TimeInterval) {
+  init(source: Source, leeway: TimeInterval, limit: Throttle.Rate?) {
     self.source = source
     self.leeway = leeway
+    self.limit = RenewalLimit(limit)
   }
 
-  /// Creates a state with a known credential, or with none.
-  init(source: Source, credential: OAuth2Credential?) {
-    self.init(source: source, leeway: 0)
+  /// Creates a state with a known credential that does not expire, or with none.
+  init(source: Source, credential: OAuth2Credential?, limit: Throttle.Rate?) {
+    self.init(source: source, leeway: 0, limit: limit)
     if credential != nil { version = 1 }
-    session = credential.map { .live(Live(credential: $0, version: 1)) } ?? .none
+    session = credential.map { .live(Live(credential: $0, version: 1, refreshDate: nil)) } ?? .none
   }
 
   /// The credential, if there is one.
@@ -116,48 +132,52 @@ struct OAuth2State {
 // MARK: - Requesting a token
 
 extension OAuth2State {
-  mutating func tokenWanted(by waiter: Int, at now: Date) -> Answer {
-    guard work == nil, !isResetting else { return wait(waiter) }
+  mutating func tokenWanted(by waiter: Int, at now: Moment) -> Answer {
+    guard work == nil, !isResetting else { return wait(waiter, at: now) }
     switch step(at: now) {
     case .use(let token): return .use(token)
     case .fail(let error): return .fail(error)
-    case .begin(let kind): return wait(waiter, beginning: kind)
+    case .begin(let kind): return wait(waiter, beginning: kind, at: now)
     }
   }
 
   /// Registers that a server rejected a token, and requests another. Returns `nil` if the response stands.
-  mutating func tokenWanted(insteadOf rejected: OAuth2Token, by waiter: Int, at now: Date) -> Answer? {
-    guard tokenRejected(rejected) else { return nil }
+  mutating func tokenWanted(insteadOf rejected: OAuth2Token, by waiter: Int, at now: Moment) -> Answer? {
+    guard tokenRejected(rejected, at: now) else { return nil }
     // A renewal failed after the request was sent: the server rejects all tokens from before that renewal.
-    if let failure, rejected.failures < failures, credential?.accessToken == rejected.value { return .fail(failure) }
+    if let failure = limit.failure, rejected.failures < failures, credential?.accessToken == rejected.value {
+      return .fail(failure)
+    }
     guard rejected.value == nil, credential == nil, work == nil else { return tokenWanted(by: waiter, at: now) }
-    return renewsMissingToken ? wait(waiter, beginning: freshKind) : nil
+    if case .ended(let error, _) = session { return .fail(error) }
+    guard renewsMissingToken else { return nil }
+    return limit.error(at: now.time) == nil ? wait(waiter, beginning: freshKind, at: now) : nil
   }
 
   /// Registers that a server rejected a token. Returns whether the request may be sent again.
-  mutating func tokenRejected(_ token: OAuth2Token) -> Bool {
+  mutating func tokenRejected(_ token: OAuth2Token, at now: Moment) -> Bool {
     guard token.generation == generation, !isResetting else { return false }
-    if case .live(var live) = session, live.version == token.version {
-      live.isRejected = true
-      session = .live(live)
-    }
+    guard case .live(var live) = session, live.version == token.version, !live.isRejected else { return true }
+    if work == nil, isPaused(live.credential, at: now) { return false }
+    live.isRejected = true
+    session = .live(live)
     return true
   }
 
   /// Requests a new login, regardless of the current credential.
-  mutating func logInWanted(by waiter: Int) -> Answer {
+  mutating func logInWanted(by waiter: Int, at now: Moment) -> Answer {
     guard source != .store else { return .fail(OAuth2State.authenticationRequired) }
     let kind = freshKind
-    guard work != nil || isResetting else { return wait(waiter, beginning: kind) }
-    if let work, work.kind == kind, !work.isAbandoned { return wait(waiter) }
+    guard work != nil || isResetting else { return wait(waiter, beginning: kind, at: now) }
+    if let work, work.kind == kind, !work.isAbandoned { return wait(waiter, at: now) }
     logIns.insert(waiter)
     return .wait(begins: nil)
   }
 
   /// Registers a credential from outside. It replaces the work in flight, which the owner ends first.
-  mutating func credentialGiven(by waiter: Int) -> Answer {
+  mutating func credentialGiven(by waiter: Int, at now: Moment) -> Answer {
     guard !isResetting else { return .fail(OAuth2State.resetInProgress) }
-    return wait(waiter, beginning: .replacing)
+    return wait(waiter, beginning: .replacing, at: now)
   }
 
   /// Registers that a waiter was cancelled. Returns whether the work is asked to cancel as well.
@@ -170,14 +190,16 @@ extension OAuth2State {
     return true
   }
 
-  private mutating func wait(_ waiter: Int, beginning kind: Kind? = nil) -> Answer {
+  private mutating func wait(_ waiter: Int, beginning kind: Kind? = nil, at now: Moment) -> Answer {
     waiters.insert(waiter)
-    return .wait(begins: kind.map { begin($0) })
+    return .wait(begins: kind.map { begin($0, at: now) })
   }
 
-  private mutating func begin(_ kind: Kind) -> Work {
+  private mutating func begin(_ kind: Kind, at now: Moment) -> Work {
     lastWork += 1
-    let begun = Work(number: lastWork, kind: kind)
+    let isRejected = if case .live(let live) = session { live.isRejected } else { source == .renewal }
+    let begun = Work(number: lastWork, kind: kind, isForRejection: isRejected)
+    if begun.isRenewal { limit.began(at: now.time) }
     work = begun
     return begun
   }
@@ -187,40 +209,59 @@ extension OAuth2State {
 
 extension OAuth2State {
   /// Registers that work has ended. A `nil` credential means that the store is empty.
-  mutating func workEnded(_ number: Int, _ outcome: Outcome<OAuth2Credential?>, at now: Date) -> Effects {
+  mutating func workEnded(_ number: Int, _ outcome: Outcome<OAuth2Credential?>, at now: Moment) -> Effects {
     guard let ended = work, ended.number == number else { return Effects() }
     work = nil
     switch outcome {
     // Waiters that arrived while an abandoned login was ending did not request its cancellation.
     case .failure where ended.isAbandoned && !waiters.isEmpty, .cancelled where ended.isAbandoned && !waiters.isEmpty:
-      return beginLogIn(Effects())
+      return beginLogIn(Effects(), at: now)
     case .success(let credential?):
       version += 1
-      session = .live(Live(credential: credential, version: version))
+      session = .live(live(credential, from: ended.kind, at: now))
+      if !ended.isRenewal { limit.clear() } else if !ended.isForRejection { limit.putBack() }
       // A new credential is used even if it expires soon. A stored credential may be old.
-      return ended.kind == .loading ? goOn(at: now) : release(.success(token(credential)))
+      return ended.kind == .loading ? goOn(at: now) : release(.success(token(credential)), at: now)
     case .success(nil):
       session = .none
       return goOn(at: now)
     case .failure(let error):
-      if ended.kind == .refreshing, let error = error as? HTTPError, error.code == .authenticationRequired {
-        session = .ended(error)
-      }
-      if ended.kind == .renewing {
+      guard let failure = error as? RenewalFailure else { return release(.failure(error), at: now) }
+      if failure.isFinal { end(ended, failure.error) }
+      if ended.isRenewal {
         failures += 1
-        failure = error as? HTTPError
+        limit.failed(failure, at: now.time)
       }
-      return release(.failure(error))
+      return release(.failure(failure.error), at: now)
     case .cancelled(let reason):
-      return release(.cancelled(reason))
+      return release(.cancelled(reason), at: now)
     }
   }
+
+  /// Ends the session, unless a login was requested although there is a token that no server has rejected.
+  private mutating func end(_ work: Work, _ error: HTTPError) {
+    if work.kind == .loggingIn, case .live(let live) = session, !live.isRejected { return }
+    session = .ended(error, hadToken: source != .renewal || credential != nil)
+  }
+
+  /// Returns a new credential. Only a token from the store is renewed with the whole leeway, because its lifetime is unknown.
+  private func live(_ credential: OAuth2Credential, from kind: Kind, at now: Moment) -> Live {
+    let refreshDate = credential.expires.map { expires in
+      let life = max(expires.timeIntervalSince(now.date), 0)
+      return expires.addingTimeInterval(-(kind == .loading ? leeway : min(leeway, life * OAuth2State.leewayShare)))
+    }
+    return Live(credential: credential, version: version, refreshDate: refreshDate)
+  }
+
+  /// The largest share of a token's lifetime that the leeway can be.
+  private static let leewayShare = 0.25
 
   /// Removes all data. Returns the waiters to cancel.
   mutating func resetBegan() -> [Int] {
     let leaving = waiters.union(logIns).sorted()
     generation += 1
     isResetting = true
+    limit.clear()
     session = .none
     work = nil
     waiters = []
@@ -229,53 +270,64 @@ extension OAuth2State {
   }
 
   /// Registers that the reset has ended. The store is empty or could not be emptied, and is not read again.
-  mutating func resetEnded(at now: Date) -> Effects {
+  mutating func resetEnded(at now: Moment) -> Effects {
     isResetting = false
     return goOn(at: now)
   }
 
   /// Continues when no work is in flight: releases the waiters, or begins the work that they need.
-  private mutating func goOn(at now: Date) -> Effects {
-    if !logIns.isEmpty { return beginLogIn(Effects()) }
+  private mutating func goOn(at now: Moment) -> Effects {
+    if !logIns.isEmpty { return beginLogIn(Effects(), at: now) }
     guard !waiters.isEmpty else { return Effects() }
     switch step(at: now) {
-    case .use(let token): return release(.success(token))
-    case .fail(let error): return release(.failure(error))
-    case .begin(let kind): return Effects(begins: begin(kind))
+    case .use(let token): return release(.success(token), at: now)
+    case .fail(let error): return release(.failure(error), at: now)
+    case .begin(let kind): return Effects(begins: begin(kind, at: now))
     }
   }
 
-  private mutating func release(_ outcome: Outcome<OAuth2Token>) -> Effects {
+  private mutating func release(_ outcome: Outcome<OAuth2Token>, at now: Moment) -> Effects {
     let effects = Effects(released: waiters.sorted(), outcome: outcome)
     waiters = []
-    return logIns.isEmpty ? effects : beginLogIn(effects)
+    return logIns.isEmpty ? effects : beginLogIn(effects, at: now)
   }
 
-  private mutating func beginLogIn(_ effects: Effects) -> Effects {
+  private mutating func beginLogIn(_ effects: Effects, at now: Moment) -> Effects {
     waiters.formUnion(logIns)
     logIns = []
     var effects = effects
-    effects.begins = begin(freshKind)
+    effects.begins = begin(freshKind, at: now)
     return effects
   }
 
   /// Returns the step for a caller that needs a token, when no work is in flight.
-  private func step(at now: Date) -> Step {
+  private mutating func step(at now: Moment) -> Step {
     switch session {
     case .unknown: return .begin(.loading)
-    case .none where source == .renewal:
-      return .use(OAuth2Token(value: nil, version: version, generation: generation, failures: failures))
-    case .none: return renewal(of: nil)
-    case .ended(let error): return .fail(error)
+    case .none where source == .renewal, .ended(_, hadToken: false): return .use(token(nil))
+    case .none: return renewal(of: nil, at: now)
+    case .ended(let error, _): return .fail(error)
     case .live(let live):
-      let isFresh = live.credential.expires.map { now.addingTimeInterval(leeway) < $0 } ?? true
-      return isFresh && !live.isRejected ? .use(token(live.credential)) : renewal(of: live.credential)
+      let isFresh = live.refreshDate.map { now.date < $0 } ?? true
+      if !live.isRejected, isFresh || isPaused(live.credential, at: now) { return .use(token(live.credential)) }
+      return renewal(of: live.credential, at: now)
     }
   }
 
-  private func renewal(of credential: OAuth2Credential?) -> Step {
-    if credential?.refreshToken != nil { return .begin(.refreshing) }
-    return source == .store ? .fail(OAuth2State.authenticationRequired) : .begin(freshKind)
+  /// Whether a token has not expired, but must not be renewed yet.
+  private mutating func isPaused(_ credential: OAuth2Credential, at now: Moment) -> Bool {
+    guard credential.expires.map({ now.date < $0 }) ?? true, case .fail(let error) = renewal(of: credential, at: now)
+    else { return false }
+    return error.code == .refreshPaused
+  }
+
+  private mutating func renewal(of credential: OAuth2Credential?, at now: Moment) -> Step {
+    if credential?.refreshToken == nil {
+      if source == .store { return .fail(OAuth2State.authenticationRequired) }
+      if source == .logIn { return .begin(.loggingIn) }
+    }
+    if let error = limit.error(at: now.time) { return .fail(error) }
+    return .begin(credential?.refreshToken == nil ? freshKind : .refreshing)
   }
 
   /// The kind of work that gets a credential without the current one.
@@ -287,8 +339,8 @@ extension OAuth2State {
     }
   }
 
-  private func token(_ credential: OAuth2Credential) -> OAuth2Token {
-    OAuth2Token(value: credential.accessToken, version: version, generation: generation, failures: failures)
+  private func token(_ credential: OAuth2Credential?) -> OAuth2Token {
+    OAuth2Token(value: credential?.accessToken, version: version, generation: generation, failures: failures)
   }
 
   static let authenticationRequired = HTTPError(

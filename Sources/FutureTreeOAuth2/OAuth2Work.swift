@@ -50,7 +50,7 @@ struct OAuth2Work: CredentialWork {
   private func renewed(_ current: OAuth2Credential?) -> Future<OAuth2Credential> {
     if case .clientCredentials = configuration.grant.kind { return endpoint.granted() }
     guard let current, let refreshToken = current.refreshToken else {
-      return .failed(OAuth2State.authenticationRequired)
+      return .failed(RenewalFailure(OAuth2State.authenticationRequired, isFinal: true))
     }
     return endpoint.refreshed(current, with: refreshToken)
   }

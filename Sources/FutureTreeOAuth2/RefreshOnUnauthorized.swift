@@ -21,8 +21,8 @@ import FutureTreeHTTP
 ///
 /// A 401 rejects the token if it responds to a request with the current token and comes from the origin of the request.
 /// If its `Bearer` challenge reports `insufficient_scope` or `invalid_request`, the 401 is the response, because another
-/// token would not help. A request whose body cannot be sent again (`HTTPBody.isReplayable`) is not repeated either; the
-/// next load refreshes the token first.
+/// token would not help. `rejection` selects other responses than a 401. A request whose body cannot be sent again
+/// (`HTTPBody.isReplayable`) is not repeated either; the next load refreshes the token first.
 ///
 /// A request that has the header `Authorization`, or is not among the targets, is forwarded unchanged. Tokens are sent
 /// over plain `http` only to this machine, unless insecure connections are allowed. Otherwise the load fails with the
@@ -31,6 +31,29 @@ import FutureTreeHTTP
 /// **Failed refreshes.** A failed refresh fails all loads that wait for it, with the code `credentialsUnavailable`. It
 /// also fails loads that were sent before and complete with 401 later. A load that begins afterward refreshes again:
 /// before it is sent if there is a token, otherwise after its own 401.
+///
+/// **The end of the session.** If the error of `refresh` has a response with 401, or the code `authenticationRequired`, a
+/// repeated refresh would fail as well. Loads then fail with the same error until `replaceToken(with:)` or a reset. If there was
+/// no token, requests are still sent without one, and fail after their own 401. For another response that means this, let the
+/// closure fail with that code:
+///
+/// ```swift
+/// let tokens = RefreshOnUnauthorized(savedToken) { loader in
+///   loader.load(renewal).map { response in
+///     guard response.status != .forbidden else {
+///       throw HTTPError(.authenticationRequired, "The session has ended. Log in again.")
+///     }
+///     return response
+///   }
+///   .validated().map { try BearerToken(String(decoding: try $0.body, as: UTF8.self)) }
+/// }
+/// ```
+///
+/// **The limit of refreshes.** `refreshLimit` limits the calls of `refresh`, even if they succeed. A refresh that fails with the
+/// code `unknownHost` or `cannotConnect` does not count. If the error has a response with `Retry-After`, no refresh begins before
+/// that delay, which is at most one hour. Meanwhile, a token that no server has rejected stays in use, and a 401 is the response
+/// of its load. If the token was rejected, loads fail at once with the code `refreshPaused`, whose message states when to load
+/// again. `replaceToken(with:)` and a reset lift the limit.
 ///
 /// **Loads of the refresh itself** bypass this layer. These are the loads over the loader that `refresh` receives, and
 /// loads over the chain that `refresh` begins while it runs or in a task that it starts. A load over the chain that a
@@ -60,27 +83,35 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   /// - Parameters:
   ///   - token: The first token. Defaults to `nil`: requests are sent without a token until `replaceToken(with:)`.
   ///   - targets: The requests that get the token. Defaults to every request that goes through the layer.
+  ///   - rejection: The responses that reject a token. Defaults to `unauthorized`.
+  ///   - refreshLimit: The limit of refreshes. Defaults to 5 at once, and 10 in a minute. `nil` disables the limit.
   ///   - allowsInsecureConnections: Whether the token may be sent over plain `http`. Defaults to `false`.
   ///   - refreshesWithoutToken: Whether a 401 also calls `refresh` if there is no token. Defaults to `false`, so that no
   ///     load logs a user in again after a reset. Pass `true` if `refresh` can get a first token, for example with a key
   ///     of the app.
+  ///   - clock: The clock of the limit of refreshes.
+  ///   - date: The clock for the date in `Retry-After`. It is used if the response has no `Date`.
   ///   - refresh: A closure that receives the loader after this layer, and returns a future of a new token. It is called
   ///     outside every lock, on the thread on which the 401 arrived. If it throws an error, the refresh fails with it.
   ///   - onChange: A closure that stores the token. It is called outside every lock, before the new token is used. It is
   ///     not called with a token after a reset.
   public init(
     _ token: BearerToken? = nil, for targets: CredentialTargets = .everyRequest,
-    allowsInsecureConnections: Bool = false, refreshesWithoutToken: Bool = false,
+    rejection: TokenRejection = .unauthorized,
+    refreshLimit: Throttle.Rate? = Throttle.Rate(10, per: .seconds(60), burst: 5),
+    allowsInsecureConnections: Bool = false, refreshesWithoutToken: Bool = false, clock: any FutureClock = .system,
+    date: WallClock = .system,
     refresh: @escaping @Sendable (_ loader: any HTTPLoader) throws -> Future<BearerToken>,
     onChange: ChangeHandler? = nil
   ) {
-    let work = TokenRefresh(refresh: refresh, onChange: onChange)
-    var state = OAuth2State(source: .renewal, credential: token.map { OAuth2Credential(accessToken: $0) })
+    let work = TokenRefresh(refresh: refresh, onChange: onChange, date: date)
+    var state = OAuth2State(
+      source: .renewal, credential: token.map { OAuth2Credential(accessToken: $0) }, limit: refreshLimit)
     state.renewsMissingToken = refreshesWithoutToken
     loads = AuthorizedLoads(
-      session: OAuth2Session(state, work, date: .system),
+      session: OAuth2Session(state, work, clock: clock, date: date),
       rules: CredentialRules(targets: targets, allowsInsecureConnections: allowsInsecureConnections),
-      requiresToken: false, name: .refreshOnUnauthorized)
+      requiresToken: false, rejection: rejection, name: .refreshOnUnauthorized)
     work.session.value = ObjectIdentifier(loads.session)
   }
 
@@ -128,6 +159,7 @@ public final class RefreshOnUnauthorized: HTTPLayer {
   private struct TokenRefresh: CredentialWork {
     let refresh: @Sendable (any HTTPLoader) throws -> Future<BearerToken>
     let onChange: ChangeHandler?
+    let date: WallClock
     /// The identity of the session, which distinguishes this layer from others.
     let session = Locked<ObjectIdentifier?>(nil)
 
@@ -149,8 +181,21 @@ public final class RefreshOnUnauthorized: HTTPLayer {
         Future.attempt { try refresh(next) }
       }
       .ensure { call.isRunning.value = false }
-      .mapError { HTTPError(credentialsUnavailable: $0, "refresh of the token") }
+      .mapError { failure($0) }
       .map { token in changed(OAuth2Credential(accessToken: token)) }
+    }
+
+    private func failure(_ error: any Error) -> RenewalFailure {
+      let cause = error as? HTTPError
+      let isFinal = cause?.code == .authenticationRequired || cause?.response?.status == .unauthorized
+      let reported =
+        isFinal
+        ? HTTPError(
+          .credentialsUnavailable,
+          "The refresh of the token was refused (\(cause?.code.description ?? "")). See `underlying`. Log in again, and pass "
+            + "the new token to `replaceToken(with:)`.", response: cause?.response, underlying: error)
+        : HTTPError(credentialsUnavailable: error, "refresh of the token")
+      return RenewalFailure(reported, isFinal: isFinal, cause: error, date)
     }
 
     private func changed(_ credential: OAuth2Credential) -> OAuth2Credential {

@@ -2,7 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
-/// A client of a token endpoint, with its own loader.
+/// A client of a token endpoint, with its own loader. Its futures fail with a `RenewalFailure`.
 struct TokenEndpoint: Sendable {
   let configuration: OAuth2Configuration
   let loader: any HTTPLoader
@@ -11,7 +11,7 @@ struct TokenEndpoint: Sendable {
   let clock: any FutureClock
   let date: WallClock
 
-  /// Refreshes a credential (RFC 6749, section 6). If the server rejects the refresh token, the session ends.
+  /// Refreshes a credential (RFC 6749, section 6).
   func refreshed(_ credential: OAuth2Credential, with refreshToken: String) -> Future<OAuth2Credential> {
     ask([("grant_type", "refresh_token"), ("refresh_token", refreshToken)], replacing: credential)
   }
@@ -27,32 +27,57 @@ struct TokenEndpoint: Sendable {
       [
         ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", logIn.grant.redirectURI),
         ("code_verifier", logIn.verifier),
-      ], replacing: nil)
+      ], replacing: nil, isLogIn: true)
   }
 
   private func ask(
-    _ parameters: [(String, String)], replacing old: OAuth2Credential?
+    _ parameters: [(String, String)], replacing old: OAuth2Credential?, isLogIn: Bool = false
   ) -> Future<OAuth2Credential> {
     let request: HTTPRequest
     do {
       request = try self.request(parameters)
     } catch {
-      return .failed(error)
+      return .failed(RenewalFailure(error, wasNotSent: true))
     }
     let sent = date.now
     return loader.load(request).timeout(after: timeout, clock: clock)
       .mapError { error in
-        HTTPError(
-          .tokenRequestFailed,
-          "The token endpoint \(configuration.tokenEndpoint) did not respond: \(TokenEndpoint.name(of: error)). Load again.",
-          underlying: error)
+        RenewalFailure(
+          HTTPError(
+            .tokenRequestFailed,
+            "The token endpoint \(configuration.tokenEndpoint) did not respond: \(TokenEndpoint.name(of: error)). "
+              + "Load again.", underlying: error), cause: error, date)
       }
       .map { response in
-        switch try TokenReply(response, sent: sent, replacing: old) {
+        let response = try adapted(response)
+        let pause = response.retryAfter(now: date)
+        let reply: TokenReply
+        do throws(HTTPError) {
+          reply = try TokenReply(response, sent: sent, replacing: old)
+        } catch {
+          throw RenewalFailure(error, pause: pause)
+        }
+        switch reply {
         case .credential(let credential): return credential
-        case .refused(let error): throw refusal(error, ofRefresh: old != nil)
+        case .refused(let refusal): throw failure(refusal, ofRefresh: old != nil, isLogIn: isLogIn, pause)
         }
       }
+  }
+
+  /// Returns the response to read in place of a response.
+  ///
+  /// - Throws: A failure without the error of the closure, because that may contain values of the response.
+  private func adapted(_ response: HTTPResponse) throws(RenewalFailure) -> HTTPResponse {
+    guard let adapt = configuration.adaptReply else { return response }
+    do {
+      return try adapt(response)
+    } catch {
+      throw RenewalFailure(
+        HTTPError(
+          .invalidTokenResponse,
+          "The closure `adaptReply` failed for a response of the token endpoint: \(type(of: error)). Correct the closure."
+        ))
+    }
   }
 
   private func request(_ parameters: [(String, String)]) throws(HTTPError) -> HTTPRequest {
@@ -76,17 +101,31 @@ struct TokenEndpoint: Sendable {
     return request
   }
 
-  private func refusal(_ error: String, ofRefresh isRefresh: Bool) -> HTTPError {
-    if isRefresh, error == "invalid_grant" {
-      return HTTPError(
-        .authenticationRequired,
-        "The token endpoint \(configuration.tokenEndpoint) rejected the refresh token (\"invalid_grant\"). Log in again."
-      )
+  /// Returns the error for a refusal. A login can get another code, so that a refused code does not end the session.
+  private func failure(
+    _ refusal: TokenRefusal, ofRefresh isRefresh: Bool, isLogIn: Bool, _ pause: Duration?
+  ) -> RenewalFailure {
+    let endpoint = "The token endpoint \(configuration.tokenEndpoint)"
+    switch refusal.meaning {
+    case .transient:
+      return RenewalFailure(
+        HTTPError(
+          .tokenRequestFailed, "\(endpoint) issues no token at present (\(refusal.reason)). Load again later."),
+        pause: pause)
+    case .invalidGrant where isRefresh, .unauthorized where isRefresh:
+      return RenewalFailure(
+        HTTPError(
+          .authenticationRequired, "\(endpoint) rejected the refresh token (\(refusal.reason)). Log in again."),
+        isFinal: true)
+    case .invalidGrant, .invalidClient, .unauthorized, .unknown:
+      let isFinal = refusal.meaning != .unknown && !(refusal.meaning == .invalidGrant && isLogIn)
+      return RenewalFailure(
+        HTTPError(
+          .tokenRefused,
+          "\(endpoint) refused to issue a token (\(refusal.reason)). Compare the client, the grant and the scope with the "
+            + "registration." + (isFinal ? " Then log in again, or pass a new credential to the layer." : "")),
+        isFinal: isFinal, pause: pause)
     }
-    return HTTPError(
-      .tokenRefused,
-      "The token endpoint \(configuration.tokenEndpoint) refused to issue a token: \(FieldSyntax.visible(error)). "
-        + "Compare the client, the grant and the scope with the registration.")
   }
 
   /// Returns the code or the type of an error, without its message.

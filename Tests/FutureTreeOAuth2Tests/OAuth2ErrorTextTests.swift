@@ -19,7 +19,17 @@ import Testing
       ("tokenRequestFailed", { try await load(.fail(Oops())) }),
       ("tokenRefused", { try await load(.json(#"{"error":"invalid_client"}"#, status: .badRequest)) }),
       ("authenticationRequired", { try await load(.json(#"{"error":"invalid_grant"}"#, status: .badRequest)) }),
+      ("authenticationRequired", { try await load(.status(.unauthorized)) }),
+      ("tokenRequestFailed", { try await load(.status(.serviceUnavailable)) }),
+      ("tokenRefused", { try await load(.json(#"{"error":"other"}"#, status: .badRequest)) }),
       ("invalidTokenResponse", { try await load(.json("[]")) }),
+      ("invalidTokenResponse", { try await load(.json("[]", status: .badRequest)) }),
+      ("invalidTokenResponse", { try await load(.json("[]")) { _ in throw Oops() } }),
+      ("refreshPaused", { try await load(.status(.serviceUnavailable), times: 6) }),
+      (
+        "refreshPaused",
+        { try await load(.respond(status: .tooManyRequests, headers: HTTPHeaders([("Retry-After", "5")])), times: 2) }
+      ),
       ("authorizationFailed", { throw AuthorizationCodeLogIn.failed("was refused with access_denied. Log in again") }),
       (
         "credentialStoreFailed",
@@ -40,9 +50,29 @@ import Testing
     #expect(missing.isEmpty)
   }
 
-  private func load(_ answer: MockAnswer? = nil, isEmpty: Bool = false) async throws {
-    let rig = OAuth2Rig(isEmpty: isEmpty, life: 0)
+  @Test("The error of an ended session without OAuth states cause, place and remedy")
+  func refused() async throws {
+    let mock = MockLoader()
+    mock.onOthers(.status(.unauthorized))
+    let layer = RefreshOnUnauthorized(try BearerToken("a1")) { loader in
+      loader.load(anyRequest()).validated().map { _ in try BearerToken("a2") }
+    }
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await (layer --> mock).load(try HTTPRequest("https://example.com/")).value
+    }
+
+    #expect(error.map { ErrorText.fault(of: $0, after: "credentialsUnavailable: ") } == .some(nil))
+    #expect(error?.response?.status == .unauthorized)
+  }
+
+  private func load(
+    _ answer: MockAnswer? = nil, isEmpty: Bool = false, times: Int = 1,
+    adaptReply: OAuth2Configuration.ReplyAdapter? = nil
+  ) async throws {
+    let rig = OAuth2Rig(isEmpty: isEmpty, life: 0, adaptReply: adaptReply)
     if let answer { rig.tokens.onOthers(answer) }
+    for _ in 1..<times { _ = rig.api.load(rig.request()) }
     _ = try await rig.api.load(rig.request()).value
   }
 }

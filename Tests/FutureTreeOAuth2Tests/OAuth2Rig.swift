@@ -21,7 +21,8 @@ struct OAuth2Rig {
   /// - Parameter life: The lifetime of the stored token in seconds.
   init(
     _ grant: OAuth2Grant = .storedCredential, isEmpty: Bool = false, refreshToken: String? = "r1", life: Double? = 3600,
-    client: OAuth2Client = .public(id: "app"), tokenTimeout: Duration = .seconds(60)
+    client: OAuth2Client = .public(id: "app"), tokenTimeout: Duration = .seconds(60),
+    rejection: TokenRejection = .bearer, adaptReply: OAuth2Configuration.ReplyAdapter? = nil
   ) {
     let credential = OAuth2Credential(
       accessToken: try! BearerToken("a1"), refreshToken: refreshToken,
@@ -29,10 +30,10 @@ struct OAuth2Rig {
     store = MemoryCredentialStore(isEmpty ? nil : credential)
     let configuration = OAuth2Configuration(
       client: client, tokenEndpoint: try! HTTPURL("https://id.example.com/token"), scope: ["read", "write"],
-      grant: grant)
+      grant: grant, adaptReply: adaptReply)
     oauth = OAuth2(
-      configuration, store: store, tokens: tokens, tokenTimeout: tokenTimeout, clock: clock, date: clock.wallClock(),
-      random: .seeded(1))
+      configuration, store: store, tokens: tokens, rejection: rejection, tokenTimeout: tokenTimeout, clock: clock,
+      date: clock.wallClock(), random: .seeded(1))
     api = (oauth --> mock)
   }
 

@@ -12,12 +12,14 @@ struct TokenReplyTests {
   private let sent = Date(timeIntervalSince1970: 0)
 
   private func read(
-    _ body: String, status: HTTPStatus = .ok, old: OAuth2Credential? = nil
+    _ body: String, status: HTTPStatus = .ok, type: String = "text/html", old: OAuth2Credential? = nil
   ) throws(HTTPError) -> OAuth2Credential {
-    let response = HTTPResponse(to: anyRequest(), status: status, body: Data(body.utf8))
+    var headers = HTTPHeaders()
+    try headers.set("Content-Type", type)
+    let response = HTTPResponse(to: anyRequest(), status: status, headers: headers, body: Data(body.utf8))
     switch try TokenReply(response, sent: sent, replacing: old) {
     case .credential(let credential): return credential
-    case .refused(let error): throw HTTPError(.tokenRefused, error)
+    case .refused(let refusal): throw HTTPError(.tokenRefused, "\(refusal.meaning) \(refusal.reason)")
     }
   }
 
@@ -42,12 +44,41 @@ struct TokenReplyTests {
     "Lifetimes as numbers or strings of digits are clamped",
     arguments: [
       ("3600", 3600), ("\"3600\"", 3600), ("0", 0), ("-5", 0), ("1.5", 1.5), ("1e300", TokenReply.longestLife),
-      ("\"99999999999999999999\"", TokenReply.longestLife), ("9223372036854775808", TokenReply.longestLife),
+      ("\"3600.0\"", 3600), ("\"-5\"", 0), ("\"99999999999999999999\"", TokenReply.longestLife),
+      ("9223372036854775808", TokenReply.longestLife),
     ])
   func lives(life: String, expected: TimeInterval) throws {
     let credential = try read(#"{"access_token":"a","token_type":"Bearer","expires_in":\#(life)}"#)
 
     #expect(credential.expires == sent.addingTimeInterval(expected))
+  }
+
+  @Test(
+    "Forms of a reply that RFC 6749 does not have are read",
+    arguments: [
+      #"{"access_token":"a","expires_in":5184000}"#, #"{"access_token":"a","token_type":null}"#,
+      #"{"access_token":"a","token_type":""}"#, #"{"access_token":"a","token_type":"BearerToken"}"#,
+      #"{"access_token":"a","token_type":"Bearer","expires_in":""}"#,
+      #"{"access_token":"a","token_type":"Bearer","refresh_token":""}"#,
+      #"{"access_token":"a","token_type":"Bearer","refresh_token":null}"#,
+      #"{"access_token":"a","token_type":"Bearer","error":""}"#,
+      #"{"access_token":"a","token_type":"Bearer","error":null}"#,
+      #"{"access_token":"a","token_type":"Bearer","scope":""}"#,
+      #"{"access_token":"a","token_type":"Bearer","scope":[]}"#,
+      #"{"access_token":"a","token_type":"Bearer","user":{"name":["x"]},"n":1}"#,
+      "\u{FEFF}" + #" {"access_token":"a","token_type":"Bearer"}"#,
+    ])
+  func tolerant(body: String) throws {
+    let old = OAuth2Credential(accessToken: try BearerToken("old"), refreshToken: "r1", scope: "read")
+
+    let credential = try read(body, status: .created, old: old)
+
+    #expect(credential.accessToken.text == "a" && credential.refreshToken == "r1" && credential.scope == "read")
+  }
+
+  @Test("A scope as an array is joined by spaces")
+  func scopes() throws {
+    #expect(try read(#"{"access_token":"a","scope":["read","write"]}"#).scope == "read write")
   }
 
   @Test("A token without a lifetime does not expire, and a missing refresh token retains the old one")
@@ -62,12 +93,15 @@ struct TokenReplyTests {
   @Test(
     "An invalid response throws invalidTokenResponse and is not printed",
     arguments: [
-      "", "null", "[]", "\"secret\"", "{", "{}", "{\"access_token\":\"secret\"}",
+      "", "null", "[]", "\"secret\"", "{", "{}", "{\"access_token\":null,\"token_type\":\"Bearer\"}",
       "{\"access_token\":\"secret\",\"token_type\":\"mac\"}", "{\"access_token\":\"secret\",\"token_type\":1}",
       "{\"access_token\":\"\",\"token_type\":\"Bearer\"}", "{\"access_token\":\"sec ret\",\"token_type\":\"Bearer\"}",
       "{\"access_token\":1,\"token_type\":\"Bearer\"}",
       "{\"access_token\":\"secret\\r\\nX: y\",\"token_type\":\"Bearer\"}",
-      "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"refresh_token\":\"\"}",
+      "{\"access_token\":\"secret\",\"token_type\":\"DPoP\"}",
+      "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"refresh_token\":1}",
+      "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"scope\":1}",
+      "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"expires_in\":\"1-2\"}",
       "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"expires_in\":\"soon\"}",
       "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"expires_in\":\"nan\"}",
       "{\"access_token\":\"secret\",\"token_type\":\"Bearer\",\"expires_in\":\"0x10\"}",
@@ -94,16 +128,45 @@ struct TokenReplyTests {
     #expect(error?.code == .invalidTokenResponse && !printed.contains("secret") && !printed.contains("sec ret"))
   }
 
-  @Test("A refusal reports its known code, also with the status 200; other statuses are invalid")
-  func refusals() {
-    func code(_ body: String, _ status: Int) -> String {
-      do { _ = try read(body, status: HTTPStatus(status)) } catch { return "\(error)" }
-      return "a token"
-    }
+  @Test("A form is read if the server says that it sent one")
+  func form() throws {
+    let form = "access_token=a%2B1&expires_in=3600&refresh_token=&scope=read+write&token_type=bearer"
 
-    #expect(code(#"{"error":"invalid_request","error_description":"secret"}"#, 400) == "tokenRefused: invalid_request")
-    #expect(code(#"{"error":"bad_verification_code"}"#, 200) == "tokenRefused: another error")
-    #expect(code(#"{"access_token":"secret","token_type":"Bearer"}"#, 400).hasPrefix("invalidTokenResponse"))
-    for status in [302, 500, 503] { #expect(code(#"{"error":"x"}"#, status).hasPrefix("invalidTokenResponse")) }
+    let credential = try read(form, type: "application/x-www-form-urlencoded; charset=utf-8")
+
+    #expect(credential.accessToken.text == "a+1" && credential.scope == "read write" && credential.refreshToken == nil)
+    #expect(credential.expires == sent.addingTimeInterval(3600))
+    #expect(throws: HTTPError.self) { try read(form) }
+    #expect(throws: HTTPError.self) {
+      try read("access_token=a&access_token=b", type: "application/x-www-form-urlencoded")
+    }
+  }
+
+  @Test(
+    "A refusal has a meaning by its error, by its status, or by both",
+    arguments: [
+      (400, #"{"error":"invalid_grant","error_description":"secret"}"#, "invalidGrant \"invalid_grant\""),
+      (200, #"{"error":"bad_refresh_token"}"#, "invalidGrant \"bad_refresh_token\""),
+      (401, #"{"error":"invalid_client"}"#, "invalidClient \"invalid_client\""),
+      (400, #"{"error":"slow_down"}"#, "transient \"slow_down\""),
+      (400, #"{"error":"secret"}"#, "unknown another error"), (200, #"{"error":{"code":1}}"#, "unknown another error"),
+      (401, #"{"error":"secret"}"#, "unauthorized another error"), (401, "secret", "unauthorized the status 401"),
+      (401, #"{"access_token":"secret"}"#, "unauthorized the status 401"),
+      (429, #"{"error":"invalid_grant"}"#, "transient the status 429"), (503, "secret", "transient the status 503"),
+      (500, "", "transient the status 500"), (408, "", "transient the status 408"),
+    ])
+  func refusals(status: Int, body: String, meaning: String) {
+    let error = #expect(throws: HTTPError.self) { try read(body, status: HTTPStatus(status)) }
+
+    #expect(error?.message.hasPrefix(meaning) == true, "\(error?.message ?? "")")
+  }
+
+  @Test("A status without an error and without a meaning is not a reply", arguments: [302, 400, 403, 404])
+  func statuses(status: Int) {
+    for body in [#"{"access_token":"secret","token_type":"Bearer"}"#, "<html>"] {
+      let error = #expect(throws: HTTPError.self) { try read(body, status: HTTPStatus(status)) }
+
+      #expect(error?.code == .invalidTokenResponse)
+    }
   }
 }

@@ -142,7 +142,7 @@ struct SimulatedChainsTests {
       request.url?.path.description == "/token" ? SimulatedResponse(.ok, body: Data("new".utf8)) : usual
     }
     let refresh = RefreshOnUnauthorized(
-      try BearerToken(secrets[0]), for: .origins(try HTTPURL("https://a.example"))
+      try BearerToken(secrets[0]), for: .origins(try HTTPURL("https://a.example")), clock: world.clock
     ) { loader in
       loader.load(try HTTPRequest("https://a.example/token")).validated().map { _ in
         try BearerToken("\(secrets[0])-new")

@@ -8,7 +8,7 @@ import FutureTree
 /// 2. `credit` is at most `capacity` and at least `-capacity`. Requests that bypass the queue create a debt, which is
 ///    limited.
 /// 3. If time goes backward, the elapsed time counts as zero.
-struct TokenBucket {
+package struct TokenBucket {
   private let count: Int128
   private let period: Int128
   private let capacity: Int128
@@ -16,7 +16,7 @@ struct TokenBucket {
   private var latest: Duration?
 
   /// Creates a full bucket.
-  init(_ rate: Throttle.Rate) {
+  package init(_ rate: Throttle.Rate) {
     count = Int128(rate.count)
     period = rate.duration.attosecondCount
     capacity = Int128(rate.burst) * period
@@ -26,7 +26,7 @@ struct TokenBucket {
   var hasToken: Bool { credit >= period }
 
   /// Adds the tokens for the elapsed time.
-  mutating func refill(at now: Duration) {
+  package mutating func refill(at now: Duration) {
     defer { latest = max(latest ?? now, now) }
     guard let latest, now > latest else { return }
     let elapsed = min(now - latest, .century).attosecondCount
@@ -34,22 +34,22 @@ struct TokenBucket {
   }
 
   /// Fills the bucket.
-  mutating func fill() {
+  package mutating func fill() {
     credit = capacity
   }
 
   /// Takes a token. If none is available, the credit becomes a debt.
-  mutating func take() {
+  package mutating func take() {
     credit = max(credit - period, -capacity)
   }
 
   /// Returns a token that was not needed.
-  mutating func putBack() {
+  package mutating func putBack() {
     credit = min(credit + period, capacity)
   }
 
   /// The time from the last refill until a token is available. Zero if a token is available.
-  var wait: Duration {
+  package var wait: Duration {
     guard !hasToken else { return .zero }
     return Duration(attosecondCount: (period - credit + count - 1) / count)
   }
