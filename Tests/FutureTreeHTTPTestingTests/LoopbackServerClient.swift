@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// A client on a raw socket. Its calls block for at most ten seconds. It closes the socket when it is deallocated.
+/// A client on a raw socket. Its calls block for at most five minutes. It closes the socket when it is deallocated.
 final class RawClient {
   enum End: Equatable {
     case finished
@@ -23,8 +23,8 @@ final class RawClient {
       descriptor = socket(AF_INET, SOCK_STREAM, 0)
     #endif
     guard descriptor >= 0 else { throw LoopbackClientError(call: "socket", number: errno) }
-    set(SO_RCVTIMEO, timeval(tv_sec: 10, tv_usec: 0))
-    set(SO_SNDTIMEO, timeval(tv_sec: 10, tv_usec: 0))
+    set(SO_RCVTIMEO, timeval(tv_sec: 300, tv_usec: 0))
+    set(SO_SNDTIMEO, timeval(tv_sec: 300, tv_usec: 0))
     if let sendBuffer { set(SO_SNDBUF, sendBuffer) }
     #if canImport(Darwin)
       set(SO_NOSIGPIPE, Int32(1))
@@ -160,7 +160,8 @@ struct LoopbackClientError: Error, Equatable {
   let number: Int32
 }
 
-/// The number of this process's descriptors that are sockets bound to the port: those of the server, not of its clients.
+/// The number of this process's descriptors that are sockets bound to the port: those of the server, not of its clients. Call it
+/// only in a process of its own: other tests can get the port once it is free.
 func descriptorCount(boundTo port: Int) -> Int {
   (0..<Int32(4_096)).count { descriptor in
     var address = sockaddr_in()

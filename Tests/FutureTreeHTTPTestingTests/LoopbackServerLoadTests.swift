@@ -45,43 +45,6 @@ import Testing
     withExtendedLifetime(clients) {}
   }
 
-  @Test("stop() closes every descriptor")
-  func descriptors() async throws {
-    let server = try LoopbackServer()
-    server.on("/stall", .stall)
-    server.on("/deaf", [.stopReading, .stall])
-    server.on("/pause", .status(200).delayed(by: .seconds(3_600)))
-    server.on("/blocked", .respond(body: [UInt8](repeating: 7, count: 64 << 20)))
-    let paths = ["/stall", "/deaf", "/pause", "/blocked", "/idle"]
-
-    let clients = try paths.map { path in
-      let client = try RawClient(port: server.port)
-      client.get(path)
-      return client
-    }
-    _ = try await server.waitUntil { $0.requests.count == paths.count }.value
-    let open = descriptorCount(boundTo: server.port)
-    server.stop()
-
-    #expect(open == paths.count + 1)
-    #expect(descriptorCount(boundTo: server.port) == 0)
-    withExtendedLifetime(clients) {}
-  }
-
-  @Test("A dropped server stops, even while a wait is pending")
-  func dropped() async throws {
-    var server: LoopbackServer? = try LoopbackServer()
-    let port = try #require(server?.port)
-    let client = try RawClient(port: port)
-    let wait = server?.waitForRequest(to: "/never")
-
-    server = nil
-
-    #expect(client.readToEnd().text == "")
-    #expect(descriptorCount(boundTo: port) == 0)
-    await #expect(throws: LoopbackWaitError.self) { _ = try await wait?.value }
-  }
-
   @Test("No bytes crash the server")
   func noise() async throws {
     let server = try LoopbackServer()
@@ -101,6 +64,47 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
+    @Test("stop() closes every descriptor")
+    func descriptors() async {
+      await #expect(processExitsWith: .success) {
+        let server = try LoopbackServer()
+        server.on("/stall", .stall)
+        server.on("/deaf", [.stopReading, .stall])
+        server.on("/pause", .status(200).delayed(by: .seconds(3_600)))
+        server.on("/blocked", .respond(body: [UInt8](repeating: 7, count: 64 << 20)))
+        let paths = ["/stall", "/deaf", "/pause", "/blocked", "/idle"]
+
+        let clients = try paths.map { path in
+          let client = try RawClient(port: server.port)
+          client.get(path)
+          return client
+        }
+        _ = try await server.waitUntil { $0.requests.count == paths.count }.value
+        let open = descriptorCount(boundTo: server.port)
+        server.stop()
+
+        #expect(open == paths.count + 1)
+        #expect(descriptorCount(boundTo: server.port) == 0)
+        withExtendedLifetime(clients) {}
+      }
+    }
+
+    @Test("A dropped server stops, even while a wait is pending")
+    func dropped() async {
+      await #expect(processExitsWith: .success) {
+        var server: LoopbackServer? = try LoopbackServer()
+        let port = try #require(server?.port)
+        let client = try RawClient(port: port)
+        let wait = server?.waitForRequest(to: "/never")
+
+        server = nil
+
+        #expect(client.readToEnd().text == "")
+        #expect(descriptorCount(boundTo: port) == 0)
+        await #expect(throws: LoopbackWaitError.self) { _ = try await wait?.value }
+      }
+    }
+
     @Test("A process without free descriptors accepts the connection once a descriptor is free")
     func noDescriptors() async {
       await #expect(processExitsWith: .success) {

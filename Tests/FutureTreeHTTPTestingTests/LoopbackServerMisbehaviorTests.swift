@@ -239,15 +239,14 @@ import Testing
     #expect(server.connections.prefix(2).allSatisfy { $0.state == .closedByServer })
   }
 
-  @Test("A stopped server refuses connections and retains its records")
-  func refused() throws {
+  @Test("A server can be stopped twice, and retains its records")
+  func stoppedTwice() {
     client.get("/a")
     _ = client.response()
 
     server.stop()
     server.stop()
 
-    #expect(throws: LoopbackClientError.self) { try RawClient(port: server.port) }
     #expect(server.requests.map(\.target) == ["/a"])
     #expect(server.openConnectionCount == 0)
   }

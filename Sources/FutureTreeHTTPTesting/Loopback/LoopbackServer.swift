@@ -63,16 +63,13 @@ public final class LoopbackServer: Sendable {
   /// ```swift
   /// let api = ApplyEnvironment(server.environment) --> URLSessionLoader()
   /// ```
-  public var environment: ServerEnvironment {
-    do {
-      return try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(port))
-    } catch { preconditionFailure("The address of a server on loopback is valid: \(error)") }
-  }
+  public var environment: ServerEnvironment { .loopback(port: port) }
 
   /// Closes every connection, stops listening and releases all descriptors.
   ///
-  /// The record stays readable. Pending waits fail with `LoopbackWaitError`. New connections to the port are refused. Calls
-  /// after the first have no effect.
+  /// The record stays readable. Pending waits fail with `LoopbackWaitError`. Calls after the first have no effect.
+  ///
+  /// Any other server can get the port afterward. To test a refused connection, use a ``RefusingPort``.
   ///
   /// - Note: This method returns when everything is closed. If a handler or a condition calls it, it returns earlier.
   public func stop() {

@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// The error of a system call that a loopback server needs.
+/// The error of a system call that a ``LoopbackServer`` or a ``RefusingPort`` needs.
 public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
   /// The system call that failed.
   public let call: String
@@ -16,14 +16,38 @@ public struct LoopbackServerError: Error, Hashable, CustomStringConvertible {
   public let number: Int32
 
   public var description: String {
-    "LoopbackServer: \(call) failed with errno \(number). Check the limits of the process and its permission to use sockets."
+    "The system call \(call) failed with errno \(number). Check the limits of the process and its permission to use sockets."
   }
 }
 
-/// The POSIX calls that a loopback server needs, on non-blocking sockets.
+/// The POSIX calls that loopback servers and refusing ports need, on non-blocking sockets.
 enum Socket {
   /// Listens on 127.0.0.1, on a port that the system chooses.
   static func listenOnLoopback() throws(LoopbackServerError) -> (descriptor: Int32, port: UInt16) {
+    let bound = try bindToLoopback()
+    guard listen(bound.descriptor, 1_024) == 0 else {
+      let error = LoopbackServerError(call: "listen", number: errno)
+      closeDescriptor(bound.descriptor)
+      throw error
+    }
+    neverBlock(bound.descriptor)
+    return bound
+  }
+
+  /// Connects from a port on 127.0.0.1 that the system chooses, to another port there.
+  static func connectOnLoopback(to port: UInt16) throws(LoopbackServerError) -> (descriptor: Int32, port: UInt16) {
+    let bound = try bindToLoopback()
+    do {
+      _ = try withLoopbackAddress(of: port, "connect") { connect(bound.descriptor, $0, $1.pointee) }
+    } catch {
+      closeDescriptor(bound.descriptor)
+      throw error
+    }
+    neverBlock(bound.descriptor)
+    return bound
+  }
+
+  private static func bindToLoopback() throws(LoopbackServerError) -> (descriptor: Int32, port: UInt16) {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
@@ -31,27 +55,34 @@ enum Socket {
     #endif
     let descriptor = socket(AF_INET, kind, 0)
     guard descriptor >= 0 else { throw LoopbackServerError(call: "socket", number: errno) }
+    do {
+      _ = try withLoopbackAddress(of: 0, "bind") { bind(descriptor, $0, $1.pointee) }
+      return (descriptor, try withLoopbackAddress(of: 0, "getsockname") { getsockname(descriptor, $0, $1) })
+    } catch {
+      closeDescriptor(descriptor)
+      throw error
+    }
+  }
+
+  /// Calls a function of the system with an address on 127.0.0.1.
+  ///
+  /// - Returns: The port of the address after the call.
+  private static func withLoopbackAddress(
+    of port: UInt16, _ name: String, _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+  ) throws(LoopbackServerError) -> UInt16 {
     var address = sockaddr_in()
     #if canImport(Darwin)
       address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
     #endif
     address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
     address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let failure = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> LoopbackServerError? in
-        guard bind(descriptor, address, length) == 0 else { return .init(call: "bind", number: errno) }
-        guard listen(descriptor, 1_024) == 0 else { return .init(call: "listen", number: errno) }
-        guard getsockname(descriptor, address, &length) == 0 else { return .init(call: "getsockname", number: errno) }
-        return nil
-      }
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, &length) }
     }
-    if let failure {
-      closeDescriptor(descriptor)
-      throw failure
-    }
-    neverBlock(descriptor)
-    return (descriptor, UInt16(bigEndian: address.sin_port))
+    guard status == 0 else { throw LoopbackServerError(call: name, number: errno) }
+    return UInt16(bigEndian: address.sin_port)
   }
 
   enum Accepted {

@@ -209,6 +209,21 @@ struct TestingYourCodeGuideSnippets {
     #expect(print.lines == ["[\"/feed\"]", "cancelled"])
   }
 
+  @Test("A server that is down")
+  func down() async throws {
+    // guide down
+    let down = try RefusingPort()
+    let api = ApplyEnvironment(down.environment) --> Retry(.immediately()) --> URLSessionLoader(.init(timeout: nil))
+
+    do { _ = try await api.get("feed").value } catch let error as HTTPError {
+      print(error.code)  // cannotConnect
+      print(error.message.contains("127.0.0.1:\(down.port)"))  // true
+    }
+    // end
+
+    #expect(print.lines == ["cannotConnect", "true"])
+  }
+
   @Test("A gate")
   func gate() async throws {
     // guide gate

@@ -27,7 +27,7 @@ struct Shell: Sendable, CustomTestStringConvertible {
       let end = DispatchSemaphore(value: 0)
       process.terminationHandler = { _ in end.signal() }
       try process.run()
-      guard end.wait(timeout: .now() + 60) == .success else {
+      guard end.wait(timeout: .now() + 300) == .success else {
         process.terminate()
         throw Oops(name: "\(path) does not end")
       }

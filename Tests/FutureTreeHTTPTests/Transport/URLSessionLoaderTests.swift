@@ -88,28 +88,27 @@ import Testing
   @Test("Many loaders that begin at once do not occupy all threads of Dispatch")
   func manyLoaders() async {
     await #expect(processExitsWith: .success) {
-      let closed = try LoopbackServer()
-      let request = try HTTPRequest(closed.url("/"))
-      closed.stop()
+      let down = try RefusingPort()
+      let request = try HTTPRequest(down.url())
       let loads = (0..<600).map { _ in URLSessionLoader(.patient).load(request) }
       for load in loads { _ = await load.outcome }
+      withExtendedLifetime(down) {}
     }
   }
 
   @Test("A refused connection, an unknown host and a deadline have different errors")
   func connections() async throws {
-    let closed = try Loopback.server()
-    let refusedURL = closed.url("/")
-    closed.stop()
+    let down = try RefusingPort()
     server.on("/stall", .stall)
 
-    let refused = loader.load(try HTTPRequest(refusedURL))
+    let refused = loader.load(try HTTPRequest(down.url()))
     let unknown = loader.load(try HTTPRequest("http://nobody.invalid/"))
     let late = try load("/stall") { $0[option: RequestTimeout.self] = .milliseconds(50) }
 
     #expect(code(of: await refused.outcome) == .cannotConnect)
     #expect(code(of: await unknown.outcome) == .unknownHost)
     #expect(code(of: await late.outcome) == .timedOut)
+    withExtendedLifetime(down) {}
   }
 
   @Test("A closed connection, a reset connection and a response without HTTP are errors")

@@ -162,18 +162,17 @@ extension Outcome {
 
   @Test("A refused connection, an unknown host and a deadline have different errors")
   func connections() async throws {
-    let closed = try LoopbackServer()
-    let refusedURL = closed.url("/")
-    closed.stop()
+    let down = try RefusingPort()
     server.on("/stall", .stall)
 
-    let refused = loader.load(try HTTPRequest(refusedURL))
+    let refused = loader.load(try HTTPRequest(down.url()))
     let unknown = loader.load(try HTTPRequest("http://nobody.invalid/"))
     let late = try load("/stall") { $0[option: RequestTimeout.self] = .milliseconds(50) }
 
     #expect(await refused.outcome.code == .cannotConnect)
     #expect(await unknown.outcome.code == .unknownHost)
     #expect(await late.outcome.code == .timedOut)
+    withExtendedLifetime(down) {}
   }
 
   @Test("A deadline ends a load whose body arrives slowly")

@@ -158,14 +158,14 @@ struct EarlyResponseTests {
     let blocked = DispatchSemaphore(value: 0)
     loops[1].execute { blocked.wait() }
     let loader = AsyncHTTPClientLoader(.init(timeout: nil), on: group)
-    let closed = try LoopbackServer()
-    let request = try HTTPRequest(closed.url("/"))
-    closed.stop()
+    let down = try RefusingPort()
+    let request = try HTTPRequest(down.url())
 
     // A load that begins on an event loop belongs to it.
     let outcome = try await loops[0].submit { loader.load(request) }.get().outcome
 
     #expect(outcome.code == .cannotConnect)
+    withExtendedLifetime(down) {}
     blocked.signal()
     try await loader.shutdown().value
     try await group.shutdownGracefully()

@@ -33,20 +33,20 @@ import Testing
 
   @Test("A proxy that cannot be reached, or that closes the connection, is named in the error")
   func unusableProxy() async throws {
-    let proxy = try LoopbackServer()
+    let (proxy, down) = (try LoopbackServer(), try RefusingPort())
     proxy.onOthers(.close)
     var configuration = AsyncHTTPClientLoader.Configuration(timeout: nil)
     configuration.client.proxy = .server(host: "127.0.0.1", port: proxy.port)
     let request = try HTTPRequest("https://example.invalid/")
 
     let closed = await AsyncHTTPClientLoader(configuration).load(request).outcome
-    proxy.stop()
+    configuration.client.proxy = .server(host: "127.0.0.1", port: down.port)
     let refused = await AsyncHTTPClientLoader(configuration).load(request).outcome
     configuration.client.proxy = .server(host: "proxy.invalid", port: 1)
     let unknown = await AsyncHTTPClientLoader(configuration).load(request).outcome
 
     #expect(closed.code == .cannotConnect)
-    #expect(refused.code == .cannotConnect && refused.message?.contains("127.0.0.1:\(proxy.port)") == true)
+    #expect(refused.code == .cannotConnect && refused.message?.contains("127.0.0.1:\(down.port)") == true)
     #expect(unknown.code == .unknownHost && unknown.message?.contains("proxy.invalid") == true)
   }
 

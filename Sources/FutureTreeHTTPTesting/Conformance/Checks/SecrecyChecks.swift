@@ -7,15 +7,14 @@ extension TransportConformance.Check {
 
   /// Failures of several kinds, of requests with a secret in the query, in a field, in the body, and in the path of a file.
   public static let printedErrors = Self("printedErrors", .secrets, "No printed error shows a secret") { run in
-    let closed = try LoopbackServer()
-    let refused = closed.url("/")
-    closed.stop()
+    let down = try RefusingPort()
+    defer { withExtendedLifetime(down) {} }
     run.server.on("/cut", [.send(Framing.length.half), .close])
     run.server.on("/malformed", [.send("\(Framing.closing)Content-Length: \(Secret.value)\r\n\r\nok"), .close])
     run.server.on("/stall", .stall)
     run.server.on("/large", .respond(body: "0123456789A"))
 
-    for url in ["/cut", "/malformed", "/close", "/stall", "/large"].map({ run.server.url($0) }) + [refused] {
+    for url in ["/cut", "/malformed", "/close", "/stall", "/large"].map({ run.server.url($0) }) + [down.url()] {
       var request = try Secret.request(url)
       request[option: RequestTimeout.self] = .milliseconds(url.hasSuffix("/stall") ? 50 : 60_000)
       request[option: ResponseDelivery.self] = .buffered(maximumSize: 10)
