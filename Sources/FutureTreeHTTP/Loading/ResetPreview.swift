@@ -69,9 +69,15 @@ extension HTTPLoader {
   /// - Complexity: O(futures + edges) of the trees of the loads and scopes.
   public func previewReset() -> ResetPreview {
     let previews = layers(as: (any ResetTracking).self).map(\.preview)
-    let lingering = layers(as: Coalesce.self).flatMap(\.lingeringLoads)
+    let lingering = layers(as: (any LingeringLayer).self).flatMap(\.lingeringLoads)
     return ResetPreview(loads: previews.flatMap(\.loads) + lingering, scopes: previews.flatMap(\.scopes))
   }
+}
+
+/// A layer whose loads can continue after their last caller has cancelled.
+protocol LingeringLayer: AnyObject {
+  /// The loads whose callers have all cancelled.
+  var lingeringLoads: [ResetPreview.Load] { get }
 }
 
 extension ResetPreview: CustomStringConvertible {

@@ -60,6 +60,18 @@ package enum FieldSyntax {
     return elements
   }
 
+  /// Returns the text without whitespace at its ends.
+  static func trimmed(_ text: String) -> String {
+    let bytes = text.utf8
+    guard let first = bytes.first, let last = bytes.last, isBlank(first) || isBlank(last) else {
+      return text
+    }
+    guard let start = bytes.firstIndex(where: { !isBlank($0) }),
+      let end = bytes.lastIndex(where: { !isBlank($0) })
+    else { return "" }
+    return String(Substring(bytes[start...end]))
+  }
+
   private static func dropToken(_ rest: inout Substring.UTF8View) -> Bool {
     let after = rest.drop { isTokenByte($0) }
     defer { rest = after }

@@ -31,7 +31,7 @@ enum BodyFraming {
             + "Request the encoding `identity`, or fix the server."))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
-    } else if !codings.isEmpty, codings.map({ BodyFraming.trimmed($0).lowercased() }) != ["chunked"] {
+    } else if !codings.isEmpty, codings.map({ FieldSyntax.trimmed($0).lowercased() }) != ["chunked"] {
       self = BodyFraming.ambiguous("a Transfer-Encoding other than chunked")
     } else if lengths.contains(where: { $0 != lengths[0] }) {
       self = BodyFraming.ambiguous("different values of Content-Length")
@@ -59,9 +59,11 @@ enum BodyFraming {
 
   /// Returns the elements of the lists that the values contain. Platforms join the fields of one name with commas.
   private static func elements(of values: [String]) -> [String] {
-    guard values.contains(where: { $0.utf8.contains(UInt8(ascii: ",")) }) else { return values.map(trimmed) }
+    guard values.contains(where: { $0.utf8.contains(UInt8(ascii: ",")) }) else {
+      return values.map(FieldSyntax.trimmed)
+    }
     return values.flatMap { value in
-      value.split(separator: ",", omittingEmptySubsequences: false).map { trimmed(String($0)) }
+      value.split(separator: ",", omittingEmptySubsequences: false).map { FieldSyntax.trimmed(String($0)) }
     }
   }
 
@@ -75,17 +77,5 @@ enum BodyFraming {
     .refused(
       HTTPError(
         .ambiguousBody, "The response has \(fault), so the end of its body is unknown. Fix the server."))
-  }
-
-  /// Returns the text without whitespace at its ends.
-  static func trimmed(_ text: String) -> String {
-    let bytes = text.utf8
-    guard let first = bytes.first, let last = bytes.last, FieldSyntax.isBlank(first) || FieldSyntax.isBlank(last) else {
-      return text
-    }
-    guard let start = bytes.firstIndex(where: { !FieldSyntax.isBlank($0) }),
-      let end = bytes.lastIndex(where: { !FieldSyntax.isBlank($0) })
-    else { return "" }
-    return String(Substring(bytes[start...end]))
   }
 }

@@ -119,7 +119,7 @@ extension ResponseReceiver {
     var headers = HTTPHeaders()
     var omitted: [String] = []
     for (name, value) in fields {
-      do throws(HTTPError) { try headers.add(name, BodyFraming.trimmed(value)) } catch { omitted.append(name) }
+      do throws(HTTPError) { try headers.add(name, FieldSyntax.trimmed(value)) } catch { omitted.append(name) }
     }
     return try receiveHead(status, headers, omitting: omitted)
   }

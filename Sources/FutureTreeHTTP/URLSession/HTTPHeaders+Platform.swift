@@ -8,7 +8,7 @@ extension HTTPHeaders {
   /// Returns the fields of a response as the platform reports them, without whitespace around the values.
   static func fields(of response: HTTPURLResponse) -> [(name: String, value: String)] {
     response.allHeaderFields.compactMap { name, value in
-      (name as? String).flatMap { name in (value as? String).map { (name, BodyFraming.trimmed($0)) } }
+      (name as? String).flatMap { name in (value as? String).map { (name, FieldSyntax.trimmed($0)) } }
     }
   }
 

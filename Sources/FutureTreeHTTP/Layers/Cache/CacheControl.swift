@@ -6,7 +6,7 @@ struct CacheControl: Sendable, Equatable {
   init(_ headers: HTTPHeaders) {
     for element in headers.elements(of: "Cache-Control") {
       let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = BodyFraming.trimmed(String(parts[0])).lowercased()
+      let name = FieldSyntax.trimmed(String(parts[0])).lowercased()
       arguments[name, default: []].append(parts.count > 1 ? CacheControl.unquoted(String(parts[1])) : nil)
     }
   }
@@ -33,7 +33,7 @@ struct CacheControl: Sendable, Equatable {
 
   /// Both forms of an argument are accepted, with quotes and without.
   private static func unquoted(_ text: String) -> String {
-    let text = BodyFraming.trimmed(text)
+    let text = FieldSyntax.trimmed(text)
     guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return text }
     return String(text.dropFirst().dropLast())
   }

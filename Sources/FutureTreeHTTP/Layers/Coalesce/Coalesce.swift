@@ -126,11 +126,6 @@ public final class Coalesce: HTTPLayer {
       .onComplete { _ in .completeUsing(next.reset()) }.shielded()
   }
 
-  /// The loads whose callers have all cancelled.
-  var lingeringLoads: [ResetPreview.Load] {
-    flights.all.map { ResetPreview.Load($0.key.request, $0.value.tree()) }.filter(\.isLingering)
-  }
-
   /// Returns the request without the options that belong to the caller.
   private func shared(_ request: HTTPRequest, _ key: CoalesceKey) -> HTTPRequest {
     var request = request
@@ -139,6 +134,12 @@ public final class Coalesce: HTTPLayer {
     if key.outer == nil { request.sharedCallers = callers }
     if request[option: RequestDeadline.self] != nil { request[option: RequestDeadline.self] = nil }
     return request
+  }
+}
+
+extension Coalesce: LingeringLayer {
+  var lingeringLoads: [ResetPreview.Load] {
+    flights.all.map { ResetPreview.Load($0.key.request, $0.value.tree()) }.filter(\.isLingering)
   }
 }
 
