@@ -100,6 +100,78 @@ struct ScopeTests {
     #expect(scope.future.state == "success(())")
   }
 
+  /// A point of the call of `run`, at which another part of the program ends the scope.
+  enum MomentOfRun: CaseIterable, Sendable {
+    case inBody, inWork, inRequest
+  }
+
+  @Test(
+    "Work whose body runs while the scope is ended or cancelled is asked once", arguments: [true, false],
+    MomentOfRun.allCases)
+  func endsInRun(isEnded: Bool, moment: MomentOfRun) {
+    let scope = CancelScope("page", whenEnded: .cancelsWork)
+    let promise = source(log)
+    let end = { if isEnded { _ = scope.end() } else { _ = scope.cancel(reason: "closed") } }
+    if moment == .inRequest {
+      // Other work ends the scope in its own body, before that of this one returns.
+      scope.run {
+        scope.run {
+          end()
+          return promise.future
+        }
+        return Future.succeeded(1)
+      }
+    } else {
+      scope.run {
+        if moment == .inBody { end() }
+        return promise.future.onCancel { _ in }
+      }
+      if moment == .inWork { end() }
+    }
+
+    #expect(log.entries == ["source: plain"])
+    #expect(promise.cancelRequest?.reason.message == (isEnded ? "the scope ended" : "closed"))
+    #expect(scope.future.state == "pending")
+    promise.complete(.cancelled)
+    #expect(scope.future.state == (isEnded ? "success(())" : "cancelled"))
+  }
+
+  @Test("Nested scopes and steps that begin while the scope is ended are asked as well")
+  func endsWhileOthersBegin() {
+    let scope = CancelScope("page", whenEnded: .cancelsWork)
+    let (work, step) = (source(log, "work"), source(log, "step"))
+    let nested = Locked<CancelScope?>(nil)
+    let blocker = source(log, "blocker")
+    scope.run {
+      nested.value = scope.nested("nested", whenEnded: .waitsForWork)
+      nested.value?.run {
+        scope.end()
+        return work.future
+      }
+      return blocker.future
+    }
+    scope.undo(of: step.future) { _ in Future.succeeded }
+
+    #expect(log.entries.sorted() == ["blocker: plain", "step: plain", "work: plain"])
+    for promise in [work, step, blocker] { promise.complete(.cancelled) }
+    #expect(scope.future.state == "success(())")
+  }
+
+  @Test("A scope that waits for its work asks nothing when it is ended in the body of `run`")
+  func endsInRunAndWaits() {
+    let scope = CancelScope("page")
+    let promise = source(log)
+
+    scope.run {
+      scope.end()
+      return promise.future
+    }
+
+    #expect(log.entries == [] && scope.future.state == "pending")
+    promise.succeed(1)
+    #expect(scope.future.state == "success(())")
+  }
+
   @Test("Force and detaching complete the future at once, and the scope ends behind it", arguments: [true, false])
   func early(isForced: Bool) {
     let scope = CancelScope("page")

@@ -168,6 +168,22 @@ struct ScopeUndoTests {
     #expect(log.entries == ["undo second 3", "undo first 2", "undo outer 1"])
   }
 
+  @Test("The undos of an outer and a nested scope run in the reverse order of success")
+  func nestedOrder() throws {
+    let outer = CancelScope("outer")
+    let inner = outer.nested("inner")
+    step(inner, "first", .succeeded(1))
+    step(outer, "second", .succeeded(2))
+    step(inner, "third", .succeeded(3))
+    step(outer, "fourth", .succeeded(4))
+    try inner.commit()
+    inner.end()
+
+    outer.end()
+
+    #expect(log.entries == ["undo fourth 4", "undo third 3", "undo second 2", "undo first 1"])
+  }
+
   @Test("A nested scope without a commit undoes its own steps, and the outer scope waits for them")
   func nestedUndoes() throws {
     let outer = CancelScope("outer")

@@ -21,8 +21,8 @@
 /// It is *settled* when its work in flight has completed and its undos have run.
 ///
 /// **Undos.** `undo(of:)` registers a compensation for a step, which is due if the step succeeds, even after the step was asked
-/// to cancel. Unless the scope commits, due undos run when the work has completed: one at a time, the last first. Requests do not
-/// reach them. Each has a deadline of its own. Their failures are reported by the future of the scope.
+/// to cancel. Unless the scope commits, due undos run when the work has completed: one at a time, in the reverse order in which
+/// their steps succeeded. Requests do not reach them. Each has a deadline of its own. Their failures are reported by the future of the scope.
 ///
 /// See <doc:Scopes>. All members can be used from any thread and inside any callback.
 public final class CancelScope: Sendable {
@@ -30,7 +30,7 @@ public final class CancelScope: Sendable {
   public enum EndPolicy: Sendable, Hashable {
     /// The scope waits for the work.
     case waitsForWork
-    /// The work is asked to cancel, and the scope waits for it.
+    /// The work is asked to cancel, and the scope waits for it. This includes work whose body runs while the scope is ended.
     case cancelsWork
   }
 

@@ -101,7 +101,7 @@ final class ScopeCore: Sendable {
     node.add(step.node)
     step.observe { outcome in
       if case .success(let value) = outcome {
-        self.state.withLock { $0.register(ScopeState.Undo(name: name) { run(value) }) }
+        self.state.withLock { $0.register(name) { run(value) } }
       }
       self.workEnded()
     }

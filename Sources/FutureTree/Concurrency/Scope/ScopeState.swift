@@ -1,13 +1,17 @@
+import Synchronization
+
 /// The life cycle of a scope, as a value. Pure: takes no lock, calls no closure.
 ///
 /// # Invariants
 /// 1. An ended scope begins no work. It is settled when it has ended, no work is in flight, and every due undo has completed.
-/// 2. One undo runs at a time, the one registered last first.
+/// 2. One undo runs at a time, in the reverse order in which their steps succeeded, also across nested scopes.
 /// 3. Once a request was received, the scope does not commit.
 struct ScopeState {
   /// The compensation for a step that has succeeded.
   struct Undo {
     let name: String
+    /// The position of the success of the step among all steps.
+    let position: Int
     let run: @Sendable () -> Future<Void>
   }
 
@@ -44,9 +48,18 @@ struct ScopeState {
 
   mutating func workEnded() { working -= 1 }
 
-  mutating func register(_ undo: Undo) { undos.append(undo) }
+  /// Registers the undo of a step that has just succeeded.
+  mutating func register(_ name: String, _ run: @escaping @Sendable () -> Future<Void>) {
+    let position = ScopeState.successes.add(1, ordering: .relaxed).newValue
+    undos.append(Undo(name: name, position: position, run: run))
+  }
 
-  mutating func adopt(_ passed: [Undo]) { undos += passed }
+  /// The number of steps with an undo that have succeeded, in all scopes.
+  private static let successes = Atomic(0)
+
+  mutating func adopt(_ passed: [Undo]) {
+    undos = (undos + passed).sorted { $0.position < $1.position }
+  }
 
   /// Returns false if the scope had ended.
   mutating func end(asked request: CancellationReason? = nil) -> Bool {

@@ -1,8 +1,10 @@
 /// The future of a scope. It forwards requests to the work of the scope, and has no interest in that work: if the work has other
 /// consumers, a request that stops where others wait stops there, and the scope still waits.
-final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`.
+final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`. `lock` guards `workRequest`.
   /// The inputs that have not ended. Each has one slot.
   private let inputs = Locked<Set<ObjectIdentifier>>([])
+  /// The request that the work has received without the scope.
+  @exclusivity(unchecked) private var workRequest: CancelRequest?
 
   init() {
     super.init(
@@ -13,8 +15,8 @@ final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`.
       })
   }
 
-  /// Adds work that has begun, unless it was added before. A scope that was asked to cancel asks the work as well. Law 8 (no
-  /// request is lost).
+  /// Adds work that has begun, unless it was added before. A request to the scope or to its work reaches this work as well. Law 8
+  /// (no request is lost).
   func add(_ work: Node) {
     guard inputs.withLock({ $0.insert(ObjectIdentifier(work)).inserted }) else { return }
     order(after: work) { entry, upstream, _ in
@@ -24,11 +26,18 @@ final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`.
       _ = node.inputEnded(of: slot, closes: true)
       return false
     }
+    // Read after the work was added: `cancelWork` in another thread stores the request, and then reads the work.
+    guard let request = lock.withLock({ workRequest }) else { return }
+    CancellationPropagation.run(Signal(node: work, request: request))
   }
 
-  /// Asks the work in flight to cancel, but not the scope itself.
+  /// Asks the work to cancel, also work that is added later, but not the scope itself.
   func cancelWork(_ request: CancelRequest) {
-    CancellationPropagation.run(lock.withLock { waitsFor }.map { Signal(node: $0.node, request: request) })
+    let work = lock.withLock {
+      workRequest = request
+      return waitsFor
+    }
+    CancellationPropagation.run(work.map { Signal(node: $0.node, request: request) })
   }
 
   /// Ends with an outcome, unless it has ended early.
