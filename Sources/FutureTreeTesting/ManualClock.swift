@@ -12,14 +12,44 @@ import FutureTree
 /// Timers fire on the thread that advances the clock, one after another, the earliest first. A timer's body can advance the
 /// clock: the time then moves on from the deadline of that timer.
 ///
-/// - Note: All members can be used from any thread.
+/// - Note: All members can be used from any thread. If several threads advance the clock, the time moves by the sum of the
+///   durations.
 public final class ManualClock: FutureClock {
+  /// One call that advances a clock.
+  private final class Advance: @unchecked Sendable {  // Because: the lock of the clock guards `left`.
+    let clock: ObjectIdentifier
+    /// The duration by which the time has yet to move.
+    var left: Duration
+
+    init(of clock: ManualClock, by duration: Duration) {
+      self.clock = ObjectIdentifier(clock)
+      left = duration
+    }
+  }
+
   private struct Time {
     var now = Duration.zero
     var timers = TimerQueue()
+
+    /// Moves to the next timer that is due at `limit`, and takes its body. Returns `nil`, and does nothing, if there is none.
+    mutating func moveToTimer(by limit: Duration, for advances: [Advance]) -> TimerQueue.Body? {
+      guard let (deadline, body) = timers.popDue(at: limit) else { return nil }
+      move(to: deadline, for: advances)
+      return body
+    }
+
+    /// - Parameter advances: The calls on this thread that the time moves for, one inside the other.
+    mutating func move(to target: Duration, for advances: [Advance]) {
+      let distance = target - now
+      guard distance > .zero else { return }
+      now = target
+      for advance in advances { advance.left = max(.zero, advance.left - distance) }
+    }
   }
 
   private let time = Locked(Time())
+  /// The calls whose timer bodies run on the current thread, the outermost first.
+  @TaskLocal private static var running: [Advance] = []
 
   /// Creates a clock whose time is zero.
   public init() {}
@@ -52,9 +82,8 @@ public final class ManualClock: FutureClock {
   public func advance(by duration: Duration) {
     precondition(
       duration >= .zero, "A clock cannot move back by \(duration.rounded). Pass zero or a positive duration.")
-    let target = now + duration
-    while let body = popDue(at: target) { body() }
-    time.withLock { $0.now = max($0.now, target) }
+    let advance = Advance(of: self, by: duration)
+    while let body = moveToNextTimer(for: advance) { call(body, in: advance) }
   }
 
   /// Moves the time to the next deadline and fires the timers that are due then.
@@ -62,16 +91,35 @@ public final class ManualClock: FutureClock {
   /// - Returns: `false` if there is no timer.
   @discardableResult
   public func advanceToNextTimer() -> Bool {
-    guard let next = nextDeadline else { return false }
-    advance(by: max(.zero, next - now))
+    let advance = Advance(of: self, by: .zero)
+    let advances = advances(with: advance)
+    let body = time.withLock { time -> TimerQueue.Body? in
+      guard let next = time.timers.nextDeadline else { return nil }
+      return time.moveToTimer(by: next, for: advances)
+    }
+    guard let body else { return false }
+    call(body, in: advance)
+    self.advance(by: .zero)
     return true
   }
 
-  private func popDue(at target: Duration) -> TimerQueue.Body? {
-    time.withLock { time in
-      guard let (deadline, body) = time.timers.popDue(at: target) else { return nil }
-      time.now = max(time.now, deadline)
-      return body
+  /// Moves to the next timer that is due, or to the end of the duration. Returns the body of the timer.
+  private func moveToNextTimer(for advance: Advance) -> TimerQueue.Body? {
+    let advances = advances(with: advance)
+    return time.withLock { time -> TimerQueue.Body? in
+      let target = time.now + advance.left
+      if let body = time.moveToTimer(by: target, for: advances) { return body }
+      time.move(to: target, for: advances)
+      return nil
     }
+  }
+
+  /// The calls that advance this clock on this thread, and a new one.
+  private func advances(with new: Advance) -> [Advance] {
+    ManualClock.running.filter { $0.clock == new.clock } + [new]
+  }
+
+  private func call(_ body: @escaping TimerQueue.Body, in advance: Advance) {
+    ManualClock.$running.withValue(ManualClock.running + [advance]) { body() }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeTesting
 import TestSupport
@@ -60,6 +61,71 @@ struct ManualClockTests {
     #expect(moved == [true, true, false])
     #expect(log.value == ["2 at 2.0 seconds", "7 at 7.0 seconds"])
     #expect(clock.now == .seconds(7))
+  }
+
+  @Test("A timer that advances the clock moves on from its own deadline", arguments: [4, 20])
+  func nested(seconds: Int) {
+    _ = clock.schedule(after: .seconds(3)) { clock.advance(by: .seconds(seconds)) }
+
+    clock.advance(by: .seconds(10))
+
+    #expect(clock.now == .seconds(max(10, 3 + seconds)))
+  }
+
+  @Test("Timers of two clocks that advance each other count for the clock that they move")
+  func twoClocks() {
+    let other = ManualClock()
+    _ = clock.schedule(after: .seconds(1)) { other.advance(by: .seconds(5)) }
+    _ = other.schedule(after: .seconds(2)) { clock.advance(by: .seconds(3)) }
+
+    clock.advance(by: .seconds(10))
+
+    #expect(clock.now == .seconds(10) && other.now == .seconds(5))
+  }
+
+  @Test("Threads that advance the clock lose no time, and each timer fires once")
+  func threads() {
+    let fired = Locked(0)
+    for step in 1...1_000 {
+      _ = clock.schedule(after: .nanoseconds(step)) { fired.withLock { $0 += 1 } }
+    }
+
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      for _ in 0..<20_000 { clock.advance(by: .nanoseconds(1)) }
+    }
+
+    #expect(clock.now == .nanoseconds(80_000))
+    #expect(fired.value == 1_000 && clock.timerCount == 0)
+  }
+
+  @Test("A thread that advances the clock while a timer runs on another adds its time")
+  func duringTimer() {
+    let (began, moved) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    _ = clock.schedule(after: .seconds(3)) {
+      began.signal()
+      moved.wait()
+    }
+    let helper = Thread { [clock] in
+      began.wait()
+      clock.advance(by: .seconds(4))
+      moved.signal()
+    }
+    helper.start()
+
+    clock.advance(by: .seconds(10))
+
+    #expect(clock.now == .seconds(14))
+  }
+
+  @Test("Threads that advance to the next timer move to the timers that they fire")
+  func nextTimerOnThreads() {
+    for step in 1...20_000 { _ = clock.schedule(after: .nanoseconds(step)) {} }
+
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      while clock.advanceToNextTimer() {}
+    }
+
+    #expect(clock.now == .nanoseconds(20_000) && clock.timerCount == 0)
   }
 
   @Test("A clock cannot be moved back")
