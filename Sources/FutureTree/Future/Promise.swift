@@ -184,6 +184,14 @@ public struct ReceivedCancelRequest<Value: Sendable>: Sendable {
   }
 }
 
+extension ReceivedCancelRequest: CustomStringConvertible, CustomReflectable {
+  /// The text of the request, as `CancelRequest` prints it.
+  public var description: String { request.description }
+
+  /// The options and the reason.
+  public var customMirror: Mirror { Mirror(self, children: ["options": options, "reason": reason]) }
+}
+
 /// A handle that removes a handler installed with `onRequestCancel`.
 public struct CancelHandler: Sendable {
   let entry: HandlerEntry

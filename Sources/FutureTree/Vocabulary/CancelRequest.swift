@@ -30,6 +30,12 @@ public struct CancelRequest: Sendable {
   /// Whether the request ends a linger: it has the force, or had it further downstream. Law 24 (lingering).
   var endsLinger: Bool { storage.wasForced || options.isForced }
 
+  /// Returns this request. It ends a linger if one of both does: the force of a request that was withheld is not lost with it.
+  fileprivate func endingLinger(as other: CancelRequest) -> CancelRequest {
+    guard other.endsLinger, !endsLinger else { return self }
+    return CancelRequest(options: options, reason: reason, wasForced: true)
+  }
+
   /// Whether both values are the same request object, not only equal.
   func isSame(as other: CancelRequest) -> Bool { storage === other.storage }
 }
@@ -61,6 +67,14 @@ extension CancelRequest: Hashable {
     hasher.combine(options)
     hasher.combine(reason)
   }
+}
+
+extension CancelRequest: CustomStringConvertible, CustomReflectable {
+  /// The options, if any, and the reason: `request to cancel [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
+  public var description: String { "request to cancel\(text)" }
+
+  /// The options and the reason.
+  public var customMirror: Mirror { Mirror(self, children: ["options": options, "reason": reason]) }
 }
 
 extension CancelRequest {
@@ -138,8 +152,12 @@ enum RequestHistory {
   }
 
   mutating func withhold(_ request: CancelRequest) {
-    if let withheld, !request.isStronger(than: withheld) { return }
-    self = RequestHistory(asked: asked, furthest: furthest, withheld: request)
+    guard let withheld else {
+      self = RequestHistory(asked: asked, furthest: furthest, withheld: request)
+      return
+    }
+    let (kept, other) = request.isStronger(than: withheld) ? (request, withheld) : (withheld, request)
+    self = RequestHistory(asked: asked, furthest: furthest, withheld: kept.endingLinger(as: other))
   }
 
   /// Discards the withheld request: the future has completed.

@@ -89,6 +89,11 @@ extension CancellationReason: ExpressibleByStringInterpolation {
   }
 }
 
+extension CancellationReason: CustomReflectable {
+  /// The message, the file and the line.
+  public var customMirror: Mirror { Mirror(self, children: ["message": message, "fileID": fileID, "line": line]) }
+}
+
 extension CancellationReason: CustomStringConvertible {
   /// The message and, if known, the location: `the user left (App/Feed.swift:42)`.
   public var description: String {

@@ -209,6 +209,45 @@ struct Law24LingerTests {
     #expect(log.entries == ["source: force"] && shared.state == "cancelled" && clock.timerCount == 0)
   }
 
+  @Test(
+    "A withheld force that is delivered ends a linger, whatever came before or after it",
+    arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions], [true, false])
+  func withheldForceAmongOthers(options: CancellationOptions, isFirst: Bool) {
+    let promise = source(log)
+    let shared = lingering(promise)
+    let (other, plain, forced) = (shared.map { $0 }, shared.map { $0 }, shared.map { $0 })
+    if !isFirst { plain.cancel(reason: "plain") }
+    forced.cancel([options, .forceImmediately], reason: "forced")
+    if isFirst { plain.cancel(reason: "plain") }
+    #expect(log.entries == [] && clock.timerCount == 0)
+
+    other.cancel(.doNotForwardRequest)
+
+    #expect(log.entries == ["source: plain"] && clock.timerCount == 0)
+    // Equally strong requests: the earlier one is delivered.
+    #expect(shared.cancelRequest?.reason.message == (isFirst && options == [] ? "forced" : "plain"))
+  }
+
+  @Test("A withheld force ends a linger that had begun before, and one of a future that was asked before")
+  func withheldForceLater() {
+    let promises = [source(log, "lingering"), source(log, "asked")]
+    let shared = promises.map { lingering($0) }
+    for future in shared { future.map { $0 }.cancel(reason: "first") }
+    let waiting = shared[0].map { $0 }
+    let forced = shared[0].map { $0 }
+    clock.advance(by: .seconds(5))
+    #expect(log.entries == ["asked: plain"])
+
+    forced.cancel(.forceImmediately)
+    waiting.cancel(.doNotForwardRequest)
+    let other = shared[1].map { $0 }
+    shared[1].cancel(.forceImmediately)
+    other.cancel(.doNotForwardRequest)
+
+    #expect(log.entries == ["asked: plain", "lingering: plain"] && clock.timerCount == 0)
+    #expect(shared[1].state == "cancelled")
+  }
+
   @Test("A linger that was stopped does not begin again")
   func stopped() {
     let promise = source(log)
