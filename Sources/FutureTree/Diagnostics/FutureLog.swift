@@ -31,15 +31,16 @@ import Synchronization
 public final class FutureLog: Sendable {
   private let buffer: Locked<EventBuffer>
   private let now: @Sendable () -> Duration
-  private let onEvent: (@Sendable (FutureEvent) -> Void)?
+  private let onEvent: (@Sendable (FutureEvent, _ isPause: Bool) -> Void)?
   private let start: Duration
   private let lastNumber = Atomic(0)
   private let lastFuture = Atomic(0)
 
   /// - Parameter onEvent: Called after each event, outside every lock, on the thread of the event. It can call any function of
-  ///   the library.
+  ///   the library. It also receives whether the future is the timer of an operator.
   package init(
-    limit: Int, now: @escaping @Sendable () -> Duration, onEvent: (@Sendable (FutureEvent) -> Void)? = nil
+    limit: Int, now: @escaping @Sendable () -> Duration,
+    onEvent: (@Sendable (FutureEvent, _ isPause: Bool) -> Void)? = nil
   ) {
     buffer = Locked(EventBuffer(limit: limit))
     self.now = now
@@ -70,10 +71,10 @@ public final class FutureLog: Sendable {
   func takeFuture() -> Int { lastFuture.add(1, ordering: .relaxed).newValue }
 
   /// Stores an event. Called outside every lock.
-  func record(_ fact: FutureEvent.Fact, of future: Int, named name: String, number: Int) {
+  func record(_ fact: FutureEvent.Fact, of future: Int, isPause: Bool = false, named name: String, number: Int) {
     LockRule.assertNoLockIsHeld()
     let event = FutureEvent(number: number, time: now() - start, future: future, name: name, fact: fact)
     buffer.withLock { $0.append(event) }
-    onEvent?(event)
+    onEvent?(event, isPause)
   }
 }

@@ -3,25 +3,26 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   let log: FutureLog
   /// The number of the future in the log.
   let future: Int
+  private let isPause: Bool
   private var name: String
   /// The number of the completion event, until the event is recorded.
   private var endNumber: Int?
 
-  private init(_ log: FutureLog, name: String) {
+  private init(_ log: FutureLog, of node: Node) {
     self.log = log
     future = log.takeFuture()
-    self.name = name
+    isPause = node.isPause
+    name = node.details?.name ?? node.state.createdBy.name
   }
 
   deinit {
-    log.record(.released, of: future, named: name, number: log.takeNumber())
+    log.record(.released, of: future, isPause: isPause, named: name, number: log.takeNumber())
   }
 
   /// Adds a future to a log. Called under its lock, or before other code can access the future.
   static func add(_ node: Node, to log: FutureLog) -> LogMembership {
-    let details = node.details
-    let membership = LogMembership(log, name: details?.name ?? node.state.createdBy.name)
-    node.details = Node.Details(replacing: details, monitor: membership)
+    let membership = LogMembership(log, of: node)
+    node.details = Node.Details(replacing: node.details, monitor: membership)
     node.state.isWatched = true
     return membership
   }
@@ -35,7 +36,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   /// Numbers an event that happens now. Called under the lock. The returned closure records the event.
   func note(_ fact: FutureEvent.Fact) -> Report {
     let (number, name) = (log.takeNumber(), name)
-    return { self.log.record(fact, of: self.future, named: name, number: number) }
+    return { self.log.record(fact, of: self.future, isPause: self.isPause, named: name, number: number) }
   }
 
   override func observe(_ event: Event, of node: Node) -> Report? {
@@ -70,7 +71,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
       case .failed: .failed("\(node.error)")
       case .cancelled: .cancelled(node.cancellationReason)
       }
-    log.record(fact, of: future, named: name, number: number)
+    log.record(fact, of: future, isPause: isPause, named: name, number: number)
   }
 
   /// Adds a future that was derived from this one to the same log.

@@ -16,10 +16,17 @@ extension Future where Value == Void {
   public static func after(
     _ duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
+    after(duration, as: .timer, clock: clock, fileID: fileID, line: line)
+  }
+
+  /// Performs `after(_:)` for a timer of the user, or for the pause of an operator.
+  static func after(
+    _ duration: Duration, as createdBy: Operator, clock: any FutureClock, fileID: String, line: UInt
+  ) -> Future {
     if let error = InvalidArgument.negative(duration, in: "after(_:)", fileID: fileID, line: line) {
       return .failed(error)
     }
-    return Promise<Void>(.timer, fileID: fileID, line: line).succeed((), after: duration, clock: clock)
+    return Promise<Void>(createdBy, fileID: fileID, line: line).succeed((), after: duration, clock: clock)
   }
 }
 
@@ -35,6 +42,7 @@ extension Promise {
 extension Source {
   /// Installs a handler that cancels a timer and completes the promise when the source is asked to cancel.
   @usableFromInline func cancels(_ timer: FutureTimer) {
+    if isPause { watchWaiter() }
     install(TimerHandler(timer, of: self))
   }
 }

@@ -6,11 +6,12 @@ extension Future {
   /// ```
   ///
   /// Failures and cancellations pass through at once. A cancellation request during the delay completes the future as
-  /// `.cancelled` at once. A request before the delay is forwarded to `self`. After that, no delay begins, and a success
-  /// becomes `.cancelled`.
+  /// `.cancelled` at once and cancels the timer, regardless of its options. A request before the delay is forwarded to
+  /// `self`. After that, no delay begins, and a success becomes `.cancelled`.
   ///
   /// - Parameters:
-  ///   - duration: The delay for a value. If it is negative, the future fails with `InvalidArgument`.
+  ///   - duration: The delay for a value. If it is negative, the future fails with `InvalidArgument` at once, and `self` is
+  ///     asked to cancel with `doNotForwardIfOthersWaiting`.
   ///   - clock: The clock that measures the delay. Defaults to `.system`.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
@@ -20,10 +21,10 @@ extension Future {
     by duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
     if let error = InvalidArgument.negative(duration, in: "delayed(by:)", fileID: fileID, line: line) {
-      return flatMapNode(.delayed, .immediate) { _ in .failed(error) }
+      return refused(error, because: "the delay was negative")
     }
     return flatMapNode(.delayed, .immediate) { value in
-      Promise<Value>(.timer, fileID: fileID, line: line).succeed(value, after: duration, clock: clock)
+      Promise<Value>(.pause, fileID: fileID, line: line).succeed(value, after: duration, clock: clock)
     }
   }
 }

@@ -10,8 +10,8 @@ extension Future {
   /// `self` and does not stop the timer. Work that does not respond to the request in time therefore times out as well.
   ///
   /// - Parameters:
-  ///   - duration: The time to wait from now. If it is negative, the future fails with `InvalidArgument`, and `self` is
-  ///     asked to cancel in the same way.
+  ///   - duration: The time to wait from now. If it is negative, the future fails with `InvalidArgument` at once, and `self`
+  ///     is asked to cancel in the same way.
   ///   - clock: The clock that measures the duration. Defaults to `.system`.
   ///   - fileID: The file of the call, for the error.
   ///   - line: The line of the call, for the error.
@@ -20,9 +20,12 @@ extension Future {
   @inlinable public func timeout(
     after duration: Duration, clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future {
+    if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
+      return refused(error, because: "the timeout was negative")
+    }
     let node = TimeoutNode.made(of: Value.self)
     let future: Future = derive(node)
-    Expiry.set(on: node, after: duration, clock: clock, fileID: fileID, line: line)
+    Expiry.set(on: node, after: duration, clock: clock)
     return future
   }
 }
@@ -42,6 +45,19 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
   }
 }
 
+extension Future {
+  /// Returns the failed future of an operator that refuses an argument. Attaches to this future and detaches from it at once.
+  /// Law 23 (deciding detaches).
+  @usableFromInline func refused(_ error: InvalidArgument, because reason: CancellationReason) -> Future {
+    let entry = Waiter { _, _, _ in false }
+    if node.attach(entry, isConsumer: true) {
+      let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason)
+      CancellationPropagation.run(Signal(node: node, request: request, sender: entry, departure: .leaves))
+    }
+    return .failed(error)
+  }
+}
+
 // MARK: - Expiry
 
 /// The part of `timeout` that does not depend on the value type.
@@ -49,16 +65,13 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 enum Expiry {
   /// Schedules the failure of a future after a duration.
   @usableFromInline
-  static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
-    if let error = InvalidArgument.negative(duration, in: "timeout(after:)", fileID: fileID, line: line) {
-      expire(node, because: "the timeout was negative") { node.endLocked(failing: error) }
-    } else if node.ending == nil {
-      node.set(
-        clock.schedule(after: duration) {
-          let error = TimeoutError(duration: duration)
-          expire(node, because: "timed out after \(duration.rounded)") { node.endLocked(failing: error) }
-        })
-    }
+  static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock) {
+    guard node.ending == nil else { return }
+    node.set(
+      clock.schedule(after: duration) {
+        let error = TimeoutError(duration: duration)
+        expire(node, because: "timed out after \(duration.rounded)") { node.endLocked(failing: error) }
+      })
   }
 
   /// Completes a future and detaches it from its upstream. Law 23 (deciding detaches).

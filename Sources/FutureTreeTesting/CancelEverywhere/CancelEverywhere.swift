@@ -24,7 +24,8 @@ import FutureTree
 /// Each run must fulfill these rules:
 ///
 /// - The returned future completes once.
-/// - When all futures of the tree have ended, no timer is set.
+/// - When all futures of the tree have ended, no timer is set. The timer of an operator, such as `delayed` or `retry`, must end
+///   with the operator.
 /// - At the end, every future of the tree has ended.
 /// - The rules of ``CancelTrial/expect(_:_:)`` hold.
 /// - When the objects of the scenario have been released, no future of the tree and no object of ``CancelTrial/track(_:_:)`` is

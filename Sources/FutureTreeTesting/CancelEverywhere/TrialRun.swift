@@ -32,7 +32,8 @@ struct TrialRun {
     let trial = CancelTrial()
     let watch = TrialWatch(cancellingAt: point?.number)
     // The log has the last events only: without a failure, nobody reads them.
-    let log = FutureLog(limit: 100, now: { [clock = trial.clock] in clock.now }, onEvent: { watch.observe($0) })
+    let log = FutureLog(
+      limit: 100, now: { [clock = trial.clock] in clock.now }, onEvent: { watch.observe($0, isPause: $1) })
     var problems: [String] = []
     do {
       let future = try scenario(trial)

@@ -5,7 +5,7 @@ final class TrialWatch: Sendable {
   private struct State {
     var points: [String] = []
     var completions = 0
-    /// The names of the futures that have not ended, by number.
+    /// The names of the futures that have not ended, by number. Without the timers of operators, which end with their operator.
     var pending: [Int: String] = [:]
     /// The names of the futures that are in memory, by number.
     var living: [Int: String] = [:]
@@ -63,11 +63,13 @@ final class TrialWatch: Sendable {
   }
 
   /// Receives an event of a future of the tree.
-  func observe(_ event: FutureEvent) {
+  ///
+  /// - Parameter isPause: Whether the future is the timer of an operator.
+  func observe(_ event: FutureEvent, isPause: Bool) {
     state.withLock { state in
       switch event.fact {
       case .created, .joined:
-        state.pending[event.future] = event.name
+        if !isPause { state.pending[event.future] = event.name }
         state.living[event.future] = event.name
       case .named:
         state.pending[event.future]? = event.name

@@ -68,6 +68,13 @@ struct TimeoutTests {
     #expect(log.entries == ["source: ifOthers"])
     #expect(clock.timerCount == 0)
   }
+
+  @Test("A negative duration fails for a completed upstream too")
+  func negativeForCompleted() {
+    let timed = Future.succeeded(1).timeout(after: .seconds(-1), clock: clock)
+
+    #expect(timed.outcomeIfCompleted?.error is InvalidArgument)
+  }
 }
 
 @Suite("Operators: delayed")
@@ -108,6 +115,69 @@ struct DelayedTests {
     #expect(clock.timerCount == 0)
   }
 
+  @Test(
+    "A request during the delay leaves no timer and no value, whatever its options",
+    arguments: CancelEverywhere.allOptions)
+  func askedInDelay(options: CancellationOptions) {
+    let census = Census()
+    func delay(_ probe: Probe) -> Future<Probe> { Future.succeeded(probe).delayed(by: .seconds(2), clock: clock) }
+    let delayed = delay(census.probe())
+    let preview = delayed.previewCancel(options)
+
+    let receipt = delayed.cancel(options)
+
+    withExtendedLifetime(delayed) {
+      #expect(delayed.outcomeIfCompleted?.ending == .cancelled && receipt == preview)
+      #expect(clock.timerCount == 0 && census.alive == 0)
+    }
+  }
+
+  @Test("A delay that another future waits for runs to its end if only that future is cancelled")
+  func derivedDetaches() {
+    let outer = Future.succeeded(1).flatMap { [clock] in Future.succeeded($0).delayed(by: .seconds(2), clock: clock) }
+    let delayed = Future.succeeded(2).delayed(by: .seconds(2), clock: clock)
+    let derived = delayed.map { $0 }
+
+    for future in [outer, derived] { future.cancel(.doNotForwardRequest) }
+
+    #expect(clock.timerCount == 2)
+    clock.advance(by: .seconds(2))
+    #expect([outer.state, derived.state, delayed.state] == ["cancelled", "cancelled", "success(2)"])
+  }
+
+  @Test("A request that arrives while the clock sets the timer leaves no timer", arguments: CancelEverywhere.allOptions)
+  func askedInSchedule(options: CancellationOptions) {
+    struct AskingClock: FutureClock {
+      let clock: ManualClock
+      let ask: @Sendable () -> Void
+      var now: Duration { clock.now }
+
+      func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
+        defer { ask() }
+        return clock.schedule(after: duration, body)
+      }
+    }
+    let (promise, box) = (Promise<Int>(), Locked<Future<Int>?>(nil))
+    box.value = promise.future.delayed(
+      by: .seconds(2), clock: AskingClock(clock: clock) { box.value?.cancel(options) })
+
+    promise.succeed(1)
+
+    #expect(box.value?.state == "cancelled" && clock.timerCount == 0)
+    box.value = nil
+  }
+
+  @Test("A log does not change that the timer ends with its operator")
+  func logged() {
+    let log = FutureLog(clock: clock)
+    let delayed = Future.succeeded(1).delayed(by: .seconds(2), clock: clock).logged(in: log)
+
+    delayed.cancel(.doNotForwardRequest)
+
+    #expect(clock.timerCount == 0)
+    #expect(log.events.count { "\($0.fact)".hasPrefix("cancelled") } == 2)  // The operator and its timer.
+  }
+
   @Test("A request before the delay is forwarded, and a later success is not delayed")
   func askedBefore() {
     let log = Recorder()
@@ -127,6 +197,18 @@ struct DelayedTests {
     let delayed = Future.succeeded(1).delayed(by: .milliseconds(-1), clock: clock)
 
     #expect((delayed.outcomeIfCompleted?.error as? InvalidArgument)?.function == "delayed(by:)")
+  }
+
+  @Test("A negative duration fails at once and detaches from a pending upstream (law 23, deciding detaches)")
+  func negativeWhilePending() {
+    let log = Recorder()
+    let promise = source(log)
+
+    let delayed = promise.future.delayed(by: .seconds(-1), clock: clock)
+
+    #expect(delayed.outcomeIfCompleted?.error is InvalidArgument)
+    #expect(log.entries == ["source: ifOthers"] && clock.timerCount == 0)
+    #expect(promise.future.tree().entries.count == 1)
   }
 }
 

@@ -26,8 +26,8 @@ extension FutureState {
     set { marks[.isShared] = newValue }
   }
 
-  /// Whether a monitor observes this future, or it lingers. The common cases are for futures without both. Does not change after
-  /// the future has ended.
+  /// Whether a monitor observes this future, or it lingers, or it is a pause. The common cases are for other futures. Does not
+  /// change after the future has ended.
   var isWatched: Bool {
     get { marks[.isWatched] }
     set { marks[.isWatched] = newValue }

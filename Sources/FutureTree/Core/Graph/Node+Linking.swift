@@ -25,9 +25,10 @@ extension Node {
     guard isPending else {
       let request = lock.withLock { requestForInner(as: role) }
       if let request { CancellationPropagation.run(Signal(node: inner, request: request)) }
+      if inner.isPause { inner.endPause() }
       return false
     }
-    if canBeBypassed, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
+    if canBeBypassed, !inner.isPause, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
     // The entry is listed first, then `upstream` is set: code that sees `upstream` relies on the entry in the list.
     guard inner.attach(self, isConsumer: isWanted) else { return take(.upstreamEnded, of: inner) }
     return waitForInner(inner, as: role, isWanted: isWanted)

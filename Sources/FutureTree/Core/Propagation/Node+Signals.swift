@@ -103,6 +103,7 @@ extension Node {
     let reports = [
       report(.received(transition.applied(request), transition.disposition)),
       state.lingers ? lingerAfterTransition() : nil,
+      transition.disposition == nil ? endPauseWithoutWaiter() : nil,
     ].compactMap { $0 }
     guard !reports.isEmpty else { return }
     let used = queue ?? SignalQueue()
