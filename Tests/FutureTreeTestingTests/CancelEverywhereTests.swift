@@ -37,6 +37,55 @@ struct CancelEverywhereTests {
     }
   }
 
+  @Test("The timers of operators end with their operators")
+  func timersOfOperators() throws {
+    try CancelEverywhere.run { trial in
+      Future.after(.seconds(1), clock: trial.clock).delayed(by: .seconds(9), clock: trial.clock)
+    }
+    try CancelEverywhere.run { trial in
+      Future<Void>.retry(.constant(attempts: 3, delay: .seconds(9)), clock: trial.clock) { _ in .failed(Refusal()) }
+        .recover { _ in }
+    }
+    try CancelEverywhere.run { trial in
+      Promise<Void>().future.timeout(after: .seconds(9), clock: trial.clock)
+        .recover { _ in }
+        .delayed(by: .seconds(9), clock: trial.clock)
+        .shared(linger: .seconds(1), clock: trial.clock)
+    }
+  }
+
+  @Test("Futures in flight that confirm later end before their traversal")
+  func traversal() throws {
+    try CancelEverywhere.run { trial in
+      let (inFlight, atEnd) = (Locked(0), Locked(0))
+      let all = Future<Void>.traverse(1...4, atMost: 3, on: trial.executor) { number in
+        inFlight.withLock { $0 += 1 }
+        return confirming(after: .seconds(number), trial.clock).ensure { inFlight.withLock { $0 -= 1 } }
+      }
+      all.observe { [weak atEnd] _ in
+        let endsEarly = all.cancelRequest?.options.isDisjoint(with: [.forceImmediately, .doNotForwardRequest]) == false
+        atEnd?.value = endsEarly ? 0 : inFlight.value
+      }
+      trial.expect("no future is in flight when a traversal has ended that was only asked") { _ in atEnd.value == 0 }
+      return all
+    }
+  }
+
+  @Test("A scope that is ended in the body of `run` asks the work of that body")
+  func scopeEndsInRun() throws {
+    try CancelEverywhere.run { trial in
+      let scope = trial.track(CancelScope("page", whenEnded: .cancelsWork))
+      let start = scope.run { Future.after(.seconds(1), clock: trial.clock) }.flatMap(on: trial.executor) {
+        scope.run { () -> Future<Void> in
+          scope.end()
+          return confirming(after: nil, trial.clock)
+        }
+      }
+      start.observe { _ in scope.end() }
+      return scope.future
+    }
+  }
+
   private struct Refusal: Error {}
 
   @Test("A future that does not complete after a cancellation is found")
@@ -193,4 +242,17 @@ struct CancelEverywhereTests {
   ) throws -> CancelEverywhereFailure {
     try #require(throws: CancelEverywhereFailure.self) { try CancelEverywhere.run(stepLimit: stepLimit, scenario) }
   }
+}
+
+/// Returns a future that succeeds after a duration, or never. It confirms a request one second later.
+private func confirming(after duration: Duration?, _ clock: ManualClock) -> Future<Void> {
+  let promise = Promise<Void>()
+  let timer = duration.map { clock.schedule(after: $0) { promise.succeed() } }
+  promise.onRequestCancel { request in
+    timer?.cancel()
+    // Retains the promise: a promise that is dropped completes its future.
+    _ = clock.schedule(after: .seconds(1)) { withExtendedLifetime(promise) { _ = request.complete(.cancelled) } }
+    return .continue
+  }
+  return promise.future
 }

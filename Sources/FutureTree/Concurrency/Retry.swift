@@ -10,7 +10,7 @@ extension Future {
   ///
   /// After a cancellation request, no further attempt begins. The request is forwarded to the attempt in flight. If that
   /// attempt fails, the future fails with its error. Between two attempts, the request completes the future as `.cancelled`
-  /// at once.
+  /// at once and cancels the timer, regardless of its options.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts, and the delays between them.
@@ -26,21 +26,27 @@ extension Future {
     _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) throws -> Future
   ) -> Future {
+    retry(policy, clock: clock, fileID: fileID, line: line) { attempt, isOver in
+      .work(on: executor, unless: isOver) { try body(attempt) }
+    }
+  }
+
+  /// Performs `retry` with the attempts that `begin` begins.
+  ///
+  /// - Parameter begin: Receives the number of the attempt, and a closure that returns whether the future has completed.
+  static func retry(
+    _ policy: BackOff, clock: any FutureClock, fileID: String, line: UInt,
+    beginningWith begin: @escaping @Sendable (_ attempt: Int, _ isOver: @escaping @Sendable () -> Bool) -> Future
+  ) -> Future {
     guard policy.attempts > 0 else {
       let problem = "the policy allows \(policy.attempts) attempts. Allow at least 1 attempt."
       return .failed(InvalidArgument("retry(_:)", problem, fileID: fileID, line: line))
     }
-    return attempts { attempt, isOver in
-      Future<Int>.succeeded(attempt).flatMapNode(.work, executor) { attempt in
-        // The future may have ended while the body waited on the executor.
-        if isOver() { throw CancellationError() }
-        return try body(attempt)
-      }
-    } after: { attempt, outcome in
+    return attempts(begin) { attempt, outcome in
       guard case .failure(let error) = outcome, let delay = policy.delay(after: attempt, error: error) else {
         return .ends(outcome)
       }
-      return .goesOn(after: .after(delay, clock: clock, fileID: fileID, line: line))
+      return .goesOn(after: .after(delay, as: .pause, clock: clock, fileID: fileID, line: line))
     }
   }
 

@@ -10,7 +10,8 @@ extension Future {
   /// flight are asked to cancel with `doNotForwardIfOthersWaiting`. See <doc:Cancellation#Deciding-detaches>.
   ///
   /// A cancellation request is forwarded to the futures in flight. Items that have not begun do not begin. The returned
-  /// future is `.cancelled` once the futures in flight have completed.
+  /// future is `.cancelled` once the futures in flight have completed, even if one of them fails. It succeeds if all items
+  /// had begun and succeed.
   ///
   /// - Parameters:
   ///   - items: The items. The sequence is read completely before this method returns.
@@ -26,6 +27,18 @@ extension Future {
     _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Item) throws -> Future
   ) -> Future<[Value]> {
+    traverse(items, atMost: limit, fileID: fileID, line: line) { item, isOver in
+      .work(on: executor, unless: isOver) { try body(item) }
+    }
+  }
+
+  /// Performs `traverse` with the work that `begin` begins.
+  ///
+  /// - Parameter begin: Receives an item, and a closure that returns whether the traversal has completed.
+  static func traverse<Item: Sendable>(
+    _ items: some Sequence<Item>, atMost limit: Int, fileID: String, line: UInt,
+    beginningWith begin: @escaping @Sendable (_ item: Item, _ isOver: @escaping @Sendable () -> Bool) -> Future
+  ) -> Future<[Value]> {
     let items = Array(items)
     guard limit > 0 else {
       let problem = "the limit is \(limit). Pass at least 1."
@@ -33,17 +46,14 @@ extension Future {
     }
     guard !items.isEmpty else { return .succeeded([]) }
     let traversal = Locked(Traversal<Value>(count: items.count, lanes: min(limit, items.count)))
-    let begin = { @Sendable (index: Int, join: Join) -> Node in
-      Future<Item>.succeeded(items[index]).flatMapNode(.work, executor) { item in
-        // The future may have ended while the body waited on the executor.
-        if join.ending != nil { throw CancellationError() }
-        return try body(item)
-      }.node
-    }
-    let rule = JoinNode<[Value]>.Rule { slot, input in
+    let begin = { @Sendable (index: Int, join: Join) in begin(items[index]) { join.ending != nil }.node }
+    let rule = JoinNode<[Value]>.Rule { join in
+      let request = join.request
+      return traversal.withLock { $0.outcome(asked: request) }
+    } whenEnded: { slot, input in
       let outcome = input.outcome(as: Value.self)
-      let asked = slot.join.request
-      switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, asked: asked) }) {
+      let isAsked = slot.join.request != nil
+      switch traversal.withLock({ $0.laneEnded(slot.index, with: outcome, isAsked: isAsked) }) {
       case .begins(let index): return .waitsFor(begin(index, slot.join))
       case .waits: return .waits
       case .ends(let outcome): return .ends(outcome)
@@ -80,32 +90,39 @@ private struct Traversal<Value: Sendable> {
   private var unfinished: Int
   /// The item that each lane waits for.
   private var lanes: [Int]
-  private var busy: Int
   private var next: Int
+  /// The reason of the first item that was cancelled after the request.
+  private var reason: CancellationReason?
 
   init(count: Int, lanes: Int) {
     values = Array(repeating: nil, count: count)
     unfinished = count
     self.lanes = Array(0..<lanes)
-    busy = lanes
     next = lanes
   }
 
-  mutating func laneEnded(_ lane: Int, with outcome: Outcome<Value>, asked: CancelRequest?) -> Next {
+  /// - Parameter isAsked: Whether the traversal was asked to cancel. Then it begins no item and waits for the other lanes,
+  ///   whatever the outcome.
+  mutating func laneEnded(_ lane: Int, with outcome: Outcome<Value>, isAsked: Bool) -> Next {
     switch outcome {
-    case .failure(let error): return .ends(.failure(error))
-    case .cancelled(let reason): return .ends(.cancelled(reason))
-    case .success(let value): values[lanes[lane]] = value
+    case .success(let value):
+      values[lanes[lane]] = value
+      unfinished -= 1
+    case .failure(let error):
+      if !isAsked { return .ends(.failure(error)) }
+    case .cancelled(let reason):
+      if !isAsked { return .ends(.cancelled(reason)) }
+      self.reason = self.reason ?? reason
     }
-    unfinished -= 1
-    if unfinished == 0 { return .ends(.success(values.compactMap { $0 })) }
-    guard asked == nil, next < values.count else {
-      busy -= 1
-      guard busy == 0 else { return .waits }
-      return .ends(.cancelled(asked?.reason ?? .unspecified))
-    }
+    guard !isAsked, next < values.count else { return .waits }
     lanes[lane] = next
     next += 1
     return .begins(lanes[lane])
+  }
+
+  /// The outcome when no lane waits.
+  func outcome(asked request: CancelRequest?) -> Outcome<[Value]> {
+    guard unfinished > 0 else { return .success(values.compactMap { $0 }) }
+    return .cancelled(reason ?? request?.reason ?? .unspecified)
   }
 }

@@ -16,6 +16,21 @@ extension Future {
     self = Future<Void>.succeeded.mapNode(.work, executor) { try work() }
   }
 
+  /// Begins the work of one item or attempt of an operator.
+  ///
+  /// - Parameters:
+  ///   - isOver: Returns whether the operator has completed while the body was queued. The body is not called then.
+  ///   - body: Returns the future of the work.
+  static func work(
+    on executor: FutureExecutor, unless isOver: @escaping @Sendable () -> Bool,
+    _ body: @escaping @Sendable () throws -> Future
+  ) -> Future {
+    Future<Void>.succeeded.flatMapNode(.work, executor) { _ in
+      if isOver() { throw CancellationError() }
+      return try body()
+    }
+  }
+
   /// Runs `work` on the main actor, and completes with the value that it returns.
   public init(on _: MainExecutor, _ work: @escaping @MainActor @Sendable () throws -> Value) {
     self.init(on: MainExecutor.executor) { try MainExecutor.assume { try work() } }

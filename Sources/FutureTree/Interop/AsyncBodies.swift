@@ -1,11 +1,11 @@
 // Operators with `async` bodies. Each behaves like the operator without the prefix, and runs its body in a task. While the
-// task runs, a cancellation request is forwarded to it: law 15 (a task as a source). A body that has not begun when its future
-// is asked to cancel does not begin. The body of `asyncOnComplete` is an exception: it always runs.
+// task runs, a cancellation request is forwarded to it: law 15 (a task as a source). Until the first statement of the body runs,
+// the body counts as queued: law 11 (bodies that have not begun). The body of `asyncOnComplete` always runs.
 //
 // The names differ from those of the plain operators, because overloads that differ only in the closure make chains slow to
 // type-check.
 //
-// The task starts where the executor reaches the body. It runs on that executor between its suspensions.
+// The task starts where the future receives the outcome. It runs on the executor between its suspensions.
 
 // MARK: - Async bodies for one value
 
@@ -28,10 +28,9 @@ extension Future {
   public func asyncMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    bodyNode(.map, executor) { node, upstream in
+    asyncNode(.map, executor) { upstream in
       let value = upstream.value(as: Value.self)
-      let task = Future<U>.running(on: node.executor) { try await body(value) }
-      return node.resolve(with: task.node, as: U.self)
+      return { try await body(value) }
     }
   }
 
@@ -40,8 +39,9 @@ extension Future {
   public func asyncMap<U>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    flatMapNode(.map, MainExecutor.executor) { value in
-      Future<U>.running(on: .immediate, actor: MainExecutor.executor) { try await body(value) }
+    asyncNode(.map, MainExecutor.executor) { upstream in
+      let value = upstream.value(as: Value.self)
+      return { try await body(value) }
     }
   }
 
@@ -64,9 +64,9 @@ extension Future {
   public func asyncRecover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
   ) -> Future {
-    bodyNode(.recover, executor) { node, upstream in
-      let executor = node.executor
-      return node.resolve(with: Future.recovering(upstream.error, on: executor, actor: executor, body), as: Value.self)
+    asyncNode(.recover, executor) { upstream in
+      let error = upstream.error
+      return { try await body(error) }
     }
   }
 
@@ -75,17 +75,10 @@ extension Future {
   public func asyncRecover(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) async throws -> Value
   ) -> Future {
-    bodyNode(.recover, MainExecutor.executor) { node, upstream in
-      let task = Future.recovering(upstream.error, on: .immediate, actor: MainExecutor.executor, body)
-      return node.resolve(with: task, as: Value.self)
+    asyncNode(.recover, MainExecutor.executor) { upstream in
+      let error = upstream.error
+      return { try await body(error) }
     }
-  }
-
-  @inlinable static func recovering(
-    _ error: any Error, on executor: FutureExecutor, actor: FutureExecutor,
-    _ body: @escaping @Sendable (any Error) async throws -> Value
-  ) -> Node {
-    running(on: executor, actor: actor, askedFirst: .failure(error)) { try await body(error) }.node
   }
 
   /// Calls an async `body` with the outcome, and completes with the value that it returns.
@@ -109,10 +102,9 @@ extension Future {
   public func asyncOnComplete<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {
-    bodyNode(.onComplete, executor) { node, upstream in
+    asyncNode(.onComplete, executor) { upstream in
       let outcome = upstream.outcome(as: Value.self)
-      let task = Future<U>.running(on: node.executor, askedFirst: nil) { try await body(outcome) }
-      return node.link(to: task.node, as: outcome.ending == .cancelled ? .cleanUp : .work)
+      return { try await body(outcome) }
     }
   }
 
@@ -121,9 +113,9 @@ extension Future {
   public func asyncOnComplete<U>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {
-    completionNode(.onComplete, MainExecutor.executor) { outcome in
-      .completeUsing(
-        .running(on: .immediate, actor: MainExecutor.executor, askedFirst: nil) { try await body(outcome) })
+    asyncNode(.onComplete, MainExecutor.executor) { upstream in
+      let outcome = upstream.outcome(as: Value.self)
+      return { try await body(outcome) }
     }
   }
 }
@@ -143,8 +135,8 @@ extension Future {
     _ items: some Sequence<Item>, atMost limit: Int, on executor: FutureExecutor = .immediate,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Item) async throws -> Value
   ) -> Future<[Value]> {
-    traverse(items, atMost: limit, on: executor, fileID: fileID, line: line) { item in
-      .running(on: executor) { try await body(item) }
+    traverse(items, atMost: limit, fileID: fileID, line: line) { item, isOver in
+      .asyncWork(on: executor, unless: isOver) { try await body(item) }
     }
   }
 
@@ -153,8 +145,8 @@ extension Future {
     _ items: some Sequence<Item>, atMost limit: Int, on _: MainExecutor,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @MainActor @Sendable (Item) async throws -> Value
   ) -> Future<[Value]> {
-    traverse(items, atMost: limit, on: MainExecutor.executor, fileID: fileID, line: line) { item in
-      .running(on: .immediate, actor: MainExecutor.executor) { try await body(item) }
+    traverse(items, atMost: limit, fileID: fileID, line: line) { item, isOver in
+      .asyncWork(on: MainExecutor.executor, unless: isOver) { try await body(item) }
     }
   }
 
@@ -169,8 +161,8 @@ extension Future {
     _ policy: BackOff, on executor: FutureExecutor = .immediate, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line, _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value
   ) -> Future {
-    retry(policy, on: executor, clock: clock, fileID: fileID, line: line) { attempt in
-      .running(on: executor) { try await body(attempt) }
+    retry(policy, clock: clock, fileID: fileID, line: line) { attempt, isOver in
+      .asyncWork(on: executor, unless: isOver) { try await body(attempt) }
     }
   }
 
@@ -180,8 +172,8 @@ extension Future {
     fileID: String = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (_ attempt: Int) async throws -> Value
   ) -> Future {
-    retry(policy, on: MainExecutor.executor, clock: clock, fileID: fileID, line: line) { attempt in
-      .running(on: .immediate, actor: MainExecutor.executor) { try await body(attempt) }
+    retry(policy, clock: clock, fileID: fileID, line: line) { attempt, isOver in
+      .asyncWork(on: MainExecutor.executor, unless: isOver) { try await body(attempt) }
     }
   }
 }

@@ -6,8 +6,8 @@ extension Future {
   /// thumbnail.cancel()  // Cancels the task, and waits for its result.
   /// ```
   ///
-  /// A cancellation request is forwarded to the task, whose body decides the outcome. A body that has not begun by then does
-  /// not begin. See <doc:Cancellation#A-task-as-a-source>.
+  /// A cancellation request is forwarded to the task, whose body decides the outcome. If the body has not begun by then, it does
+  /// not begin, and the future completes as `.cancelled` at once. See <doc:Cancellation#A-task-as-a-source>.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task. `nil` uses the priority of the caller.
@@ -16,53 +16,122 @@ extension Future {
   public static func task(
     priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
-    running(on: .immediate, priority: priority, body)
+    let source = Future.source(.task)
+    source.runTask(on: .immediate, priority: priority) { { await source.fulfill(with: { try await body() }) } }
+    return Future(node: source)
   }
 }
 
 // MARK: - Running bodies in tasks
 
+/// An async body, which runs where its caller runs. No suspension lies between the caller and its first statement.
+@usableFromInline typealias AsyncBody<Value> = nonisolated(nonsending) @Sendable () async throws -> Value
+/// The work of a task, which throws nothing.
+@usableFromInline typealias TaskWork = nonisolated(nonsending) @Sendable () async -> Void
+
 extension Future {
-  /// Returns a source that a new task completes.
+  /// Returns a future that runs an async body in a task, on the outcomes that its operator defines.
   ///
-  /// - Parameters:
-  ///   - executor: The executor that runs the task.
-  ///   - actor: The executor of the actor to which the body is isolated. `wait(for:)` checks it.
-  ///   - askedFirst: The completion if the source is asked before the body has begun, or `nil` if the body begins anyway. Law
-  ///     11 (bodies that have not begun).
-  @inlinable static func running(
-    on executor: FutureExecutor, actor: FutureExecutor? = nil, priority: TaskPriority? = nil,
-    askedFirst: Completion<Value>? = .cancelled, _ body: @escaping @Sendable () async throws -> Value
+  /// The future is queued until the task reaches the body. The laws for queued bodies therefore apply to async bodies. Law 11
+  /// (bodies that have not begun).
+  ///
+  /// - Parameter body: Receives the future whose outcome the body reads, and returns the body.
+  @inlinable func asyncNode<U>(
+    _ createdBy: Operator, _ executor: FutureExecutor,
+    _ body: @escaping @Sendable (_ upstream: Node) -> AsyncBody<U>
+  ) -> Future<U> {
+    let task = BodyTask(Future<U>.source(.task, runningOn: executor), on: executor)
+    return bodyNode(createdBy, task.executor) { node, upstream in
+      let body = body(upstream)
+      task.begin { [source = task.source] in await source.fulfill(with: body) }
+      return node.link(to: task.source, as: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
+    }
+  }
+
+  /// Begins the async work of one item or attempt of an operator. See `work(on:unless:_:)`.
+  static func asyncWork(
+    on executor: FutureExecutor, unless isOver: @escaping @Sendable () -> Bool, _ body: @escaping AsyncBody<Value>
   ) -> Future {
-    let source = Future.source(.task, runningOn: actor ?? executor)
-    source.runTask(on: executor, priority: priority) {
-      if let askedFirst, Task.isCancelled {
-        source.fulfill(askedFirst, innerRole: .work)
-        return
-      }
-      do {
-        _ = source.fulfill(value: try await body())
-      } catch {
-        source.fulfill(throwing: error)
+    Future<Void>.succeeded.asyncNode(.work, executor) { _ in
+      {
+        if isOver() { throw CancellationError() }
+        return try await body()
       }
     }
-    return Future(node: source)
+  }
+}
+
+/// The task of an operator with an async body, and the source that it completes.
+@usableFromInline
+final class BodyTask: Sendable {
+  @usableFromInline let source: Source
+  private let place: FutureExecutor
+  private let work = Locked<TaskWork?>(nil)
+
+  /// - Parameter executor: The executor that runs the task.
+  @usableFromInline init(_ source: Source, on executor: FutureExecutor) {
+    self.source = source
+    place = executor
+  }
+
+  /// The executor of the future of the operator. It runs each job as the first statement of a task. The job calls `begin`, unless
+  /// the future has ended.
+  @usableFromInline var executor: FutureExecutor {
+    FutureExecutor(
+      submit: { [self] job in
+        source.runTask(on: place) { [self] in
+          job()
+          return work.withLock { $0.take() }
+        }
+      }, isCurrentSerial: place.target?.isCurrentSerial)
+  }
+
+  /// Sets the work that the task does after the current job.
+  @usableFromInline func begin(_ work: @escaping TaskWork) {
+    self.work.withLock { $0 = work }
   }
 }
 
 extension Source {
+  /// Completes the source with the result of an async body.
+  @inlinable nonisolated(nonsending) func fulfill<Value: Sendable>(with body: AsyncBody<Value>) async {
+    do {
+      _ = fulfill(value: try await body())
+    } catch {
+      fulfill(throwing: error)
+    }
+  }
+
   /// Runs a task that completes this source, and forwards cancellation requests to the task.
+  ///
+  /// - Parameter begin: Called where the task reaches its first statement. Returns the work of the task, or `nil` if there is none.
+  ///   It is released without a call if a request arrives first, or if the executor drops the task.
   @usableFromInline func runTask(
-    on executor: FutureExecutor, priority: TaskPriority?, _ body: @escaping @Sendable () async -> Void
+    on executor: FutureExecutor, priority: TaskPriority? = nil, _ begin: @escaping @Sendable () -> TaskWork?
   ) {
+    let unbegun = Locked(Optional(begin))
+    let take = { @Sendable in unbegun.withLock { $0.take() } }
+    let run: TaskWork = {
+      guard let work = take()?() else {
+        self.fulfill(Completion<Void>.cancelled, innerRole: .work)
+        return
+      }
+      await work()
+    }
     let task: Task<Void, Never>
     if executor.isImmediate {
-      task = Task(priority: priority, operation: body)
+      task = Task(priority: priority) { await run() }
+    } else if executor.isMain {
+      task = Task(priority: priority) { @MainActor in await run() }
     } else {
-      let jobs = TaskJobs(executor) { self.fulfill(throwing: DroppedJob()) }
-      task = Task(executorPreference: jobs, priority: priority, operation: body)
+      let jobs = TaskJobs(executor) {
+        _ = take()  // Released here, outside the lock.
+        self.fulfill(throwing: DroppedJob())
+      }
+      task = Task(executorPreference: jobs, priority: priority) { await run() }
     }
     let handler = PromiseHandler<Void>(of: self, on: .immediate) { _ in
+      if take() != nil { return .complete(.cancelled) }
       task.cancel()
       return .continue
     }

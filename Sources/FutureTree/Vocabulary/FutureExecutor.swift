@@ -20,7 +20,7 @@ public struct FutureExecutor: Sendable {
     self.target = target
   }
 
-  private init(
+  init(
     submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)? = nil
   ) {
     target = Target(submit: submit, isCurrentSerial: isCurrentSerial)

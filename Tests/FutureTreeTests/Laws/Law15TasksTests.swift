@@ -120,28 +120,104 @@ struct Law15TasksTests {
     let future = operation.apply(promise.future, executor.executor, body())
     promise.complete(with: operation.trigger)
 
-    future.cancel()
+    #expect(executor.pendingCount == 1)
+
+    let receipt = future.cancel()
+    let isRecover = operation.testDescription == "asyncRecover"
+    #expect(future.state == (operation.alwaysRuns ? "pending" : isRecover ? "failure(oops)" : "cancelled"))
+    #expect(receipt.handlers == 0)
     executor.runAll()
 
     #expect(stop.log.entries == (operation.alwaysRuns ? ["begins", "cancelled"] : []))
-    #expect(future.isCompleted)
+    #expect(future.state == (isRecover ? "failure(oops)" : operation.whenCancelled))
   }
 
   @Test(
-    "A task that has not begun does not run its body after a request, except bodies that always run",
-    arguments: AsyncOperator.every)
-  func taskNotBegun(operation: AsyncOperator) {
+    "A body that waits for its executor does not begin if its future completes early, except bodies that always run",
+    arguments: AsyncOperator.every,
+    [.doNotForwardRequest, .forceImmediately, [.doNotForwardRequest, .forceImmediately]] as [CancellationOptions])
+  func endedEarly(operation: AsyncOperator, options: CancellationOptions) {
     let promise = Promise<Int>()
     let future = operation.apply(promise.future, executor.executor, body())
     promise.complete(with: operation.trigger)
-    executor.runNext()
 
-    future.cancel()
+    future.cancel(options)
+    #expect(future.state == "cancelled")
     executor.runAll()
 
-    #expect(stop.log.entries == (operation.alwaysRuns ? ["begins", "cancelled"] : []))
-    let isRecover = operation.testDescription == "asyncRecover"
-    #expect(future.state == (isRecover ? "failure(oops)" : operation.whenCancelled))
+    // These two are the inner future of a `flatMap`, which receives no request.
+    let continues =
+      ["asyncTraverse", "asyncRetry"].contains(operation.testDescription) && options.contains(.doNotForwardRequest)
+    #expect(stop.log.entries == (operation.alwaysRuns || continues ? ["begins"] : []))
+    stop.open()
+    executor.runAll()
+    #expect(executor.pendingCount == 0)
+  }
+
+  @Test(
+    "A queued body of asyncTraverse or asyncRetry does not begin after the future has completed",
+    arguments: CancelEverywhere.allOptions, [true, false])
+  func itemsEndedEarly(options: CancellationOptions, isTraverse: Bool) {
+    let body = body()
+    let ending: Ending?
+    if isTraverse {
+      let all = Future.asyncTraverse(1...3, atMost: 2, on: executor.executor) { _ in try await body() }
+      all.cancel(options)
+      ending = all.outcomeIfCompleted?.ending
+    } else {
+      let last = Future.asyncRetry(.constant(attempts: 2), on: executor.executor) { _ in try await body() }
+      last.cancel(options)
+      ending = last.outcomeIfCompleted?.ending
+    }
+    executor.runAll()
+
+    #expect(ending == .cancelled && stop.log.entries == [])
+  }
+
+  @Test("An async body is queued once, also if its task then waits", arguments: AsyncOperator.every)
+  func queuedOnce(operation: AsyncOperator) {
+    let promise = Promise<Int>()
+    let future = operation.apply(promise.future, executor.executor, body())
+    promise.complete(with: operation.trigger)
+
+    executor.runNext()
+
+    #expect(stop.log.entries == ["begins"] && executor.pendingCount == 0 && !future.isCompleted)
+    stop.open()
+    executor.runAll()
+    #expect(future.isCompleted)
+  }
+
+  @Test("A body that was not begun is released at the request, although its executor retains the job")
+  func releasesUnbegun() {
+    let census = Census()
+    func mapped(_ probe: Probe) -> Future<Int> {
+      Future.succeeded(1).asyncMap(on: executor.executor) { value in
+        probe.touch()
+        return value
+      }
+    }
+    let future = mapped(census.probe())
+
+    future.cancel()
+
+    #expect(census.alive == 0 && executor.pendingCount == 1)
+    executor.runAll()
+    #expect(future.state == "cancelled")
+  }
+
+  @Test("A request to Future.task ends it at once, or its body has begun")
+  func unbegunTask() async {
+    for _ in 0..<100 {
+      let hasBegun = Locked(false)
+      let future = Future.task { hasBegun.value = true }
+
+      future.cancel(reason: "enough")
+      let endsAtOnce = future.reason?.message == "enough"
+      _ = await future.outcome
+
+      #expect(endsAtOnce != hasBegun.value)
+    }
   }
 
   @Test("The value of the body is the outcome without a request", arguments: AsyncOperator.every)
@@ -224,21 +300,35 @@ struct Law15TasksTests {
     #expect(await Future<Int>.task { throw FutureCancelled(reason: "mine") }.outcome.reason?.message == "mine")
   }
 
-  @Test("An executor that drops the job of a task fails its future, and the task ends")
-  func dropped() async {
-    let ended = Promise<Void>()
-    let executor = ManualExecutor()
-    let future = Future.succeeded(1).asyncMap(on: executor.executor) { value -> Int in
-      defer { ended.succeed() }
-      try? await Task.sleep(for: .zero)
-      return value
-    }
-    executor.runNext()
+  @Test(
+    "An executor that drops the job of a task fails its future, and the task ends",
+    arguments: AsyncOperator.every.filter { $0.testDescription != "asyncRetry" })  // It tries again.
+  func dropped(operation: AsyncOperator) {
+    let promise = Promise<Int>()
+    let future = operation.apply(promise.future, executor.executor, body())
+    promise.complete(with: operation.trigger)
 
     executor.dropAll()
 
     #expect(future.outcomeIfCompleted?.error is DroppedJob)
-    _ = await future.outcome
+    #expect(stop.log.entries == [])
+  }
+
+  @Test("An executor that drops the job of a task whose body has begun fails its future, and the task ends")
+  func droppedLater() async {
+    let (ended, stop) = (Promise<Void>(), stop)
+    let future = Future.succeeded(1).asyncMap(on: executor.executor) { value -> Int in
+      defer { ended.succeed() }
+      try await stop.wait()
+      return value
+    }
+    executor.runNext()
+    stop.open()
+
+    executor.dropAll()
+
+    #expect(future.outcomeIfCompleted?.error is DroppedJob)
+    _ = await ended.future.outcome
   }
 
   @Test("A completed task is released with its captures")

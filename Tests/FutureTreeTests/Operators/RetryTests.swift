@@ -121,6 +121,19 @@ struct RetryTests {
     #expect(log.count == 1)
   }
 
+  @Test(
+    "A request between two attempts leaves no timer, whatever its options", arguments: CancelEverywhere.allOptions)
+  func askedInPause(options: CancellationOptions) {
+    let future = retry(.constant(attempts: 3, delay: .seconds(9)), succeedingAt: 3)
+    #expect(clock.timerCount == 1)
+    let preview = future.previewCancel(options)
+
+    let receipt = future.cancel(options)
+
+    #expect(future.state == "cancelled" && clock.timerCount == 0 && receipt == preview)
+    #expect(log.count == 1)
+  }
+
   @Test("Many attempts use the memory of one")
   func many() {
     let count = LongTest.count(100_000, small: 10_000)

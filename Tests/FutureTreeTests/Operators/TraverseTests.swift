@@ -61,6 +61,43 @@ struct TraverseTests {
     #expect(log.entries == ["begins 0", "begins 1", "asked 0: plain", "asked 1: plain"] || log.count == 4)
   }
 
+  @Test(
+    "traverse that was asked completes when all futures in flight have completed, whatever their outcomes",
+    arguments: [Outcome<String>.success("a"), .failure(Oops()), .cancelled("gone")],
+    [Outcome<String>.success("b"), .failure(Oops()), .cancelled("gone")])
+  func askedWaitsForAll(first: Outcome<String>, second: Outcome<String>) {
+    let all = traverse(atMost: 2)
+
+    all.cancel(reason: "enough")
+    promises[0].complete(with: first)
+    #expect(all.state == "pending")
+    promises[1].complete(with: second)
+
+    let isCancelled = first.ending == .cancelled || second.ending == .cancelled
+    #expect(all.reason?.message == (isCancelled ? "gone" : "enough"))
+    #expect(log.entries.prefix(2) == ["begins 0", "begins 1"] && log.count == 4)
+  }
+
+  @Test("traverse that was asked waits for its futures in flight also if a queued item is cancelled at once")
+  func askedWhileQueued() {
+    let executor = ManualExecutor()
+    let all = traverse(atMost: 2, on: executor.executor)
+    executor.runNext()
+
+    all.cancel()
+    #expect(all.state == "pending")
+    promises[0].succeed("a")
+
+    #expect(all.state == "cancelled")
+  }
+
+  @Test("In every order of outcomes and request, traverse ends as its table says")
+  func everyOrder() {
+    for count in 1...3 {
+      for limit in 1...3 { TraversalTrial.every(count: count, limit: limit) }
+    }
+  }
+
   @Test("traverse succeeds if all items had begun before the request and succeed")
   func askedLate() {
     let all = traverse(atMost: 5)
@@ -172,5 +209,77 @@ struct TraverseTests {
     executor.runAll()
 
     #expect(begun.value == 0 && future.outcomeIfCompleted?.ending == .cancelled)
+  }
+}
+
+/// One traversal, whose futures in flight complete in every order, with every outcome, and which is asked at every point. The
+/// expected state is stated independently of the library.
+private struct TraversalTrial {
+  private let promises: [Promise<Int>]
+  private let all: Future<[Int]>
+  private let limit: Int
+  private var endings: [Int: Ending] = [:]
+  private var begun: Int
+  private var isAsked = false
+  private var decided: Ending?
+
+  /// Runs all programs. A step is a number of a future in flight and its ending, or the request.
+  static func every(count: Int, limit: Int) {
+    var programs: [[Step]] = [[]]
+    while let program = programs.popLast() {
+      var trial = TraversalTrial(count: count, limit: limit)
+      for step in program { trial.perform(step) }
+      #expect(trial.all.outcomeIfCompleted?.ending == trial.expected, "\(count) items, at most \(limit): \(program)")
+      programs += trial.steps.map { program + [$0] }
+      for promise in trial.promises { promise.completeCancelled() }
+    }
+  }
+
+  enum Step {
+    case ends(Int, Ending)
+    case asks
+  }
+
+  private init(count: Int, limit: Int) {
+    let promises = (0..<count).map { _ in Promise<Int>() }
+    for promise in promises { promise.onRequestCancel { _ in .continue } }
+    all = Future<Int>.traverse(0..<count, atMost: limit) { promises[$0].future }
+    self.promises = promises
+    self.limit = limit
+    begun = min(count, limit)
+  }
+
+  private var inFlight: [Int] { (0..<begun).filter { endings[$0] == nil } }
+
+  private var steps: [Step] {
+    if expected != nil { return [] }
+    let ends = inFlight.flatMap { item in
+      [Ending.succeeded, .failed, .cancelled].map { Step.ends(item, $0) }
+    }
+    return isAsked ? ends : ends + [.asks]
+  }
+
+  private mutating func perform(_ step: Step) {
+    switch step {
+    case .asks:
+      isAsked = true
+      all.cancel()
+    case .ends(let item, let ending):
+      endings[item] = ending
+      switch ending {
+      case .succeeded:
+        promises[item].succeed(item)
+        if !isAsked, begun < promises.count { begun += 1 }
+      case .failed: promises[item].fail(Oops())
+      case .cancelled: promises[item].completeCancelled()
+      }
+      if !isAsked, ending != .succeeded { decided = ending }
+    }
+  }
+
+  private var expected: Ending? {
+    if let decided { return decided }
+    guard inFlight.isEmpty else { return nil }
+    return endings.count == promises.count && endings.values.allSatisfy { $0 == .succeeded } ? .succeeded : .cancelled
   }
 }

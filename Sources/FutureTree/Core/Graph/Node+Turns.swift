@@ -143,8 +143,8 @@ extension Node {
   /// Called under the lock.
   private var hasExecutor: Bool { details?.executor.isImmediate == false }
 
-  /// The executor of the body. Async bodies read it here, so their closures need not capture it.
-  @usableFromInline final var executor: FutureExecutor { lock.withLock { details?.executor } ?? .immediate }
+  /// The executor of the body.
+  fileprivate final var executor: FutureExecutor { lock.withLock { details?.executor } ?? .immediate }
 
   /// Performs the step of a future whose value has the type `Output`, except for the action `run`.
   @inlinable @inline(__always) final func perform<Output: Sendable>(

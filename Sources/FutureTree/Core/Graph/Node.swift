@@ -55,12 +55,13 @@
 ///    `upstream` again instead.
 /// 4. A thread holds at most one lock. Under a lock, the library calls no body, handler, clock or executor, and releases no
 ///    object whose `deinit` can run user code. Such an object is returned from the locked section and released after it.
-/// 5. Links form no reference cycle, unless a future waits for itself in a way that `CompletedWithItself` does not detect. Five
+/// 5. Links form no reference cycle, unless a future waits for itself in a way that `CompletedWithItself` does not detect. Six
 ///    cycles exist while futures are pending, and each is broken:
 ///    - A join and its slots, and `AllNode` and its inputs, by the end of the join.
 ///    - A source and its handlers, by the end of the source, by its seal, or by the call of the handler.
 ///    - A future and the entries of its tokens, by the end of the future or by the release of the token.
 ///    - A future and the timer of its linger, by the end of the future, by the timer, or by a new consumer.
+///    - A future with an async body and its `BodyTask`, by the end of the task.
 ///
 /// # Why locks cannot deadlock
 /// By invariant 4, no thread waits for a lock while it holds one. An operation on two futures locks the first, unlocks it, and

@@ -39,6 +39,9 @@ extension MainExecutor {
 }
 
 extension FutureExecutor {
+  /// Whether this is the executor of the main actor.
+  var isMain: Bool { target === MainExecutor.executor.target }
+
   /// Returns an executor for the concurrent system queue with this quality of service.
   public static func global(qos: DispatchQoS.QoSClass = .default) -> FutureExecutor {
     queue(DispatchQueue.global(qos: qos), isConcurrent: true)
