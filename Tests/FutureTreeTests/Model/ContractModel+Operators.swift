@@ -26,6 +26,7 @@ extension ContractModel {
       tally[.notBegun] += 1
       return finish(future, skipped(asked, outcome))
     }
+    if nodes[future].operation == .delayed { return beginPause(of: future, outcome) }
     guard nodes[future].isOnExecutor else { return runBody(future, outcome, counts: true) }
     nodes[future].queued = outcome
     jobs.append(.body(future))
@@ -80,14 +81,34 @@ extension ContractModel {
     }
   }
 
-  /// Decides timeouts that expire. Law 23 (deciding detaches).
+  /// Begins to wait for the timer of an operator.
+  private mutating func beginPause(of future: Int, _ outcome: ModelOutcome) {
+    let pause = future - 1
+    nodes[pause].elapsed = outcome
+    timers.append(pause)
+    link(future, to: pause, isCleanUp: false)
+  }
+
+  /// Ends pauses, and decides timeouts that expire. Law 23 (deciding detaches).
   mutating func expireTimers() {
     let expired = timers
     timers = []
-    for future in expired where nodes[future].outcome == nil {
-      decide(future, .failure(ModelFailure.timeout))
+    for future in expired where isWaiting(timer: future) {
+      if let outcome = nodes[future].elapsed {
+        finish(future, outcome, isOwn: false)
+      } else {
+        decide(future, .failure(ModelFailure.timeout))
+      }
       settle()
     }
+  }
+
+  /// The number of timers that are set.
+  var timerCount: Int { timers.count { isWaiting(timer: $0) } }
+
+  /// Whether the timer of a timeout or a pause is set: it ends with its operator. Law 4 (this future only).
+  private func isWaiting(timer future: Int) -> Bool {
+    nodes[future].outcome == nil && (nodes[future].operation != .pause || nodes[future + 1].outcome == nil)
   }
 
   private mutating func decide(_ future: Int, _ outcome: ModelOutcome) {

@@ -18,6 +18,10 @@ extension ContractModel {
 
   /// Calls all handlers, the handler installed last first. Law 9 (handlers run).
   private mutating func callHandlers(_ call: Call, _ propagation: inout CancellationPropagation) {
+    if nodes[call.future].operation == .pause, nodes[call.future].outcome == nil {
+      propagation.receipt.handlers += 1  // A pause has one handler, which cancels its timer.
+      return finish(call.future, .cancelled(reason: call.request.reason))
+    }
     let called = nodes[call.future].handlers
     nodes[call.future].handlers = []
     if called.count > 1 { tally[.handlersRun] += 1 }
@@ -59,7 +63,7 @@ extension ContractModel {
       propagation.arrivals[future].fate = .withheld
       propagation.withheldBy += nodes[future].linger.counts ? others - 1 : others
       propagation.lingers = propagation.lingers || nodes[future].linger.counts
-      if isStronger == true, request.isStronger(than: nodes[future].withheld) { nodes[future].withheld = request }
+      if isStronger == true { withhold(request, at: future) }
       return
     }
     let delivers = arrival.request == nil ? arrival.hasLost && nodes[future].interest == 0 : others == 0
@@ -79,6 +83,15 @@ extension ContractModel {
     nodes[future].furthest = asked.forwarded.orFurther(nodes[future].furthest)
     if nodes[future].upstream.isEmpty, arrival.hasLost, nodes[future].interest == 0 { withdraw(future, &propagation) }
     ask(future, asked.applied, forwarding: asked.forwarded, &propagation)
+  }
+
+  /// Keeps the strongest request, the earliest among equals. Law 24 (lingering): the force of one of them ends a linger, whichever
+  /// is delivered.
+  private mutating func withhold(_ request: ModelRequest, at future: Int) {
+    let earlier = nodes[future].withheld
+    var kept = earlier.map { request.isStronger(than: $0) ? request : $0 } ?? request
+    kept.wasForced = request.endsLinger || earlier?.endsLinger == true
+    nodes[future].withheld = kept
   }
 
   /// Whether the receipt of a duplicate says `duplicate`: a source without a handler stores the earlier request.

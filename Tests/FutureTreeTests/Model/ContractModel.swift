@@ -18,6 +18,8 @@ struct ContractModel {
     var isCleaningUp = false
     /// The outcome for a queued body.
     var queued: ModelOutcome?
+    /// The outcome of a pause that has begun.
+    var elapsed: ModelOutcome?
     /// Whether its body runs.
     var isRunning = false
     var listeners: [Listener] = []
@@ -108,7 +110,7 @@ struct ContractModel {
   var tokens: [Token] = []
   var observations: [Observation] = []
   var jobs: [Job] = []
-  /// The timeouts that have not expired, in the order of their creation.
+  /// The timeouts that have not expired and the pauses that have begun, in their order.
   var timers: [Int] = []
   var turns: [Turn] = []
   var events: [ModelEvent] = []
@@ -130,6 +132,7 @@ extension ContractModel {
   }
 
   mutating func derive(_ node: Node, from upstream: Int) {
+    if node.operation == .delayed { nodes.append(Node(operation: .pause)) }
     nodes.append(node)
     if node.operation == .timeout { timers.append(nodes.count - 1) }
     wait(nodes.count - 1, for: [upstream])
@@ -214,7 +217,7 @@ extension ContractModel {
     }
   }
 
-  private mutating func link(_ future: Int, to inner: Int, isCleanUp: Bool) {
+  mutating func link(_ future: Int, to inner: Int, isCleanUp: Bool) {
     guard nodes[future].outcome == nil else { return linkTooLate(future, inner, isCleanUp: isCleanUp) }
     guard inner != future else { return finish(future, .failure(ModelFailure.ownFuture)) }
     if let outcome = nodes[inner].outcome { return finish(future, outcome, isOwn: false) }

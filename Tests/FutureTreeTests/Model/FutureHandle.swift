@@ -144,6 +144,7 @@ extension Handle {
       }
     case .shielded: return future.shielded()
     case .timeout: return future.timeout(after: .seconds(1), clock: body.world.clock)
+    case .delayed: return future.delayed(by: .seconds(1), clock: body.world.clock)
     case .onFailure: return future.onFailure(on: executor) { body.called(with: .failure(Self.number(of: $0))) }
     case .onCancel:
       return future.onCancel(on: executor) { body.called(with: .cancelled(reason: LibraryReason.number(of: $0))) }

@@ -47,6 +47,8 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     switch operation {
     case .makePromise: makePromise()
     case .derive(let operation, let upstream, let completion, let isOnExecutor, let act):
+      // The timer of an operator has a number in the model. No program refers to it.
+      if operation == .delayed { add(Handle(.succeeded(0))) }
       let body = LibraryBody(
         future: futures.count, executor: executor(isOnExecutor), completion: completion,
         inner: completion.inner.map { futures[$0] }, act: act, world: self)
@@ -94,6 +96,9 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     lingerClocks[future] = clock
     return clock
   }
+
+  /// The number of timers that the linger of a future has set.
+  func lingerTimers(of future: Int) -> Int { lingerClocks[future]?.timerCount ?? 0 }
 
   private func executor(_ isOnExecutor: Bool) -> FutureExecutor { isOnExecutor ? queue : .immediate }
 

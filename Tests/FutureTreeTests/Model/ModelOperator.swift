@@ -1,14 +1,16 @@
-/// The operator table of DESIGN.md, as data. A case is an operator, or a promise, that makes a future.
+/// The operator table of DESIGN.md, as data. A case is an operator, a promise or a timer, that makes a future.
 ///
 /// To add an operator, add a case and its row in `rows`, and a call in `Handle.derive` or `LibraryRunner.join`.
 /// The generator, the model and the shrinker read the table.
 enum ModelOperator: UInt8, CaseIterable {
   case promise
+  /// The timer of `delayed`, created with its operator and before it.
+  case pause
   case map, flatMap, onSuccess
   case recover, recoverWith, mapError
   case onFailure, onCancel, ensure
   case onComplete, onCompleteCompletion
-  case shielded, timeout
+  case shielded, timeout, delayed
   case all, allSettled, race, any
 
   /// The reaction of an operator to one kind of outcome of its upstream.
@@ -60,7 +62,7 @@ enum ModelOperator: UInt8, CaseIterable {
 
   private static let rows = allCases.map { operation in
     switch operation {
-    case .promise: Row(.pass, .pass, .pass)
+    case .promise, .pause: Row(.pass, .pass, .pass)
     case .map: Row(.body, .pass, .pass, .value, skips: true)
     case .flatMap, .onSuccess: Row(.body, .pass, .pass, .future, skips: true)
     case .recover: Row(.pass, .body, .pass, .value, skips: true)
@@ -72,6 +74,7 @@ enum ModelOperator: UInt8, CaseIterable {
     case .onComplete: Row(.body, .body, .body, .value, always: true)
     case .onCompleteCompletion: Row(.body, .body, .body, .completion, always: true)
     case .shielded, .timeout: Row(.pass, .pass, .pass)
+    case .delayed: Row(.body, .pass, .pass, skips: true)
     case .all: Row(.gather, .decide, .decide)
     case .allSettled: Row(.gather, .gather, .gather)
     case .race: Row(.decide, .decide, .decide)

@@ -45,7 +45,9 @@ struct ModelRun {
     for index in model.nodes.indices where model.nodes[index].operation == .promise {
       difference = step(.drop(promise: index)) ?? difference
     }
-    while !model.jobs.isEmpty { difference = step(.runJob(0)) ?? difference }
+    while !model.jobs.isEmpty || model.timerCount > 0 {
+      difference = step(model.jobs.isEmpty ? .advance : .runJob(0)) ?? difference
+    }
     library.close()
     if let pending = library.futures.firstIndex(where: { $0.modelOutcome == nil }) {
       return difference ?? "future \(pending) hangs"
@@ -62,9 +64,12 @@ struct ModelRun {
       return "events: \(log[events...].map(\.text)), expected \(model.events[events...].map(\.text))"
     }
     events = log.count
-    if compared.count < model.nodes.count { compared.append(false) }
+    while compared.count < model.nodes.count { compared.append(false) }
     var differences: [String] = []
-    for index in model.nodes.indices {
+    if library.clock.timerCount != model.timerCount {
+      differences.append("\(library.clock.timerCount) timers, expected \(model.timerCount)")
+    }
+    for index in model.nodes.indices where model.nodes[index].operation != .pause {
       if let text = compare(index) { differences.append("future \(index): \(text)") }
     }
     return differences.isEmpty ? nil : differences.joined(separator: "; ")
@@ -89,6 +94,8 @@ struct ModelRun {
       let outcome = library.futures[index].modelOutcome
       return outcome == expected.outcome ? nil : "\(text(outcome)), expected \(text(expected.outcome))"
     }
+    let (timers, expectedTimers) = (library.lingerTimers(of: index), expected.linger == .isScheduled ? 1 : 0)
+    if timers != expectedTimers { return "\(timers) timers of its linger, expected \(expectedTimers)" }
     let consumers = Int(state.consumers)
     return consumers == expected.interest ? nil : "\(consumers) consumers, expected \(expected.interest)"
   }

@@ -19,8 +19,8 @@ struct SplitMix64 {
 
 /// A generator of random programs. The same seed gives the same program.
 struct ProgramGenerator {
-  private static let mostFutures = 8
-  private static let operators = ModelOperator.allCases.filter { $0 != .promise && !$0.isJoin }
+  private static let mostFutures = 9
+  private static let operators = ModelOperator.allCases.filter { $0 != .promise && $0 != .pause && !$0.isJoin }
   private static let joins = ModelOperator.allCases.filter(\.isJoin)
 
   private enum Kind {
@@ -35,6 +35,8 @@ struct ProgramGenerator {
   /// The kinds of the values. A future can be completed only with a future of its own kind.
   private var kinds: [Kind] = []
   private var promises: [Int] = []
+  /// The timers of operators, which no operation names.
+  private var pauses: Set<Int> = []
   private var handlers: [Int] = []
   private var tokens: [Int] = []
   private var tokenCount = 0
@@ -129,7 +131,10 @@ struct ProgramGenerator {
     return next
   }
 
-  private mutating func anyFuture() -> Int { random.below(reachable.count) }
+  private mutating func anyFuture() -> Int {
+    let future = random.below(reachable.count)
+    return pauses.contains(future) ? future + 1 : future
+  }
 
   private mutating func anyPromise() -> Int { promises[random.below(promises.count)] }
 
@@ -165,6 +170,10 @@ struct ProgramGenerator {
     guard reachable.count < Self.mostFutures else { return }
     let operation = Self.operators[random.below(Self.operators.count)]
     let upstream = random.chance(40) ? reachable.count - 1 : anyFuture()
+    if operation == .delayed {
+      pauses.insert(reachable.count)
+      add(dependingOn: 0)
+    }
     let keepsKind = operation.row.answers == .none || operation.row.succeeds == .pass
     let future = reachable.count
     let isOnExecutor = isOnExecutor()

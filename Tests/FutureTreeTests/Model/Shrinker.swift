@@ -57,6 +57,9 @@ private struct Renumbering {
 
   private mutating func note(_ operation: ModelOperation, isKept: Bool) {
     switch operation {
+    case .derive(.delayed, _, _, _, _):
+      futures.add(isKept)  // Its timer.
+      futures.add(isKept)
     case .makePromise, .derive, .join: futures.add(isKept)
     case .install: handlers.add(isKept)
     case .takeToken: tokens.add(isKept)

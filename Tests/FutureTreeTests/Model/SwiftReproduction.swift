@@ -23,6 +23,7 @@ struct SwiftReproduction: CustomStringConvertible {
         lines.append("var p\(futures): Promise<Int>? = Promise<Int>()")
         makeFuture("p\(futures)!.future")
       case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
+        if operation == .delayed { futures += 1 }  // The number of its timer.
         makeFuture(derived(operation, upstream, body, on(isOnExecutor), text(act)))
       case .join(let operation, let inputs):
         makeFuture("Future.\(operation)([\(inputs.map { "f\($0)" }.joined(separator: ", "))])")
@@ -80,6 +81,7 @@ struct SwiftReproduction: CustomStringConvertible {
       switch operation {
       case .shielded: return "f\(upstream).shielded()"
       case .timeout: return "f\(upstream).timeout(after: .seconds(1), clock: clock)"
+      case .delayed: return "f\(upstream).delayed(by: .seconds(1), clock: clock)"
       default: break
       }
       switch operation.row.answers {
