@@ -96,11 +96,15 @@ struct CancellationGuideSnippets17to24 {
     let request = session.future.map { "\($0), the last request" }
 
     print(session.future.tree().entries.count)  // 2; the session and the last request
+    for _ in 1...3 { session.future.map { $0.count }.cancel() }  // No handler: the session ignores the request.
+    print(session.future.tree().entries.count)  // 5; the three futures wait for the outcome
+    for _ in 1...3 { session.future.shielded().map { $0.count }.map { -$0 }.cancel() }
+    print(session.future.tree().entries.count)  // 5; each branch completed at its shield
     session.succeed("session")
     print(request.tree().entries.count)  // 1; a completed future holds no upstream
     // end
 
-    #expect(print.lines == ["2", "1"])
+    #expect(print.lines == ["2", "5", "5", "1"])
   }
 
   @Test("Law 22: ordering is not interest")

@@ -50,6 +50,60 @@ struct Law21NothingGrowsTests {
     #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
   }
 
+  // MARK: - Cancelled waits for a derived future
+
+  /// A way to wait for a value of a long-lived future that ignores requests, and to end the wait.
+  struct CancelledWait: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// The number of futures that each wait leaves behind.
+    let leaves: Int
+    let wait: @Sendable (Future<Int>) async -> Void
+
+    /// Ends a task that awaits a value.
+    private static func awaiting(
+      _ name: String, leaves: Int, _ read: @escaping @Sendable (Future<Int>) async throws -> Int
+    ) -> CancelledWait {
+      CancelledWait(testDescription: name, leaves: leaves) { session in
+        let task = Task { try await read(session) }
+        task.cancel()
+        _ = await task.result
+      }
+    }
+
+    static let every = [
+      CancelledWait(testDescription: "a request to a derived future", leaves: 1) { $0.map { $0 }.cancel() },
+      CancelledWait(testDescription: "a dropped bag", leaves: 1) { session in
+        let bag = CancelBag()
+        session.map { $0 }.cancelToken().store(in: bag)
+      },
+      awaiting("a task that awaits a derived future", leaves: 1) { try await $0.map { $0 }.value },
+      CancelledWait(testDescription: "the end of a chain that only detaches", leaves: 1) {
+        $0.map { $0 }.map { $0 }.cancel(.doNotForwardRequest)
+      },
+      CancelledWait(testDescription: "a derived future that only detaches", leaves: 0) {
+        $0.map { $0 }.cancel(.doNotForwardRequest)
+      },
+      awaiting("a task whose request only detaches", leaves: 0) {
+        try await $0.map { $0 }.value(cancellingWith: .doNotForwardRequest)
+      },
+      CancelledWait(testDescription: "a chain behind a shield", leaves: 0) {
+        $0.shielded().map { $0 }.map { $0 }.cancel()
+      },
+      awaiting("a task that awaits the future itself", leaves: 0) { try await $0.value + 1 },
+    ]
+  }
+
+  @Test("A cancelled wait leaves as many futures behind as the guide says", arguments: CancelledWait.every)
+  func cancelledWaits(wait: CancelledWait) async {
+    let promise = Promise<Int>()
+
+    for _ in 0..<100 { await wait.wait(promise.future) }
+
+    #expect(promise.future.tree().entries.count == 1 + 100 * wait.leaves)
+    promise.succeed(1)
+    #expect(promise.future.tree().entries.count == 1)
+  }
+
   @Test("A long-lived future releases 10,000 tokens that requested, while one remains")
   func tokens() {
     let promise = Promise<Int>()
