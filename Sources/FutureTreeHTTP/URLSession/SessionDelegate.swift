@@ -117,10 +117,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
   /// Follows no redirect, because redirects belong to a layer. The response that redirects is delivered.
   func urlSession(
-    _: URLSession, task _: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,
+    _: URLSession, task: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse, newRequest _: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    completionHandler(nil)
+    transfers.transfer(of: task)?.reply { completionHandler(nil) }
   }
 
   /// Sends no credentials, because credentials belong to a layer. A 401 is delivered. On Linux it would never arrive
@@ -148,7 +148,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
       default: break
       }
     #endif
-    transfers.transfer(of: task)?.challengeRefused()
-    completionHandler(.rejectProtectionSpace, nil)
+    guard let transfer = transfers.transfer(of: task) else { return }
+    transfer.challengeRefused()
+    transfer.reply { completionHandler(.rejectProtectionSpace, nil) }
   }
 }

@@ -17,6 +17,7 @@ final class Transfer: Sendable {
 
   let exchange: HTTPExchange
   let queues: SessionQueues
+  /// The task, until it is cancelled.
   let task = Locked<URLSessionTask?>(nil)
   private let guarded = Locked(Guarded())
   private let bodyInterruption = BodyInterruption()
@@ -42,7 +43,15 @@ final class Transfer: Sendable {
   func stop() {
     bodyInterruption.fire()  // The queue of commands can wait for the thread that reads the body.
     queues.commands.async { [self] in
-      if let task = task.value { task.cancel() }
+      if let task = task.withLock({ $0.take() }) { task.cancel() }
+    }
+  }
+
+  /// Calls a completion handler of the session, unless the task was cancelled before. On Linux, the process ends if the
+  /// handler of a cancelled task is called.
+  func reply(_ completionHandler: @escaping @Sendable () -> Void) {
+    queues.commands.async { [self] in
+      if task.value != nil { completionHandler() }
     }
   }
 }

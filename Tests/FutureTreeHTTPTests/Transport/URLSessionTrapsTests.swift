@@ -132,6 +132,29 @@ import Testing
       #expect(try await load("/cut").outcome.code == .connectionLost)
     }
 
+    @Test("On Linux, a load that is cancelled while a redirect or a challenge arrives does not end the process")
+    func cancelledRedirect() async {
+      await #expect(processExitsWith: .success) {
+        let server = try Loopback.server()
+        server.on("/302", .respond(status: 302, headers: [("Location", "/302")], body: "body"))
+        server.on("/401", .respond(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"a\"")], body: "body"))
+        let loader = URLSessionLoader(.patient)
+        for round in 0..<200 {
+          let loads = try ["/302", "/401"].flatMap { path in
+            try (0..<10).map { _ in loader.load(try HTTPRequest(server.url(path))) }
+          }
+          // The others are cancelled in each state of a load.
+          for load in loads.prefix(round % 20) { _ = await load.outcome }
+          for load in loads { load.cancel() }
+
+          for load in loads {
+            if case .failure(let error) = await load.outcome { Issue.record(error) }
+          }
+        }
+        try await loader.reset().value
+      }
+    }
+
     @Test("A connection that is reset in the head is lost", arguments: ["", "X-A: 1\r\n", "X-A"])
     func resetInHead(fields: String) async throws {
       server.on("/cut", [.send("HTTP/1.1 200 OK\r\n" + fields), .reset])

@@ -9,19 +9,24 @@ extension TransportConformance.Check {
     cancelledUpload, cancelledAtEveryByte, forced, resetWaits, resetTwice, sameRequestTwice, parallelLoads,
   ]
 
-  /// 200 loads, of which half are cancelled while the server answers.
+  /// 200 loads of a body, of a redirect and of a challenge each, which are cancelled while the server answers.
   public static let racedCancellations = Self(
     "racedCancellations", .completesOnce, "A load whose cancellation races its response is whole or cancelled"
   ) { run in
-    run.server.on("/", .respond(body: "body"))
-    for batch in 0..<10 {
-      let loads = try (0..<20).map { _ in try run.load() }
-      for load in loads.prefix(batch * 2) { _ = await load.outcome }
-      for load in loads { load.cancel() }
-      for load in loads where await load.outcome.ending != .cancelled {
-        await run.expectBody("body", of: load, "a load that was not cancelled")
+    run.server.on("/200", .respond(body: "body"))
+    run.server.on("/302", .respond(status: 302, headers: [("Location", "/200")], body: "body"))
+    run.server.on("/401", .respond(status: 401, headers: [("WWW-Authenticate", "Basic realm=\"a\"")], body: "body"))
+    for path in ["/200", "/302", "/401"] {
+      for batch in 0..<10 {
+        let loads = try (0..<20).map { _ in try run.load(path) }
+        for load in loads.prefix(batch * 2) { _ = await load.outcome }
+        for load in loads { load.cancel() }
+        for load in loads where await load.outcome.ending != .cancelled {
+          await run.expectBody("body", of: load, "a load of \(path) that was not cancelled")
+        }
       }
     }
+    try await run.expectUsable("after raced cancellations")
   }
 
   /// Callbacks of completed loads start, cancel and reset.
