@@ -13,18 +13,25 @@ final class Transfer: Sendable {
     /// outcome (a 401).
     var hasRefusedChallenge = false
     var hasOpenedBody = false
+    /// A head that can be the answer of a proxy: see `headArrived`.
+    var heldHead: HTTPURLResponse?
+    /// Whether each further head is one of the server.
+    var isConnected: Bool
   }
 
   let exchange: HTTPExchange
   let queues: SessionQueues
   /// The task, until it is cancelled.
   let task = Locked<URLSessionTask?>(nil)
-  private let guarded = Locked(Guarded())
+  private let proxy: EnvironmentProxy?
+  private let guarded: Locked<Guarded>
   private let bodyInterruption = BodyInterruption()
 
-  init(_ exchange: HTTPExchange, _ queues: SessionQueues) {
+  init(_ exchange: HTTPExchange, _ queues: SessionQueues, _ proxy: EnvironmentProxy? = nil) {
     self.exchange = exchange
     self.queues = queues
+    self.proxy = proxy
+    guarded = Locked(Guarded(isConnected: proxy?.opensTunnel != true))
   }
 
   private var request: HTTPRequest { exchange.request }
@@ -59,7 +66,29 @@ final class Transfer: Sendable {
 // MARK: - Events of the session
 
 extension Transfer {
-  func headArrived(_ response: HTTPURLResponse, isReported: Bool = true) {
+  /// Receives a head of the server, and skips the answers of a proxy to `CONNECT`.
+  ///
+  /// On Linux, such an answer is reported like a head of the server, unless a tunnel is reused. The next event shows whose it is: the
+  /// answer of a proxy is followed by another head or by an error, and a head of the server by its body or its end.
+  func headArrived(_ response: HTTPURLResponse) {
+    let isOfServer = guarded.withLock { guarded in
+      if let answer = guarded.heldHead, HTTPStatus(answer.statusCode).isSuccess { guarded.isConnected = true }
+      guarded.heldHead = guarded.isConnected ? nil : response
+      return guarded.isConnected
+    }
+    if isOfServer { receive(response) }
+  }
+
+  /// Receives the held head if it is one of the server.
+  private func receiveHeldHead(if isOfServer: (HTTPURLResponse) -> Bool = { _ in true }) {
+    let head = guarded.withLock { guarded in
+      guarded.isConnected = true
+      return guarded.heldHead.take()
+    }
+    if let head, isOfServer(head) { receive(head) }
+  }
+
+  private func receive(_ response: HTTPURLResponse, isReported: Bool = true) {
     let status = HTTPStatus(response.statusCode)
     exchange.receiveHead(status) { receiver throws(HTTPError) in
       let fields = HTTPHeaders.fields(of: response)
@@ -72,6 +101,7 @@ extension Transfer {
   }
 
   func dataArrived(_ data: Data) {
+    if proxy != nil { receiveHeldHead() }
     let room = exchange.receive(data)
     #if canImport(Darwin)
       if let room { pause(until: room) }
@@ -81,6 +111,7 @@ extension Transfer {
   }
 
   func challengeRefused() {
+    receiveHeldHead()
     guarded.withLock { $0.hasRefusedChallenge = true }
   }
 
@@ -98,8 +129,12 @@ extension Transfer {
   /// - Parameter task: The task. On Linux it has a response that was never reported, if the response is a redirect
   ///   without a target.
   func ended(_ error: (any Error)?, _ task: URLSessionTask?) {
-    if error == nil, !exchange.hasHead, let response = task?.response as? HTTPURLResponse {
-      headArrived(response, isReported: false)
+    if error == nil {
+      let response = task?.response as? HTTPURLResponse
+      receiveHeldHead { $0 === response }
+      if let response, !exchange.hasHead { receive(response, isReported: false) }
+    } else if URLErrorTable.isOfBody(error) {
+      receiveHeldHead()
     }
     let end = end(error)
     bodyInterruption.fire()  // An early response leaves the rest of the body unread.
@@ -108,7 +143,7 @@ extension Transfer {
 
   private func end(_ error: (any Error)?) -> HTTPExchange.End {
     if error != nil, bodyInterruption.hasFailedRead { return .stopped }
-    let end = URLErrorTable.end(error, request: request, hasHead: exchange.hasHead)
+    let end = URLErrorTable.end(error, request: request, proxy, hasHead: exchange.hasHead)
     if case .stopped = end, exchange.isWanted, exchange.hasHead, guarded.withLock({ $0.hasRefusedChallenge }) {
       return .completed
     }

@@ -6,19 +6,28 @@ import Foundation
 
 /// The mapping of the error codes of `URLSession`. The table for both platforms is in the article *URLSession on Linux*.
 enum URLErrorTable {
-  static func end(_ error: (any Error)?, request: HTTPRequest, hasHead: Bool) -> HTTPExchange.End {
+  /// - Parameter proxy: The proxy of the request, which the errors of its connection name.
+  static func end(
+    _ error: (any Error)?, request: HTTPRequest, _ proxy: EnvironmentProxy? = nil, hasHead: Bool
+  ) -> HTTPExchange.End {
     guard let error else { return .completed }
     let code = (error as NSError).code
     guard (error as NSError).domain == NSURLErrorDomain else { return .failed(unclear(error)) }
     if code == NSURLErrorCancelled { return .stopped }
-    return .failed(self.error(for: code, error, request: request, hasHead: hasHead))
+    return .failed(
+      ofProxy(proxy, code, error, request: request, hasHead: hasHead)
+        ?? self.error(for: code, error, request: request, hasHead: hasHead))
+  }
+
+  private static func peer(of request: HTTPRequest) -> String {
+    request.url.map { "\($0.host):\($0.port)" } ?? "the server"
   }
 
   private static func error(
     for code: Int, _ underlying: any Error, request: HTTPRequest, hasHead: Bool
   ) -> HTTPError {
     let url = request.url
-    let peer = url.map { "\($0.host):\($0.port)" } ?? "the server"
+    let peer = peer(of: request)
     switch code {
     case -1003, -1006:
       return HTTPError(
@@ -109,8 +118,12 @@ enum URLErrorTable {
   /// Returns whether libcurl or Foundation refused a line of the header. On Linux the code is that of a closed
   /// connection, and only the text of libcurl distinguishes the two. An unknown text is treated as a closed connection.
   private static func isOfUnreadableHead(_ error: any Error) -> Bool {
-    guard let text = (error as NSError).userInfo[NSLocalizedDescriptionKey] as? String else { return false }
+    let text = text(of: error)
     return unreadableHeadTexts.contains { text.hasPrefix($0) }
+  }
+
+  private static func text(of error: any Error) -> String {
+    (error as NSError).userInfo[NSLocalizedDescriptionKey] as? String ?? ""
   }
 
   private static let unreadableHeadTexts = [
@@ -120,10 +133,56 @@ enum URLErrorTable {
     "Header without colon", "Nul byte in header", "Invalid Content-Length",
   ]
 
+  /// Returns whether the body of a response was cut, as the text of libcurl says.
+  static func isOfBody(_ error: (any Error)?) -> Bool {
+    error.map { text(of: $0).hasPrefix("transfer closed with") } ?? false
+  }
+
   private static func unclear(_ error: any Error) -> HTTPError {
     let code = (error as NSError).code
     return HTTPError(
       .transportFailed, "The transport failed with the platform error \(code). See `underlying`.",
       underlying: error)
   }
+}
+
+// MARK: - Proxies
+
+extension URLErrorTable {
+  /// Returns the error of a connection to a proxy. Returns `nil` for other errors.
+  ///
+  /// On Linux, most of them have the code of a closed connection, and only the text of libcurl names the proxy.
+  private static func ofProxy(
+    _ proxy: EnvironmentProxy?, _ code: Int, _ underlying: any Error, request: HTTPRequest, hasHead: Bool
+  ) -> HTTPError? {
+    guard !hasHead else { return nil }
+    let text = text(of: underlying)
+    let name = proxy.map { "The proxy \($0.name)" } ?? "The proxy"
+    switch code {
+    case -1 where text.hasPrefix("Could not resolve proxy"):
+      return HTTPError(
+        .unknownHost, "\(name) has no address. Check its name in \(variables).", underlying: underlying)
+    case -1 where text.hasPrefix("Unsupported proxy"):
+      return HTTPError(
+        .invalidConfiguration, "\(name) cannot be used: its scheme or syntax is not supported. Check \(variables).",
+        underlying: underlying)
+    case -1 where refusals.contains { text.contains($0) }:
+      let status = text.split(separator: " ").lazy.compactMap { Int($0) }.first.map { " with the status \($0)" } ?? ""
+      return HTTPError(
+        .cannotConnect,
+        "\(name) refused to connect to \(peer(of: request))\(status). Check its rules, and the credentials in \(variables).",
+        underlying: underlying)
+    case -1004 where proxy != nil:
+      return HTTPError(
+        .cannotConnect, "\(name) accepts no connections. Check \(variables), and whether the proxy is running.",
+        underlying: underlying)
+    default:
+      return nil
+    }
+  }
+
+  private static let variables = "the environment variables of proxies, such as `https_proxy`"
+
+  /// Texts of libcurl about a proxy that opened no connection to the server.
+  private static let refusals = ["CONNECT tunnel failed", "Proxy CONNECT aborted", "from proxy after CONNECT", "SOCKS"]
 }

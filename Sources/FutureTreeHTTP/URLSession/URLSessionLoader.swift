@@ -114,7 +114,7 @@ public final class URLSessionLoader: HTTPLoader {
     } catch {
       return .failed(error.naming(request))
     }
-    let transfer = Transfer(exchange, queues)
+    let transfer = Transfer(exchange, queues, EnvironmentProxy.current(for: request.url))
     let future = exchange.start(in: live) { transfer.stop() }
     queues.commands.async { [session, transfers, queues, delegate, hasBody = !request.body.isEmpty] in
       let hasBegun = transfer.begin {
