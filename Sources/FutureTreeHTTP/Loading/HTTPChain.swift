@@ -85,7 +85,15 @@ final class LayeredLoader: HTTPLoader {
     }
   }
 
-  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { layer.load(request, next: next) }
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    guard request[option: ResponseDelivery.self].file != nil else { return layer.load(request, next: next) }
+    return .attempt {
+      var request = request
+      let file = try PendingFile.replaceFile(of: &request)
+      let response = layer.load(request, next: next)
+      return file.map(response.committing) ?? response
+    }
+  }
 
   func reset() -> Future<Void> { ResetRun.reset(self) ?? resetLayer(next: next) }
 

@@ -8,7 +8,7 @@ extension HTTPLoader {
   /// let film = api.download("films/\(id)", to: file) { progress in log(progress.received.fraction ?? 0) }
   /// ```
   ///
-  /// The file appears under its name when the body is complete, and replaces an existing file. If the load fails or is
+  /// The file appears under its name when the future succeeds, and replaces an existing file. If the load fails or is
   /// cancelled, no file is left behind (see `ResponseDelivery.file`). To continue downloads, use the layer `Resume`. If the
   /// status is not in 200 to 299, or the status has no body, the future fails with the code `unacceptableStatus`.
   ///
@@ -29,14 +29,17 @@ extension HTTPLoader {
     maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    send(.get, endpoint, query, reportsProgress: onProgress != nil) { request in
+    var pending: PendingFile?
+    let response = send(.get, endpoint, query, reportsProgress: onProgress != nil) { request in
       request[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize)
       request[option: ProgressHandler.self] = onProgress
       try configure(&request)
+      pending = try PendingFile.replaceFile(of: &request)
     }.map { response in
       guard case .file = response.content else { throw HTTPError(notDownloaded: response) }
       return response
     }
+    return pending.map(response.committing) ?? response
   }
 
   /// Downloads a resource into a file with `GET`, and reports progress on the main actor.

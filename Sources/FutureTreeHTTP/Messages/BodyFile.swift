@@ -14,9 +14,8 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   ///
   /// - Throws: `HTTPError` with the code `unwritableBody`.
   convenience init(for destination: URL) throws(HTTPError) {
-    let folder = destination.deletingLastPathComponent()
     while true {
-      let path = folder.appendingPathComponent(BodyFile.nextName()).path
+      let path = BodyFile.temporaryURL(for: destination).path
       let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
       if descriptor >= 0 {
         self.init(descriptor, temporary: path, for: destination)
@@ -27,13 +26,14 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
     }
   }
 
-  /// Returns a file name that is unique in this process.
-  private static func nextName() -> String {
+  /// Returns a URL next to the destination, whose name is unique in this process.
+  static func temporaryURL(for destination: URL) -> URL {
     let number = lastNumber.withLock { number in
       number += 1
       return number
     }
-    return ".FutureTree-\(ProcessInfo.processInfo.processIdentifier)-\(number).partial"
+    let name = ".FutureTree-\(ProcessInfo.processInfo.processIdentifier)-\(number).partial"
+    return destination.deletingLastPathComponent().appendingPathComponent(name)
   }
 
   private static let lastNumber = Locked(0)

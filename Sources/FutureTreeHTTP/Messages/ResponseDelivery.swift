@@ -16,6 +16,8 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   }
 
   let place: Place
+  /// The owner of the file, if the file is temporary.
+  private(set) var pending: PendingFile?
 
   /// The maximum number of bytes. `nil` selects the limit of the loader, and `Int.max` disables the limit.
   public let maximumSize: Int?
@@ -37,9 +39,10 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   /// Delivers the body into a file if the status is in 200 to 299 and the response has a body. The bodies of other
   /// responses are delivered in memory.
   ///
-  /// The bytes are written to a temporary file next to `url`, which is renamed when the body is complete. An existing
-  /// file at `url` is replaced then. If the load fails before, the existing file is unchanged, and no other file is left
-  /// behind. If the file system refuses an operation, the load fails with the code `unwritableBody`. The file is not
+  /// The bytes are written to a temporary file next to `url`, which is renamed when the body is complete and the load
+  /// succeeds. An existing file at `url` is replaced then. If the load fails or is cancelled, the existing file is unchanged,
+  /// and no other file is left behind. If a request with `.forceImmediately` or `.doNotForwardRequest` arrives while the file is
+  /// renamed, the load ends as `.cancelled` although the file has its name. If the file system refuses an operation, the load fails with the code `unwritableBody`. The file is not
   /// synchronized to disk.
   ///
   /// - Parameters:
@@ -107,9 +110,17 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
 
   /// The file for the body of a successful response. `nil` selects delivery in memory or as a stream.
   ///
-  /// A transport that uses a `ResponseReceiver` does not need this property.
+  /// Layers and transports in a chain see a temporary file, which is renamed when the load has succeeded. A transport that uses
+  /// a `ResponseReceiver` does not need this property.
   public var file: URL? {
     if case .file(let url) = place { url } else { nil }
+  }
+
+  /// Returns the delivery to a temporary file.
+  func replacingFile(with file: PendingFile) -> ResponseDelivery {
+    var delivery = ResponseDelivery(place: .file(file.url), maximumSize: maximumSize)
+    delivery.pending = file
+    return delivery
   }
 }
 
