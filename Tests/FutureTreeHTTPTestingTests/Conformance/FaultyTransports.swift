@@ -106,6 +106,34 @@ struct Fault: Sendable, CustomTestStringConvertible {
         }
       }
     },
+    Fault(
+      "names the file of a load that ends as cancelled", fails: .fileCancelledAtEnd,
+      passes: [.fileDelivered, .fileCut, .fileCancelled]
+    ) {
+      FaultyTransport { request, base in base.load(request).map { $0 } }
+    },
+    Fault("discards the last bytes before a cut", fails: .streamCutRead, passes: [.streamCut, .streamOrder]) {
+      FaultyTransport { request, base in
+        base.load(request).map { response in
+          guard case .stream(let body) = response.content else { return response }
+          let (stream, writer) = HTTPBodyStream.makeStream(for: request)
+          writer.onStop { body.transfer.cancel() }
+          Task {
+            var last = Data()
+            do {
+              for try await bytes in body {
+                if try !writer.write(last) { _ = await writer.room().outcome }
+                last = bytes
+              }
+              try writer.write(last)
+              writer.finish()
+            } catch { writer.fail(error) }
+          }
+          return HTTPResponse(
+            to: response.request, status: response.status, headers: response.headers, content: .stream(stream))
+        }
+      }
+    },
     Fault("adds a header field", fails: .addedFields, passes: others(of: sent, than: .addedFields)) {
       FaultyTransport { request, base in
         var request = request

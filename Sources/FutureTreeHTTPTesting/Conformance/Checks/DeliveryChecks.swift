@@ -5,7 +5,7 @@ import FutureTreeHTTP
 extension TransportConformance.Check {
   static let delivery: [Self] = [
     requestTimeout, requestTimeoutInBody, idleTimeout, slowUpload, fileDelivered, fileCut, fileCancelled,
-    progressReceived, progressSent, progressEnds,
+    fileCancelledAtEnd, progressReceived, progressSent, progressEnds,
   ]
 
   /// A server that does not answer, and `RequestTimeout`.
@@ -136,6 +136,39 @@ extension TransportConformance.Check {
       await run.expectCancelled(load, "the load")
       try await run.loader.reset().value
       run.expect(folder.names.isEmpty, "the files are \(folder.names)")
+    }
+  }
+
+  /// 100 loads next to an older file, half of them downloads, which are cancelled when their last byte arrives.
+  public static let fileCancelledAtEnd = Self(
+    "fileCancelledAtEnd", .wholeBodies, "A load that is cancelled when its body is whole leaves the existing file"
+  ) { run in
+    let folder = try CheckFolder()
+    for number in 0..<100 {
+      let (path, gate) = ("/held/\(number)", LoopbackGate())
+      run.server.on(path, .respond(body: "body").held(at: 3, by: gate))
+      let file = try folder.write("old", to: "body")
+      let cancelled = Locked<Future<HTTPResponse>?>(nil)
+      let onProgress: @Sendable (HTTPProgress) -> Void = { progress in
+        if progress.received.completed == 4 { cancelled.value?.cancel() }
+      }
+      let load =
+        number.isMultiple(of: 2)
+        ? run.loader.download(.url(try HTTPURL(run.server.url(path))), to: file, onProgress: onProgress)
+        : try run.load(path) {
+          $0[option: ResponseDelivery.self] = .file(file)
+          $0[option: ProgressHandler.self] = onProgress
+        }
+      cancelled.value = load
+      gate.open()
+
+      let outcome = await load.outcome
+
+      cancelled.value = nil
+      let expected = outcome.ending == .cancelled ? "old" : "body"
+      run.expect(folder.text(of: "body") == expected, "a load with \(CheckRun.text(outcome)) left another file")
+      try await run.loader.reset().value
+      run.expect(folder.names == ["body"], "the files are \(folder.names)")
     }
   }
 

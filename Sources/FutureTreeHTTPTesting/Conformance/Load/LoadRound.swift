@@ -9,14 +9,22 @@ final class LoadRound: Sendable {
   private let clock: any FutureClock
   private let outcomes = Locked(LoadOutcomes())
   /// The responses that are held at a byte, by the target of their request.
-  private let held = Locked<[String: (count: Int, gate: LoopbackGate)]>([:])
+  private let held = Locked<[String: (response: [UInt8], count: Int, gate: LoopbackGate)]>([:])
   private let lastNumber = Locked(0)
   /// The resets of the transport: those that have begun, and those that are running.
   private let resets = Locked((begun: 0, running: 0))
 
   private static let body = [UInt8](repeating: 0x61, count: 20_000)
-  private static let head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n".utf8)
-  private static let response = head + body
+  private static let head = head("200 OK")
+
+  /// The heads of requests that are cancelled. `URLSession` asks its delegate about the last two.
+  private static let heads = [
+    head, head("302 Found\r\nLocation: /whole"), head("401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a\""),
+  ]
+
+  private static func head(_ status: String) -> [UInt8] {
+    Array("HTTP/1.1 \(status)\r\nContent-Length: \(body.count)\r\n\r\n".utf8)
+  }
 
   init(_ loader: any HTTPLoader, _ clock: any FutureClock) throws {
     self.loader = loader
@@ -29,8 +37,8 @@ final class LoadRound: Sendable {
     server.on("/stall", [.send(Self.head + Self.body.prefix(10)), .stall])
     server.on("/upload") { request in .respond(body: "\(request.body.count)") }
     server.on("/held") { [held] request in
-      guard let (count, gate) = held.withLock({ $0[request.target] }) else { return .status(404) }
-      return [.send(Array(Self.response.prefix(count))), .hold(gate), .send(Array(Self.response.dropFirst(count)))]
+      guard let (response, count, gate) = held.withLock({ $0[request.target] }) else { return .status(404) }
+      return [.send(Array(response.prefix(count))), .hold(gate), .send(Array(response.dropFirst(count)))]
     }
   }
 
@@ -58,8 +66,11 @@ final class LoadRound: Sendable {
     case .stream: return await stream(try request("/whole"), .all)
     case .upload: return try await upload(&random)
     case .cut, .reset:
-      let request = try request("/\(operation)?\(Int.random(in: 0..<Self.body.count, using: &random))")
-      return Bool.random(using: &random) ? await stream(request, .all) : await whole(loader.load(request))
+      let count = Int.random(in: 0..<Self.body.count, using: &random)
+      let request = try request("/\(operation)?\(count)")
+      guard Bool.random(using: &random) else { return await whole(loader.load(request)) }
+      // A reset can discard bytes that have arrived.
+      return await stream(request, .all, cutAt: operation == .cut ? count : nil)
     case .slow: return try await slow(&random)
     case .unread: return try await unread()
     case .transportReset: return await transportReset()
@@ -75,15 +86,17 @@ extension LoadRound {
   ]
 
   /// Returns the target of a response that is held at a random byte. Half of the responses are held in the head.
-  private func holdResponse(_ random: inout RandomSource) -> (target: String, count: Int, gate: LoopbackGate) {
+  private func holdResponse(
+    _ random: inout RandomSource, _ head: [UInt8] = LoadRound.head
+  ) -> (target: String, count: Int, gate: LoopbackGate) {
     let number = lastNumber.withLock { number in
       number += 1
       return number
     }
     let (target, gate) = ("/held?\(number)", LoopbackGate())
-    let end = Bool.random(using: &random) ? Self.head.count : Self.response.count
+    let end = Bool.random(using: &random) ? head.count : head.count + Self.body.count
     let count = Int.random(in: 0...end, using: &random)
-    held.withLock { $0[target] = (count, gate) }
+    held.withLock { $0[target] = (head + Self.body, count, gate) }
     return (target, count, gate)
   }
 
@@ -92,7 +105,8 @@ extension LoadRound {
   }
 
   private func cancelledRequest(_ random: inout RandomSource) async throws -> String {
-    let (target, _, gate) = holdResponse(&random)
+    let head = Self.heads.randomElement(using: &random)!
+    let (target, _, gate) = holdResponse(&random, head)
     defer { release(target) }
     let load = loader.load(try request(target))
     // One in four is cancelled at once, and one in four while the rest of its response arrives.
@@ -182,10 +196,18 @@ extension LoadRound {
     case cancelled(CancellationOptions)
 
     /// Starts a task that holds the only reference to a stream.
-    func begin(_ stream: HTTPBodyStream) -> Future<Data>? {
+    ///
+    /// - Parameter received: The number of bytes that the reader of a whole stream has read.
+    func begin(_ stream: HTTPBodyStream, _ received: Locked<Int>) -> Future<Data>? {
       switch self {
       case .nothing: nil
-      case .all: .task { try await stream.reduce(into: Data()) { $0 += $1 } }
+      case .all:
+        .task {
+          try await stream.reduce(into: Data()) { data, chunk in
+            data += chunk
+            received.value = data.count
+          }
+        }
       case .part: onFirst(stream) { false }
       case .taskCancelled:
         onFirst(stream) {
@@ -243,17 +265,25 @@ extension LoadRound {
   }
 
   /// Loads a stream and uses it. Returns the ending of its transfer.
-  private func stream(_ request: HTTPRequest, _ reading: Reading) async -> String {
+  ///
+  /// - Parameter count: The number of bytes after which the server closes the connection.
+  private func stream(_ request: HTTPRequest, _ reading: Reading, cutAt count: Int? = nil) async -> String {
     let transfer: Future<Void>
     let reader: Future<Data>?
+    let received = Locked(0)
     switch await completed(loader.load(streamed(request))) {
-    case .success(let response): (transfer, reader) = (response.transfer, reading.begin(response.bodyStream))
+    case .success(let response):
+      (transfer, reader) = (response.transfer, reading.begin(response.bodyStream, received))
     case .cancelled: return LoadOperation.cancelledUnasked
     case let outcome: return ending(outcome)
     }
     let ended = await completed(transfer)
-    if let reader, case .success(let bytes) = await completed(reader), case .all = reading, bytes != Data(Self.body) {
+    let read = if let reader { await completed(reader) } else { nil as Outcome<Data>? }
+    if case .success(let bytes) = read, case .all = reading, bytes != Data(Self.body) {
       add(fault: "\(request): \(bytes.count) bytes, or other bytes, of \(Self.body.count)")
+    }
+    if let count, ended?.ending == .failed, received.value != count {
+      add(fault: "\(request): \(received.value) bytes before the error, of \(count)")
     }
     return ending(ended)
   }
