@@ -8,6 +8,11 @@ package func anyRequest(_ path: String = "/") -> HTTPRequest {
   try! HTTPRequest("http://example.com\(path)")  // The tests give valid paths.
 }
 
+/// Returns fields as a transport receives them: their values can have characters beyond ASCII.
+package func received(_ fields: [(String, String)]) -> HTTPHeaders {
+  HTTPHeaders(fields.map { try! HTTPHeaders.Field(received: $0, $1) })  // The tests give valid fields.
+}
+
 package struct Oops: Error, Hashable, CustomStringConvertible {
   package let name: String
   package var description: String { name }

@@ -8,9 +8,10 @@ package enum FieldSyntax {
 
   /// Returns what is wrong with a field value, as the rest of a sentence. Returns `nil` if it is valid.
   ///
-  /// Control bytes and bytes beyond ASCII are refused. Platforms send bytes beyond ASCII in different encodings.
-  static func fault(inValue text: String) -> String? {
-    if let index = firstIndex(in: text, where: { !isValueByte($0) }) { return fault(at: index, in: text) }
+  /// Control bytes are refused. Bytes beyond ASCII are valid only in a value from a server (`obs-text`, RFC 9110, section 5.5).
+  static func fault(inValue text: String, isReceived: Bool = false) -> String? {
+    let fault = firstIndex(in: text) { !isValueByte($0) && !(isReceived && $0 >= 0x80) }
+    if let fault { return self.fault(at: fault, in: text) }
     if let first = text.utf8.first, isBlank(first) { return "begins with a space, which would be removed" }
     if let last = text.utf8.last, isBlank(last) { return "ends with a space, which would be removed" }
     return nil
@@ -78,6 +79,9 @@ package enum FieldSyntax {
     return after.startIndex != rest.startIndex
   }
 
+  /// Returns whether two values have the same bytes. Equal strings can have other bytes: an accented letter has two forms.
+  static func haveSameBytes(_ first: String, _ second: String) -> Bool { first.utf8.elementsEqual(second.utf8) }
+
   /// Removes a quoted string (RFC 9110, section 5.6.4). All bytes are valid bytes of a field value, so a backslash can
   /// quote any of them.
   private static func dropQuoted(_ rest: inout Substring.UTF8View) -> Bool {
@@ -119,6 +123,9 @@ package enum FieldSyntax {
     default: false
     }
   }
+
+  /// Whether no value of a field may have the byte: a control character other than a tab.
+  static func isControlByte(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
 
   private static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (0x20...0x7E).contains(byte) }
 

@@ -187,7 +187,7 @@ extension HTTPError.Code {
   public static let bodyTooLarge = HTTPError.Code("bodyTooLarge")
   /// The body cannot be written to the requested file.
   public static let unwritableBody = HTTPError.Code("unwritableBody")
-  /// The body is encoded, and the platform does not report whether it is complete.
+  /// The body has an encoding that the loader does not accept, or that the platform cannot decode.
   public static let encodedBody = HTTPError.Code("encodedBody")
 }
 

@@ -11,6 +11,10 @@
 /// Names keep their spelling. Invalid names and values are refused when they are added, so headers are always valid.
 /// Headers are equal if each name has the same values in the same order. The order of fields with different names does
 /// not matter.
+///
+/// **Values beyond ASCII.** A program can add only values of visible ASCII, spaces and tabs. A value that a server sent can also
+/// have characters beyond ASCII (RFC 9110, section 5.5). It is read as UTF-8, and as ISO-8859-1 if its bytes are not UTF-8. On Linux,
+/// `URLSession` cannot read such bytes: see row 36 of <doc:URLSessionTraps>. Values are compared by their bytes in UTF-8.
 public struct HTTPHeaders: Sendable {
   /// One header field. Fields are equal if their values are equal and their names differ at most in case.
   public struct Field: Sendable {
@@ -24,10 +28,20 @@ public struct HTTPHeaders: Sendable {
     /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`. Its message names the position of
     ///   the fault.
     public init(_ name: String, _ value: String) throws(HTTPError) {
+      try self.init(name, value, isReceived: false)
+    }
+
+    /// Creates a field of a response, or a field that sends a value back to the server that sent it. The value can have
+    /// characters beyond ASCII.
+    package init(received name: String, _ value: String) throws(HTTPError) {
+      try self.init(name, value, isReceived: true)
+    }
+
+    private init(_ name: String, _ value: String, isReceived: Bool) throws(HTTPError) {
       if let fault = FieldSyntax.fault(inToken: name) {
         throw HTTPError(.invalidHeaderName, "The header name \(FieldSyntax.visible(name)) \(fault). Use a token.")
       }
-      if let fault = FieldSyntax.fault(inValue: value) {
+      if let fault = FieldSyntax.fault(inValue: value, isReceived: isReceived) {
         throw HTTPError(
           .invalidHeaderValue,
           "The value of the header \(name) \(fault). Encode all characters that are not visible ASCII.")
@@ -125,9 +139,12 @@ public struct HTTPHeaders: Sendable {
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`.
   public mutating func set(_ name: String, _ value: String) throws(HTTPError) {
-    let field = try Field(name, value)
-    guard let position = fields.firstIndex(where: { $0.isNamed(name) }) else { return fields.append(field) }
-    fields.removeAll { $0.isNamed(name) }
+    set(try Field(name, value))
+  }
+
+  mutating func set(_ field: Field) {
+    guard let position = fields.firstIndex(where: { $0.isNamed(field.name) }) else { return fields.append(field) }
+    fields.removeAll { $0.isNamed(field.name) }
     fields.insert(field, at: position)
   }
 
@@ -157,21 +174,19 @@ extension HTTPHeaders: RandomAccessCollection {
 
 extension HTTPHeaders: Hashable {
   public static func == (first: HTTPHeaders, second: HTTPHeaders) -> Bool {
-    first.count == second.count && first.valuesByName == second.valuesByName
+    first.count == second.count && first.fieldsByName == second.fieldsByName
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(valuesByName)
+    hasher.combine(fieldsByName)
   }
 
-  private var valuesByName: [String: [String]] {
-    Dictionary(grouping: fields) { $0.name.lowercased() }.mapValues { $0.map(\.value) }
-  }
+  private var fieldsByName: [String: [Field]] { Dictionary(grouping: fields) { $0.name.lowercased() } }
 }
 
 extension HTTPHeaders.Field: Hashable {
   public static func == (first: HTTPHeaders.Field, second: HTTPHeaders.Field) -> Bool {
-    first.isNamed(second.name) && first.value == second.value
+    first.isNamed(second.name) && FieldSyntax.haveSameBytes(first.value, second.value)
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -144,6 +144,14 @@ public struct HTTPRequest: Sendable {
     try change { parts throws(HTTPError) in try parts.headers.set(name, value) }
   }
 
+  /// Replaces all header fields that have this name with one field, whose value the server sent before.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidHeaderValue`.
+  mutating func setHeader(_ name: String, received value: String) throws(HTTPError) {
+    let field = try HTTPHeaders.Field(received: name, value)
+    change { $0.headers.set(field) }
+  }
+
   /// Appends a header field.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.

@@ -69,11 +69,12 @@ extension Redaction {
   }
 
   private func reference(_ text: String) -> String {
-    let withoutFragment = text.prefix { $0 != "#" }
-    let path = withoutFragment.prefix { $0 != "?" }
-    let query = withoutFragment.dropFirst(path.count + 1)
-    return path + (query.isEmpty ? "" : "?" + self.query(String(query)))
-      + (withoutFragment.count < text.count ? "#" + Redaction.mark : "")
+    // Works on bytes: `?` and a combining mark are one character.
+    let withoutFragment = text.utf8.prefix { $0 != UInt8(ascii: "#") }
+    let path = withoutFragment.prefix { $0 != UInt8(ascii: "?") }
+    let query = String(Substring(withoutFragment.dropFirst(path.count + 1)))
+    return String(Substring(path)) + (query.isEmpty ? "" : "?" + self.query(query))
+      + (withoutFragment.endIndex < text.endIndex ? "#" + Redaction.mark : "")
   }
 
   /// Returns the URL of a request, or its path if it has no URL, with the query values that are shown.
@@ -96,9 +97,9 @@ extension Redaction {
   /// Redacts a query. An item without `=` is hidden entirely, because it can be a value as well as a name.
   private func query(_ query: String) -> String {
     if showsEverything { return query }
-    return query.split(separator: "&", omittingEmptySubsequences: false).map { item in
-      let name = item.prefix { $0 != "=" }
-      if item.isEmpty || shownQueryItems.contains(Redaction.decoded(name)) { return String(item) }
+    return query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
+      let name = Substring(item.prefix { $0 != UInt8(ascii: "=") })
+      if item.isEmpty || shownQueryItems.contains(Redaction.decoded(name)) { return String(Substring(item)) }
       return name.endIndex == item.endIndex ? Redaction.mark : name + "=" + Redaction.mark
     }.joined(separator: "&")
   }

@@ -21,14 +21,12 @@ enum BodyFraming {
       }
     }
     lengths = BodyFraming.elements(of: lengths)
-    let encodings = BodyFraming.decodedEncodings(contentEncodings, decoding)
+    // An empty body has nothing to decode.
+    let isEmpty = codings.isEmpty && !lengths.isEmpty && lengths.allSatisfy { $0 == "0" }
+    let encodings = isEmpty ? [] : BodyFraming.decodedEncodings(contentEncodings, decoding)
 
     if let encoding = encodings.first(where: { !$0.isAccepted })?.name {
-      self = .refused(
-        HTTPError(
-          .encodedBody,
-          "The body is encoded (\(FieldSyntax.visible(encoding))), and the transport cannot check that it is complete. "
-            + "Request the encoding `identity`, or fix the server."))
+      self = .refused(BodyFraming.notAccepted(encoding, decoding))
     } else if !codings.isEmpty, !lengths.isEmpty {
       self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
     } else if !codings.isEmpty, codings.map({ FieldSyntax.trimmed($0).lowercased() }) != ["chunked"] {
@@ -48,13 +46,34 @@ enum BodyFraming {
     }
   }
 
-  /// Returns the encodings that the platform has decoded or would decode.
+  /// The encodings that platforms decode, even if a request does not ask for them.
+  private static let decodable: Set = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+
+  /// Returns the encodings of a body that the platform has decoded or would decode. Returns none if no platform decodes any of
+  /// them: such a body arrives as it was sent.
   private static func decodedEncodings(
     _ values: [String], _ decoding: ResponseReceiver.Decoding
   ) -> [(name: String, isAccepted: Bool)] {
-    guard case .platform(let accepted) = decoding else { return [] }
-    return elements(of: values)
-      .filter { $0.lowercased() != "identity" && !$0.isEmpty }.map { ($0, accepted.contains($0.lowercased())) }
+    guard case .platform(let accepted) = decoding, !values.isEmpty else { return [] }
+    let names = elements(of: values).map { $0.lowercased() }.filter { $0 != "identity" && !$0.isEmpty }
+    guard names.contains(where: { decodable.contains($0) || accepted.contains($0) }) else { return [] }
+    return names.map { ($0, accepted.contains($0)) }
+  }
+
+  private static func notAccepted(_ encoding: String, _ decoding: ResponseReceiver.Decoding) -> HTTPError {
+    let encoded = "The body is encoded (\(FieldSyntax.visible(encoding))), "
+    guard case .platform(let accepted) = decoding, !accepted.isEmpty else {
+      return HTTPError(
+        .encodedBody,
+        encoded
+          + "and the loader accepts no encoded bodies. Set `acceptsEncodedBodies` in its configuration, or let the "
+          + "server send the encoding `identity`.")
+    }
+    return HTTPError(
+      .encodedBody,
+      encoded
+        + "and the loader accepts only \(accepted.sorted().joined(separator: ", ")). Request one of these, or the "
+        + "encoding `identity`.")
   }
 
   /// Returns the elements of the lists that the values contain. Platforms join the fields of one name with commas.

@@ -18,7 +18,7 @@ import FutureTree
 /// - The size of a body is limited by the request or the transport.
 /// - A body is delivered in memory, in a file or as a stream, as `ResponseDelivery` specifies. Only a complete body gets
 ///   the final name of the file. If the receiver is dropped, it removes its temporary file, and its stream fails.
-/// - Header fields with invalid values are omitted from the response.
+/// - Header fields with invalid values are omitted from the response. Values beyond ASCII are kept.
 /// - Errors name the request and contain no secrets.
 ///
 /// The transport is responsible for one rule. Only the transport knows the end of a body without a declared length. If a
@@ -45,10 +45,13 @@ public struct ResponseReceiver: ~Copyable, Sendable {
     /// The platform below the transport decodes bodies, so that `Content-Length` does not match the length of the decoded
     /// body.
     ///
-    /// The associated value has the accepted encodings in lower case. A body with another encoding fails with the code
-    /// `encodedBody`. The length of a body with an accepted encoding is not checked, and its response has neither
-    /// `Content-Encoding` nor `Content-Length`. The platform must detect a truncated body. An empty set accepts no
-    /// encoded body.
+    /// The associated value has the accepted encodings in lower case. The length of a body with an accepted encoding is not
+    /// checked, and its response has neither `Content-Encoding` nor `Content-Length`. The platform must detect a truncated
+    /// body. An empty set accepts no encoded body.
+    ///
+    /// A body with an encoding that platforms decode, and that is not accepted, fails with the code `encodedBody`: `gzip`,
+    /// `x-gzip`, `deflate`, `br` and `zstd`. A body with only other names, such as `aws-chunked`, is delivered as it was sent,
+    /// and so is an empty body with `Content-Length: 0`.
     case platform(accepting: Set<String>)
   }
 
@@ -105,9 +108,18 @@ extension ResponseReceiver {
   /// The head of an informational response (100 to 199) is ignored, because the final response follows. A response to the
   /// method `HEAD` and a response with the status 204 or 304 have no body, regardless of their fields.
   ///
+  /// Whitespace around values is removed. These fields are omitted:
+  ///
+  /// - fields whose name is not a token, and fields whose value has a control character other than a tab;
+  /// - `Set-Cookie`, `Location` and `ETag` with the character U+FFFD, because their bytes are lost and a client sends these
+  ///   values back.
+  ///
+  /// `Content-Length`, `Transfer-Encoding` and `Content-Encoding` must be ASCII: otherwise the body is ambiguous.
+  ///
   /// - Parameters:
   ///   - status: The status code.
-  ///   - fields: The header fields in order, as received. Whitespace around values is removed.
+  ///   - fields: The header fields in order, as received. Decode values as UTF-8, and other values as ISO-8859-1. Decode
+  ///     `Set-Cookie`, `Location` and `ETag` as UTF-8 only, with U+FFFD for invalid bytes.
   /// - Returns: The response, if its body is delivered as a stream: complete the load with it. Otherwise `nil`.
   /// - Throws: `HTTPError` with the code `ambiguousBody`, `encodedBody`, `bodyTooLarge` or `unwritableBody`.
   ///   `invalidResponse` if there was a head before.
@@ -116,23 +128,19 @@ extension ResponseReceiver {
   public mutating func receiveHead(
     _ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>
   ) throws(HTTPError) -> HTTPResponse? {
-    var headers = HTTPHeaders()
-    var omitted: [String] = []
-    for (name, value) in fields {
-      do throws(HTTPError) { try headers.add(name, FieldSyntax.trimmed(value)) } catch { omitted.append(name) }
-    }
-    return try receiveHead(status, headers, omitting: omitted)
-  }
-
-  /// - Parameter omitted: The names of the fields that are not in the headers, because their values are invalid.
-  mutating func receiveHead(
-    _ status: HTTPStatus, _ headers: HTTPHeaders, omitting omitted: [String]
-  ) throws(HTTPError) -> HTTPResponse? {
     guard !status.isInformational else { return nil }
     guard head == nil else {
       throw fault(.invalidResponse, "The transport delivered two heads of one response. Load again.")
     }
-    let omitted = omitted.map { $0.lowercased() }
+    var headers = HTTPHeaders()
+    var omitted: Set<String> = []
+    for (name, value) in fields {
+      if let field = Self.field(name, FieldSyntax.trimmed(value)) {
+        headers.add(field)
+      } else {
+        omitted.insert(name.lowercased())
+      }
+    }
     head = (status, headers, omitted.contains("location") ? .hidesLocation : [])
     guard !request.method.isHead, !status.hasNoBody else {
       received.total = 0
@@ -140,7 +148,7 @@ extension ResponseReceiver {
     }
     isElsewhere = (destination != nil || deliversStream) && status.isSuccess
     self.maximumSize = maximumSize(for: status)
-    switch omitted.contains(where: BodyFraming.fields.contains) ? .omitted : BodyFraming(headers, decoding) {
+    switch omitted.isDisjoint(with: BodyFraming.fields) ? BodyFraming(headers, decoding) : .omitted {
     case .refused(let error): throw error.naming(request)
     case .declared(let length): received.total = length
     case .decoded:
@@ -162,6 +170,17 @@ extension ResponseReceiver {
     return nil
   }
 
+  /// The fields whose values a client sends back or follows, so that it needs all their bytes.
+  static let returnedFields: Set = ["set-cookie", "location", "etag"]
+
+  /// Returns a field as it was received, or `nil` if it is omitted.
+  private static func field(_ name: String, _ value: String) -> HTTPHeaders.Field? {
+    if let field = try? HTTPHeaders.Field(name, value) { return field }
+    let key = name.lowercased()
+    let isLost = returnedFields.contains(key) && value.unicodeScalars.contains("\u{FFFD}")
+    return isLost || BodyFraming.fields.contains(key) ? nil : try? HTTPHeaders.Field(received: name, value)
+  }
+
   private mutating func beginStream() -> HTTPResponse? {
     let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: clock)
     self.writer = writer
@@ -171,9 +190,9 @@ extension ResponseReceiver {
   /// Receives a head that the platform did not report: the head of a redirect whose `Location` it cannot parse. The
   /// platform drops the body of such a response, which is therefore complete only if it is empty.
   mutating func receiveUnreportedHead(
-    _ status: HTTPStatus, _ headers: HTTPHeaders, omitting omitted: [String]
+    _ status: HTTPStatus, _ fields: [(name: String, value: String)]
   ) throws(HTTPError) {
-    _ = try receiveHead(status, headers, omitting: omitted)
+    _ = try receiveHead(status, fields)
     guard received.total != 0 else { return }
     throw fault(
       .invalidRedirect,

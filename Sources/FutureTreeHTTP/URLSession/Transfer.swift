@@ -91,11 +91,9 @@ extension Transfer {
   private func receive(_ response: HTTPURLResponse, isReported: Bool = true) {
     let status = HTTPStatus(response.statusCode)
     exchange.receiveHead(status) { receiver throws(HTTPError) in
-      let fields = HTTPHeaders.fields(of: response)
-      let headers = HTTPHeaders(joined: fields)
-      let omitted = fields.filter { FieldSyntax.fault(inValue: $0.value) != nil }.map(\.name)
-      if isReported { return try receiver.receiveHead(status, headers, omitting: omitted) }
-      try receiver.receiveUnreportedHead(status, headers, omitting: omitted)
+      let fields = PlatformFields.fields(of: response)
+      if isReported { return try receiver.receiveHead(status, fields) }
+      try receiver.receiveUnreportedHead(status, fields)
       return nil
     }
   }

@@ -70,6 +70,12 @@ enum URLErrorTable {
         .bodyNotReplayable,
         "The platform must send the body again. The body can be sent only once. Use data or a file.",
         underlying: underlying)
+    case -1 where hasHead && isText(of: underlying, oneOf: encodingTexts):
+      return HTTPError(
+        .encodedBody,
+        "The platform cannot decode the body: its encoding is unknown to libcurl, or the data is invalid. Request the encoding "
+          + "`identity`, or use another transport.",
+        underlying: underlying)
     case -1, -1005, -1008, -1011, -1014, -1017, -1002:
       return hasHead
         ? HTTPError(
@@ -85,7 +91,7 @@ enum URLErrorTable {
     _ code: Int, _ underlying: any Error, request: HTTPRequest, peer: String
   ) -> HTTPError {
     switch code {
-    case -1 where isOfUnreadableHead(underlying):
+    case -1 where isText(of: underlying, oneOf: unreadableHeadTexts):
       return HTTPError(
         .invalidResponse,
         "The platform cannot read the header of the response from \(peer). A line is malformed, or contains a byte that "
@@ -115,17 +121,24 @@ enum URLErrorTable {
     #endif
   }
 
-  /// Returns whether libcurl or Foundation refused a line of the header. On Linux the code is that of a closed
-  /// connection, and only the text of libcurl distinguishes the two. An unknown text is treated as a closed connection.
-  private static func isOfUnreadableHead(_ error: any Error) -> Bool {
-    let text = text(of: error)
-    return unreadableHeadTexts.contains { text.hasPrefix($0) }
-  }
-
   private static func text(of error: any Error) -> String {
     (error as NSError).userInfo[NSLocalizedDescriptionKey] as? String ?? ""
   }
 
+  /// Returns whether the text of an error begins with one of `texts`. On Linux, the code of many failures is that of a closed
+  /// connection, and only the text of libcurl distinguishes them. An unknown text is treated as a closed connection.
+  private static func isText(of error: any Error, oneOf texts: [String]) -> Bool {
+    let text = text(of: error)
+    return texts.contains { text.hasPrefix($0) }
+  }
+
+  /// The texts for an encoding that libcurl does not know, and for data that it cannot decode.
+  private static let encodingTexts = [
+    "Unrecognized content encoding type", "Unrecognized or bad HTTP Content",
+    "Error while processing content unencoding",
+  ]
+
+  /// The texts for a line of the head that libcurl or Foundation refuses.
   private static let unreadableHeadTexts = [
     // Foundation cannot parse a line, and stops libcurl. Newer versions of libcurl use the second text.
     "Failed writing header", "Failure writing output to destination",

@@ -29,7 +29,10 @@ extension URLSessionLoader {
     /// If it is `true`, requests without an `Accept-Encoding` of their own ask for `gzip` and `deflate`, and on Apple
     /// platforms for `br` as well. `URLSession` decodes the bodies. Their responses have neither `Content-Encoding` nor
     /// `Content-Length`, their progress has no total, and limits count decoded bytes. If it is `false`, requests ask for
-    /// `identity`, and an encoded body fails with the code `encodedBody`.
+    /// `identity`, and an encoded body fails with the code `encodedBody`, unless it is empty and has `Content-Length: 0`.
+    ///
+    /// A body with only names that no platform decodes, such as `aws-chunked`, is not encoded in this sense. On Apple platforms,
+    /// it is delivered as it was sent. On Linux, libcurl refuses it, and it fails with the code `encodedBody`.
     ///
     /// - Warning: On Linux, `URLSession` checks the framing of the encoded bytes, but not whether the encoded data is
     ///   complete. If a server or proxy sends half of its compressed data with correct framing, the result is a shorter

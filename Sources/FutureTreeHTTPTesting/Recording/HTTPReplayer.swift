@@ -230,7 +230,8 @@ extension HTTPArchive.Entry.Response {
     }
     var headers = HTTPHeaders()
     for field in self.headers where !Self.framing.contains(field.name.lowercased()) {
-      try? headers.add(field.name, field.value)  // Archives of browsers have names such as `:status`.
+      // Archives of browsers have names such as `:status`.
+      if let field = try? HTTPHeaders.Field(received: field.name, field.value) { headers.add(field) }
     }
     return HTTPResponse(to: request, status: HTTPStatus(status), headers: headers, body: body)
   }

@@ -204,7 +204,7 @@ extension HTTPErrorTextTests {
 
   private static func redirectedToNowhere() throws {
     var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
-    try receiver.receiveUnreportedHead(HTTPStatus(302), HTTPHeaders(), omitting: [])
+    try receiver.receiveUnreportedHead(HTTPStatus(302), [])
   }
 
   private func transfer(_ fields: (String, String)...) throws {

@@ -1,4 +1,5 @@
 import FutureTreeHTTP
+import HTTPTestSupport
 import Testing
 
 @Suite("HTTPHeaders") struct HTTPHeadersTests {
@@ -65,6 +66,14 @@ import Testing
     #expect(all == (try headers(("C", "4"))))
     #expect(try HTTPHeaders([]).isEmpty)
     #expect(HTTPHeaders(all.filter { $0.name == "X" }).isEmpty)
+  }
+
+  @Test("Values with the same characters and other bytes are different")
+  func normalization() {
+    let (composed, decomposed) = (received([("A", "é")]), received([("A", "e\u{301}")]))
+
+    #expect(composed != decomposed && composed[0] != decomposed[0])
+    #expect(composed == received([("a", "é")]) && composed.hashValue == received([("a", "é")]).hashValue)
   }
 
   @Test("An invalid field refuses all of them")

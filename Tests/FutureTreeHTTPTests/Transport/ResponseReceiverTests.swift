@@ -113,6 +113,37 @@ private struct Arrival {
     #expect(response.headers.map(\.name) == ["X-C"])
   }
 
+  @Test(
+    "Values beyond ASCII are kept, and a value that the client sends back only with all its bytes (H13, tolerant reading)"
+  )
+  func beyondASCII() throws {
+    let names = ["X-A", "Content-Disposition", "Set-Cookie", "Location", "ETag"]
+    let fields = names.flatMap { [($0, " \"café €\" "), ($0, "\"a\u{FFFD}\"")] }
+
+    let headers = try Arrival(fields: fields).received().headers
+
+    for name in names {
+      let isReturned = ["Set-Cookie", "Location", "ETag"].contains(name)
+      #expect(headers.values(for: name) == ["\"café €\""] + (isReturned ? [] : ["\"a\u{FFFD}\""]))
+    }
+  }
+
+  @Test(
+    "A control character in a value beyond ASCII omits the field", arguments: ["\0", "\r", "\n", "\u{1}", "\u{7F}"])
+  func controlBeyondASCII(control: String) throws {
+    #expect(try Arrival(fields: [("X-A", "é\(control)é")]).received().headers.isEmpty)
+  }
+
+  @Test(
+    "A field that frames the body must be ASCII",
+    arguments: [
+      ("Content-Length", "2é"), ("Content-Length", "２"), ("Transfer-Encoding", "chun\u{212A}ed"),
+      ("Content-Encoding", "é"),
+    ])
+  func framingBeyondASCII(name: String, value: String) {
+    #expect(text([(name, value)], "ab") == "ambiguousBody")
+  }
+
   @Test("The received bytes are counted")
   func received() throws {
     var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
@@ -169,6 +200,51 @@ private struct Arrival {
       fields: [("Content-Encoding", encoding)], chunks: ["ab"], decoding: .platform(accepting: accepted))
 
     #expect(arrival.text == text)
+  }
+
+  @Test(
+    "An empty body has nothing to decode, and a name that no platform decodes is delivered as sent",
+    arguments: [
+      ([("Content-Encoding", "gzip"), ("Content-Length", "0")], ""),
+      ([("Content-Encoding", "gzip"), ("Content-Length", "0, 0")], ""),
+      ([("Content-Encoding", "aws-chunked"), ("Content-Length", "2")], "ab"),
+      ([("Content-Encoding", "UTF-8, identity")], "ab"),
+      ([("Content-Encoding", "compress"), ("Content-Length", "2")], "ab"),
+    ], [[], ["gzip"]] as [Set<String>])
+  func notEncoded(_ answer: (fields: [(String, String)], body: String), accepted: Set<String>) throws {
+    let chunks = answer.body.isEmpty ? [] : [answer.body]
+    var arrival = Arrival(fields: answer.fields, chunks: chunks, decoding: .platform(accepting: accepted))
+
+    let response = try arrival.received()
+
+    #expect(try response.body == Data(answer.body.utf8))
+    #expect(try response.headers == HTTPHeaders(answer.fields))
+    arrival.chunks = ["a"]
+    if answer.fields.count > 1 {
+      #expect(arrival.text == (answer.body.isEmpty ? "ambiguousBody" : "truncatedBody"))
+    }
+  }
+
+  @Test(
+    "A name that a platform decodes is refused among other names, and in an empty body in chunks",
+    arguments: [
+      ([("Content-Encoding", "aws-chunked, gzip")], []), ([("Content-Encoding", "aws-chunked, gzip")], ["gzip"]),
+      ([("Content-Encoding", "x-gzip")], ["gzip"]), ([("Content-Encoding", "zstd")], []),
+      ([("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked")], []),
+    ] as [([(String, String)], Set<String>)])
+  func stillRefused(fields: [(String, String)], accepted: Set<String>) {
+    #expect(Arrival(fields: fields, decoding: .platform(accepting: accepted)).text == "encodedBody")
+  }
+
+  @Test("The error of an encoded body names the setting that accepts it, or the encodings that are accepted")
+  func remedy() {
+    func message(_ accepted: Set<String>) -> String? {
+      let arrival = Arrival(fields: [("Content-Encoding", "br")], decoding: .platform(accepting: accepted))
+      return #expect(throws: HTTPError.self) { try arrival.received() }?.message
+    }
+
+    #expect(message([])?.contains("`acceptsEncodedBodies`") == true)
+    #expect(message(["gzip", "deflate"])?.contains("only deflate, gzip") == true)
   }
 
   @Test("Two framings of a decoded body are refused")

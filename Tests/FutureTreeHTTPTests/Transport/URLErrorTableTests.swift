@@ -78,6 +78,19 @@ import Testing
     #expect(try code(-1005, text: text) == "connectionLost")
   }
 
+  @Test(
+    "The texts of libcurl distinguish a body that cannot be decoded from a truncated one",
+    arguments: [
+      "Unrecognized content encoding type. libcurl understands deflate, gzip content encodings.",
+      "Unrecognized or bad HTTP Content or Transfer-Encoding",
+      "Error while processing content unencoding: incorrect header check",
+    ])
+  func undecodableBody(text: String) throws {
+    #expect(try code(-1, hasHead: true, text: text) == "encodedBody")
+    #expect(try code(-1, text: text) == "connectionLost")
+    #expect(try code(-1005, hasHead: true, text: text) == "truncatedBody")
+  }
+
   @Test("A foreign error is named by its number, and its text is not printed")
   func foreign() throws {
     let error = NSError(domain: "d", code: 7, userInfo: [NSLocalizedDescriptionKey: sentinel])
@@ -95,13 +108,24 @@ import Testing
   }
 }
 
-@Suite("HTTPHeaders of a platform") struct HTTPHeadersPlatformTests {
+@Suite("Header fields of a platform") struct PlatformFieldsTests {
   @Test("Names that differ in case are one name, and fields are sorted by name")
   func merged() {
-    let headers = HTTPHeaders(joined: [("x-b", "3"), ("X-B", "1, 2"), ("A", "0")])
+    let fields = PlatformFields.separated([("x-b", "3"), ("X-B", "1, 2"), ("Set-Cookie", "a=1, b=2"), ("A", "0")])
 
-    #expect(headers.map(\.name) == ["A", "X-B", "x-b"])
-    #expect(headers.values(for: "X-b") == ["1, 2", "3"])
+    #expect(fields.map(\.name) == ["A", "Set-Cookie", "Set-Cookie", "X-B", "x-b"])
+    #expect(fields.map(\.value) == ["0", "a=1", "b=2", "1, 2", "3"])
+  }
+
+  @Test(
+    "A value that the platform decoded as ISO-8859-1 is UTF-8 if its bytes are, and a value to send back is nothing else",
+    arguments: [
+      ("a", "a", "a"), ("caf\u{C3}\u{A9}", "café", "café"), ("caf\u{E9}", "caf\u{E9}", "caf\u{FFFD}"), ("€", "€", "€"),
+      ("\u{EF}\u{BF}\u{BD}", "\u{FFFD}", "\u{FFFD}"),
+    ])
+  func decoded(value: String, text: String, cookie: String) {
+    #expect(PlatformFields.decoded(value, of: "X-A") == text)
+    #expect(PlatformFields.decoded(value, of: "set-cookie") == cookie)
   }
 
   @Test(
@@ -114,9 +138,11 @@ import Testing
       ),
       ("a=1; expires=Wed, 21-Oct-26 07:28:00 GMT, b=2", ["a=1; expires=Wed, 21-Oct-26 07:28:00 GMT", "b=2"]),
       ("a=1,2,3; Secure, b=\"x, y\"", ["a=1,2,3; Secure", "b=\"x, y\""]), ("a=x,y=z", ["a=x,y=z"]),
-      ("a=1, , b=2", ["a=1, ", "b=2"]), ("a=1,", ["a=1,"]), ("a=1, b", ["a=1, b"]),
+      ("a=1, , b=2", ["a=1", "b=2"]), ("a=1, , , b=2, ", ["a=1", "b=2"]), ("a=1,", ["a=1,"]), ("a=1, b", ["a=1, b"]),
+      ("a=1 , b=2\t, c=3 ", ["a=1 ", "b=2\t", "c=3 "]), ("a=1,, b=2", ["a=1,", "b=2"]), ("a=é, é=2", ["a=é", "é=2"]),
+      ("a=1,\u{301} b=2, c=3", ["a=1,\u{301} b=2", "c=3"]), ("a=1, \u{301}=2", ["a=1", "\u{301}=2"]),
     ])
   func cookies(joined: String, split: [String]) {
-    #expect(HTTPHeaders.splitCookies(joined) == split)
+    #expect(PlatformFields.splitCookies(joined).map { Array($0.utf8) } == split.map { Array($0.utf8) })
   }
 }

@@ -10,7 +10,7 @@ import Testing
     let request = try HTTPRequest(method, "http://example.com/")
     do throws(HTTPError) {
       var receiver = try ResponseReceiver(for: request, maximumSize: 10)
-      try receiver.receiveUnreportedHead(HTTPStatus(status), try HTTPHeaders(fields), omitting: [])
+      try receiver.receiveUnreportedHead(HTTPStatus(status), fields.map { (name: $0, value: $1) })
       let response = try receiver.finish()
       return "\(response.status) with \(response.bodySize) bytes"
     } catch {

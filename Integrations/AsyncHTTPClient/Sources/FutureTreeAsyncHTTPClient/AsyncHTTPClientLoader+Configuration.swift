@@ -26,7 +26,10 @@ extension AsyncHTTPClientLoader {
     ///
     /// If it is `true`, requests without an `Accept-Encoding` of their own ask for `gzip` and `deflate`. Bodies are decoded,
     /// and their responses have neither `Content-Encoding` nor `Content-Length`. If it is `false`, requests ask for `identity`,
-    /// and an encoded body fails with the code `encodedBody`.
+    /// and an encoded body fails with the code `encodedBody`, unless it is empty and has `Content-Length: 0`.
+    ///
+    /// A body with only names that no client decodes, such as `aws-chunked`, is not encoded in this sense. It is delivered as it
+    /// was sent.
     public var acceptsEncodedBodies = true
     /// The maximum ratio of decoded to encoded bytes. A body that exceeds it fails with the code `bodyTooLarge`. Defaults to
     /// 1000, about the largest ratio that `deflate` can reach. Values are clamped to the range from 1 to 1,000,000.

@@ -134,11 +134,14 @@ struct ClientErrorTable: Sendable {
       underlying: error)
   }
 
-  /// Returns the error of a body with more than one encoding. The client decodes only the first one.
+  /// Returns the error of a body with an encoding that the client does not decode, although it can. It decodes only the first one.
   static func encodedTwice(_ head: HTTPResponseHead, _ exchange: HTTPExchange) -> HTTPError? {
-    guard head.headers[canonicalForm: "Content-Encoding"].count > 1,
-      !head.hasNoBody(for: exchange.request.method.name)
-    else { return nil }
+    let encodings = head.headers[canonicalForm: "Content-Encoding"].map { $0.lowercased() }
+    let others = encodings.dropFirst().filter { $0 != "identity" }
+    let decodable: Set = ["gzip", "deflate"]
+    let isLeft =
+      decodable.contains(encodings.first ?? "") ? !others.isEmpty : others.contains(where: decodable.contains)
+    guard isLeft, !head.hasEmptyBody(for: exchange.request.method.name) else { return nil }
     return HTTPError(
       .encodedBody, "The body has more than one encoding. Request the encoding `identity`, or fix the server.")
   }

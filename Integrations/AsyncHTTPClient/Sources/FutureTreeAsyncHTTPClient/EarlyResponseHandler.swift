@@ -119,12 +119,14 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   }
 
   private var hasNoBody: Bool {
-    guard let response else { return false }
-    return response.hasNoBody(for: method.rawValue) || response.headers.first(name: "Content-Length") == "0"
+    response?.hasEmptyBody(for: method.rawValue) ?? false
   }
 }
 
 extension HTTPResponseHead {
-  /// Returns whether the response to a request with this method has no body, whatever its fields say (RFC 9110, section 6.4.1).
-  func hasNoBody(for method: String) -> Bool { method == "HEAD" || [204, 304].contains(status.code) }
+  /// Returns whether the response to a request with this method has no body, whatever its fields say (RFC 9110, section 6.4.1), or
+  /// declares an empty one.
+  func hasEmptyBody(for method: String) -> Bool {
+    method == "HEAD" || [204, 304].contains(status.code) || headers.first(name: "Content-Length") == "0"
+  }
 }

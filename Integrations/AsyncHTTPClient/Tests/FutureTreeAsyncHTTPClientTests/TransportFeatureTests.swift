@@ -135,8 +135,9 @@ import Testing
     server.on("/head", .send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 100\r\n\r\n"))
     server.on("/304", .send("HTTP/1.1 304 Not Modified\r\n\(fields)\r\n"))
     server.on("/0", .send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n"))
+    server.on("/twice", .send("HTTP/1.1 200 OK\r\n\(fields)\(fields)Content-Length: 0\r\n\r\n"))
 
-    for (path, method) in [("/head", HTTPMethod.head), ("/304", .get), ("/0", .get)] {
+    for (path, method) in [("/head", HTTPMethod.head), ("/304", .get), ("/0", .get), ("/twice", .get)] {
       let response = try await loader.load(HTTPRequest(method, server.url(path))).value
 
       #expect(try response.body.isEmpty, "\(path)")
@@ -146,7 +147,9 @@ import Testing
 
   @Test(
     "A body with an encoding that the client does not decode is an error",
-    arguments: ["gzip, gzip", "identity, gzip", "deflate, gzip", "gzip\r\nContent-Encoding: gzip"])
+    arguments: [
+      "gzip, gzip", "identity, gzip", "deflate, gzip", "gzip\r\nContent-Encoding: gzip", "aws-chunked, gzip", "br",
+    ])
   func encodedTwice(encoding: String) async throws {
     let server = try LoopbackServer()
     server.on("/", .send("HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\nContent-Length: 2\r\n\r\nxx"))

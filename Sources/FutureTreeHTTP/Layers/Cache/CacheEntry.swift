@@ -11,6 +11,10 @@ struct CacheEntry: Sendable {
       self.name = name
       elements = request.headers.elements(of: name)
     }
+
+    static func == (first: Selector, second: Selector) -> Bool {
+      first.name == second.name && first.elements.elementsEqual(second.elements, by: FieldSyntax.haveSameBytes)
+    }
   }
 
   /// The times of an exchange.
@@ -114,8 +118,8 @@ extension CacheEntry {
     guard entityTag != nil || headers.contains("Last-Modified") else { return nil }
     var request = request
     do throws(HTTPError) {
-      if let entityTag { try request.setHeader("If-None-Match", entityTag) }
-      if let changed = headers["Last-Modified"] { try request.setHeader("If-Modified-Since", changed) }
+      if let entityTag { try request.setHeader("If-None-Match", received: entityTag) }
+      if let changed = headers["Last-Modified"] { try request.setHeader("If-Modified-Since", received: changed) }
     } catch {
       return nil
     }
@@ -125,11 +129,13 @@ extension CacheEntry {
   /// Returns the entry with the fields of a 304 (sections 3.2 and 4.3.4). Returns `nil` if the 304 is about another response:
   /// its entity tag is strong and a different one.
   func validated(by response: HTTPResponse, to request: HTTPRequest, _ times: Times) -> CacheEntry? {
-    if let new = response.headers["ETag"], !new.hasPrefix("W/"), new != entityTag { return nil }
+    if let new = response.headers["ETag"], !new.hasPrefix("W/"), !FieldSyntax.haveSameBytes(new, entityTag ?? "") {
+      return nil
+    }
     var headers = headers
     for name in Set(response.headers.map { $0.name.lowercased() }) where !CacheFields.isOfBody(name) {
       headers.remove(name)
-      for value in response.headers.values(for: name) { try? headers.add(name, value) }
+      headers.add(contentsOf: response.headers.filter { $0.isNamed(name) })
     }
     // The date and the age are those of the 304. Without a date, its arrival counts.
     for name in ["Date", "Age"] where !response.headers.contains(name) { headers.remove(name) }

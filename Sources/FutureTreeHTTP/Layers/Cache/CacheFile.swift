@@ -70,8 +70,11 @@ struct CacheFile: Sendable, Equatable {
       let head = try? JSONDecoder().decode(Head.self, from: Data(rest[..<endOfHead])),
       (100...999).contains(head.status), head.fields.count.isMultiple(of: 2)
     else { return nil }
-    let fields = stride(from: 0, to: head.fields.count, by: 2).map { (head.fields[$0], head.fields[$0 + 1]) }
-    guard let headers = try? HTTPHeaders(fields) else { return nil }
+    let fields = stride(from: 0, to: head.fields.count, by: 2)
+    guard let headers = try? HTTPHeaders(fields.map { try .init(received: head.fields[$0], head.fields[$0 + 1]) })
+    else {
+      return nil
+    }
     return CacheEntry(
       request, key, status: HTTPStatus(head.status), headers: headers, CacheControl(headers),
       body: Data(rest[endOfHead...].dropFirst()), marks: HTTPResponse.Marks(rawValue: head.marks),

@@ -27,15 +27,15 @@ extension CookieJar {
     /// The position of the last request that received the cookie, in the same order.
     var lastUse: Int
 
-    /// A cookie replaces a stored cookie with the same key.
+    /// A cookie replaces a stored cookie with the same key. Names are compared by their bytes.
     struct Key: Hashable {
-      let name: String
+      let name: [UInt8]
       let domain: String
       let isHostOnly: Bool
       let path: String
     }
 
-    var key: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
+    var key: Key { Key(name: Array(name.utf8), domain: domain, isHostOnly: isHostOnly, path: path) }
   }
 
   /// The attribute `SameSite` of a cookie.

@@ -21,15 +21,18 @@ enum CookiePrefix {
   private static let host = "__host-"
 
   static func allows(_ cookie: SetCookie, isHostOnly: Bool) -> Bool {
-    let name = cookie.name.lowercased()
-    if name.isEmpty {
-      // Sent without a name, such a value would look like a cookie with the prefix.
-      let value = cookie.value.lowercased()
-      return !value.hasPrefix(secure) && !value.hasPrefix(host)
+    // Sent without a name, a value would look like a cookie with the prefix.
+    if cookie.name.isEmpty { return !isPrefix(secure, of: cookie.value) && !isPrefix(host, of: cookie.value) }
+    if isPrefix(secure, of: cookie.name) { return cookie.isSecure }
+    if isPrefix(host, of: cookie.name) {
+      return cookie.isSecure && isHostOnly && cookie.domain.isEmpty && cookie.path == "/"
     }
-    if name.hasPrefix(secure) { return cookie.isSecure }
-    if name.hasPrefix(host) { return cookie.isSecure && isHostOnly && cookie.domain.isEmpty && cookie.path == "/" }
     return true
+  }
+
+  /// Compares bytes: a combining mark after the prefix would change its last character.
+  private static func isPrefix(_ prefix: String, of text: String) -> Bool {
+    text.utf8.lazy.map(ASCII.lowercased).starts(with: prefix.utf8)
   }
 }
 

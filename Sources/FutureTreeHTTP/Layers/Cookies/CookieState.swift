@@ -59,7 +59,7 @@ extension CookieState {
     guard let (domain, isHostOnly) = domain(of: new, from: url) else { return false }
     let path = new.path ?? CookiePath.standard(of: url)
     guard isAllowed(new, domain: domain, isHostOnly: isHostOnly, path: path, from: url) else { return false }
-    let key = Cookie.Key(name: new.name, domain: domain, isHostOnly: isHostOnly, path: path)
+    let key = Cookie.Key(name: Array(new.name.utf8), domain: domain, isHostOnly: isHostOnly, path: path)
     let old = domains[domain]?.first { $0.key == key }
     let number = nextNumber()
     let cookie = Cookie(
@@ -95,7 +95,9 @@ extension CookieState {
   private func hasSecureCookie(_ name: String, _ domain: String, _ path: String) -> Bool {
     domains.contains { other, cookies in
       (CookieState.host(other, isIn: domain) || CookieState.host(domain, isIn: other))
-        && cookies.contains { $0.isSecure && $0.name == name && CookiePath.isPath(path, in: $0.path) }
+        && cookies.contains {
+          $0.isSecure && FieldSyntax.haveSameBytes($0.name, name) && CookiePath.isPath(path, in: $0.path)
+        }
     }
   }
 

@@ -23,11 +23,8 @@ package struct SetCookie: Hashable {
   static let maximumAttributeSize = 1024
 
   /// Parses a value. Returns `nil` if a user agent must ignore the cookie: it is empty or too long, or has a control character.
-  ///
-  /// A cookie with bytes beyond ASCII is also ignored. Platforms decode such bytes in different ways, so that they could not be
-  /// sent as they were received.
   package init?(_ text: String) {
-    guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else { return nil }
+    guard !text.utf8.contains(where: FieldSyntax.isControlByte) else { return nil }
     let parts = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
     let pair = SetCookie.pair(parts[0])
     // Without `=`, the whole text is the value of a cookie without a name.

@@ -20,6 +20,9 @@ import FutureTree
 /// again when the next loader has been reset. Put `Autocancel` before the layer: otherwise a redirect or a retry of an old load
 /// can store cookies after the reset.
 ///
+/// **Bytes.** A cookie with UTF-8 beyond ASCII is stored, and sent back with the same bytes. A cookie with other bytes beyond ASCII
+/// is ignored, because platforms lose them.
+///
 /// **`URLSession`.** On Linux, the platform joins several `Set-Cookie` fields with commas. They are split where a comma is
 /// followed by a name and `=`. A value that contains such a text is split as well. Its parts are parsed separately, and none gets
 /// the attributes of another. Servers that follow the grammar (RFC 6265bis, section 4.1) put no commas into values.
@@ -47,7 +50,7 @@ public struct StoreCookies: HTTPLayer {
       url = try request.requireURL()
       let header = jar.header(for: url)
       generation = header.generation
-      if let value = header.value, !request.headers.contains("Cookie") { try sent.setHeader("Cookie", value) }
+      if let value = header.value, !request.headers.contains("Cookie") { try sent.setHeader("Cookie", received: value) }
     } catch {
       return .failed(error.naming(request)).named(.storeCookies)
     }

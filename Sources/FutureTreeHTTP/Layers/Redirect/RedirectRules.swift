@@ -71,7 +71,7 @@ extension RedirectRules {
   private static func target(of response: HTTPResponse, from base: HTTPURL) throws(HTTPError) -> HTTPURL {
     guard !response.marks.contains(.hidesLocation) else {
       throw invalid(
-        response, "the Location field contains a byte that is not visible ASCII. Fix the server.")
+        response, "the Location field contains a control character or bytes that are not UTF-8. Fix the server.")
     }
     let locations = response.headers.values(for: "Location")
     guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {

@@ -43,7 +43,7 @@ struct ResumeState {
   func request(from base: HTTPRequest) throws(HTTPError) -> HTTPRequest {
     var request = base
     try request.setHeader("Range", "bytes=\(position)-")
-    try request.setHeader("If-Range", validator ?? "")
+    try request.setHeader("If-Range", received: validator ?? "")
     return request
   }
 
@@ -124,7 +124,7 @@ extension ResumeState {
           + "Fix the server.", response: response)
     }
     // A response to `If-Range` has the entity tag (RFC 9110, section 15.3.7).
-    guard response.strongValidator == validator, total ?? length == length else { throw changed(response) }
+    guard isValidated(response), total ?? length == length else { throw changed(response) }
     guard length <= maximumSize else {
       throw HTTPError(
         .bodyTooLarge, "The body has \(length) bytes. The limit is \(maximumSize). Raise the limit.", response: response
@@ -137,11 +137,17 @@ extension ResumeState {
   /// Accepts a response from a server that ignores ranges, if it is the same representation.
   private mutating func acceptWhole(_ response: HTTPResponse) throws(HTTPError) {
     let length = response.declaredLength
-    guard let validator, response.strongValidator == validator, !response.isEncoded,
+    guard isValidated(response), !response.isEncoded,
       total == nil || length == nil || total == length, position <= length ?? position
     else { throw changed(response) }
     total = total ?? length
     (end, repeated) = (total, position)
+  }
+
+  /// Whether a response has the validator of the body.
+  private func isValidated(_ response: HTTPResponse) -> Bool {
+    guard let validator, let other = response.strongValidator else { return false }
+    return FieldSyntax.haveSameBytes(validator, other)
   }
 
   private func changed(_ response: HTTPResponse) -> HTTPError {

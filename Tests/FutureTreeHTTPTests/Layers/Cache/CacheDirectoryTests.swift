@@ -16,9 +16,10 @@ import Testing
   func restored() throws {
     let fields = [
       ("Cache-Control", "max-age=60"), ("Date", stored.clock.wallClock().now.field), ("X", "a"), ("x", "\"b\\\""),
+      ("x", "café"),
     ]
     let body = Data([0, 10, 13, 255, 10, 10])
-    let headers = try HTTPHeaders(fields)
+    let headers = received(fields)
     do {
       let api = try stored.open()
       api.mock.answer { HTTPResponse(to: $0, status: .notFound, headers: headers, body: body) }

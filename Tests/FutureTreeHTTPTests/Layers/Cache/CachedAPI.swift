@@ -58,7 +58,7 @@ struct CachedAPI {
   }
 
   func answer(_ body: String = "", status: Int = 200, _ fields: [(String, String)] = []) {
-    mock.answer(status: HTTPStatus(status), headers: try! HTTPHeaders(fields), body: body)
+    mock.answer(status: HTTPStatus(status), headers: received(fields), body: body)
   }
 
   /// Stores a response with the body `one` and an entity tag, which has been stale for 10 seconds.

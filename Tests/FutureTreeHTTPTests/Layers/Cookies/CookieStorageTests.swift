@@ -133,9 +133,19 @@ import Testing
       ("__Host-a=1; Secure; Path=/", true), ("__Host-a=1; Path=/", false), ("__Host-a=1; Secure", false),
       ("__Host-a=1; Secure; Path=/x", false), ("__host-a=1; Secure; Path=/; Domain=www.example.com", false),
       ("=__Secure-a=1; Secure", false), ("__Host-a; Secure; Path=/", false), ("=__secure-", false), ("=_Host-a", true),
+      ("__Secure-\u{301}=1", false), ("__Host-\u{301}=1", false), ("=__Secure-\u{301}", false),
     ])
   func prefixes(text: String, isStored: Bool) throws {
     #expect(try store(text) == isStored)
+  }
+
+  @Test("Names with the same characters and other bytes are different cookies")
+  func normalization() throws {
+    for name in ["é", "e\u{301}"] { try store("\(name)=1; Path=/") }
+    try store("é=2; Path=/")
+
+    #expect(jar.cookies.map { Array($0.name.utf8) } == [Array("é".utf8), Array("e\u{301}".utf8)])
+    #expect(jar.cookies.map(\.value) == ["2", "1"])
   }
 
   @Test("A `__Host-` cookie from the root directory still needs the attribute `Path`")

@@ -12,7 +12,7 @@ import Testing
   private var api: any HTTPLoader { StoreCookies(in: jar) --> mock }
 
   private static func setting(_ cookies: String...) -> HTTPHeaders {
-    try! HTTPHeaders(cookies.map { ("Set-Cookie", $0) })  // The tests give valid values.
+    received(cookies.map { ("Set-Cookie", $0) })
   }
 
   private var sent: [String] { mock.requests.map { $0.headers["Cookie"] ?? "none" } }
@@ -26,6 +26,18 @@ import Testing
     _ = api.load(anyRequest("/x"))
 
     #expect(sent == ["none", "b=2; a=1"])
+  }
+
+  @Test("A cookie beyond ASCII is sent back with the same bytes (H13, tolerant reading)")
+  func bytes() throws {
+    let cookies = ["a=café", "b=cafe\u{301}", "é=€"]
+    mock.answer(headers: received(cookies.map { ("Set-Cookie", $0) }))
+    mock.answer()
+
+    _ = api.load(anyRequest())
+    _ = api.load(anyRequest())
+
+    #expect(sent.last.map { Array($0.utf8) } == Array(cookies.joined(separator: "; ").utf8))
   }
 
   @Test("Each hop of a redirect sets cookies, and gets those of its own host")

@@ -10,8 +10,7 @@ import Testing
   private static func response(
     _ status: Int, _ fields: [(String, String)], at url: String = "http://example.com/film"
   ) -> HTTPResponse {
-    HTTPResponse(
-      to: try! HTTPRequest(url), status: HTTPStatus(status), headers: try! HTTPHeaders(fields), body: Data())
+    HTTPResponse(to: try! HTTPRequest(url), status: HTTPStatus(status), headers: received(fields), body: Data())
   }
 
   /// The state after 4 of 10 bytes.
@@ -48,6 +47,16 @@ import Testing
     #expect(request.headers["Range"] == "bytes=4-")
     #expect(request.headers["If-Range"] == Self.tag)
     #expect(request.headers["Accept"] == "video/mp4")
+  }
+
+  @Test("A validator beyond ASCII is sent back with the same bytes, and compared by its bytes")
+  func validatorBeyondASCII() throws {
+    let state = ResumeState(Self.response(200, [("ETag", "\"é\"")]))
+    var (same, other) = (state, state)
+
+    #expect(try state.request(from: anyRequest()).headers["If-Range"] == "\"é\"")
+    #expect(try same.accepts(Self.response(200, [("ETag", "\"é\"")])))
+    #expect(throws: HTTPError.self) { try other.accepts(Self.response(200, [("ETag", "\"e\u{301}\"")])) }
   }
 
   @Test(
