@@ -93,7 +93,9 @@ struct ServerSentEventParser: Sendable {
       data += value
       data.append(ByteLines.lineFeed)
     case "event": type = String(decoding: value, as: UTF8.self)
-    case "id" where !value.contains(0): id = String(decoding: value, as: UTF8.self)
+    // The standard ignores only an ID with NUL. No field can carry another control character either: a client that reconnects
+    // sends the ID before it, and receives the later events again.
+    case "id" where !value.contains(where: FieldSyntax.isControlByte): id = String(decoding: value, as: UTF8.self)
     case "retry" where value.allSatisfy(ASCII.isDigit):
       // The conversion fails if there are no digits, and if the number is too large.
       if let milliseconds = Int64(String(decoding: value, as: UTF8.self)) { retry = .milliseconds(milliseconds) }

@@ -87,7 +87,6 @@ extension HTTPErrorTextTests {
           for try await _ in script.feed() {}
         }
       ),
-      ("invalidHeaderValue", { for try await _ in ScriptedStreams(.events("id: é\n\n")).feed() {} }),
       (
         "bodyAlreadyRead",
         {

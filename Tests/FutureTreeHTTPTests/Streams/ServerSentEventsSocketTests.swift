@@ -15,17 +15,17 @@ import Testing
     server.on(
       "/feed",
       [.send(Self.head + "Connection: close\r\n\r\nretry: 0\nid: 1\ndata: a\n\nid: 2\ndata: lost\n"), .close],
-      [.send(Self.head + "Content-Length: 100\r\n\r\nid: 3\r\ndata: b\r\n\r\nid: 4\r\n"), .hold(gate), .reset],
+      [.send(Self.head + "Content-Length: 100\r\n\r\nid: café\r\ndata: b\r\n\r\nid: 4\r\n"), .hold(gate), .reset],
       .status(204))
     let api = URLSessionLoader(.patient)
     var events = api.events { try HTTPRequest(server.url("/feed")) }.makeAsyncIterator()
 
     #expect(try await events.next() == ServerSentEvent(data: "a", id: "1"))
-    #expect(try await events.next() == ServerSentEvent(data: "b", id: "3"))
+    #expect(try await events.next() == ServerSentEvent(data: "b", id: "café"))
     gate.open()
     #expect(try await events.next() == nil)
 
-    #expect(server.requests.map { $0.values(for: "Last-Event-ID").first } == [nil, "1", "3"])
+    #expect(server.requests.map { $0.values(for: "Last-Event-ID").first } == [nil, "1", "café"])
     #expect(server.requests.allSatisfy { $0.values(for: "Accept") == ["text/event-stream"] })
   }
 
