@@ -50,6 +50,7 @@ extension TransportConformance {
     case origin = "H10 (credentials never cross an origin)"
     case secrets = "H11 (no printed secret)"
     case wholeBodies = "H12 (whole bodies)"
+    case tolerantReading = "H13 (tolerant reading)"
     case atHead = "S1 (delivered at the head)"
     case byTransfer = "S3 (cancelled by its transfer)"
     case backPressure = "S4 (back-pressure or an error)"

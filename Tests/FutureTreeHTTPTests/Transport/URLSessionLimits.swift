@@ -20,6 +20,14 @@ enum URLSessionLimits {
       .init(
         .chunkSuffixes, "libcurl ignores the rest of the line after the size of a chunk. The body is whole.",
         faultText: "got status 200 with 2 bytes"),
+      .init(
+        .fieldCase, "One of two fields whose names differ in case is lost (row 15 of the article).",
+        faultText: "one of two fields was lost"),
+      .init(
+        .latinFields, "A byte that is not UTF-8 ends the transfer (row 36 of the article).",
+        faultText: "invalidResponse"),
+      .init(
+        .unknownEncodings, "libcurl refuses the body (row 9 of the article).", faultText: "encodedBody"),
     ]
   #else
     static let limits: [TransportConformance.Limit] = [

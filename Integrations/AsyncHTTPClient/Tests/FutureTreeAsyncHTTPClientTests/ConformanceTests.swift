@@ -8,6 +8,8 @@ import Testing
     .init(
       .streamCutRead, "When a connection closes, the client discards the parts of a body that wait for its delegate.",
       faultText: "of 100000 bytes"),
+    .init(
+      .latinFields, "The client replaces bytes that are not UTF-8 with U+FFFD.", faultText: "caf\u{FFFD}"),
   ]
 
   @Test("The transport conforms to the HTTP contract")

@@ -6,7 +6,7 @@ extension TransportConformance.Check {
   static let framing: [Self] = [
     framings, cutBody, resetBody, excessBytes, contentLengths, lengthAndCoding, transferCodings, chunkSizes,
     chunkSuffixes,
-    chunkEnds, truncatedEncoding, sizeLimit, noBody, trailers,
+    chunkEnds, truncatedEncoding, emptyEncoded, unknownEncodings, sizeLimit, noBody, trailers,
   ]
 
   /// Bodies with a length, in chunks, and until the connection closes, and a body of 1 MiB.
@@ -146,6 +146,36 @@ extension TransportConformance.Check {
       run.expect(isEncoded, "the response was decoded to \(response.bodySize) bytes")
     case .failure(let error): run.expect(error is HTTPError, "\(error)")
     case .cancelled: run.report("the load was cancelled")
+    }
+  }
+
+  /// Empty bodies with `Content-Length: 0` and an encoding.
+  public static let emptyEncoded = Self(
+    "emptyEncoded", .tolerantReading, "An empty body is delivered, whatever its encoding is"
+  ) { run in
+    for (index, encoding) in ["gzip", "deflate", "br", "identity", "aws-chunked"].enumerated() {
+      for status in [200, 202, 302] {
+        let path = "/\(status)/\(index)"
+        run.server.on(
+          path,
+          .respond(
+            status: status, headers: [("Content-Encoding", encoding), ("Location", "/"), ("Content-Length", "0")]))
+        let response = await run.expectBody("", of: try run.load(path), "\(status) with \(encoding)")
+        run.expect(response?.status.code == status, "\(status) with \(encoding): the status is another one")
+      }
+    }
+  }
+
+  /// Bodies with names of encodings that no transport decodes.
+  public static let unknownEncodings = Self(
+    "unknownEncodings", .tolerantReading, "A body with an encoding that no client decodes is delivered as it was sent"
+  ) { run in
+    for (index, encoding) in ["aws-chunked", "utf-8", "UTF-8, identity"].enumerated() {
+      run.server.on("/\(index)", .respond(headers: [("Content-Encoding", encoding)], body: "body"))
+      let response = await run.expectBody("body", of: try run.load("/\(index)"), encoding)
+      if let response {
+        run.expect(response.headers["Content-Encoding"] == encoding, "\(encoding): the field is missing or changed")
+      }
     }
   }
 

@@ -5,6 +5,7 @@ import FutureTreeHTTP
 extension TransportConformance.Check {
   static let heads: [Self] = [
     informational, cutStatusLine, cutFields, resetHead, statusLines, fieldNames, nulBytes, foldedFields, largeHead,
+    fieldCase, cookieFields, textFields, latinFields, returnedFields,
   ]
 
   /// Responses with 100 and 103, one and several, before the final response.
@@ -99,6 +100,69 @@ extension TransportConformance.Check {
       await run.expectHarmless(line, at: "/\(index)") { response in
         response.headers.values(for: "Content-Length") == ["2"] && response.headers["X-C"] == nil
       }
+    }
+  }
+
+  /// Two fields whose names differ in case.
+  public static let fieldCase = Self(
+    "fieldCase", .tolerantReading, "Fields whose names differ in case are one field, of which no value is lost"
+  ) { run in
+    let names = ["Cache-Control", "Vary", "Set-Cookie", "Link"]
+    run.server.on("/", .respond(headers: names.flatMap { [($0, "a=1"), ($0.lowercased(), "b=2")] }))
+    let headers = try await run.load().value.headers
+    for name in names {
+      run.expect(headers.elements(of: name).sorted() == ["a=1", "b=2"], "one of two fields was lost: \(name)")
+    }
+  }
+
+  /// Cookies with blanks at their end, with dates, and with an empty field between them.
+  public static let cookieFields = Self(
+    "cookieFields", .tolerantReading, "Each `Set-Cookie` is delivered, without the blanks around it"
+  ) { run in
+    let cookies = ["a=1 ", "b=2\t", "c=3; Expires=Wed, 21 Oct 2026 07:28:00 GMT ", "", "d=4; Path=/"]
+    let fields = cookies.map { "Set-Cookie: \($0)\r\n" }.joined()
+    run.answer("/", "\(Framing.closing)\(fields)Content-Length: 0\r\n\r\n")
+    let values = try await run.load().value.headers.values(for: "Set-Cookie").filter { !$0.isEmpty }
+    run.expect(
+      values == ["a=1", "b=2", "c=3; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "d=4; Path=/"],
+      "\(values.count) of 4 cookies were delivered, or changed")
+  }
+
+  /// Values in UTF-8.
+  public static let textFields = Self("textFields", .tolerantReading, "A value in UTF-8 is delivered as its text") {
+    run in
+    let fields = ["X-A: café", "Content-Disposition: attachment; filename=\"€.txt\"", "ETag: \"ü\""]
+    run.answer("/", "\(Framing.closing)\(fields.joined(separator: "\r\n"))\r\nContent-Length: 0\r\n\r\n")
+    let headers = try await run.load().value.headers
+    for field in fields {
+      let (name, value) = (field.prefix { $0 != ":" }, field.drop { $0 != ":" }.dropFirst(2))
+      run.expect(headers.values(for: String(name)) == [String(value)], "\(name) is missing, or has another value")
+    }
+  }
+
+  /// A value with a byte that is not UTF-8.
+  public static let latinFields = Self(
+    "latinFields", .tolerantReading, "A value that is not UTF-8 is delivered as ISO-8859-1"
+  ) { run in
+    let text = "\(Framing.closing)X-A: caf\u{E9}\r\nX-B: b\r\nContent-Length: 0\r\n\r\n"
+    run.server.on("/", [.send(text.unicodeScalars.map { UInt8($0.value) }), .close])
+    let headers = try await run.load().value.headers
+    run.expect(headers["X-A"] == "caf\u{E9}", "X-A is \(headers["X-A"]?.debugDescription ?? "missing")")
+    run.expect(headers["X-B"] == "b", "another field is missing")
+  }
+
+  /// A cookie and an entity tag beyond ASCII, which layers send back.
+  public static let returnedFields = Self(
+    "returnedFields", .tolerantReading, "A value beyond ASCII is sent back with the bytes that were received"
+  ) { run in
+    let (cookies, tag) = (["a=café", "b=cafe\u{301}", "c=€"], "\"ü\"")
+    let fields = cookies.map { ("Set-Cookie", $0) } + [("ETag", tag), ("Cache-Control", "max-age=0")]
+    run.server.on("/", .respond(headers: fields))
+    let api = StoreCookies(in: CookieJar()) --> CacheResponses(in: HTTPCache()) --> run.loader
+    for _ in 0..<2 { _ = try await api.load(try run.request()).value }
+    for (name, value) in [("cookie", cookies.joined(separator: "; ")), ("if-none-match", tag)] {
+      let sent = run.server.requests.last?.values(for: name) ?? []
+      run.expect(sent.map { Array($0.utf8) } == [Array(value.utf8)], "\(name) was not sent, or with other bytes")
     }
   }
 

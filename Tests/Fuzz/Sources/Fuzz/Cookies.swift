@@ -1,5 +1,6 @@
 import Foundation
-import FutureTreeHTTP
+
+@testable import FutureTreeHTTP
 
 /// A stored cookie is one of the host that set it, is sent to no other host, and is read again from what is sent.
 func fuzzCookies(_ bytes: [UInt8]) throws {
@@ -41,11 +42,11 @@ private func checkWritten(_ cookie: CookieJar.Cookie) throws {
   guard !cookie.name.isEmpty || !cookie.value.contains("=") else { return }
   let pair = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
   var request = try HTTPRequest("http://a/")
-  try request.setHeader("Cookie", pair)
+  try request.setHeader("Cookie", received: pair)
   check(!pair.contains(";"), "A cookie contains a separator: \(pair)")
   let jar = CookieJar()
   let isSecure = cookie.isSecure ? "; Secure" : ""
   check(jar.store(pair + isSecure + "; Path=/", from: try HTTPURL("https://a/")), "It is not read again: \(pair)")
-  check(jar.cookies.map(\.value) == [cookie.value], "It is read as another: \(pair)")
-  check(jar.cookies.map(\.name) == [cookie.name], "It is read with another name: \(pair)")
+  check(jar.cookies.map { Array($0.value.utf8) } == [Array(cookie.value.utf8)], "It is read as another: \(pair)")
+  check(jar.cookies.map { Array($0.name.utf8) } == [Array(cookie.name.utf8)], "It is read with another name: \(pair)")
 }

@@ -1,8 +1,10 @@
 import Foundation
 import FutureTree
-import FutureTreeHTTP
 
-/// An accepted request line with its header fields is written as exactly the intended lines.
+@testable import FutureTreeHTTP
+
+/// An accepted request line with its header fields is written as exactly the intended lines. A response has only fields that were
+/// received.
 func fuzzFields(_ bytes: [UInt8]) throws {
   var input = Input(bytes)
   let methodName = input.text()
@@ -11,9 +13,11 @@ func fuzzFields(_ bytes: [UInt8]) throws {
   check(method == .get || method.name == methodName, "The method was changed.")
   var request = HTTPRequest(method, try HTTPURL("http://a/"))
   var expected: [(String, String)] = []
+  var received: [(name: String, value: String)] = []
   while !input.isEmpty {
     let name = input.text()
     let value = input.text()
+    received.append((name, value))
     let before = request.headers
     do {
       try request.addHeader(name, value)
@@ -32,6 +36,7 @@ func fuzzFields(_ bytes: [UInt8]) throws {
   check(fields.map(\.1) == expected.map(\.1), "The values are others.")
   for (name, _) in expected { checkLists(request.headers, name) }
   checkEquality(request.headers)
+  checkReceived(received, request)
   checkContentType(contentType)
   checkDecoding(bytes, request)
 }
@@ -72,9 +77,30 @@ private func checkLists(_ headers: HTTPHeaders, _ name: String) {
 private func checkEquality(_ headers: HTTPHeaders) {
   var sorted = HTTPHeaders()
   for name in Set(headers.map { $0.name.lowercased() }) {
-    for value in headers.values(for: name) { try? sorted.add(name.uppercased(), value) }
+    for value in headers.values(for: name) {
+      if let field = try? HTTPHeaders.Field(received: name.uppercased(), value) { sorted.add(field) }
+    }
   }
   check(sorted == headers && sorted.hashValue == headers.hashValue, "The order of different names matters.")
+}
+
+/// A field of a response was received with these bytes, apart from the blanks around its value, and has no control character.
+private func checkReceived(_ fields: [(name: String, value: String)], _ request: HTTPRequest) {
+  guard var receiver = try? ResponseReceiver(for: request, maximumSize: 10),
+    (try? receiver.receiveHead(.ok, fields)) != nil, let response = try? receiver.finish()
+  else { return }
+  checkEquality(response.headers)
+  for field in response.headers {
+    let bytes = field.value.utf8
+    check(!bytes.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }, "A received value has a control character.")
+    let isReceived = fields.contains { name, value in
+      guard name == field.name, value.utf8.count >= bytes.count else { return false }
+      let blanks = value.utf8.prefix { $0 == 0x20 || $0 == 0x09 }.count
+      let rest = value.utf8.dropFirst(blanks)
+      return rest.starts(with: bytes) && rest.dropFirst(bytes.count).allSatisfy { $0 == 0x20 || $0 == 0x09 }
+    }
+    check(isReceived, "A field of the response was not received.")
+  }
 }
 
 private func checkContentType(_ type: String) {
