@@ -56,17 +56,25 @@ struct ClientErrorTable: Sendable {
       return HTTPError(
         .invalidResponse, "The response from \(peer) is not valid HTTP. Check the port and the server.",
         underlying: error)
-    case is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.CreatedStreamAfterGoaway,
-      is NIOHTTP2Errors.IOOnClosedConnection:
+    case _ where ClientErrorTable.isOfClosedConnection(error):
       return closed(error)
     case is any NIOHTTP2Error:
       return HTTPError(
         .invalidResponse, "The connection to \(peer) violates HTTP/2. Allow only HTTP/1.1, or fix the server.",
         underlying: error)
-    case is HTTPParserError, is IOError, is ChannelError:
-      return closed(error)
     default:
       return HTTPError(.transportFailed, "The transport failed. See `underlying`.", underlying: error)
+    }
+  }
+
+  /// Returns whether the error means that a connection, or a stream of HTTP/2, was closed.
+  static func isOfClosedConnection(_ error: any Error) -> Bool {
+    switch error {
+    case let error as HTTPParserError: error == .invalidEOFState
+    case NIOSSLError.uncleanShutdown, is IOError, is ChannelError, is NIOHTTP2Errors.StreamClosed,
+      is NIOHTTP2Errors.CreatedStreamAfterGoaway, is NIOHTTP2Errors.IOOnClosedConnection:
+      true
+    default: false
     }
   }
 

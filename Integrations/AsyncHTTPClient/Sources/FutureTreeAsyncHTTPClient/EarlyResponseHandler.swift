@@ -3,11 +3,17 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOHTTPCompression
 
-/// Reports a response that is whole before its request was sent.
+/// Reports two ends of responses that the client does not report: the end of a response that is whole before its request was sent,
+/// and the end of a cut response.
 ///
-/// The client does not report the end of such a response. It waits for the end of the request, which it may have stopped
+/// **Early responses.** The client does not report the end of such a response. It waits for the end of the request, which it may have stopped
 /// sending. The handler therefore passes an empty part of the body, and no other part that the `Transfer` receives is empty.
 /// The `Transfer` then cancels the request.
+///
+/// **Cut bodies.** When a connection closes, the client discards the parts that wait for the `Transfer`, and reports the error. The
+/// handler therefore passes the mark `cut` and an end in place of the error. The client delivers the parts before them, at the pace
+/// of the `Transfer`, and closes the connection. Their number is limited by the buffers of the client and of the socket. If the
+/// request is still being sent, the error is passed on: the client would wait for the end of the request.
 ///
 /// The handler passes the end itself only if the status is 300 or above: the client then closes the connection. With other
 /// statuses, the client would wait for the end of the request, and with HTTP/2 it would trap when the connection closes.
@@ -27,10 +33,19 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   private var number = 0
   private var method = HTTPMethod.GET
   private var response: HTTPResponseHead?
+  /// Whether the head of the response has arrived, and its end has not.
+  private var isReceiving = false
   /// The end of a response whose request lacks only its end.
   private var end: NIOAny?
   /// Whether the client reads. An end that arrives when it does not means to the client that the connection was closed.
   private var isReading = false
+
+  /// An empty part that differs from other empty parts: its bytes were read.
+  static let cut: ByteBuffer = {
+    var part = ByteBuffer(bytes: [0])
+    part.moveReaderIndex(forwardBy: 1)
+    return part
+  }()
 
   /// Adds a handler to a new HTTP/1.1 connection, or to a new HTTP/2 stream.
   ///
@@ -88,9 +103,13 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
-    case .head(let head): response = head
-    case .body(let part): guard part.readableBytes > 0 else { return }
+    case .head(let head):
+      response = head
+      isReceiving = head.status.code >= 200 || head.status == .switchingProtocols
+    case .body(let part): guard part.readableBytes > 0, isReceiving else { return }
     case .end:
+      guard isReceiving else { return }
+      isReceiving = false
       guard isSending else { break }
       end = data
       // The end of a request whose bytes were all written follows at once.
@@ -102,6 +121,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     passEnd(context)
+    _ = passCut(context)
     context.fireChannelInactive()
   }
 
@@ -109,7 +129,22 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
     // An encoded body that is missing is not truncated.
     if hasNoBody, error as? NIOHTTPDecompression.ExtraDecompressionError == .truncatedData { return }
     passEnd(context)
+    if ClientErrorTable.isOfClosedConnection(error), passCut(context) { return }
     context.fireErrorCaught(error)
+  }
+
+  /// Ends a response that is not whole, for the client.
+  ///
+  /// - Returns: Whether there was such a response.
+  private func passCut(_ context: ChannelHandlerContext) -> Bool {
+    guard isReceiving, !isSending else { return false }
+    isReceiving = false
+    // If an end arrives while the client reads, the client keeps the connection for another request.
+    isReading = false
+    context.fireChannelReadComplete()
+    context.fireChannelRead(wrapInboundOut(.body(EarlyResponseHandler.cut)))
+    context.fireChannelRead(wrapInboundOut(.end(nil)))
+    return true
   }
 
   private func passEnd(_ context: ChannelHandlerContext) {

@@ -23,6 +23,8 @@ final class Transfer: HTTPClientResponseDelegate {
     var hasSentHead = false
     /// Whether the response was whole before the request was sent.
     var isAnswered = false
+    /// Whether the connection was closed before the response was whole.
+    var isCut = false
     var sentCount = 0
     /// The last work on a file.
     var work: EventLoopFuture<Void>?
@@ -91,7 +93,12 @@ extension Transfer {
 
   func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
     guard buffer.readableBytes > 0 else {
-      // The mark of `EarlyResponseHandler`: the response is whole. The client would still wait for the end of the request.
+      // A mark of `EarlyResponseHandler`.
+      guard buffer.readerIndex == 0 else {
+        guarded.withLockedValue { $0.isCut = true }
+        return task.eventLoop.makeSucceededVoidFuture()
+      }
+      // The response is whole. The client would still wait for the end of the request.
       guarded.withLockedValue { $0.isAnswered = true }
       body?.stop()
       task.cancel()
@@ -103,7 +110,12 @@ extension Transfer {
   func didFinishRequest(task: HTTPClient.Task<Void>) {
     // The client has returned the connection to its pool, or has closed it.
     body?.stop()
-    _ = report(.end(.completed), on: task.eventLoop)
+    let (isCut, isStopped) = guarded.withLockedValue { ($0.isCut, $0.isStopped) }
+    if isCut, !isStopped {
+      let table = ClientErrorTable(exchange, hasSentHead: true, socketPath: socketPath)
+      _ = report(.failure(HTTPClientError.remoteConnectionClosed, table), on: task.eventLoop)
+    }
+    _ = report(.end(isCut ? .stopped : .completed), on: task.eventLoop)
   }
 
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {

@@ -136,6 +136,42 @@ extension Outcome {
     }
   }
 
+  @Test(
+    "A reader of a stream that is cut receives each byte that arrived, also if the reader is behind",
+    arguments: [1_000, 1 << 20], [true, false])
+  func cutStream(bufferLimit: Int, isLate: Bool) async throws {
+    let chunks = (0..<200).map { LoopbackStep.chunk([UInt8](repeating: $0, count: 1_000)) }
+    server.on("/cut", .steps([.respond(headers: [("Transfer-Encoding", "chunked")])] + chunks + [.close]))
+    let response = try await load("/cut") { request in
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: bufferLimit)
+    }.value
+    if isLate { _ = try await server.waitUntil { $0.openConnectionCount == 0 }.value }
+
+    var (received, code) = (Data(), nil as HTTPError.Code?)
+    do {
+      for try await chunk in response.bodyStream { received += chunk }
+    } catch let error as HTTPError { code = error.code }
+
+    #expect(received == Data((0..<200).flatMap { [UInt8](repeating: $0, count: 1_000) }))
+    #expect(code == .truncatedBody)
+    try await loader.reset().value
+  }
+
+  @Test("A cut stream that is cancelled while its reader is behind ends as cancelled")
+  func cutStreamCancelled() async throws {
+    let chunks = (0..<200).map { LoopbackStep.chunk([UInt8](repeating: $0, count: 1_000)) }
+    server.on("/cut", .steps([.respond(headers: [("Transfer-Encoding", "chunked")])] + chunks + [.close]))
+    let response = try await load("/cut") { request in
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: 1_000)
+    }.value
+    _ = try await server.waitUntil { $0.openConnectionCount == 0 }.value
+
+    response.transfer.cancel()
+
+    #expect(await response.transfer.outcome.ending == .cancelled)
+    try await loader.reset().value
+  }
+
   @Test("Trailers after the last chunk are accepted")
   func trailers() async throws {
     server.on(

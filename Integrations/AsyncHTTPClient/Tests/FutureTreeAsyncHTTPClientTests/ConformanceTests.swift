@@ -5,11 +5,7 @@ import Testing
 @Suite("AsyncHTTPClientLoader, conformance", .timeLimit(.minutes(20))) struct ConformanceTests {
   private let limits: [TransportConformance.Limit] = [
     .init(.encodedBytes, "A path whose percent-encoded bytes are not UTF-8 fails with `invalidURL`, at once."),
-    .init(
-      .streamCutRead, "When a connection closes, the client discards the parts of a body that wait for its delegate.",
-      faultText: "of 100000 bytes"),
-    .init(
-      .latinFields, "The client replaces bytes that are not UTF-8 with U+FFFD.", faultText: "caf\u{FFFD}"),
+    .init(.latinFields, "The client replaces bytes that are not UTF-8 with U+FFFD.", faultText: "caf\u{FFFD}"),
   ]
 
   @Test("The transport conforms to the HTTP contract")
