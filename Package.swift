@@ -64,7 +64,9 @@ let package = Package(
     .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
     .testTarget(
       name: "FutureTreeHTTPTestingTests",
-      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport"]),
+      dependencies: [
+        "FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport", "HTTPTestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
