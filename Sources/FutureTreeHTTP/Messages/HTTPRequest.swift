@@ -190,6 +190,12 @@ public struct HTTPRequest: Sendable {
     storage.parts.options.comparable(without: ignored)
   }
 
+  /// Replaces some options with those of another request.
+  mutating func takeOptions(_ options: Set<ObjectIdentifier>, from other: HTTPRequest) {
+    let taken = other.storage.parts.options
+    change { $0.options.take(options, from: taken) }
+  }
+
   /// Header fields that only the transport may set (RFC 9112, section 6, and RFC 9110, sections 7.2 and 7.6.1).
   private static let forbidden: Set<String> = [
     "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-connection", "te",

@@ -36,6 +36,12 @@ struct HTTPRequestOptions: Sendable {
     }
   }
 
+  /// Replaces the values of some options with those of other options.
+  mutating func take(_ options: Set<ObjectIdentifier>, from other: HTTPRequestOptions) {
+    values.removeAll { options.contains($0.option) }
+    values += other.values.filter { options.contains($0.option) }
+  }
+
   /// Returns the values that are set, except those of `ignored`, in a comparable form. Returns `nil` if one of them is
   /// not comparable.
   func comparable(without ignored: Set<ObjectIdentifier>) -> [ObjectIdentifier: AnyHashable]? {

@@ -69,17 +69,75 @@ struct CoalesceTests {
   @Test("All callers receive a failure, and its response has their own request")
   func failures() throws {
     let held = mock.hold()
-    let loads = [api.load(anyRequest()), api.load(anyRequest())]
-    let answer = HTTPResponse(to: try HTTPRequest(.post, "http://other.com/"), status: .notFound)
+    let loads = [RequestPriority.normal, .high].map { api.load(request($0)) }
+    let answer = HTTPResponse(to: mock.requests[0], status: .notFound)
 
     held.complete(.failure(HTTPError(.unacceptableStatus, "no", response: answer)))
 
-    for load in loads {
-      guard case .failure(let error as HTTPError) = load.outcomeIfCompleted else { return #expect(Bool(false)) }
-      #expect(error.code == .unacceptableStatus && error.response?.status == .notFound)
-      #expect(error.response?.request.method == .get)
-    }
+    let errors = try loads.map { try #require($0.failure as? HTTPError) }
+    #expect(errors.allSatisfy { $0.code == .unacceptableStatus && $0.response?.status == .notFound })
+    #expect(errors.map { $0.response?.request[option: RequestPriority.self] } == [.normal, .high])
     expectNothingLeft()
+  }
+
+  // MARK: The request of a response
+
+  private func request(_ priority: RequestPriority, to path: String = "/") -> HTTPRequest {
+    var request = anyRequest(path)
+    request[option: RequestPriority.self] = priority
+    return request
+  }
+
+  @Test("After a redirect, the response of each caller has the last request, with the options of the caller")
+  func redirected() throws {
+    mock.on("/a", .respond(status: HTTPStatus(302), headers: try HTTPHeaders([("Location", "/dir/b")]), body: Data()))
+    let held = mock.on("/dir/b", .hold())
+    let chain = coalesce --> Redirect() --> mock
+    let handler: ProgressHandler.Value = { _ in }
+    var requests = [request(.low, to: "/a"), request(.high, to: "/a")]
+    requests[1][option: ProgressHandler.self] = handler
+
+    let loads = requests.map { chain.load($0) }
+    held.held[0].answer(headers: try HTTPHeaders([("Link", "<c>; rel=\"next\"")]))
+
+    let answers = try loads.map { try #require($0.outcomeIfCompleted).get() }
+    #expect(answers.map { $0.request.url?.path } == ["/dir/b", "/dir/b"])
+    #expect(try answers.map { try $0.linkedURL("next")?.path } == ["/dir/c", "/dir/c"])
+    #expect(answers.map(\.redirections.count) == [1, 1])
+    #expect(answers.map { $0.request[option: RequestPriority.self] } == [.low, .high])
+    #expect(answers.map { $0.request[option: ProgressHandler.self] != nil } == [false, true])
+    #expect(answers.allSatisfy { $0.request.sharedCallers == nil })
+    expectNothingLeft()
+  }
+
+  @Test("The response of a failure names the last request as well")
+  func redirectedFailure() throws {
+    let redirect = MockAnswer.respond(
+      status: HTTPStatus(302), headers: try HTTPHeaders([("Location", "/b")]), body: Data())
+    mock.onOthers(redirect.forever())
+    let chain = coalesce --> Redirect(limit: 1) --> mock
+
+    let error = try #require(chain.load(anyRequest("/a")).failure as? HTTPError)
+
+    #expect(error.code == .tooManyRedirects && error.response?.request.url?.path == "/b")
+    #expect(error.response?.redirections.map(\.url.path) == ["/a"])
+    expectNothingLeft()
+  }
+
+  @Test("The response has the URL that a later layer has filled in, as without the layer")
+  func completed() throws {
+    let layers =
+      ApplyEnvironment(try ServerEnvironment(host: "api.example.com", pathPrefix: "/v1"))
+      --> BearerAuth(try BearerToken("t"))
+    mock.onOthers(.status(.ok).forever())
+    let request = try HTTPRequest(.get, path: "users")
+
+    let answers = try [layers --> mock, coalesce --> layers --> mock].map { chain in
+      try #require(chain.load(request).outcomeIfCompleted).get().request
+    }
+
+    #expect(answers.map { $0.url?.absoluteString } == Array(repeating: "https://api.example.com/v1/users", count: 2))
+    #expect(answers.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
   }
 
   /// A change to a request that prevents sharing its load.
@@ -105,6 +163,8 @@ struct CoalesceTests {
     Difference("a path without a host") { $0.target = .path(try HTTPPath("/")) },
     Difference("identity") { try $0.setHeader("Authorization", "Bearer b") },
     Difference("cookie") { try $0.setHeader("Cookie", "a=b") },
+    Difference("key of an API") { try $0.setHeader("X-Api-Key", "a") },
+    Difference("own token") { $0.bearerToken = try BearerToken("a") },
     Difference("representation") { try $0.setHeader("Accept", "text/plain") },
     Difference("range") { try $0.setHeader("Range", "bytes=0-1") },
     Difference("an empty body") { $0.body = .data(Data()) },
@@ -254,4 +314,10 @@ struct CoalesceTests {
   }
 
   private enum Named: HTTPRequestOption { static var defaultValue: String { "" } }
+}
+
+extension Future {
+  fileprivate var failure: (any Error)? {
+    if case .failure(let error)? = outcomeIfCompleted { error } else { nil }
+  }
 }

@@ -22,7 +22,8 @@ import FutureTree
 ///
 /// The layer caches nothing: a request that begins after the shared load has completed is loaded again.
 ///
-/// Each caller gets a response with its own request. The following options are handled for each caller:
+/// Each caller gets a response with its own request. If the response is that of another URL, or of a redirect, it has the request
+/// that was sent last, with the options of the caller. The following options are handled for each caller:
 ///
 /// - `ProgressHandler`: Every handler is called until the future of its caller has completed. The handler of a caller that
 ///   joins later is called starting with the next report. A report that is being delivered when a caller detaches may still
@@ -97,7 +98,7 @@ public final class Coalesce: HTTPLayer {
     let handler = request[option: ProgressHandler.self]
     var number: Int?
     var isFirst = false
-    let answering = { (flight: Future<HTTPResponse>) in flight.answering(request) }
+    let answering = { [ignored] (flight: Future<HTTPResponse>) in flight.answering(request, ignored) }
     let (answer, flightKey) = flights.join(key, as: answering) { flight in
       _ = flight.named(.sharedLoad)
       // The handler is added before the load begins, so that it receives all reports.
@@ -151,13 +152,12 @@ extension Coalesce: CustomReflectable {
 // MARK: - Futures of the callers
 
 extension Future<HTTPResponse> {
-  /// Returns a future of the response with the caller's request. If the response arrives before a cancellation, it is
-  /// kept.
-  fileprivate func answering(_ request: HTTPRequest) -> Future {
+  /// Returns a future of the response to a caller. If the response arrives before a cancellation, it is kept.
+  fileprivate func answering(_ caller: HTTPRequest, _ options: Set<ObjectIdentifier>) -> Future {
     completed { outcome, _ in
       switch outcome {
-      case .success(let response): .success(response.answering(request))
-      case .failure(let error): .failure((error as? HTTPError)?.answering(request) ?? error)
+      case .success(let response): .success(response.answering(caller, options))
+      case .failure(let error): .failure((error as? HTTPError)?.answering(caller, options) ?? error)
       case .cancelled(let reason): .cancelled(reason)
       }
     }
@@ -176,9 +176,23 @@ private struct FromBehind: Error {
   let error: any Error
 }
 
+extension HTTPResponse {
+  /// Returns the response to a caller: to its request, or to the request that was sent last, if that has another URL or follows a
+  /// redirect. Relative links are resolved against that URL, and its origin decides about credentials.
+  ///
+  /// - Parameter options: The options that belong to each caller.
+  fileprivate func answering(_ caller: HTTPRequest, _ options: Set<ObjectIdentifier>) -> HTTPResponse {
+    var last = request
+    guard last.target.canonical != caller.target.canonical || !redirections.isEmpty else { return answering(caller) }
+    last.takeOptions(options, from: caller)
+    last.sharedLoad = caller.sharedLoad
+    return answering(last)
+  }
+}
+
 extension HTTPError {
-  fileprivate func answering(_ request: HTTPRequest) -> HTTPError {
-    replacingResponse(response?.answering(request))
+  fileprivate func answering(_ caller: HTTPRequest, _ options: Set<ObjectIdentifier>) -> HTTPError {
+    replacingResponse(response?.answering(caller, options))
   }
 
   fileprivate static func tooLate(_ request: HTTPRequest) -> HTTPError {

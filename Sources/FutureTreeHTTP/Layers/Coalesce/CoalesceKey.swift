@@ -122,7 +122,7 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
 
 extension HTTPRequest.Target {
   /// The target without an explicit default port.
-  fileprivate var canonical: HTTPRequest.Target {
+  var canonical: HTTPRequest.Target {
     guard case .url(let url) = self, url.explicitPort == url.scheme.defaultPort else { return self }
     return .url(HTTPURL(scheme: url.scheme, host: url.host, explicitPort: nil, path: url.path, query: url.query))
   }
