@@ -5,10 +5,13 @@
 /// request[option: SensitiveHeaders.self].insert("X-Session")
 /// ```
 ///
-/// A redirect to another origin drops these fields, and their values are never printed. If a layer puts a credential
-/// into a custom field, it must add the name of that field. Names compare case-insensitively.
+/// A redirect to another origin drops these fields, their values are never printed, and they tell users apart: ``CacheResponses``
+/// and ``Coalesce`` never answer a request with the response to another value. If a layer puts a credential into a custom field, it
+/// must add the name of that field. Names compare case-insensitively.
 public struct HeaderNames: Sendable, Hashable {
   private var names: Set<String> = []
+  /// A bit for each length of a name. Most names are excluded by their length, without a copy in lower case.
+  private var lengths: UInt64 = 0
 
   /// Creates a set of names.
   public init(_ names: [String] = []) {
@@ -18,10 +21,15 @@ public struct HeaderNames: Sendable, Hashable {
   /// Adds a name.
   public mutating func insert(_ name: String) {
     names.insert(name.lowercased())
+    lengths |= HeaderNames.bit(of: name)
   }
 
   /// Returns whether the set contains a name. The comparison is case-insensitive.
-  public func contains(_ name: String) -> Bool { names.contains(name.lowercased()) }
+  public func contains(_ name: String) -> Bool {
+    lengths & HeaderNames.bit(of: name) != 0 && names.contains(name.lowercased())
+  }
+
+  private static func bit(of name: String) -> UInt64 { 1 << UInt64(min(name.utf8.count, 63)) }
 
   /// The names in lower case, sorted.
   public var sorted: [String] { names.sorted() }

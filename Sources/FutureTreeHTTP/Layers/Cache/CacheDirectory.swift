@@ -87,16 +87,21 @@ final class CacheDirectory: Sendable {
 // MARK: - Reading
 
 extension CacheDirectory {
-  /// Returns a future of the stored response that a request selects.
+  /// Returns a future of the stored response that a request selects. Of several, the last stored one, as in
+  /// ``CacheState/find(_:for:)``.
   ///
   /// - Returns: `nil` if there is none for the URL and the user.
   func read(_ key: CacheKey, for request: HTTPRequest) -> Future<CacheEntry?>? {
     let names = names
     let (url, user) = (names.url(key.url), names.user(key.credentials))
-    let slots = guarded.withLock { $0.index[url, user].filter(\.element.isWritten) }
+    let end = names.endWithoutVary
+    let slots = guarded.withLock { guarded in
+      let written = guarded.index[url, user].filter(\.element.isWritten).reversed()
+      return written.filter { !$0.element.name.hasSuffix(end) } + written.filter { $0.element.name.hasSuffix(end) }
+    }
     guard !slots.isEmpty else { return nil }
     return Future(on: executor) { [self] in
-      for slot in slots.reversed() {
+      for slot in slots {
         if let entry = read(slot, key, request, names) { return entry }
       }
       return nil
@@ -136,16 +141,19 @@ extension CacheDirectory {
 // MARK: - Changes
 
 extension CacheDirectory {
-  /// Stores a response instead of the one with the same name, unless all responses were removed since `generation`.
+  /// Stores a response instead of the one with the same name and those of `others`, unless all responses were removed since
+  /// `generation`.
   ///
   /// - Returns: Whether it will be written.
-  func store(_ entry: CacheEntry, generation: Int) -> Bool {
+  func store(_ entry: CacheEntry, replacing others: [CacheEntry], generation: Int) -> Bool {
     guard entry.size <= limits.perEntry else { return false }
     let names = names
     let name = names.name(of: entry)
+    let replacedNames = others.map(names.name).filter { $0 != name }
     let (url, user) = CacheFile.parts(of: name)
     return change { guarded in
       guard guarded.generation == generation, guarded.names == names else { return false }
+      for slot in guarded.index[url, user] where replacedNames.contains(slot.element.name) { guarded.remove(slot) }
       let others = guarded.index[url, user]
       let replaced = others.first { $0.element.name == name }
       if let replaced { guarded.index.remove(replaced) }

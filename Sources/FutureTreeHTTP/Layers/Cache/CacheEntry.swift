@@ -79,6 +79,9 @@ struct CacheEntry: Sendable {
       + headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
   }
 
+  /// Whether the response depends on fields of the request.
+  var varies: Bool { !selectors.isEmpty }
+
   /// Returns whether the request has the same selecting fields.
   func isSelected(by request: HTTPRequest) -> Bool {
     selectors.allSatisfy { $0 == Selector($0.name, request) }
@@ -126,9 +129,18 @@ extension CacheEntry {
     return request
   }
 
-  /// Returns the entry with the fields of a 304 (sections 3.2 and 4.3.4). Returns `nil` if the 304 is about another response:
-  /// its entity tag is strong and a different one.
+  /// Returns the request of a response to a validation, without the conditions that `validating(_:)` added.
+  static func request(_ last: HTTPRequest, without validation: HTTPRequest, of request: HTTPRequest) -> HTTPRequest {
+    if last.sharesStorage(with: validation) { return request }
+    var last = last
+    for name in ["If-None-Match", "If-Modified-Since"] { last.removeHeader(name) }
+    return last
+  }
+
+  /// Returns the entry with the fields of a 304 (sections 3.2 and 4.3.4). Returns `nil` if the 304 is about another response: a
+  /// redirect led to it, or its entity tag is strong and a different one.
   func validated(by response: HTTPResponse, to request: HTTPRequest, _ times: Times) -> CacheEntry? {
+    guard response.request.url == request.url else { return nil }
     if let new = response.headers["ETag"], !new.hasPrefix("W/"), !FieldSyntax.haveSameBytes(new, entityTag ?? "") {
       return nil
     }
@@ -153,7 +165,7 @@ struct CacheKey: Sendable, Hashable {
 
   init(_ request: HTTPRequest, _ url: HTTPURL) {
     self.url = CacheKey.text(of: url)
-    credentials = request.headers.values(for: "Authorization")
+    credentials = request.credentials
   }
 
   static func text(of url: HTTPURL) -> String {

@@ -34,6 +34,9 @@ struct CacheFile: Sendable, Equatable {
     return [url(entry.key.url), user(entry.key.credentials), digest(fields)].joined(separator: "-")
   }
 
+  /// The end of the name of a response that depends on no fields of the request.
+  var endWithoutVary: String { digest([]) }
+
   /// Returns whether a name can be that of a response.
   static func isName(_ name: String) -> Bool {
     name.utf8.count == nameLength && name.utf8.allSatisfy { ASCII.isHexDigit($0) || $0 == UInt8(ascii: "-") }

@@ -29,8 +29,14 @@ import FutureTree
 ///
 /// **Files.** If the cache has a directory, a response that is only in a file is read on the executor of the cache.
 ///
+/// **Users.** A response to one user never answers another. What separates them is what a redirect removes: the well-known fields of
+/// credentials, such as `Authorization`, `X-Api-Key` and `Cookie`, those that the request lists in ``SensitiveHeaders``, and the
+/// credentials of the options `basicCredentials` and `bearerToken`. Fields that later layers add are not known to this layer.
+///
 /// **Order.** Put the layer after those that add credentials, and after `Redirect`: each hop has its own lifetime. A response that
-/// was sent for another URL is not stored. `StoreCookies` before the layer ignores the cookies of responses from the cache.
+/// was sent for another URL is not stored. `StoreCookies` before the layer ignores the cookies of responses from the cache. A
+/// request with a changed cookie is then loaded again. Put `StoreCookies` after the layer if the jar belongs to one user, and if the
+/// server marks responses that depend on cookies with `Vary: Cookie`, `no-cache` or `no-store`.
 ///
 /// **Cancellation.** The layer holds no requests, except while it reads a file. A load that is cancelled then is not sent. Each caller
 /// of a shared load can cancel without the others. Nothing is stored from a response that arrives after a cancellation request, or
@@ -171,7 +177,10 @@ extension CacheResponses {
           let status = CacheStatus.forwarded(reason, response.status, detail: "stale-if-error")
           return .success(entry.answer(request, status, at: times.answered))
         }
-        let answer = validation == nil ? response : response.answering(request)
+        let answer =
+          validation.map { validation in
+            response.answering(CacheEntry.request(response.request, without: validation, of: request))
+          } ?? response
         let isStored = isWanted && store(answer, search, times)
         return .success(answer.adding(isStored ? status.stored : status))
       }

@@ -26,13 +26,16 @@ struct CacheState: Sendable {
     index = Index(maximumSize: limits.total)
   }
 
-  /// Returns the response that a request selects, and counts it as used. Of several, the most recent one (RFC 9111,
-  /// section 4.1).
+  /// Returns the response that a request selects, and counts it as used. Of several, the most recent one with `Vary`, or
+  /// without it if none has one (RFC 9111, section 4.1).
   ///
   /// - Complexity: O(log n).
   mutating func find(_ key: CacheKey, for request: HTTPRequest) -> Found {
     let selected = index[key.url, key.credentials].filter { $0.element.isSelected(by: request) }
-    guard let slot = selected.max(by: { $0.element.date < $1.element.date }) else {
+    let slot = selected.max { first, second in
+      (first.element.varies ? 1 : 0, first.element.date) < (second.element.varies ? 1 : 0, second.element.date)
+    }
+    guard let slot else {
       return index.contains(key.url) ? .others : .nothing
     }
     index.use(slot)
@@ -42,15 +45,16 @@ struct CacheState: Sendable {
   /// Stores a response instead of those that the same request selects. Removes the responses that were not used for the longest
   /// time if there are too many bytes or variants.
   ///
-  /// - Returns: Whether it was stored.
-  mutating func store(_ entry: CacheEntry, for request: HTTPRequest) -> Bool {
-    guard entry.size <= limits.perEntry, entry.size <= limits.total else { return false }
+  /// - Returns: Whether it was stored, and the responses that it replaces.
+  mutating func store(_ entry: CacheEntry, for request: HTTPRequest) -> (isStored: Bool, replaced: [CacheEntry]) {
+    guard entry.size <= limits.perEntry, entry.size <= limits.total else { return (false, []) }
     let (url, user) = (entry.key.url, entry.key.credentials)
     var others = index[url, user]
-    for slot in others where slot.element.isSelected(by: request) { index.remove(slot) }
+    let replaced = others.filter { $0.element.isSelected(by: request) }
+    for slot in replaced { index.remove(slot) }
     others.removeAll { !$0.isStored }
     if others.count >= CacheState.maximumVariantCount, let oldest = Index.oldest(of: others) { index.remove(oldest) }
-    return index.insert(entry, url, user, size: entry.size) != nil
+    return (index.insert(entry, url, user, size: entry.size) != nil, replaced.map(\.element))
   }
 
   /// Removes the responses for a URL, those of all users (RFC 9111, section 4.4).

@@ -10,9 +10,8 @@ import FutureTree
 ///
 /// ``CacheResponses`` uses it. One cache can be part of several chains.
 ///
-/// **Users.** Responses are separated by the credentials in the header `Authorization`: a response to one user never answers
-/// another. Cookies do not separate responses: use one cache for each user, or have the
-/// server send `Vary: Cookie`.
+/// **Users.** Responses are separated by the credentials of their requests, such as `Authorization`, `X-Api-Key` and `Cookie`: a
+/// response to one user never answers another. ``CacheResponses`` lists them.
 ///
 /// **Limits.** If the responses have too many bytes, those that were not used for the longest time are removed. For each URL and
 /// user, at most 32 responses are stored that differ in the fields that `Vary` names.
@@ -168,11 +167,11 @@ extension HTTPCache {
   /// - Returns: Whether it was stored.
   @discardableResult
   func store(_ entry: CacheEntry, for request: HTTPRequest, generation: Int, isRead: Bool = false) -> Bool {
-    let isStored = guarded.withLock { guarded in
-      guard guarded.generation == generation else { return false }
+    let (isStored, replaced) = guarded.withLock { guarded -> (Bool, [CacheEntry]) in
+      guard guarded.generation == generation else { return (false, []) }
       return guarded.state.store(entry, for: request)
     }
-    let isWritten = !isRead && files?.store(entry, generation: generation) == true
+    let isWritten = !isRead && files?.store(entry, replacing: replaced, generation: generation) == true
     return isStored || isWritten
   }
 

@@ -5,6 +5,20 @@ extension HTTPRequest {
     isSensitive(header: name) || ["origin", "referer"].contains(name.lowercased())
   }
 
+  /// The credentials of the request: its secret fields in the order of their names, and its own credentials for layers. Requests
+  /// with different credentials are those of different users.
+  var credentials: [String] {
+    var names: [String] = []
+    for field in headers where isSensitive(header: field.name) {
+      let name = field.name.lowercased()
+      if !names.contains(name) { names.append(name) }
+    }
+    var credentials = names.isEmpty ? [] : names.sorted().flatMap { [$0] + headers.values(for: $0) }
+    if let basicCredentials { credentials.append(basicCredentials.authorization) }
+    if let bearerToken { credentials.append(bearerToken.authorization) }
+    return credentials
+  }
+
   /// Removes the credentials that this request shares with earlier requests, because it goes to another origin. New
   /// credentials stay.
   ///

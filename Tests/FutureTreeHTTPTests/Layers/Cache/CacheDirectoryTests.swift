@@ -78,6 +78,37 @@ import Testing
     #expect(api.sentCount == 0)
   }
 
+  @Test("A later cache prefers the response that `Vary` selects to a newer one without `Vary`")
+  func withoutVary() throws {
+    try storeWithAndWithoutVary()
+    let api = try stored.open()
+
+    #expect(stored.load(api, "/", [("Accept-Language", "de")]).summary == "200 de|hit; ttl=60")
+    #expect(stored.load(api, "/", [("Accept-Language", "en")]).summary == "200 default|hit; ttl=60")
+  }
+
+  private func storeWithAndWithoutVary() throws {
+    let api = try stored.open()
+    api.answer("de", [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")])
+    api.load("/", [("Accept-Language", "de")])
+    api.answer("default", [("Cache-Control", "max-age=60")])
+    api.load()
+    stored.executor.runAll()
+  }
+
+  @Test("The file of a response that `Vary` selected is removed when another response to its request is stored")
+  func noLongerVaries() throws {
+    try storeWithAndWithoutVary()
+    do {
+      let api = try stored.open()
+      api.answer("new", [("Cache-Control", "max-age=60")])
+      #expect(stored.load(api, "/", [("Accept-Language", "de")], caching: .reload).summary.hasPrefix("200 new"))
+    }
+
+    #expect(try stored.files.count == 1)
+    #expect(try stored.reload("/", [("Accept-Language", "de")]) == "200 new|hit; ttl=60")
+  }
+
   @Test("Names and files show no URL and no credentials")
   func secrets() throws {
     try stored.store("body", at: "/secret", [("Authorization", "secret")])

@@ -13,17 +13,98 @@ import Testing
     [], .doNotForwardIfOthersWaiting, .forceImmediately,
   ]
 
-  @Test("A response to one user never answers another")
-  func users() {
-    for user in ["Basic a", "Basic b"] {
+  @Test(
+    "A response to one user never answers another, whatever field has the credential",
+    arguments: ["Authorization", "X-Api-Key", "Cookie", "x-auth-token"])
+  func users(field: String) {
+    for user in ["a", "b"] {
       api.answer(user, [("Cache-Control", "max-age=60")])
-      api.load("/", [("Authorization", user)])
+      api.load("/", [(field, user)])
     }
 
-    #expect(api.load("/", [("Authorization", "Basic a")]).summary == "200 Basic a|hit; ttl=60")
-    #expect(api.load("/", [("Authorization", "Basic b")]).summary == "200 Basic b|hit; ttl=60")
+    #expect(api.load("/", [(field.uppercased(), "a")]).summary == "200 a|hit; ttl=60")
+    #expect(api.load("/", [(field, "b")]).summary == "200 b|hit; ttl=60")
     #expect(api.load("/", caching: .onlyCached) == nil)
-    #expect(api.load("/", [("Authorization", "Basic c")], caching: .onlyCached) == nil)
+    #expect(api.load("/", [(field, "c")], caching: .onlyCached) == nil)
+    #expect(api.load("/", [("X-Other", "a"), (field, "a")]).summary == "200 a|hit; ttl=60")
+  }
+
+  /// A credential of a request that is not in a well-known field.
+  struct Credential: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let add: @Sendable (_ user: String, inout HTTPRequest) throws -> Void
+  }
+
+  private static let credentials = [
+    Credential(testDescription: "a listed field") { user, request in
+      try request.setHeader("X-Session", user)
+      request[option: SensitiveHeaders.self].insert("x-session")
+    },
+    Credential(testDescription: "the token of the request") { $1.bearerToken = try BearerToken($0) },
+    Credential(testDescription: "the credentials of the request") {
+      $1.basicCredentials = try BasicCredentials(userName: $0, password: "p")
+    },
+  ]
+
+  @Test("A listed field, and the credentials of the request itself, separate users as well", arguments: credentials)
+  func users(credential: Credential) throws {
+    func load(_ user: String) throws -> String {
+      var request = anyRequest()
+      try credential.add(user, &request)
+      api.answer(user, [("Cache-Control", "max-age=60")])
+      return api.chain.load(request).outcomeIfCompleted.flatMap { try? $0.get() }.summary
+    }
+
+    #expect(try ["a", "b", "a"].map(load).map { $0.prefix(5) } == ["200 a", "200 b", "200 a"])
+    #expect(api.sentCount == 2 && api.cache.count == 2)
+  }
+
+  @Test("A response from the cache has the request of its caller, and one after a redirect the last request")
+  func requests() throws {
+    api.answer(status: 302, [("Location", "/dir/b")])
+    api.answer("b", [("Cache-Control", "max-age=60")])
+    let chain = Redirect() --> api.layer --> api.mock
+
+    let answers = try (0..<2).map { number in
+      if number == 1 { api.answer(status: 302, [("Location", "/dir/b")]) }
+      return try #require(chain.load(anyRequest("/a")).outcomeIfCompleted).get()
+    }
+
+    #expect(
+      answers.map { Optional($0).summary } == ["200 b|fwd=uri-miss; fwd-status=200; stored", "200 b|hit; ttl=60"])
+    #expect(answers.map { $0.request.url?.path } == ["/dir/b", "/dir/b"])
+    #expect(answers.map(\.redirections.count) == [1, 1])
+  }
+
+  @Test("A validation that a later layer redirects stores nothing, and its response has the last request")
+  func redirectedValidation() throws {
+    let chain = api.layer --> Redirect() --> api.mock
+    api.answer("one", [("Cache-Control", "max-age=10"), ("ETag", "\"a\"")])
+    _ = chain.load(anyRequest("/a"))
+    api.clock.advance(by: .seconds(20))
+    api.answer(status: 302, [("Location", "/b")])
+    api.answer("other", [("Cache-Control", "max-age=60")])
+
+    let answer = try #require(chain.load(anyRequest("/a")).outcomeIfCompleted).get()
+
+    #expect(answer.request.url?.path == "/b" && answer.request.headers.isEmpty && answer.redirections.count == 1)
+    #expect(api.load("/a", caching: .onlyCached).summary.hasPrefix("200 one|hit"))
+  }
+
+  @Test("A 304 to a redirected validation is not about the stored response: the request is sent again")
+  func redirectedNotModified() throws {
+    let chain = api.layer --> Redirect() --> api.mock
+    api.answer("one", [("Cache-Control", "max-age=10"), ("ETag", "\"a\"")])
+    _ = chain.load(anyRequest("/a"))
+    api.clock.advance(by: .seconds(20))
+    api.answer(status: 302, [("Location", "/b")])
+    api.answer(status: 304, [("ETag", "\"a\"")])
+    api.answer("two")
+
+    let answer = try #require(chain.load(anyRequest("/a")).outcomeIfCompleted).get()
+
+    #expect(try answer.body == Data("two".utf8))
+    #expect(!api.mock.requests[3].headers.contains("If-None-Match"))
   }
 
   @Test("Nothing printable shows a URL, a credential or a body")

@@ -53,6 +53,30 @@ import Testing
     #expect(api.load("/", [("X-A", "1"), ("X-B", "1")]).summary.hasPrefix(date < -10 ? "200 one|hit" : "200 two|hit"))
   }
 
+  @Test("Section 4.1: a newer response without `Vary` does not hide the one that `Vary` selects")
+  func withoutVary() {
+    api.answer("de", [("Cache-Control", "max-age=600"), ("Vary", "Accept-Language")])
+    api.load("/", [("Accept-Language", "de")])
+    api.clock.advance(by: .seconds(1))
+    api.answer("default", [("Cache-Control", "max-age=600")])
+    api.load()
+
+    #expect(api.load("/", [("Accept-Language", "de")]).summary.hasPrefix("200 de|hit"))
+    #expect(api.load("/", [("Accept-Language", "en")]).summary.hasPrefix("200 default|hit"))
+    #expect(api.load().summary.hasPrefix("200 default|hit"))
+  }
+
+  @Test("Section 4.1: a response to the same request replaces the one that `Vary` selected")
+  func noLongerVaries() {
+    api.answer("old", [("Cache-Control", "max-age=10"), ("Vary", "Accept-Language")])
+    api.load("/", [("Accept-Language", "de")])
+    api.clock.advance(by: .seconds(20))
+    api.answer("new", [("Cache-Control", "max-age=60")])
+    api.load("/", [("Accept-Language", "de")])
+
+    #expect(api.load("/", [("Accept-Language", "de")]).summary == "200 new|hit; ttl=60")
+  }
+
   // MARK: Section 4.3: validation
 
   @Test("Section 4.3.1: a stale response is validated with its entity tag and its date")
