@@ -72,10 +72,11 @@ extension HTTPLoader {
 }
 
 extension HTTPRequest {
-  /// Returns the request with the fields and the delivery of a request for events, unless it has its own.
-  fileprivate var acceptingEvents: HTTPRequest {
+  /// Returns the request with the fields and the delivery of a request for events, unless it has its own. No cache answers it.
+  package var acceptingEvents: HTTPRequest {
     var request = self
     request.addMissing(EventSource.fields)
+    request[option: RequestCaching.self] = .off
     if !request[option: ResponseDelivery.self].isStream { request[option: ResponseDelivery.self] = .stream() }
     return request
   }

@@ -10,10 +10,11 @@ import FutureTree
 ///
 /// A sequence has one reader. A second iteration fails with the code `bodyAlreadyRead`.
 ///
-/// **Requests.** The request asks for `Accept: text/event-stream` and `Cache-Control: no-store`, unless it has fields with these
-/// names. If there was an event with an ID, a reconnection sends it in `Last-Event-ID`, as UTF-8 and without the blanks around
-/// it. An ID with a control character other than a tab is ignored: no field can carry it. The reconnection then sends the ID
-/// before it. `Last-Event-ID` is not treated as a secret. If it is one, add it to the `SensitiveHeaders` of the request.
+/// **Requests.** The request asks for `Accept: text/event-stream` and `Cache-Control: no-cache`, unless it has fields with these
+/// names. Its option ``RequestCaching`` is `off`: a stored response is no connection. If there was an event with an ID, a
+/// reconnection sends it in `Last-Event-ID`, as UTF-8 and without the blanks around it. An ID with a control character other
+/// than a tab is ignored: no field can carry it. The reconnection then sends the ID before it. `Last-Event-ID` is not treated
+/// as a secret. If it is one, add it to the `SensitiveHeaders` of the request.
 ///
 /// **Reconnections.** If a connection ends, the reader waits and connects again, by the rules of `EventReconnection`. By
 /// default, the number of reconnections has no limit. A connection ends when the server closes it, or with one of these
@@ -126,7 +127,7 @@ struct EventSource: Sendable {
   /// The fields of a request for events.
   static let fields: HTTPHeaders = {
     do {
-      return try HTTPHeaders([("Accept", "text/event-stream"), ("Cache-Control", "no-store")])
+      return try HTTPHeaders([("Accept", "text/event-stream"), ("Cache-Control", "no-cache")])
     } catch { preconditionFailure("The fields of a request for events are valid: \(error)") }
   }()
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
 import TestSupport
@@ -37,16 +38,33 @@ import Testing
     _ = await script.events("http://example.com/feed", query: [("a", "b")]).data()
     _ = await script.feed { request in
       try request.setHeader("accept", "text/event-stream;q=1")
-      try request.setHeader("Cache-Control", "no-cache")
+      try request.setHeader("Cache-Control", "no-transform")
       request[option: ResponseDelivery.self] = .stream(bufferLimit: 7)
+      request[option: RequestCaching.self] = .preferCached
     }.data()
 
     let (first, second) = (script.requests[0], script.requests[1])
     #expect(first.url?.absoluteString == "http://example.com/feed?a=b" && first.method == .get)
-    #expect(first.headers["Accept"] == "text/event-stream" && first.headers["Cache-Control"] == "no-store")
-    #expect(first[option: ResponseDelivery.self].isStream)
+    #expect(first.headers["Accept"] == "text/event-stream" && first.headers["Cache-Control"] == "no-cache")
+    #expect(first[option: ResponseDelivery.self].isStream && first[option: RequestCaching.self] == .off)
     #expect(second.headers.values(for: "Accept") == ["text/event-stream;q=1"])
-    #expect(second.headers.values(for: "Cache-Control") == ["no-cache"])
+    #expect(second.headers.values(for: "Cache-Control") == ["no-transform"])
+    #expect(second[option: RequestCaching.self] == .off)
+  }
+
+  @Test("A stored response is not a connection: events never come from a cache, and are not stored")
+  func uncached() async throws {
+    let (cache, mock) = (HTTPCache(), MockLoader())
+    let headers = try HTTPHeaders([("Content-Type", "text/event-stream"), ("Cache-Control", "max-age=600")])
+    mock.answer(headers: headers, body: "data: stored\n\n")
+    mock.answer(headers: headers, body: "data: new\n\n")
+    let api = CacheResponses(in: cache) --> mock
+    _ = try await api.load(HTTPRequest("https://example.com/feed")).value
+
+    let events = api.events("https://example.com/feed", reconnecting: .never)
+
+    #expect(await events.data() == ["new"])
+    #expect(mock.requests.count == 2 && cache.count == 1 && cache.counts.hits == 0)
   }
 
   @Test(
