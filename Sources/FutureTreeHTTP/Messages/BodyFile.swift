@@ -1,7 +1,11 @@
 import Foundation
 import FutureTree
 
-/// A body that is being written to a file. Until it is complete, the file has a temporary name.
+/// A body that is being written to a file. Until it is complete, the file has a temporary name, and is locked.
+///
+/// A process that is killed leaves the temporary file behind, but not its lock. The next body in the directory removes it. The lock
+/// shows whether a file has an owner: the number of a process is used again, and containers that share a volume have the same
+/// numbers.
 ///
 /// It is used by one thread at a time: it belongs to one `ResponseReceiver`, which cannot be copied, or to one `PartialFile`.
 final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive access.
@@ -10,33 +14,85 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   private var descriptor: Int32
   private(set) var size: Int
 
-  /// Creates the temporary file next to the destination.
+  /// Creates the temporary file next to the destination, and removes files that processes which were killed have left there.
   ///
   /// - Throws: `HTTPError` with the code `unwritableBody`.
   convenience init(for destination: URL) throws(HTTPError) {
+    let folder = destination.deletingLastPathComponent()
+    BodyFile.removeLeftovers(in: folder)
     while true {
-      let path = BodyFile.temporaryURL(for: destination).path
-      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-      if descriptor >= 0 {
-        self.init(descriptor, temporary: path, for: destination)
+      let file = folder.appendingPathComponent(BodyFile.nextName())
+      let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      guard descriptor >= 0 else {
+        // The file belongs to a process with the same number, in another container. Try the next name.
+        if errno == EEXIST { continue }
+        throw BodyFile.refused("cannot be created", errno)
+      }
+      // Another process may have taken the file for a leftover before it was locked. A volume may have no locks: nothing is removed
+      // from it.
+      let isTaken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+      if !isTaken, access(file.path, F_OK) == 0 {
+        self.init(descriptor, temporary: file.path, for: destination)
         return
       }
-      // A process that was killed left this file behind. Try the next name.
-      guard errno == EEXIST else { throw BodyFile.refused("cannot be created", errno) }
+      close(descriptor)
     }
   }
 
-  /// Returns a URL next to the destination, whose name is unique in this process.
-  static func temporaryURL(for destination: URL) -> URL {
+  /// Returns a file name that is unique in this process.
+  private static func nextName() -> String {
     let number = lastNumber.withLock { number in
       number += 1
       return number
     }
-    let name = ".FutureTree-\(ProcessInfo.processInfo.processIdentifier)-\(number).partial"
-    return destination.deletingLastPathComponent().appendingPathComponent(name)
+    return "\(prefix)\(ProcessInfo.processInfo.processIdentifier)-\(number)\(suffix)"
+  }
+
+  private static let (prefix, suffix) = (".FutureTree-", ".partial")
+
+  /// Returns whether a name can be that of a temporary file.
+  private static func isTemporary(_ name: String) -> Bool {
+    guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
+    let numbers = name.dropFirst(prefix.count).dropLast(suffix.count).split(
+      separator: "-", omittingEmptySubsequences: false)
+    return numbers.count == 2 && numbers.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(ASCII.isDigit) }
+  }
+
+  /// The number of names in a directory that are read at most, so that a body in a large directory begins soon.
+  private static let maximumNameCount = 10_000
+
+  /// Removes the temporary files in a directory that no process has locked.
+  private static func removeLeftovers(in folder: URL) {
+    guard let directory = opendir(folder.path) else { return }
+    defer { closedir(directory) }
+    for _ in 0..<maximumNameCount {
+      guard let entry = readdir(directory) else { return }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { name in
+        // Most names end here, without a string.
+        name.starts(with: prefix.utf8) ? String(decoding: name.prefix { $0 != 0 }, as: UTF8.self) : ""
+      }
+      if isTemporary(name) { removeLeftover(folder.appendingPathComponent(name)) }
+    }
+  }
+
+  private static func removeLeftover(_ file: URL) {
+    let descriptor = open(file.path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0, BodyFile.isNamed(descriptor, file)
+    else { return }
+    unlink(file.path)
   }
 
   private static let lastNumber = Locked(0)
+
+  /// Whether an open file still has its name.
+  static func isNamed(_ descriptor: Int32, _ file: URL) -> Bool {
+    var (opened, named) = (stat(), stat())
+    return fstat(descriptor, &opened) == 0 && stat(file.path, &named) == 0 && opened.st_ino == named.st_ino
+  }
 
   /// Creates a body file from an open descriptor, whose position is the end of the file.
   init(_ descriptor: Int32, temporary: String, for destination: URL, size: Int = 0) {

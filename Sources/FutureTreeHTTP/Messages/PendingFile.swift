@@ -8,6 +8,8 @@ import FutureTree
 /// A transport cannot know whether its load succeeds: a layer can still be asked to cancel. The file therefore gets its name in the
 /// body of the last future, which does not begin after a cancellation request.
 ///
+/// No process takes it for the file of a killed process: `BodyFile` removes only names of its own.
+///
 /// # Invariants
 /// 1. The destination is replaced at most once, and not after the last future has completed.
 /// 2. The temporary file is removed when the last future completes, and when no request refers to it any more: a transport that was
@@ -25,7 +27,7 @@ final class PendingFile: Sendable {
   private init(for destination: URL, _ delivery: ResponseDelivery) {
     self.delivery = delivery
     self.destination = destination
-    url = BodyFile.temporaryURL(for: destination)
+    url = destination.deletingLastPathComponent().appendingPathComponent(".FutureTree-\(UUID().uuidString).pending")
   }
 
   deinit {

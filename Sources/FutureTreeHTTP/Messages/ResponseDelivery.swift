@@ -42,7 +42,12 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   /// The bytes are written to a temporary file next to `url`, which is renamed when the body is complete and the load
   /// succeeds. An existing file at `url` is replaced then. If the load fails or is cancelled, the existing file is unchanged,
   /// and no other file is left behind. If a request with `.forceImmediately` or `.doNotForwardRequest` arrives while the file is
-  /// renamed, the load ends as `.cancelled` although the file has its name. If the file system refuses an operation, the load fails with the code `unwritableBody`. The file is not
+  /// renamed, the load ends as `.cancelled` although the file has its name.
+  ///
+  /// A process that is killed leaves its temporary file, `.FutureTree-….partial`, until a later body is delivered into the same
+  /// directory. In a directory with more than 10,000 files, it can remain.
+  ///
+  /// If the file system refuses an operation, the load fails with the code `unwritableBody`. The file is not
   /// synchronized to disk.
   ///
   /// - Parameters:

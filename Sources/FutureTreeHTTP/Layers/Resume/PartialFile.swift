@@ -128,15 +128,9 @@ extension PartialFile {
         close(descriptor)
         return nil
       }
-      if isNamed(descriptor, file) { return descriptor }
+      if BodyFile.isNamed(descriptor, file) { return descriptor }
       close(descriptor)  // Another load has renamed or removed the file in between.
     }
-  }
-
-  /// Whether an open file still has its name.
-  static func isNamed(_ descriptor: Int32, _ file: URL) -> Bool {
-    var (opened, named) = (stat(), stat())
-    return fstat(descriptor, &opened) == 0 && stat(file.path, &named) == 0 && opened.st_ino == named.st_ino
   }
 }
 

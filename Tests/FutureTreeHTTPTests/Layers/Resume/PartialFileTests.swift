@@ -119,12 +119,12 @@ import Testing
   func renamed() throws {
     let name = try file.folder.write("0123", to: "a")
     let handle = try FileHandle(forReadingFrom: name)
-    #expect(PartialFile.isNamed(handle.fileDescriptor, name))
+    #expect(BodyFile.isNamed(handle.fileDescriptor, name))
 
     try FileManager.default.moveItem(at: name, to: file.folder.file("b"))
-    #expect(!PartialFile.isNamed(handle.fileDescriptor, name))
+    #expect(!BodyFile.isNamed(handle.fileDescriptor, name))
     _ = try file.folder.write("0123", to: "a")
-    #expect(!PartialFile.isNamed(handle.fileDescriptor, name))
+    #expect(!BodyFile.isNamed(handle.fileDescriptor, name))
   }
 
   @Test("The names of the files have no part of the URL, and other users cannot read the directory")
