@@ -19,7 +19,7 @@ public struct ResetPreview: Sendable {
     public let isLingering: Bool
     /// The names of the futures that the load waits for. The name of a layer says that this layer holds the request.
     public let holders: [String]
-    /// The names of the last futures that wait for the load. If one of them has consumers that are no futures, such as awaiting
+    /// The names of the last futures that wait for the load, without those of loads that share its work. If one of them has consumers that are no futures, such as awaiting
     /// tasks and tokens, the name is followed by their number.
     public let interested: [String]
     /// The tree of the load.
@@ -31,7 +31,7 @@ public struct ResetPreview: Sendable {
       self.tree = tree
       isLingering = tree.entries[0].isLingering
       holders = tree.pendingSources
-      interested = isLingering ? [] : tree.lastConsumers
+      interested = isLingering ? [] : tree.lastConsumers(of: [0])
     }
   }
 
@@ -50,7 +50,7 @@ public struct ResetPreview: Sendable {
       self.tree = tree
       name = tree.entries[0].name
       holders = tree.pendingSources
-      interested = tree.lastConsumers
+      interested = tree.lastConsumers(of: [0] + tree.entries[0].upstream)
     }
   }
 
@@ -96,13 +96,24 @@ extension ResetPreview: CustomStringConvertible {
 }
 
 extension TreeSnapshot {
+  /// The names of the sources that the marked future waits for.
   fileprivate var pendingSources: [String] {
-    entries.filter { $0.upstream.isEmpty && $0.state.isPending }.map(\.name)
+    reached(from: [0], by: \.upstream).filter { $0.upstream.isEmpty && $0.state.isPending }.map(\.name)
   }
 
-  fileprivate var lastConsumers: [String] {
-    entries.filter { $0.waiters.isEmpty && $0.state.isPending }.map { entry in
+  /// The names of the futures that wait for some futures, and for which no future waits.
+  fileprivate func lastConsumers(of indexes: [Int]) -> [String] {
+    reached(from: indexes, by: \.waiters).filter { $0.waiters.isEmpty && $0.state.isPending }.map { entry in
       entry.consumers == 0 ? entry.name : "\(entry.name) (\(entry.consumers))"
     }
+  }
+
+  /// Some futures, and all that are reached from them in one direction, in the order of the snapshot.
+  private func reached(from first: [Int], by direction: (Entry) -> [Int]) -> [Entry] {
+    var (reached, next) = (Set(first), first)
+    while let index = next.popLast() {
+      for neighbor in direction(entries[index]) where reached.insert(neighbor).inserted { next.append(neighbor) }
+    }
+    return reached.sorted().map { entries[$0] }
   }
 }

@@ -232,6 +232,41 @@ struct ResetReceiptTests {
     #expect(api.previewReset().loads.isEmpty && queued.isCompleted)
   }
 
+  @Test("A load that shares the work of others is previewed with its own consumers only")
+  func previewOfShared() throws {
+    let api = Autocancel(clock: clock) --> Coalesce() --> mock
+    let held = mock.hold()
+    let loads = ["title", "author"].map { api.load(anyRequest()).map(\.status).named(FutureName($0)) }
+
+    let preview = api.previewReset()
+
+    #expect(
+      "\(preview)" == """
+        GET http://example.com/, held by GET http://example.com/, for title
+        GET http://example.com/, held by GET http://example.com/, for author
+        """)
+    held.answer()
+    #expect(loads.allSatisfy { $0.isCompleted })
+  }
+
+  @Test("Loads that one future joins are previewed with their own holders only")
+  func previewOfJoined() throws {
+    let throttle = Throttle(1, clock: clock)
+    let api = Autocancel(clock: clock) --> throttle --> mock
+    let held = [mock.hold(), mock.hold()]
+    let page = Future.all([api.load(anyRequest("/a")), api.load(anyRequest("/b"))]).map(\.count).named("page")
+
+    let preview = api.previewReset()
+
+    #expect(
+      "\(preview)" == """
+        GET http://example.com/a, held by GET http://example.com/a, for page
+        GET http://example.com/b, held by Throttle, for page
+        """)
+    for answer in held { answer.answer() }
+    #expect(page.isCompleted)
+  }
+
   @Test("A preview has streams, the branches of a route, and nothing of a chain without Autocancel")
   func previewOfStreams() throws {
     let guarded = Autocancel(clock: clock) --> mock

@@ -112,7 +112,7 @@ struct ResetScopeTests {
 
     #expect(
       "\(api.previewReset())" == """
-        GET http://example.com/order, held by GET http://example.com/order, open, for checkout
+        GET http://example.com/order, held by GET http://example.com/order, for checkout
         scope checkout, waiting for open, GET http://example.com/order, for checkout
         """)
     held.answer()
