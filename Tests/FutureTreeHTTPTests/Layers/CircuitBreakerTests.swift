@@ -226,6 +226,44 @@ struct CircuitBreakerTests {
     _ = second
   }
 
+  @Test("A stream that is cancelled after its head is not counted")
+  func cancelledStream() throws {
+    let breaker = breaker(rate: 0.6, of: 2)
+    let api = breaker --> mock
+    let left = mock.stream(whenCancelled: .complete)
+    var streamed = request
+    streamed[option: ResponseDelivery.self] = .stream()
+    load(api, .serviceUnavailable)
+
+    let stream = api.load(streamed)
+    left.send("a")
+    try #require(stream.outcomeIfCompleted).get().transfer.cancel()
+    #expect(try breaker.state(of: url()) == .closed)
+    load(api, .serviceUnavailable)
+
+    #expect(changes.entries == ["https://example.com open(remaining: 5.0 seconds)"])
+  }
+
+  @Test("A probe whose stream is cancelled after its head gives its turn back")
+  func cancelledProbeStream() throws {
+    let breaker = breaker()
+    let api = breaker --> mock
+    open(api)
+    clock.advance(by: .seconds(5))
+    let left = mock.stream(whenCancelled: .complete)
+    var streamed = request
+    streamed[option: ResponseDelivery.self] = .stream()
+
+    let probe = api.load(streamed)
+    left.send("a")
+    #expect(code(of: api.load(request)) == .circuitOpen)
+    try #require(probe.outcomeIfCompleted).get().transfer.cancel()
+
+    #expect(try breaker.state(of: url()) == .halfOpen)
+    load(api, .ok)
+    #expect(try breaker.state(of: url()) == .closed)
+  }
+
   @Test("A reset closes the circuits, and loads from before it are not counted")
   func reset() throws {
     let breaker = breaker(of: 1)

@@ -15,12 +15,13 @@ import FutureTree
 ///   circuit closes, and counting begins again. If one fails, the circuit opens again.
 ///
 /// A result is counted in the state in which its request was sent. Results that arrive later are ignored. A stream is counted
-/// when its transfer has completed. `Retry` returns `circuitOpen` at once, because no request was sent. Requests without a host
+/// when its transfer has completed. If `Redirect` comes after this layer, the result of the last hop counts for the origin of the
+/// first request. `Retry` returns `circuitOpen` at once, because no request was sent. Requests without a host
 /// are forwarded.
 ///
-/// **Cancellation.** A cancellation request is forwarded to the next loader. A cancelled load is not counted, and a cancelled
-/// probe gives its turn back. If a caller forces its probe to complete or detaches from it, the turn is given back when the next
-/// loader has completed the load.
+/// **Cancellation.** A cancellation request is forwarded to the next loader. A cancelled load is not counted, nor is a stream that is
+/// cancelled after its head. A cancelled probe gives its turn back. If a caller forces its probe to complete or detaches from it,
+/// the turn is given back when the next loader has completed the load.
 ///
 /// **Reset.** All circuits are closed, and all counts are removed. Loads from before the reset are not counted.
 ///
@@ -138,7 +139,7 @@ public final class CircuitBreaker: HTTPLayer {
   private func ended(_ ticket: CircuitStates.Ticket, _ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>) {
     let verdict =
       switch (outcome, transfer) {
-      case (.cancelled, _): Verdict.ignored
+      case (.cancelled, _), (.success, .cancelled): Verdict.ignored
       case (.failure(let error), _), (.success, .failure(let error)): self.verdict(.failure(error))
       case (.success(let response), _): self.verdict(.success(response))
       }
