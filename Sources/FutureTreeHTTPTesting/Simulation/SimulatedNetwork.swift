@@ -18,8 +18,10 @@ public final class SimulatedNetwork: HTTPLoader {
     var next = 0
     var open: [Int: Exchange] = [:]
     var largestOpenCount = 0
-    /// The whole bodies that the server has answered, for each method and URL.
-    var bodies: [String: Set<Data>] = [:]
+    /// The whole bodies that the server has answered, for each method, URL and user.
+    var bodies: [String: [String: Set<Data>]] = [:]
+    /// The number of exchanges for events, for each item.
+    var eventCounts: [String: Int] = [:]
     var problems: [String] = []
     var answer: Answer = { $1 }
     var rules: [@Sendable (HTTPRequest) -> String?] = []
@@ -72,8 +74,16 @@ public final class SimulatedNetwork: HTTPLoader {
 
   var problems: [String] { state.withLock { $0.problems } }
   var open: [Exchange] { state.withLock { $0.open.values.sorted { $0.number < $1.number } } }
-  func hasAnswered(_ body: Data, to request: HTTPRequest) -> Bool {
-    state.withLock { $0.bodies[request.simulatedTarget]?.contains(body) == true }
+  /// The number of exchanges for the events of an item that have begun.
+  func eventCount(of item: String) -> Int { state.withLock { $0.eventCounts[item, default: 0] } }
+
+  /// Returns whether the server has answered requests with this target with a whole body, and whether one of them was from the same
+  /// user.
+  func hasAnswered(_ body: Data, to request: HTTPRequest) -> (anyUser: Bool, user: Bool) {
+    let bodies = state.withLock { $0.bodies[request.simulatedTarget] ?? [:] }
+    return (
+      bodies.values.contains { $0.contains(body) }, bodies[request.simulatedUser ?? ""]?.contains(body) == true
+    )
   }
 
   public func reset() -> Future<Void> { live.reset() }
@@ -95,12 +105,15 @@ public final class SimulatedNetwork: HTTPLoader {
     let item = request.simulatedItem
     state.withLock { state in
       state.open[number] = Exchange(number: number, item: item, fault: fault)
+      if request.headers["Accept"] == "text/event-stream" { state.eventCounts[item, default: 0] += 1 }
       state.largestOpenCount = max(state.largestOpenCount, state.open.values.count { !$0.hasFailed })
     }
     var script = SimulatedScript(request, response, fault, chance)
     let steps = script.steps()
     if let body = script.wholeBody {
-      state.withLock { _ = $0.bodies[request.simulatedTarget, default: []].insert(body) }
+      state.withLock {
+        _ = $0.bodies[request.simulatedTarget, default: [:]][request.simulatedUser ?? "", default: []].insert(body)
+      }
     }
     let connection = SimulatedConnection(
       exchange, steps, closing: script.closing, fault: fault, clock: clock
@@ -119,6 +132,14 @@ public final class SimulatedNetwork: HTTPLoader {
 
 extension HTTPRequest {
   var simulatedTarget: String { url.map { "\(method) \($0.host)\($0.path)" } ?? "" }
+
+  /// The number of the user whose credential the request has.
+  var simulatedUser: String? {
+    headers.lazy.compactMap {
+      $0.value.split(separator: SimulatedWorld.userMark, omittingEmptySubsequences: false).dropFirst().first
+    }
+    .first.map(String.init)
+  }
 
   /// The item of a request, also after redirects: the first two parts of its path.
   var simulatedItem: String {

@@ -19,8 +19,9 @@ public struct SimulatedResponse: Sendable {
 }
 
 extension SimulatedResponse {
-  /// The answer to a request of a simulation: items of different sizes. Even items are fresh for 5 s. Every third one sets a
-  /// cookie with the secret of its host.
+  /// The answer to a request of a simulation: items of different sizes, with the user and the language of the request. Even items
+  /// are fresh for 5 s. Every third one sets a cookie with the secret of its host. The items 2 and 6 are translated: a response in
+  /// a language has `Vary`, and one in no language omits it, as some servers do (RFC 9111, section 4.1).
   static func item(_ request: HTTPRequest, secret: String) -> SimulatedResponse {
     let path = request.url?.path.description ?? "/"
     let number = Int(path.split(separator: "/").dropFirst().first.map(String.init) ?? "") ?? 0
@@ -30,7 +31,13 @@ extension SimulatedResponse {
     .map { (name: $0.0, value: $0.1) }
     if number.isMultiple(of: 3) { fields.append(("Set-Cookie", "session=\(secret); Path=/")) }
     if number.isMultiple(of: 2) { fields.append(("ETag", "\"item-\(number)\"")) }
+    var facts = "\"path\": \"\(path)\", "
+    if let user = request.simulatedUser { facts += "\"user\": \(user), " }
+    if number % 4 == 2, let language = request.headers["Accept-Language"] {
+      facts += "\"language\": \"\(language)\", "
+      fields.append(("Vary", "Accept-Language"))
+    }
     let text = String(repeating: "item \(number). ", count: 1 + number * 37 % 101)
-    return SimulatedResponse(.ok, fields, body: Data("{\"path\": \"\(path)\", \"text\": \"\(text)\"}".utf8))
+    return SimulatedResponse(.ok, fields, body: Data("{\(facts)\"text\": \"\(text)\"}".utf8))
   }
 }

@@ -43,6 +43,12 @@ public final class SimulatedWorld: @unchecked Sendable {  // Because: one thread
   /// The secret of a host. The world checks that it is sent to no other host, and that no error and no line shows it.
   public func secret(of host: String) -> String { SimulatedWorld.secret(seed, host) }
 
+  /// The credential of a user for a host. It contains the secret of the host.
+  func credential(of user: Int, for host: String) -> String { secret(of: host) + SimulatedWorld.userMark + "\(user)" }
+
+  /// The text before the number of a user in a credential.
+  static let userMark = "-of-user-"
+
   /// A directory on the simulated disk. It is removed after the run.
   public var directory: URL {
     get throws {

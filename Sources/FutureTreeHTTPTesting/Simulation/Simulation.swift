@@ -30,7 +30,9 @@ import FutureTreeTesting
 /// - *Nothing rewritten*: the header fields of a caller arrive as they are.
 /// - *Credentials never cross an origin*: a secret is sent to its own host only.
 /// - *No printed secret*: no error and no line of ``SimulatedWorld/log(_:)`` shows one.
-/// - *Whole bodies*: a success has the whole body of an answer.
+/// - *Whole bodies*: a success has the whole body of an answer to the request that its response names.
+/// - *Users are separated*: that answer was sent to the same user.
+/// - *Events from their server*: no cache answers a request for events.
 /// - No connection is open at the end, and no timer is set for later than the grace time.
 /// - The rules that the scenario adds with ``SimulatedWorld/expect(_:_:)`` hold.
 ///

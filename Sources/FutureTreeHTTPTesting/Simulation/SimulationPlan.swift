@@ -31,10 +31,12 @@ struct SimulationPlan: Sendable {
       all.append((time, event))
     }
     var all: [(time: Duration, event: Event)] = []
+    // From sources of their own: the other parts stay the same for each seed.
+    let (again, callers) = (RandomSource.seeded(~seed), RandomSource.seeded(seed ^ 0x5DEE_CE66))
     let loads = 2 + random.number(below: 9)
     for load in 0..<loads {
       let time = Duration.milliseconds(random.number(below: 20_000))
-      add(time, .load(SimulatedLoad(load, &random)))
+      add(time, .load(SimulatedLoad(load, &random, callers)))
       for _ in 0..<random.number(below: 3) where random.chance(50) {
         let later = Duration.milliseconds(random.number(below: random.chance(70) ? 2_000 : 40_000))
         add(
@@ -48,8 +50,6 @@ struct SimulationPlan: Sendable {
       let (time, duration) = (random.number(below: 20_000), random.number(below: 20_000))
       add(.milliseconds(time), .fault(fault, duration: .milliseconds(duration)))
     }
-    // From a source of its own: the parts before this one stay the same for each seed.
-    let again = RandomSource.seeded(~seed)
     if again.chance(30) {
       let (number, delay) = (again.number(below: loads), Duration.milliseconds(again.number(below: 3_000)))
       let first = all.lazy.compactMap { part in
@@ -129,8 +129,14 @@ struct SimulatedLoad: Sendable, CustomStringConvertible {
   let priority: RequestPriority
   let hasDeadline: Bool
   let hasBody: Bool
+  /// The number of the user, and the field with the credential.
+  let user: (number: Int, field: String)?
+  let language: String?
+  /// Whether the request is that of a sequence of events.
+  let isOfEvents: Bool
 
-  init(_ number: Int, _ random: inout RandomSource) {
+  /// - Parameter callers: The source of the parts that do not change the other parts of a world.
+  init(_ number: Int, _ random: inout RandomSource, _ callers: RandomSource) {
     self.number = number
     let methods: [HTTPMethod] = [.get, .get, .get, .get, .get, .head, .post, .put]
     method = methods[random.number(below: methods.count)]
@@ -141,7 +147,15 @@ struct SimulatedLoad: Sendable, CustomStringConvertible {
     priority = [.low, .normal, .high][random.number(below: 3)]
     hasDeadline = random.chance(15)
     hasBody = method == .post || method == .put
+    let (user, field) = (
+      callers.number(below: 4), SimulatedLoad.fields[callers.number(below: SimulatedLoad.fields.count)]
+    )
+    self.user = user < 2 ? (user, field) : nil
+    language = [nil, nil, "de", "en"][callers.number(below: 4)]
+    isOfEvents = callers.chance(30) && isStream && method == .get
   }
+
+  private static let fields = ["Authorization", "X-Api-Key", "Cookie", "X-Session"]
 
   /// A second load of the same request.
   func again(_ number: Int) -> SimulatedLoad {
@@ -153,6 +167,8 @@ struct SimulatedLoad: Sendable, CustomStringConvertible {
   var description: String {
     (first.map { "the request of load \($0) again, " } ?? "")
       + "\(method) https://\(host)/item/\(item)\(isStream ? ", as a stream" : "")\(hasDeadline ? ", with a deadline" : "")"
+      + (user.map { ", of user \($0.number) with \($0.field)" } ?? "") + (language.map { ", in \($0)" } ?? "")
+      + (isOfEvents ? ", for events" : "")
   }
 }
 

@@ -34,6 +34,8 @@ final class SimulationRun: @unchecked Sendable {  // Because: one thread runs a 
   private var problems: [String] = []
   /// The number of timers of the run itself.
   private var left = 0
+  /// The number of loads of events that have succeeded, for each item.
+  private var eventCounts: [String: Int] = [:]
   private var diskFaults: [SimulatedFault: Int] = [:]
 
   init(_ plan: SimulationPlan, grace: Duration, _ scenario: (SimulatedWorld) throws -> any HTTPLoader) throws {
@@ -129,6 +131,12 @@ extension SimulationRun {
         ? .file(URL(fileURLWithPath: "/nonexistent/body"), contentType: "text/plain") : .data(Data("body".utf8))
     }
     if load.isStream { request[option: ResponseDelivery.self] = .stream(bufferLimit: 2_048) }
+    if let (number, field) = load.user {
+      try request.setHeader(field, world.credential(of: number, for: load.host))
+      if field == "X-Session" { request[option: SensitiveHeaders.self].insert(field) }
+    }
+    if let language = load.language { try request.setHeader("Accept-Language", language) }
+    if load.isOfEvents { request = request.acceptingEvents }
     request[option: RequestPriority.self] = load.priority
     if load.hasDeadline { request[option: RequestDeadline.self] = .after(.seconds(8), clock: world.clock) }
     return request
@@ -220,6 +228,7 @@ extension SimulationRun {
     loads[load.number]?.completions += 1
     check(outcome, of: load)
     guard case .success(let response) = outcome else { return }
+    if load.isOfEvents { checkConnection(of: load) }
     if load.isStream { read(response, load) }
   }
 
@@ -250,9 +259,21 @@ extension SimulationRun {
     loads.values.filter { $0.load.item == load.item }.count > 1 || world.allowsBackgroundLoads
   }
 
-  /// H12 (whole bodies): a success has the whole body of an answer.
+  /// A stored response is no connection for events.
+  private func checkConnection(of load: SimulatedLoad) {
+    let item = "item/\(load.item)"
+    eventCounts[item, default: 0] += 1
+    if eventCounts[item, default: 0] > world.network.eventCount(of: item) {
+      report("Events from their server: load \(load.number) of events succeeded without an exchange of its own.")
+    }
+  }
+
+  /// H12 (whole bodies): a success has the whole body of an answer. That is an answer to the same user.
   func check(_ body: Data?, of response: HTTPResponse, _ load: SimulatedLoad) {
-    guard load.method != .head, let body, !world.network.hasAnswered(body, to: response.request) else { return }
+    guard load.method != .head, let body else { return }
+    let isAnswer = world.network.hasAnswered(body, to: response.request)
+    if isAnswer.user { return }
+    if isAnswer.anyUser { return report("Users are separated: load \(load.number) got a response to another user.") }
     report(
       "Whole bodies: load \(load.number) succeeded with a body that the server has not sent as a whole (\(body.count) bytes)."
     )

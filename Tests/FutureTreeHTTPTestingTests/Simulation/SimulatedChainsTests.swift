@@ -18,7 +18,7 @@ struct SimulatedChainsTests {
 
   /// Each chain gets an equal part of the worlds. `Resume` is not among them: it copies bodies in tasks.
   private static var chains: [Scenario] {
-    [whole, caching, cachingOnDisk, resilient, authorized, checkout]
+    [whole, caching, cachingOnDisk, resilient, authorized, checkout, shared]
   }
 
   @Test("In every world, each chain keeps the HTTP contract")
@@ -61,6 +61,34 @@ struct SimulatedChainsTests {
     }
 
     #expect(lines[0] == lines[1] && lines[0].count > 50)
+  }
+
+  @Test("A 401 of another origin rejects no token, also if the load is shared")
+  func foreignUnauthorized() throws {
+    try Simulation.run(seeds: 0..<150, faults: SimulatedFault.allCases.filter { $0 != .unauthorized }) { world in
+      world.network.respond { request, usual in
+        request.url?.host == "other.example" ? SimulatedResponse(.unauthorized) : usual
+      }
+      let (token, refreshes) = (world.secret(of: "a.example"), Recorder())
+      world.expect("no token was rejected") { refreshes.entries.isEmpty }
+      let refresh = RefreshOnUnauthorized(
+        try BearerToken(token), for: .origins(try HTTPURL("https://a.example"))
+      ) { _ in
+        refreshes("refresh")
+        return .succeeded(try BearerToken(token))
+      }
+      return refresh --> Coalesce() --> Redirect() --> world.network
+    }
+  }
+
+  @Test("A response without `Vary` never hides a fresh one in the language of the request")
+  func languages() throws {
+    try Simulation.run(seeds: 0..<300, faults: [.reordered, .slowBody, .resetInBody]) { world in
+      world.expectBackgroundLoads()
+      let translations = Translations(clock: world.clock)
+      world.expect("no translation is hidden") { translations.hiddenCount == 0 }
+      return translations --> CacheResponses(in: HTTPCache(date: world.date)) --> world.network
+    }
   }
 
   // MARK: - Chains
@@ -118,6 +146,22 @@ struct SimulatedChainsTests {
     world.expect("no load is shared") { coalesce.flightCount == 0 }
     return ResetGuard() --> Autocancel(clock: world.clock) --> coalesce --> CacheResponses(in: cache)
       --> StoreCookies(in: jar) --> world.network
+  }
+
+  /// The order of the guide *Policies*: `Redirect` is part of the shared load.
+  private static func shared(_ world: SimulatedWorld) throws -> any HTTPLoader {
+    world.uses("Coalesce", "Retry", "RefreshOnUnauthorized", "Throttle", "Redirect")
+    world.expectRefusals()
+    let (coalesce, throttle) = (Coalesce(), Throttle(2, clock: world.clock))
+    world.expect("no load is shared") { coalesce.flightCount == 0 }
+    world.expect("no slot is taken") { throttle.isIdle }
+    let token = world.secret(of: "a.example")
+    let refresh = RefreshOnUnauthorized(
+      try BearerToken(token), for: .origins(try HTTPURL("https://a.example"))
+    ) { _ in .succeeded(try BearerToken(token + "-new")) }
+    return ResetGuard() --> Autocancel(clock: world.clock) --> coalesce
+      --> Retry(clock: world.clock, date: world.date, random: world.random) --> refresh --> throttle --> Redirect()
+      --> world.network
   }
 
   private static func resilient(_ world: SimulatedWorld) throws -> any HTTPLoader {
@@ -199,4 +243,53 @@ private final class CheckoutLoader: HTTPLoader {
   }
 
   func reset() -> Future<Void> { api.reset() }
+}
+
+/// Counts responses in no language to requests in a language for which a response was stored less than 5 seconds ago.
+private final class Translations: HTTPLayer {
+  private struct State {
+    /// When the requests were sent whose responses are stored.
+    var stored: [String: Duration] = [:]
+    var hiddenCount = 0
+  }
+
+  private let clock: ManualClock
+  private let state = Locked(State())
+
+  init(clock: ManualClock) { self.clock = clock }
+
+  var hiddenCount: Int { state.value.hiddenCount }
+
+  func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    guard request.method.isSafe else {
+      forget()
+      let load = next.load(request)
+      load.observe { [self] _ in forget() }
+      return load
+    }
+    let language = request.headers["Accept-Language"] ?? ""
+    let (now, key) = (clock.now, "\(request) \(request.credentials) \(language)")
+    let isStored = state.value.stored[key].map { now < $0 + .seconds(5) } ?? false
+    let load = next.load(request)
+    guard request.method == .get, request[option: RequestCaching.self] == .standard, !language.isEmpty else {
+      return load
+    }
+    load.observe { [state] outcome in
+      guard case .success(let response) = outcome, let body = try? response.body else { return }
+      let isTranslated = String(decoding: body, as: UTF8.self).contains("\"language\": \"\(language)\"")
+      let status = response.headers["Cache-Status"] ?? ""
+      state.withLock { state in
+        if isStored, !isTranslated { state.hiddenCount += 1 }
+        if isTranslated, status.hasSuffix("stored") { state.stored[key] = now }
+      }
+    }
+    return load
+  }
+
+  func reset(next: any HTTPLoader) -> Future<Void> {
+    forget()
+    return next.reset()
+  }
+
+  private func forget() { state.withLock { $0.stored = [:] } }
 }

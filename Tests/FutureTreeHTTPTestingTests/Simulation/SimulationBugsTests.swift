@@ -78,6 +78,17 @@ struct SimulationBugsTests {
       Bug("a stream is shared", finds: "Never shared") { world in
         OnePerRequest(ofStreams: true) --> world.network
       },
+      Bug("a response names the request of the caller after a redirect", finds: "Whole bodies") { world in
+        Modified { request, load in
+          load.map { HTTPResponse(to: request, status: $0.status, headers: $0.headers, content: $0.content) }
+        } --> Redirect() --> world.network
+      },
+      Bug("responses are stored by their URL, whatever the user", finds: "Users are separated") { world in
+        Stores(.sharesUsers) --> world.network
+      },
+      Bug("a stored response answers a request for events", finds: "Events from their server") { world in
+        Stores(.answersEvents) --> world.network
+      },
       Bug("a header field is normalized", finds: "Nothing rewritten") { world in
         Modified(before: { request in
           let note = request.headers["X-Note"] ?? ""
@@ -109,7 +120,7 @@ struct SimulationBugsTests {
       let store = Remembers(nil)
       world.expect("nothing is stored from the time before a reset") { store.staleCount == 0 }
       return ResetGuard() --> Autocancel(clock: world.clock) --> Repeats(clock: world.clock, nil) --> Slots(2, nil)
-        --> store --> world.network
+        --> Stores(nil) --> store --> world.network
     }
   }
 }
@@ -117,7 +128,8 @@ struct SimulationBugsTests {
 // MARK: - Layers
 
 private enum Mistake {
-  case keepsSlotOfCancelledLoad, freesSlotAtHead, repeatsCancelledLoads, keepsPause, ignoresReset
+  case keepsSlotOfCancelledLoad, freesSlotAtHead, repeatsCancelledLoads, keepsPause, ignoresReset, sharesUsers
+  case answersEvents
 }
 
 /// Limits the number of loads.
@@ -255,6 +267,37 @@ private final class Remembers: HTTPLayer {
 
   func reset(next: any HTTPLoader) -> Future<Void> {
     state.withLock { $0.generation += 1 }
+    return next.reset()
+  }
+}
+
+/// Answers requests with stored responses to the same URL, fields and user.
+private final class Stores: HTTPLayer {
+  private let responses = Locked<[String: HTTPResponse]>([:])
+  private let mistake: Mistake?
+
+  init(_ mistake: Mistake?) { self.mistake = mistake }
+
+  func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    let isUsed = request[option: RequestCaching.self] != .off || mistake == .answersEvents
+    guard request.method == .get, isUsed else { return next.load(request) }
+    let users = mistake == .sharesUsers ? [] : request.headers.map(\.value).filter { $0.contains("secret") }
+    let key = ([request.url?.absoluteString, request.headers["Accept-Language"] ?? ""].compactMap(\.self) + users)
+      .joined()
+    if let stored = responses.withLock({ $0[key] }) {
+      return .succeeded(
+        HTTPResponse(to: request, status: stored.status, headers: stored.headers, content: stored.content))
+    }
+    let load = next.load(request)
+    load.observe { [self] outcome in
+      guard case .success(let response) = outcome, case .data = response.content, response.status == .ok else { return }
+      responses.withLock { $0[key] = response }
+    }
+    return load
+  }
+
+  func reset(next: any HTTPLoader) -> Future<Void> {
+    responses.withLock { $0 = [:] }
     return next.reset()
   }
 }
