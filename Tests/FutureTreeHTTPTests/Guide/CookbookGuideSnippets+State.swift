@@ -14,7 +14,7 @@ extension FeedAPI {
     server: ServerEnvironment, cookies: CookieJar = CookieJar(), cache: HTTPCache = HTTPCache(),
     transport: any HTTPLoader = URLSessionLoader()
   ) -> FeedAPI {
-    let state = Redirect() --> StoreCookies(in: cookies) --> CacheResponses(in: cache) --> transport
+    let state = Redirect() --> CacheResponses(in: cache) --> StoreCookies(in: cookies) --> transport
     return FeedAPI(server: server, transport: state)
   }
 }
