@@ -65,7 +65,8 @@ let package = Package(
     .testTarget(
       name: "FutureTreeHTTPTestingTests",
       dependencies: [
-        "FutureTree", "FutureTreeHTTP", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport", "HTTPTestSupport",
+        "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
+        "HTTPTestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

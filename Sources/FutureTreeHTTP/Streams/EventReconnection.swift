@@ -73,7 +73,7 @@ struct EventReconnectionState {
     get throws(HTTPError) {
       var request = base
       request.removeHeader(EventReconnectionState.idField)
-      let id = BodyFraming.trimmed(lastEventID)
+      let id = FieldSyntax.trimmed(lastEventID)
       // The value is valid: the parser ignores IDs with control characters.
       if !id.isEmpty { try request.setHeader(EventReconnectionState.idField, received: id) }
       return request

@@ -17,7 +17,7 @@ func fuzzEvents(_ bytes: [UInt8]) throws {
       event.data.utf8.count <= 3 * max(1, limit), "An event has \(event.data.utf8.count) bytes. The limit is \(limit).")
     check(!event.data.utf8.contains(0x0D), "The data contains a CR.")
     var request = try HTTPRequest("http://a/")
-    try request.setHeader("Last-Event-ID", received: BodyFraming.trimmed(event.id))
+    try request.setHeader("Last-Event-ID", received: FieldSyntax.trimmed(event.id))
     check(!event.description.contains(where: \.isNewline), "A description spans lines.")
   }
   if let retry = whole.retry { check(retry >= .zero, "A delay is negative.") }
