@@ -73,6 +73,15 @@ package enum FieldSyntax {
     return String(Substring(bytes[start...end]))
   }
 
+  /// Parses a number of seconds that a server sent: digits, as the RFCs require, or digits with a fraction.
+  static func seconds(_ value: String) -> Double? {
+    let fraction = value.utf8.drop(while: ASCII.isDigit)
+    guard let first = value.utf8.first, ASCII.isDigit(first), fraction.isEmpty || fraction.first == UInt8(ascii: "."),
+      fraction.dropFirst().allSatisfy(ASCII.isDigit)
+    else { return nil }
+    return Double(value)
+  }
+
   private static func dropToken(_ rest: inout Substring.UTF8View) -> Bool {
     let after = rest.drop { isTokenByte($0) }
     defer { rest = after }

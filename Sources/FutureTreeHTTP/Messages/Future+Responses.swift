@@ -43,6 +43,9 @@ extension Future where Value == HTTPResponse {
   /// names its content type. If the body is an HTML page, the message shows the first elements of the page, without
   /// attributes and text.
   ///
+  /// If the type is optional, a body that is empty or blank is `nil`. This includes responses that never have a body, such
+  /// as 204.
+  ///
   /// - Parameters:
   ///   - type: The type to decode.
   ///   - decoder: The decoder, which defines the format of keys, dates and data.
@@ -56,6 +59,12 @@ extension Future where Value == HTTPResponse {
   ) -> Future<Decoded> {
     map(on: executor) { response in
       let body = try response.body
+      // `Optional` is the only type of the standard library that has an empty value in this sense.
+      if body.allSatisfy(JSONSyntax.isBlank), let optional = Decoded.self as? any ExpressibleByNilLiteral.Type,
+        let none = optional.init(nilLiteral: ()) as? Decoded
+      {
+        return none
+      }
       do {
         return try decoder.decode(type, from: body)
       } catch {

@@ -7,7 +7,7 @@
 /// link["title"]   // "Older posts"
 /// ```
 ///
-/// To get the URL of a link, resolve `target` relative to the URL of the request, or use `HTTPResponse.linkedURL(_:)`.
+/// To get the URL of a link, use `HTTPResponse.linkedURL(_:)`, or resolve `target` with `HTTPURL.resolving(received:)`.
 public struct HTTPLink: Sendable, Hashable {
   /// The text between `<` and `>`, as the server wrote it: a URL, or a reference relative to the URL of the request. It
   /// is not validated.
@@ -17,6 +17,8 @@ public struct HTTPLink: Sendable, Hashable {
   /// The values of the other parameters. The keys are names in lower case. If a name occurs several times, the first
   /// value is used. Parameters with a language, whose names end with `*`, are omitted.
   public let parameters: [String: String]
+  /// The languages of the resource: the values of all parameters `hreflang`, in order.
+  public let languages: [String]
 
   /// Returns the value of a parameter. The name is compared case-insensitively.
   public subscript(name: String) -> String? { parameters[name.lowercased()] }
@@ -28,7 +30,7 @@ public struct HTTPLink: Sendable, Hashable {
   /// (RFC 8288, section 3.2).
   fileprivate func isLink(of url: HTTPURL) -> Bool {
     guard let anchor = parameters["anchor"] else { return true }
-    return !anchor.utf8.contains(UInt8(ascii: "#")) && (try? url.resolving(anchor)) == url
+    return !anchor.utf8.contains(UInt8(ascii: "#")) && (try? url.resolving(received: anchor)) == url
   }
 }
 
@@ -66,7 +68,7 @@ extension HTTPResponse {
       let base = try request.requireURL()
       guard link.isLink(of: base) else { continue }
       do throws(HTTPError) {
-        return try base.resolving(link.target)
+        return try base.resolving(received: link.target)
       } catch {
         throw HTTPError(
           .invalidLink,

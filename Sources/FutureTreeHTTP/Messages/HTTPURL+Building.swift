@@ -57,17 +57,43 @@ extension HTTPURL {
     HTTPURL(scheme: scheme, host: host, explicitPort: explicitPort, path: path, query: query)
   }
 
-  /// Resolves a reference relative to this URL, such as the value of `Location` (RFC 3986, section 5.2).
+  /// Resolves a reference relative to this URL (RFC 3986, section 5.2).
   ///
   /// ```swift
   /// try HTTPURL("https://example.com/a/b?q").resolving("../c")  // https://example.com/c
   /// ```
   ///
-  /// References are resolved strictly: `http:c` is not a reference to `c`. The fragment is dropped.
+  /// References are resolved strictly: `http:c` is not a reference to `c`. The fragment is dropped. For text that a server
+  /// sent, use `resolving(received:)`.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`, under the same rules as for an absolute URL.
   public func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
-    let parts = try URLReference(reference)
+    try resolving(URLReference(reference))
+  }
+
+  /// Resolves a reference that a server sent, such as the value of `Location` or a URL in a body.
+  ///
+  /// ```swift
+  /// let folder = try HTTPURL("https://example.com/files/")
+  /// try folder.resolving(received: "my report.pdf?filter[year]=1")  // …/files/my%20report.pdf?filter%5Byear%5D=1
+  /// ```
+  ///
+  /// References are read as browsers read them (URL Standard, section 4.4). In the path and the query, characters that a
+  /// URL must not contain are percent-encoded as UTF-8. A backslash in the path is a slash. Tabs, line ends, and spaces at
+  /// both ends are removed. The fragment is dropped.
+  ///
+  /// The scheme and the host are parsed as strictly as in `init(_:)`, so that all programs that read the reference connect
+  /// to the same host. A backslash next to the host and user information are refused. The guide <doc:Policies> lists all
+  /// refused forms.
+  ///
+  /// - Returns: A URL that `init(_:)` accepts. It can have another origin.
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  /// - Complexity: O(n) in the length of the reference.
+  public func resolving(received reference: String) throws(HTTPError) -> HTTPURL {
+    try resolving(URLReference(received: reference))
+  }
+
+  private func resolving(_ parts: URLReference) throws(HTTPError) -> HTTPURL {
     if let scheme = parts.scheme { return try HTTPURL(scheme: try HTTPURL.scheme(scheme), parts) }
     if parts.authority != nil { return try HTTPURL(scheme: scheme, parts) }
     let query = parts.query.map(String.init)

@@ -3,7 +3,15 @@ extension HTTPURL {
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`. Its message names the part and the fault.
   public init(_ text: String) throws(HTTPError) {
-    let reference = try URLReference(text)
+    try self.init(URLReference(text))
+  }
+
+  /// Parses an absolute URL that a server sent, as `resolving(received:)` does.
+  package init(received text: String) throws(HTTPError) {
+    try self.init(URLReference(received: text))
+  }
+
+  private init(_ reference: URLReference) throws(HTTPError) {
     guard let scheme = reference.scheme else {
       throw HTTPURL.refused("has no scheme. Begin it with http:// or https://")
     }

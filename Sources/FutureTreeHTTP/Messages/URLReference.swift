@@ -1,5 +1,5 @@
-/// A URL reference, split into its parts without validation of the parts, and without its fragment (RFC 3986, appendix
-/// B).
+/// A URL reference, split into its parts, without its fragment (RFC 3986, appendix B). The scheme and the authority are
+/// not validated.
 ///
 /// Foundation cannot be used: it encodes invalid characters instead of refusing them.
 struct URLReference {
@@ -10,31 +10,91 @@ struct URLReference {
   let path: Substring
   let query: Substring?
 
+  /// Splits text that a program writes.
+  ///
   /// - Throws: `HTTPError` with the code `invalidURL` for bytes that are not allowed in a URL.
   init(_ text: String, _ noun: String = "The URL") throws(HTTPError) {
     if let offset = text.utf8.enumerated().first(where: { !URLReference.isURLByte($0.element) })?.offset {
       throw URLReference.refused(noun, "has a byte at offset \(offset) that is not allowed. Percent-encode it")
     }
-    var rest = text.prefix { $0 != "#" }
+    let parts = URLReference.split(text.prefix { $0 != "#" })
+    (scheme, authority, path, query) = parts
+    try URLReference.check(path, noun)
+    if let query { try URLReference.check(query, noun) }
+    try URLReference.checkSegments(of: path, noun)
+  }
+
+  /// Splits text that a server sent, as the URL Standard does. Tabs and line ends are removed, also control characters
+  /// and spaces at both ends. In the path and the query, bytes that are not allowed are percent-encoded, and a `%` that
+  /// encodes nothing. In the path, a backslash is a slash, and encoded dot segments are dot segments. An empty port is no
+  /// port.
+  ///
+  /// H13 (tolerant reading): a backslash before or after the host is refused, because the URL Standard and RFC 3986 find
+  /// different hosts.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  init(received text: String) throws(HTTPError) {
+    let parts = URLReference.split(URLReference.encoded(received: text)[...])
+    let path = URLReference.encodingBrackets(parts.path.replacing("\\", with: "/"))
+    guard !(parts.authority?.contains("\\") ?? path.hasPrefix("//")) else {
+      throw URLReference.refused(
+        "The URL", "has a backslash next to its host, which parsers read differently. Write a slash")
+    }
+    scheme = parts.scheme
+    authority = parts.authority.map { $0.hasSuffix(":") ? $0.dropLast() : $0 }
+    self.path =
+      path.split(separator: "/", omittingEmptySubsequences: false)
+      .map { URLReference.isEncodedDots($0) ? Substring(decoding: ASCII.percentDecoded($0), as: UTF8.self) : $0 }
+      .joined(separator: "/")[...]
+    query = parts.query.map { URLReference.encodingBrackets($0.replacing("\\", with: "%5C")) }
+  }
+
+  /// Splits a reference without a fragment.
+  private static func split(
+    _ text: Substring
+  ) -> (scheme: Substring?, authority: Substring?, path: Substring, query: Substring?) {
+    var rest = text
+    var scheme: Substring?
     let first = rest.prefix { $0 != ":" && $0 != "/" && $0 != "?" }
-    if first.endIndex != rest.endIndex, rest[first.endIndex] == ":", URLReference.isScheme(first) {
+    if first.endIndex != rest.endIndex, rest[first.endIndex] == ":", isScheme(first) {
       scheme = first
       rest = rest[rest.index(after: first.endIndex)...]
-    } else {
-      scheme = nil
     }
+    var authority: Substring?
     if rest.hasPrefix("//") {
       let start = rest.dropFirst(2)
-      let authority = start.prefix { $0 != "/" && $0 != "?" }
-      self.authority = authority
-      rest = start[authority.endIndex...]
-    } else {
-      authority = nil
+      let found = start.prefix { $0 != "/" && $0 != "?" }
+      authority = found
+      rest = start[found.endIndex...]
     }
-    path = rest.prefix { $0 != "?" }
-    query = path.endIndex == rest.endIndex ? nil : rest[path.endIndex...].dropFirst()
-    try URLReference.check(rest, noun)
-    try URLReference.checkSegments(of: path, noun)
+    let path = rest.prefix { $0 != "?" }
+    return (scheme, authority, path, path.endIndex == rest.endIndex ? nil : rest[path.endIndex...].dropFirst())
+  }
+
+  /// Returns the reference without its fragment, in bytes that a URL may have, and backslashes.
+  ///
+  /// The text is read by bytes: a combining character after a delimiter must not hide it.
+  private static func encoded(received text: String) -> String {
+    let start = text.utf8.drop { $0 <= 0x20 }
+    let kept = start.dropLast(start.reversed().prefix { $0 <= 0x20 }.count)
+      .filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+      .prefix { $0 != UInt8(ascii: "#") }
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(kept.count)
+    for (index, byte) in zip(kept.indices, kept) {
+      let digits = kept[index...].dropFirst().prefix(2)
+      let isEncoding = byte == UInt8(ascii: "%") && digits.count == 2 && digits.allSatisfy(ASCII.isHexDigit)
+      if isEncoding || byte == UInt8(ascii: "\\") || isURLByte(byte) && byte != UInt8(ascii: "%") {
+        encoded.append(byte)
+      } else {
+        encoded += "%\(ASCII.hexadecimal(byte))".utf8
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+
+  private static func encodingBrackets(_ text: Substring) -> Substring {
+    text.replacing("[", with: "%5B").replacing("]", with: "%5D")
   }
 
   static func refused(_ noun: String, _ fault: String) -> HTTPError {
@@ -74,12 +134,14 @@ struct URLReference {
 
   /// Refuses encoded dot segments: some parsers read `%2e%2e` as `..`, others as a name.
   private static func checkSegments(of path: Substring, _ noun: String) throws(HTTPError) {
-    for segment in path.split(separator: "/") where segment.utf8.contains(0x25) {
-      guard !isDots(ASCII.percentDecoded(segment)) else {
-        throw refused(
-          noun, "has a percent-encoded . or .. as a segment of its path, which parsers read differently. Remove it")
-      }
+    guard !path.split(separator: "/").contains(where: isEncodedDots) else {
+      throw refused(
+        noun, "has a percent-encoded . or .. as a segment of its path, which parsers read differently. Remove it")
     }
+  }
+
+  private static func isEncodedDots(_ segment: Substring) -> Bool {
+    segment.utf8.contains(0x25) && isDots(ASCII.percentDecoded(segment))
   }
 
   static func isDots(_ segment: some Collection<UInt8>) -> Bool {

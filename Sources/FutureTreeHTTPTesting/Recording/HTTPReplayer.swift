@@ -130,19 +130,20 @@ extension HTTPReplayer {
   private func mismatches(of request: HTTPRequest, and recorded: HTTPArchive.Entry.Request) -> [String] {
     var parts: [String] = []
     if matching.method, request.method.name != recorded.method { parts.append("the method") }
-    let url = try? HTTPURL(String(recorded.url.prefix { $0 != "?" && $0 != "#" }))
+    let url = try? HTTPURL(received: recorded.url)
     // The path of a request without a URL is recorded alone.
     let path = url?.path ?? String(recorded.url.prefix { $0 != "?" && $0 != "#" })
     if matching.origin, request.url?.origin != url?.origin { parts.append("the host") }
     if request.path.drop(while: { $0 == "/" }) != path.drop(while: { $0 == "/" }) { parts.append("the path") }
-    if matching.query, !hasQuery(request, of: recorded) { parts.append("the query") }
+    let items = QueryItems(url?.query.map { "?" + $0 } ?? recorded.url).fields
+    if matching.query, !hasQuery(request, items) { parts.append("the query") }
     for name in matching.headers where !hasValues(of: name, request, recorded) { parts.append("the header \(name)") }
     if matching.body, !hasBody(request, of: recorded) { parts.append("the body") }
     return parts
   }
 
-  private func hasQuery(_ request: HTTPRequest, of recorded: HTTPArchive.Entry.Request) -> Bool {
-    var (sent, recorded) = (QueryItems("?" + (request.query ?? "")).fields, QueryItems(recorded.url).fields)
+  private func hasQuery(_ request: HTTPRequest, _ recorded: [HTTPArchive.Field]) -> Bool {
+    var (sent, recorded) = (QueryItems("?" + (request.query ?? "")).fields, recorded)
     let names = Set(recorded.map(\.name))
     // An item without `=` is hidden with its name.
     for hidden in recorded where hidden == HTTPArchive.Field(name: Redaction.mark, value: "") {
@@ -220,12 +221,14 @@ extension HTTPArchive.Entry.Response {
   ///
   /// - Throws: The error with which the load failed, or `InvalidArchive` if its body was not recorded.
   func response(to request: HTTPRequest) throws -> HTTPResponse {
-    guard (100...999).contains(status) else {
+    let status = HTTPStatus(status)
+    guard (100...999).contains(status.code) else {
       throw HTTPError(
         _error.map { HTTPError.Code($0) } ?? .transportFailed,
         "The load of \(request) failed when it was recorded. Record it again.")
     }
-    guard let body = content.data else {
+    // Other tools state the size of the body that a response to `GET` has.
+    guard let body = status.hasNoBody || request.method == .head ? Data() : content.data else {
       throw InvalidArchive(reason: "the body of the response to \(request) was not recorded")
     }
     var headers = HTTPHeaders()
@@ -233,7 +236,7 @@ extension HTTPArchive.Entry.Response {
       // Archives of browsers have names such as `:status`.
       if let field = try? HTTPHeaders.Field(received: field.name, field.value) { headers.add(field) }
     }
-    return HTTPResponse(to: request, status: HTTPStatus(status), headers: headers, body: body)
+    return HTTPResponse(to: request, status: status, headers: headers, body: body)
   }
 
   private static let framing: Set = ["content-encoding", "content-length", "transfer-encoding"]

@@ -26,18 +26,32 @@ import Testing
   @Test(
     "Other texts are not dates",
     arguments: [
-      "", " ", "0", "120", "-1", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
-      "Sun, 06 Nov 1994 08:49:37 +0000", "sun, 06 nov 1994 08:49:37 gmt", "Sun,06 Nov 1994 08:49:37 GMT",
-      "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
-      " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 1994 08:49:37 GMT, x",
-      "Sun, 06 Nov 99999 08:49:37 GMT", "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+      "", " ", "0", "120", "-1", "soon", "784111777", "06 Nov 1994", "1994-11-06T08:49:37Z", "06/11/1994 08:49:37",
+      "Sun, 06 Nov 1994 08:49:37 PST", "Sun, 06 Nov 1994 08:49:37 +0100", "Sun, 06 Nov 1994 08:49:37 PM",
+      "Sun, 06 Nov 1994 08:49:37.5 GMT", "Sun, 06 Nov 1994 08:49:37 GMT, x", "Dim, 06 Nov 1994 08:49:37 GMT",
+      "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 994 08:49:37 GMT",
+      "Sun, 06 Nov 99999 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
       "Thu, 31 Nov 1994 08:49:37 GMT", "Tue, 29 Feb 1994 08:49:37 GMT", "Thu, 29 Feb 1900 08:49:37 GMT",
       "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:60 GMT",
       "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov +994 08:49:37 GMT", "Sun, 06 Nov 199٤ 08:49:37 GMT",
-      "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "Sun Nov 06 08:49:37 1994 GMT",
     ])
   func refused(text: String) {
     #expect(date(text) == nil)
+  }
+
+  @Test(
+    "The variants that servers send mean the same instant",
+    arguments: [
+      "sun, 06 nov 1994 08:49:37 gmt", "SUN, 06 NOV 1994 08:49:37 GMT", "Sun, 6 Nov 1994 8:49:37 GMT",
+      "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 UT",
+      "Sun, 06 Nov 1994 08:49:37 +0000", "Sun, 06 Nov 1994 08:49:37 -0000", "Sun, 06 Nov 1994 08:49:37 GMT+00:00 (UTC)",
+      "Sun, 06 Nov 1994 08:49:37Z", "Sun,06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
+      " Sun, 06 Nov 1994 08:49:37 GMT ", "Mon, 06 Nov 1994 08:49:37 GMT", "06 Nov 1994 08:49:37 GMT",
+      "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "Sun Nov 06 08:49:37 1994 GMT",
+      "Sun Nov  6 08:49:37 UTC 1994", "Sunday, 6 November 1994 08:49:37 GMT",
+    ])
+  func variants(text: String) {
+    #expect(date(text)?.secondsSince1970 == 784_111_777)
   }
 
   @Test("Leap days, leap seconds and the limits of four-digit years are read")
@@ -72,13 +86,9 @@ import Testing
   }
 
   #if os(Linux)
-    @Test(
-      "Foundation's formatter accepts invalid HTTP dates",
-      arguments: [
-        "Sun, 06 Nov 1994 08:49:37", "Mon, 06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 199٤ 08:49:37 GMT",
-      ])
-    func formatterIsNotAsStrict(text: String) {
+    @Test("Foundation's formatter accepts digits that are not ASCII")
+    func formatterIsNotAsStrict() {
+      let text = "Sun, 06 Nov 199٤ 08:49:37 GMT"
       let formatter = DateFormatter()
       formatter.locale = Locale(identifier: "en_US_POSIX")
       formatter.timeZone = TimeZone(identifier: "GMT")

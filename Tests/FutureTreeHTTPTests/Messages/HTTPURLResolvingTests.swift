@@ -69,6 +69,70 @@ import Testing
   }
 }
 
+@Suite("Resolving references of servers") struct HTTPURLReceivedTests {
+  private let base = "https://a.example/b/c?q"
+
+  private func resolved(_ reference: String) throws -> String {
+    try HTTPURL(base).resolving(received: reference).absoluteString
+  }
+
+  @Test("Control characters, spaces at both ends and bytes beyond ASCII are read as by the URL Standard")
+  func bytes() throws {
+    #expect(try resolved(" \u{1}/d\u{1F} \n") == "https://a.example/d")
+    #expect(try resolved("ht\ntps://\tb.exa\rmple/") == "https://b.example/")
+    #expect(try resolved("/a\r\nX: y") == "https://a.example/aX:%20y")
+    #expect(try resolved("/\u{0}\u{7F}") == "https://a.example/%00%7F")
+    #expect(try resolved("/ä?ö#ü") == "https://a.example/%C3%A4?%C3%B6")
+    #expect(try resolved("") == "https://a.example/b/c?q" && resolved(" ") == "https://a.example/b/c?q")
+  }
+
+  @Test("A combining character does not hide a delimiter")
+  func combining() throws {
+    #expect(try resolved("/x#\u{301}secret") == "https://a.example/x")
+    #expect(try resolved("/x?\u{301}") == "https://a.example/x?%CC%81")
+    #expect(try resolved("/..\u{301}/y") == "https://a.example/..%CC%81/y")
+    #expect(throws: HTTPError.self) { try resolved("//b.example:\u{301}80/") }
+    #expect(throws: HTTPError.self) { try resolved("https://b.example\u{301}/") }
+  }
+
+  @Test("Encoded dots that are a part of a segment, and dots in a query, stay")
+  func dots() throws {
+    #expect(try resolved("/a%2e/%2e%2e%2e/b?%2e%2e/c") == "https://a.example/a%2e/%2e%2e%2e/b?%2e%2e/c")
+    #expect(try resolved("%2E%2E/%2e/d") == "https://a.example/d")
+  }
+
+  @Test("Any reference is a URL that the strict parser accepts as the same, or is refused")
+  func random() throws {
+    var state: UInt64 = 1
+    let parts = [
+      "/", "\\", ":", "?", "#", "%", "[", "]", "@", ".", "..", "%2e", " ", "\t", "\u{301}", "ä", "a", "80", "//",
+      "https:", "b.example", "|", "&", "=",
+    ]
+    let base = try HTTPURL(base)
+    var accepted = 0
+    for _ in 0..<5000 {
+      let reference = (0..<(1 + state >> 61)).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return parts[Int((state >> 33) % UInt64(parts.count))]
+      }.joined()
+      let url = try? base.resolving(received: reference)
+      if let strict = try? base.resolving(reference) { #expect(url == strict, "\(reference.debugDescription)") }
+      guard let url else { continue }
+      accepted += 1
+      let again = try? HTTPURL(url.absoluteString)
+      #expect(again == url && again?.origin == url.origin, "\(reference.debugDescription)")
+    }
+    #expect(accepted > 1000)
+  }
+
+  @Test("A program's reference is resolved strictly")
+  func strict() throws {
+    for reference in ["/my file", "/x?[a]", "/a|b", "/100%", "c\\d", "/ä", "https://a.example:/", "/%2e%2e/x"] {
+      #expect(throws: HTTPError.self, "\(reference)") { try HTTPURL(base).resolving(reference) }
+    }
+  }
+}
+
 @Suite("Building URLs") struct HTTPURLBuildingTests {
   @Test("Parts are percent-encoded where needed")
   func parts() throws {

@@ -128,6 +128,14 @@ extension HTTPLinkTests {
     #expect(try linked() == nil)
   }
 
+  @Test("A link has the languages of all parameters `hreflang`, in order")
+  func languages() throws {
+    let field = "</a>; hreflang=en; rel=alternate; HREFLANG=\"de-CH\"; hreflang=fr, </b>; rel=alternate"
+    let links = try HTTPHeaders([("Link", field)]).links
+
+    #expect(links.map(\.languages) == [["en", "de-CH", "fr"], []] && links[0]["hreflang"] == "en")
+  }
+
   @Test("A link of another resource is ignored")
   func anchors() throws {
     #expect(try linked("<x>; rel=next; anchor=\"/other\", <y>; rel=next") == "https://example.com/a/y")
@@ -138,7 +146,7 @@ extension HTTPLinkTests {
 
   @Test(
     "An invalid target is an error with the response",
-    arguments: ["ftp://a/", "http://u:p@a/", "/a b", "/[", "http://"])
+    arguments: ["ftp://a/", "http://u:p@a/", "//a\\b", "//[/", "http://"])
   func invalidTarget(target: String) throws {
     let error = #expect(throws: HTTPError.self) { try linked("<\(target)>; rel=next") }
 

@@ -25,11 +25,8 @@ struct CacheControl: Sendable, Equatable {
     }.min()
   }
 
-  /// Parses `delta-seconds`, which has digits only. Large numbers do not overflow (section 1.2.2).
-  static func deltaSeconds(_ text: String) -> Double? {
-    guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    return Double(min(Int(text) ?? .max, 1 << 31))
-  }
+  /// Parses `delta-seconds`. Large numbers do not overflow (section 1.2.2).
+  static func deltaSeconds(_ text: String) -> Double? { FieldSyntax.seconds(text).map { min($0, 2_147_483_648) } }
 
   /// Both forms of an argument are accepted, with quotes and without.
   private static func unquoted(_ text: String) -> String {

@@ -232,7 +232,7 @@ extension CacheResponses {
     next.load(request).map { [cache] response in
       if !request.method.isSafe, (200..<400).contains(response.status.code) {
         let others = ["Location", "Content-Location"].compactMap { response.headers[$0] }
-          .compactMap { try? url.resolving($0) }.filter { $0.origin == url.origin }
+          .compactMap { try? url.resolving(received: $0) }.filter { $0.origin == url.origin }
         for url in [url] + others { cache.remove(url) }
       }
       return response.adding(.forwarded(.method, response.status))

@@ -65,7 +65,7 @@ package struct SetCookie: Hashable {
   /// Parses digits with an optional minus. Large numbers are clamped.
   private static func seconds(_ text: String) -> Int? {
     let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
-    guard !text.isEmpty, digits.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+    guard !digits.isEmpty, digits.utf8.allSatisfy(ASCII.isDigit) else { return nil }
     guard !text.hasPrefix("-") else { return 0 }
     return Int(digits) ?? Int.max
   }

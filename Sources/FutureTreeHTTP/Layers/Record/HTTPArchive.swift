@@ -247,25 +247,46 @@ extension HTTPArchive {
     /// The bytes. `nil` if they were not recorded, or are not Base64.
     package var data: Data? {
       guard let text else { return size ?? 0 <= 0 ? Data() : nil }
-      return encoding == "base64" ? Data(base64Encoded: text) : Data(text.utf8)
+      return encoding?.lowercased() == "base64" ? Data(base64Encoded: text) : Data(text.utf8)
     }
   }
 }
 
-// Other tools omit fields that the format requires.
+// H13 (tolerant reading): other tools omit fields that the format requires, and write some in another form.
+extension HTTPArchive.Field {
+  package init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    name = try values.decode(String.self, forKey: .name)
+    value = try values.decodeIfPresent(String.self, forKey: .value) ?? ""
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Decodes the header fields of a message. Browsers join the values of one name with line feeds.
+  fileprivate func fields(forKey key: Key) throws -> [HTTPArchive.Field] {
+    try (decodeIfPresent([HTTPArchive.Field].self, forKey: key) ?? []).flatMap { field in
+      field.value.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        .map { HTTPArchive.Field(name: field.name, value: BodyFraming.trimmed(String($0))) }
+    }
+  }
+}
+
 extension HTTPArchive.Entry {
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     startedDateTime = try values.decodeIfPresent(String.self, forKey: .startedDateTime) ?? ""
     time = try values.decodeIfPresent(Double.self, forKey: .time) ?? 0
     request = try values.decode(Request.self, forKey: .request)
-    response = try values.decode(Response.self, forKey: .response)
+    response = try values.decodeIfPresent(Response.self, forKey: .response) ?? Response(error: Response.failed)
     timings = Timings(wait: time)
     _future = try values.decodeIfPresent(Int.self, forKey: ._future)
   }
 }
 
 extension HTTPArchive.Entry.Response {
+  /// The error of a load that failed with an error of another tool.
+  fileprivate static let failed = HTTPError.Code.transportFailed.description
+
   /// Creates the response of a load without a response.
   init(error: String) {
     self.init(status: 0, content: HTTPArchive.Body(Data(), mimeType: ""))
@@ -290,7 +311,7 @@ extension HTTPArchive.Entry.Request {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     method = try values.decode(String.self, forKey: .method)
     url = try values.decode(String.self, forKey: .url)
-    headers = try values.decodeIfPresent([HTTPArchive.Field].self, forKey: .headers) ?? []
+    headers = try values.fields(forKey: .headers)
     queryString = try values.decodeIfPresent([HTTPArchive.Field].self, forKey: .queryString) ?? []
     postData = try values.decodeIfPresent(HTTPArchive.Body.self, forKey: .postData)
     bodySize = try values.decodeIfPresent(Int.self, forKey: .bodySize) ?? -1
@@ -300,13 +321,16 @@ extension HTTPArchive.Entry.Request {
 extension HTTPArchive.Entry.Response {
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
-    status = try values.decode(Int.self, forKey: .status)
+    status = try values.decodeIfPresent(Int.self, forKey: .status) ?? 0
     statusText = try values.decodeIfPresent(String.self, forKey: .statusText) ?? ""
-    headers = try values.decodeIfPresent([HTTPArchive.Field].self, forKey: .headers) ?? []
+    headers = try values.fields(forKey: .headers)
     content = try values.decodeIfPresent(HTTPArchive.Body.self, forKey: .content) ?? .init(Data(), mimeType: "")
     redirectURL = try values.decodeIfPresent(String.self, forKey: .redirectURL) ?? ""
     bodySize = try values.decodeIfPresent(Int.self, forKey: .bodySize) ?? -1
-    _error = try values.decodeIfPresent(String.self, forKey: ._error)
+    if try values.contains(._error) && !values.decodeNil(forKey: ._error) {
+      let code = try? values.decode(String.self, forKey: ._error)
+      _error = code == "" ? nil : code ?? Self.failed
+    }
   }
 }
 

@@ -73,7 +73,7 @@ extension RedirectRules {
       throw invalid(
         response, "the Location field contains a control character or bytes that are not UTF-8. Fix the server.")
     }
-    let locations = response.headers.values(for: "Location")
+    let locations = response.headers.values(for: "Location").flatMap(separated)
     guard let location = locations.first, locations.allSatisfy({ $0 == location }) else {
       throw invalid(
         response, "the response has \(locations.count) different Location fields. Fix the server.")
@@ -83,12 +83,19 @@ extension RedirectRules {
     }
     let url: HTTPURL
     do throws(HTTPError) {
-      url = try base.resolving(location)
+      url = try base.resolving(received: String(location))
     } catch {
       throw invalid(response, "the Location field is not a valid URL. \(error.message)", error)
     }
     try checkIsSecure(url, from: base, response)
     return url
+  }
+
+  /// Splits targets that a platform or a proxy joined with commas. A comma in a target is followed by neither a slash nor
+  /// another URL.
+  private static func separated(_ value: String) -> [Substring] {
+    let parts = value.split(separator: ", ", omittingEmptySubsequences: false)
+    return parts.dropFirst().contains { $0.hasPrefix("/") || $0.contains("://") } ? parts : [value[...]]
   }
 
   private static func checkIsSecure(

@@ -8,7 +8,7 @@ extension HTTPResponse {
   /// if let wait = response.retryAfter() { banner.show("Again in \(wait)") }
   /// ```
   ///
-  /// Both forms are supported: a number of seconds, and a date. A date is compared with the `Date` of the same response,
+  /// Both forms are supported: a number of seconds, which can have a fraction, and a date. A date is compared with the `Date` of the same response,
   /// so that the result does not depend on the local clock. Without that field, it is compared with `now`. A date in the
   /// past means no delay. If there are several values, the longest delay applies, even if a platform joined them with
   /// commas. Values that are neither a number nor a date, including negative numbers, are ignored.
@@ -33,17 +33,15 @@ enum RetryAfter {
     var values: [String] = []
     var elements = FieldSyntax.elements(of: joined)[...]
     while let element = elements.popFirst() {
-      let isWeekday = GregorianCalendar.weekdays.contains { element == $0 || element == $0.prefix(3) }
-      let rest = isWeekday ? elements.popFirst() : nil
+      let rest = HTTPDateFields.isWeekday(element.utf8) ? elements.popFirst() : nil
       values.append(rest.map { "\(element), \($0)" } ?? element)
     }
     return values
   }
 
-  /// Parses `delay-seconds`, which has digits only. Large numbers do not overflow.
   fileprivate static func seconds(_ value: String) -> Duration? {
-    guard !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    return Int64(value).map { .seconds($0).clampedToMaximumTimerDuration } ?? .century
+    // A larger number would not fit into a `Duration`.
+    FieldSyntax.seconds(value).map { .seconds(min($0, 1e12)).clampedToMaximumTimerDuration }
   }
 
   fileprivate static func wait(until date: HTTPDate, from now: HTTPDate?) -> Duration? {

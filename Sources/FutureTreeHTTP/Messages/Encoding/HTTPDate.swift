@@ -8,9 +8,9 @@ import Foundation
 /// ```
 ///
 /// It parses the current format and the two obsolete formats that a recipient must accept:
-/// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Parsing is strict. Letter case and spaces must be
-/// exactly as shown. The day must exist and match the day of the week. A leap second (`23:59:60`) means the second
-/// after 23:59:59.
+/// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. It also parses their variants that servers send: any
+/// letter case, a day of one digit, no day of the week or another one, and `UTC` or `+0000` instead of `GMT`. The day must
+/// exist. Other time zones and other words are not parsed. A leap second (`23:59:60`) means the second after 23:59:59.
 public struct HTTPDate: Sendable, Hashable {
   /// The seconds since 1970-01-01 00:00:00 GMT, without leap seconds. Negative for earlier dates.
   public let secondsSince1970: Int64
@@ -25,20 +25,27 @@ public struct HTTPDate: Sendable, Hashable {
     self.init(secondsSince1970: Int64(seconds))
   }
 
-  /// Parses a date. Returns `nil` if the text is not a valid date.
+  /// Parses a date that a server sent. Returns `nil` if the text is not a date in GMT.
   ///
   /// - Parameters:
-  ///   - text: A whole field value, without surrounding whitespace.
-  ///   - now: The current date, which selects the century for the obsolete format with a two-digit year. The year is at
-  ///     most 50 years ahead of `now`, and less than 50 years before it.
+  ///   - text: A whole field value.
+  ///   - now: The current date, which selects the century for a two-digit year. The year is at most 50 years ahead of
+  ///     `now`, and less than 50 years before it.
   public init?(_ text: some StringProtocol, now: Date) {
-    let bytes = Array(text.utf8)
-    guard
-      let fields = HTTPDateFields(current: bytes) ?? HTTPDateFields(unix: bytes)
-        ?? HTTPDateFields(old: bytes, now: now),
-      let seconds = fields.secondsSince1970
+    let fields = HTTPDateFields(text)
+    guard fields.isWhole, let year = fields.year.flatMap({ HTTPDate.year($0.number, digits: $0.digits, now: now) }),
+      let seconds = fields.secondsSince1970(inYear: year)
     else { return nil }
     self.init(secondsSince1970: seconds)
+  }
+
+  private static func year(_ number: Int, digits: Int, now: Date) -> Int? {
+    guard digits == 2 else { return digits == 4 ? number : nil }
+    // The last year with these digits that is at most 50 years ahead.
+    return HTTPDate(now).map { now in
+      let latest = now.year + 50
+      return latest - (latest - number).dividedDown(by: 100).remainder
+    }
   }
 
   private init?(secondsSince1970: Int64) {

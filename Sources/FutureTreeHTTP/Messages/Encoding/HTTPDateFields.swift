@@ -1,88 +1,81 @@
-import Foundation
-
-/// The parsed fields of the three date formats, before the check that such a day exists (RFC 9110, section 5.6.7).
+/// The fields of a date that a server sent, before the check that such a day exists.
 ///
-/// Foundation cannot be used: on Linux, a `DateFormatter` that is not lenient accepts a wrong day of the week, a missing
-/// `GMT`, extra spaces, and digits that are not ASCII.
+/// The algorithm is that of cookies (RFC 6265bis, section 5.1.1). It finds the fields in any order, with any separators
+/// and in any case. It therefore reads the three formats of HTTP (RFC 9110, section 5.6.7) and their variants.
+///
+/// Foundation cannot be used: a `DateFormatter` reads one format. On Linux, it also accepts digits that are not ASCII.
 struct HTTPDateFields {
-  /// The day of the week; 0 is Sunday.
-  private var weekday = 0
-  private var year = 0
-  private var month = 0
-  private var day = 0
-  private var time = (hour: 0, minute: 0, second: 0)
+  private(set) var time: (hour: Int, minute: Int, second: Int)?
+  private var day: Int?
+  private var month: Int?
+  private(set) var year: (number: Int, digits: Int)?
+  /// Whether all other parts are a day of the week, or a time zone that is GMT.
+  private(set) var isWhole = true
 
-  /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`.
-  init?(current bytes: [UInt8]) {
-    var rest = bytes[...]
-    guard let weekday = rest.dropName(GregorianCalendar.weekdays.map { $0.prefix(3) }), rest.drop(", "),
-      let day = rest.dropNumber(2), rest.drop(" "), let month = rest.dropName(GregorianCalendar.months), rest.drop(" "),
-      let year = rest.dropNumber(4), rest.drop(" "), let time = rest.dropTime(), rest.drop(" GMT"), rest.isEmpty
-    else { return nil }
-    (self.weekday, self.year, self.month, self.day, self.time) = (weekday, year, month + 1, day, time)
+  init(_ text: some StringProtocol) {
+    for part in Array(text.utf8).split(whereSeparator: HTTPDateFields.isDelimiter) { take(part) }
   }
 
-  /// Parses `Sunday, 06-Nov-94 08:49:37 GMT`.
-  init?(old bytes: [UInt8], now: Date) {
-    var rest = bytes[...]
-    guard let weekday = rest.dropName(GregorianCalendar.weekdays), rest.drop(", "), let day = rest.dropNumber(2),
-      rest.drop("-"), let month = rest.dropName(GregorianCalendar.months), rest.drop("-"),
-      let digits = rest.dropNumber(2),
-      rest.drop(" "), let time = rest.dropTime(), rest.drop(" GMT"), rest.isEmpty, let now = HTTPDate(now)
-    else { return nil }
-    // The last year with these digits that is at most 50 years ahead.
-    let latest = now.year + 50
-    let year = latest - (latest - digits).dividedDown(by: 100).remainder
-    (self.weekday, self.year, self.month, self.day, self.time) = (weekday, year, month + 1, day, time)
-  }
-
-  /// Parses `Sun Nov  6 08:49:37 1994`, the format of the C function `asctime`.
-  init?(unix bytes: [UInt8]) {
-    var rest = bytes[...]
-    guard let weekday = rest.dropName(GregorianCalendar.weekdays.map { $0.prefix(3) }), rest.drop(" "),
-      let month = rest.dropName(GregorianCalendar.months), rest.drop(" "),
-      let day = rest.drop(" ") ? rest.dropNumber(1) : rest.dropNumber(2), rest.drop(" "), let time = rest.dropTime(),
-      rest.drop(" "), let year = rest.dropNumber(4), rest.isEmpty
-    else { return nil }
-    (self.weekday, self.year, self.month, self.day, self.time) = (weekday, year, month + 1, day, time)
-  }
-
-  /// The seconds since 1970. `nil` if the date or the time does not exist, or the day of the week does not match.
-  var secondsSince1970: Int64? {
-    guard let day = GregorianCalendar.day(year, month, day), GregorianCalendar.weekday(ofDay: day) == weekday else {
-      return nil
+  /// Takes a part as the first of these fields that is missing and that it fits.
+  private mutating func take(_ part: ArraySlice<UInt8>) {
+    if time == nil, let found = HTTPDateFields.time(part) {
+      time = found
+    } else if day == nil, let found = HTTPDateFields.number(part, digits: 1...2) {
+      day = found.number
+    } else if month == nil, let found = GregorianCalendar.months.firstIndex(where: { part.begins(with: $0) }) {
+      month = found + 1
+    } else if year == nil, let found = HTTPDateFields.number(part, digits: 2...4) {
+      year = found
+    } else if !HTTPDateFields.isWeekday(part), !HTTPDateFields.isGMT(part) {
+      isWhole = false
     }
-    let isLeapSecond = time == (23, 59, 60)
-    guard time.hour < 24, time.minute < 60, time.second < 60 || isLeapSecond else { return nil }
-    return Int64(day) * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
+  }
+
+  /// Returns the seconds since 1970. `nil` if the day or the time is missing or does not exist.
+  func secondsSince1970(inYear year: Int) -> Int64? {
+    guard let time, let day, let month, let days = GregorianCalendar.day(year, month, day) else { return nil }
+    guard time.hour < 24, time.minute < 60, time.second < 60 || time == (23, 59, 60) else { return nil }
+    return Int64(days) * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
+  }
+
+  /// Whether the text is the name of a day of the week, or its beginning.
+  static func isWeekday(_ text: some Collection<UInt8>) -> Bool {
+    text.allSatisfy(ASCII.isLetter) && GregorianCalendar.weekdays.contains { text.begins(with: $0.prefix(3)) }
+  }
+
+  private static func isGMT(_ part: ArraySlice<UInt8>) -> Bool {
+    part.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ":") }
+      || ["gmt", "utc", "ut", "z"].contains { $0.utf8.count == part.count && part.begins(with: $0) }
+  }
+
+  private static func isDelimiter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+    default: false
+    }
+  }
+
+  /// Parses one or two digits, three times, with colons. Anything may follow that does not begin with a digit.
+  private static func time(_ part: ArraySlice<UInt8>) -> (Int, Int, Int)? {
+    let parts = part.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].allSatisfy(ASCII.isDigit), parts[1].allSatisfy(ASCII.isDigit),
+      let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
+      let second = number(parts[2], digits: 1...2)
+    else { return nil }
+    return (hour.number, minute.number, second.number)
+  }
+
+  /// Parses a number with this many digits. Anything may follow that does not begin with a digit.
+  private static func number(_ part: ArraySlice<UInt8>, digits range: ClosedRange<Int>) -> (number: Int, digits: Int)? {
+    let digits = part.prefix(while: ASCII.isDigit)
+    guard range.contains(digits.count) else { return nil }
+    return (digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }, digits.count)
   }
 }
 
-extension ArraySlice<UInt8> {
-  fileprivate mutating func drop(_ text: some StringProtocol) -> Bool {
-    guard starts(with: text.utf8) else { return false }
-    self = dropFirst(text.utf8.count)
-    return true
-  }
-
-  /// Removes one of the names from the front and returns its index.
-  fileprivate mutating func dropName(_ names: [some StringProtocol]) -> Int? {
-    for (index, name) in names.enumerated() where drop(name) { return index }
-    return nil
-  }
-
-  /// Removes a number of exactly `count` digits. `count` is small, so that the number cannot overflow.
-  fileprivate mutating func dropNumber(_ count: Int) -> Int? {
-    let digits = prefix(count)
-    guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }
-    self = dropFirst(count)
-    return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-  }
-
-  fileprivate mutating func dropTime() -> (hour: Int, minute: Int, second: Int)? {
-    guard let hour = dropNumber(2), drop(":"), let minute = dropNumber(2), drop(":"), let second = dropNumber(2) else {
-      return nil
-    }
-    return (hour, minute, second)
+extension Collection<UInt8> {
+  /// Returns whether the bytes begin with ASCII text, in any case.
+  fileprivate func begins(with text: some StringProtocol) -> Bool {
+    prefix(text.utf8.count).elementsEqual(text.utf8) { ASCII.lowercased($0) == ASCII.lowercased($1) }
   }
 }

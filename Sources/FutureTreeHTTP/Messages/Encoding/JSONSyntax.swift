@@ -21,6 +21,8 @@ struct JSONSyntax: ByteReader {
     return syntax.firstFault()
   }
 
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+
   private init(_ data: Data) {
     bytes = Array(data)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }  // A byte order mark, which decoders accept.
@@ -29,7 +31,7 @@ struct JSONSyntax: ByteReader {
   private mutating func firstFault() -> Int? {
     var expected = Expected.value
     while true {
-      skip { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+      skip(JSONSyntax.isBlank)
       guard let byte = current else { return expected == .nothing ? nil : position }
       guard let next = step(expected, byte) else { return position }
       expected = next

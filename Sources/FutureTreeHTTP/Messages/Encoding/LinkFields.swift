@@ -33,9 +33,12 @@ private struct LinkReader: ByteReader {
     skip { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }
     while current != nil {
       guard links.count < limit, let target = target() else { return false }
-      var parameters = parameters()
+      var (parameters, languages) = parameters()
       let relations = LinkReader.words(of: parameters.removeValue(forKey: "rel") ?? "")
-      if !relations.isEmpty { links.append(HTTPLink(target: target, relations: relations, parameters: parameters)) }
+      if !relations.isEmpty {
+        links.append(
+          HTTPLink(target: target, relations: relations, parameters: parameters, languages: languages))
+      }
       guard !isOpen, current == nil || current == UInt8(ascii: ",") else { return false }
       skip { $0 == UInt8(ascii: ",") || FieldSyntax.isBlank($0) }
     }
@@ -50,8 +53,9 @@ private struct LinkReader: ByteReader {
 
   /// Reads the parameters (RFC 8288, appendix B.3). Afterwards the reader is at a comma, at a malformed part, or at the
   /// end.
-  private mutating func parameters() -> [String: String] {
+  private mutating func parameters() -> ([String: String], languages: [String]) {
     var parameters: [String: String] = [:]
+    var languages: [String] = []
     skip(FieldSyntax.isBlank)
     while take(UInt8(ascii: ";")) {
       skip(FieldSyntax.isBlank)
@@ -59,9 +63,10 @@ private struct LinkReader: ByteReader {
       skip(FieldSyntax.isBlank)
       let value = take(UInt8(ascii: "=")) ? self.value() : ""
       if !name.isEmpty, !name.hasSuffix("*"), parameters[name] == nil { parameters[name] = value }
+      if name == "hreflang" { languages.append(value) }
       skip(FieldSyntax.isBlank)
     }
-    return parameters
+    return (parameters, languages)
   }
 
   private mutating func value() -> String {

@@ -9,8 +9,11 @@ func fuzzURLs(_ bytes: [UInt8]) throws {
   let reference = input.text()
   let base = try (try? HTTPURL(text)) ?? HTTPURL("http://a/b/c/d;p?q")
   checkMeaning(of: base)
+  let received = try? base.resolving(received: reference)
+  if let received { checkMeaning(of: received) }
   if let resolved = try? base.resolving(reference) {
     checkMeaning(of: resolved)
+    check(received == resolved, "It is another URL if a server sent it: \(resolved)")
     check((try? base.resolving(resolved.absoluteString)) == resolved, "It resolves to something else: \(resolved)")
     if let path = try? HTTPPath(reference) { try checkPath(path, reference) }
   }
