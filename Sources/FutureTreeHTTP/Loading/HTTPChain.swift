@@ -87,12 +87,10 @@ final class LayeredLoader: HTTPLoader {
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     guard request[option: ResponseDelivery.self].file != nil else { return layer.load(request, next: next) }
-    return .attempt {
-      var request = request
-      let file = try PendingFile.replaceFile(of: &request)
-      let response = layer.load(request, next: next)
-      return file.map(response.committing) ?? response
-    }
+    var request = request
+    let file = PendingFile.replaceFile(of: &request)
+    let response = layer.load(request, next: next)
+    return file.map(response.committing) ?? response
   }
 
   func reset() -> Future<Void> { ResetRun.reset(self) ?? resetLayer(next: next) }

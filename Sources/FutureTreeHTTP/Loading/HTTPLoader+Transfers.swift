@@ -34,7 +34,7 @@ extension HTTPLoader {
       request[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize)
       request[option: ProgressHandler.self] = onProgress
       try configure(&request)
-      pending = try PendingFile.replaceFile(of: &request)
+      pending = PendingFile.replaceFile(of: &request)
     }.map { response in
       guard case .file = response.content else { throw HTTPError(notDownloaded: response) }
       return response

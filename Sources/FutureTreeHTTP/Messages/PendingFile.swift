@@ -21,13 +21,14 @@ final class PendingFile: Sendable {
 
   let url: URL
   private let delivery: ResponseDelivery
-  private let destination: URL
+  let destination: URL
   private let state = Locked(State.pending)
 
   private init(for destination: URL, _ delivery: ResponseDelivery) {
     self.delivery = delivery
     self.destination = destination
-    url = destination.deletingLastPathComponent().appendingPathComponent(".FutureTree-\(UUID().uuidString).pending")
+    let name = String(RandomSource.system.next(), radix: 16)
+    url = destination.deletingLastPathComponent().appendingPathComponent(".FutureTree-\(name).pending")
   }
 
   deinit {
@@ -37,14 +38,13 @@ final class PendingFile: Sendable {
   /// Delivers the body of a request to a pending file, if the request specifies a file.
   ///
   /// - Returns: `nil` if the request specifies none, or if another future of the load commits it.
-  static func replaceFile(of request: inout HTTPRequest) throws(HTTPError) -> PendingFile? {
+  static func replaceFile(of request: inout HTTPRequest) -> PendingFile? {
     var delivery = request[option: ResponseDelivery.self]
     if let pending = delivery.pending {
       guard pending.state.value != .pending else { return nil }
       delivery = pending.delivery  // The request of an earlier response.
     }
     guard let destination = delivery.file else { return nil }
-    do throws(HTTPError) { try BodyFile.check(destination) } catch { throw error.naming(request) }
     let file = PendingFile(for: destination, delivery)
     request[option: ResponseDelivery.self] = delivery.replacingFile(with: file)
     return file

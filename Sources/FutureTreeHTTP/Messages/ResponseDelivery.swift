@@ -121,6 +121,11 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     if case .file(let url) = place { url } else { nil }
   }
 
+  /// Refuses a file that cannot be created, before the request is sent.
+  func checkFile() throws(HTTPError) {
+    if let file { try BodyFile.check(pending?.destination ?? file) }
+  }
+
   /// Returns the delivery to a temporary file.
   func replacingFile(with file: PendingFile) -> ResponseDelivery {
     var delivery = ResponseDelivery(place: .file(file.url), maximumSize: maximumSize)

@@ -95,8 +95,7 @@ public struct ResponseReceiver: ~Copyable, Sendable {
     deliversStream = deliversStreams && delivery.isStream
     destination = delivery.file
     limits = (max(0, maximumSize), delivery.maximumSize.map { max(0, $0) })
-    guard let destination else { return }
-    do throws(HTTPError) { try BodyFile.check(destination) } catch { throw error.naming(request) }
+    do throws(HTTPError) { try delivery.checkFile() } catch { throw error.naming(request) }
   }
 }
 

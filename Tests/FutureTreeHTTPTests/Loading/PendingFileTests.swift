@@ -14,6 +14,7 @@ import Testing
     private let load = Locked<(request: HTTPRequest, promise: Promise<HTTPResponse>)?>(nil)
 
     func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+      do { _ = try ResponseReceiver(for: request, maximumSize: 100) } catch { return .failed(error) }
       let promise = Promise<HTTPResponse>()
       promise.onRequestCancel { _ in .continue }
       load.value = (request, promise)

@@ -133,7 +133,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
         "Bearer access-2"
       ])
     #expect(journey.tokens.requests.count == 2)
-    #expect(journey.stored == ["unavailable", "moved", "unauthorized", "done", "3 responses", "3 files"])
+    #expect(journey.stored == ["unavailable", "moved", "unauthorized", "done", "4 responses", "4 files"])
     #expect(journey.leftovers == [])
     #expect(journey.lines.entries.count == 2)
   }

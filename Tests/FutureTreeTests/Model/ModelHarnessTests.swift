@@ -39,6 +39,19 @@ struct ModelHarnessTests {
     #expect(shrunk == [.makePromise, .takeToken(0), .cancelToken(0, request)])
   }
 
+  @Test("The shrinker bypasses an operator whose dependents are needed")
+  func bypasses() {
+    let map = { (upstream: Int) in
+      ModelOperation.derive(.map, from: upstream, body: .success(7), isOnExecutor: false, act: nil)
+    }
+    let delayed = ModelOperation.derive(.delayed, from: 1, body: .success(7), isOnExecutor: false, act: nil)
+
+    let shrunk = Shrinker { $0.contains(.makePromise) && $0.contains { $0.isShare } }
+      .shrink([.makePromise, map(0), delayed, map(3), .share(4)])
+
+    #expect(shrunk == [.makePromise, .share(0)])
+  }
+
   @Test("A reproduction is Swift code")
   func reproduction() {
     let program: [ModelOperation] = [
@@ -56,5 +69,11 @@ struct ModelHarnessTests {
         let f2 = f1.onComplete { v -> Completion<Int> in print("body 2", v); return .success(8) }
         print(f1.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "3"))
         """)
+  }
+}
+
+extension ModelOperation {
+  fileprivate var isShare: Bool {
+    if case .share = self { true } else { false }
   }
 }

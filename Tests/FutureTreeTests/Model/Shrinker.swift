@@ -1,4 +1,4 @@
-/// A shrinker that deletes operations from a program that shows a difference.
+/// A shrinker that deletes operations from a program that shows a difference, and bypasses operators.
 struct Shrinker {
   /// Whether a program shows a difference.
   let isDifferent: ([ModelOperation]) -> Bool
@@ -11,17 +11,19 @@ struct Shrinker {
     }
   }
 
-  /// Deletes operations, later ones first, until each further deletion removes the difference.
+  /// Deletes operations, later ones first, until each further deletion removes the difference. An operator whose dependents are
+  /// needed is bypassed: they depend on its upstream.
   func shrink(_ program: [ModelOperation]) -> [ModelOperation] {
     var shortest = program
     var hasChanged = true
     while hasChanged {
       hasChanged = false
       for index in shortest.indices.reversed() where index < shortest.count {
-        let shorter = Renumbering.program(shortest, without: index)
-        if isDifferent(shorter) {
+        for shorter in [false, true].lazy.compactMap({ Renumbering.program(shortest, without: index, bypasses: $0) })
+        where isDifferent(shorter) {
           shortest = shorter
           hasChanged = true
+          break
         }
       }
     }
@@ -29,7 +31,7 @@ struct Shrinker {
   }
 }
 
-/// A renumbering that deletes one operation with its dependents.
+/// A renumbering that deletes one operation with its dependents, or bypasses one operator.
 private struct Renumbering {
   private struct Map {
     var numbers: [Int?] = []
@@ -39,6 +41,9 @@ private struct Renumbering {
       numbers.append(isKept ? next : nil)
       if isKept { next += 1 }
     }
+
+    /// Gives an element the number of another one.
+    mutating func add(as number: Int?) { numbers.append(number) }
   }
 
   private var futures = Map()
@@ -46,13 +51,25 @@ private struct Renumbering {
   private var tokens = Map()
   private var observations = Map()
 
-  static func program(_ program: [ModelOperation], without removed: Int) -> [ModelOperation] {
+  /// - Returns: `nil` if the operation should be bypassed and is no operator with one upstream.
+  static func program(_ program: [ModelOperation], without removed: Int, bypasses: Bool) -> [ModelOperation]? {
     var renumbering = Renumbering()
+    if bypasses, program[removed].upstream == nil { return nil }
     return program.indices.compactMap { index in
+      if index == removed, bypasses, let upstream = program[index].upstream {
+        renumbering.bypass(program[index], to: upstream)
+        return nil
+      }
       let operation = index == removed ? nil : renumbering.renumbered(program[index])
       renumbering.note(program[index], isKept: operation != nil)
       return operation
     }
+  }
+
+  private mutating func bypass(_ operation: ModelOperation, to upstream: Int) {
+    let number = future(upstream)
+    if case .derive(.delayed, _, _, _, _) = operation { futures.add(false) }  // Its timer.
+    futures.add(as: number)
   }
 
   private mutating func note(_ operation: ModelOperation, isKept: Bool) {
@@ -126,5 +143,12 @@ private struct Renumbering {
   ) -> ModelOperation? {
     guard let first, let second else { return nil }
     return make(first, second)
+  }
+}
+
+extension ModelOperation {
+  /// The future that an operator is derived from.
+  fileprivate var upstream: Int? {
+    if case .derive(_, let upstream, _, _, _) = self { upstream } else { nil }
   }
 }

@@ -266,7 +266,7 @@ extension KeyedDecodingContainer {
   fileprivate func fields(forKey key: Key) throws -> [HTTPArchive.Field] {
     try (decodeIfPresent([HTTPArchive.Field].self, forKey: key) ?? []).flatMap { field in
       field.value.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
-        .map { HTTPArchive.Field(name: field.name, value: BodyFraming.trimmed(String($0))) }
+        .map { HTTPArchive.Field(name: field.name, value: FieldSyntax.trimmed(String($0))) }
     }
   }
 }

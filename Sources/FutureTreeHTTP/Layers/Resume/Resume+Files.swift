@@ -11,7 +11,7 @@ extension Resume {
     let ended = beginFile()
     return Future.task { [self] in
       defer { ended.succeed() }
-      try BodyFile.check(destination)
+      try request[option: ResponseDelivery.self].checkFile()
       guard let file = try PartialFile(of: request, in: directory, for: destination) else {
         return try await next.load(request).outcome.get()
       }

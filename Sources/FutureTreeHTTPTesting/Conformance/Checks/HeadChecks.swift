@@ -158,7 +158,7 @@ extension TransportConformance.Check {
     let (cookies, tag) = (["a=café", "b=cafe\u{301}", "c=€"], "\"ü\"")
     let fields = cookies.map { ("Set-Cookie", $0) } + [("ETag", tag), ("Cache-Control", "max-age=0")]
     run.server.on("/", .respond(headers: fields))
-    let api = StoreCookies(in: CookieJar()) --> CacheResponses(in: HTTPCache()) --> run.loader
+    let api = CacheResponses(in: HTTPCache()) --> StoreCookies(in: CookieJar()) --> run.loader
     for _ in 0..<2 { _ = try await api.load(try run.request()).value }
     for (name, value) in [("cookie", cookies.joined(separator: "; ")), ("if-none-match", tag)] {
       let sent = run.server.requests.last?.values(for: name) ?? []
