@@ -28,7 +28,7 @@ public struct HTTPResponse: Sendable {
   /// The status.
   public var status: HTTPStatus { parts.status }
   /// The header fields. Platforms join fields of one name, and may change the order of fields and the case of names.
-  /// Fields are omitted if their values contain bytes that are not visible ASCII.
+  /// Fields are omitted if their values contain a control character other than a tab.
   public var headers: HTTPHeaders { parts.headers }
   /// The body, or the stream that it arrives in.
   public var content: Content { parts.content }

@@ -242,7 +242,9 @@ import Testing
   func missing(field: String) throws {
     #expect(try replay(archive(response: field))?.error?.code == .transportFailed)
     let json = #"{"log": {"entries": [{"request": {"method": "GET", "url": "https://example.com/"}}]}}"#
-    #expect(try replay(HTTPArchive(Data(json.utf8)))?.error?.code == .transportFailed)
+    let archive = try HTTPArchive(Data(json.utf8))
+    #expect(try replay(archive)?.error?.code == .transportFailed)
+    #expect(try HTTPArchive(archive.data()) == archive)
   }
 
   @Test("Responses without a body need no text", arguments: [(204, "GET"), (304, "GET"), (200, "HEAD")])

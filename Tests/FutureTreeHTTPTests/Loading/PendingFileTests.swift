@@ -26,11 +26,14 @@ import Testing
     var isLoading: Bool { load.withLock { $0 != nil } }
 
     /// Ends the load as a success. The file of the request has its name when this method returns.
-    func succeed() throws {
+    ///
+    /// - Parameter act: The closure that runs after the body has arrived.
+    func succeed(after act: () throws -> Void = {}) throws {
       let (request, promise) = try #require(load.withLock { $0.take() })
       var receiver = try ResponseReceiver(for: request, maximumSize: 100)
       try receiver.receiveHead(.ok, [])
       try receiver.receive(Data("new".utf8))
+      try act()
       promise.succeed(try receiver.finish())
     }
   }
@@ -103,10 +106,11 @@ import Testing
   @Test("A file that cannot be renamed fails the load, and is removed")
   func refused() async throws {
     let load = try begin(.load)
-    try FileManager.default.removeItem(at: folder.file("body"))
-    try FileManager.default.createDirectory(at: folder.file("body"), withIntermediateDirectories: false)
 
-    try transport.succeed()
+    try transport.succeed {
+      try FileManager.default.removeItem(at: folder.file("body"))
+      try FileManager.default.createDirectory(at: folder.file("body"), withIntermediateDirectories: false)
+    }
 
     let error = await load.outcome.error
     #expect(error?.code == .unwritableBody)

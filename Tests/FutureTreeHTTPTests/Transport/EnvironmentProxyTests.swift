@@ -245,8 +245,7 @@ import Testing
         #expect(
           unknown.code == .unknownHost && unknown.error?.message.contains("nothing.invalid:3128") == true, "\(unknown)")
 
-        let proxy = try LoopbackServer()
-        proxy.stop()
+        let proxy = try RefusingPort()
         let refused = try await outcome("http://a.invalid/", ["http_proxy": proxy.url("")])
         #expect(
           refused.code == .cannotConnect && refused.error?.message.contains("127.0.0.1:\(proxy.port)") == true,

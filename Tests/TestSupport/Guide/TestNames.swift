@@ -22,10 +22,14 @@ package struct TestNames: Sendable {
 
   /// Returns the functions that are marked as tests, with their top-level types.
   package static func names(in source: String) -> [String] {
-    var (names, suite, isTest) = ([String](), Substring(), false)
+    var (names, suite, isTest, conditions) = ([String](), Substring(), false, 0)
     for line in source.split(separator: "\n") {
+      let text = line.drop { $0 == " " }
+      if text.hasPrefix("#if") { conditions += 1 }
+      if text.hasPrefix("#endif") { conditions -= 1 }
       let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "@" }
-      if line.first?.isWhitespace == false, !line.hasPrefix("//"),
+      // A type in a conditional block is indented.
+      if line.count - text.count <= 2 * conditions, !text.hasPrefix("//"),
         let keyword = words.lastIndex(where: { TestNames.typeWords.contains($0) }), keyword + 1 < words.count
       {
         suite = words[keyword + 1]

@@ -33,8 +33,8 @@ import FutureTree
 /// **Refused redirects.** The load fails with the following codes. `HTTPError.response` has the response.
 ///
 /// - `insecureRedirect`: The redirect leads from `https` to `http`.
-/// - `invalidRedirect`: The `Location` is empty, has a byte that is not visible ASCII, or occurs twice with different
-///   values. Or it does not lead to a URL for a request: for example, it has another scheme or contains user information.
+/// - `invalidRedirect`: The `Location` is empty, has a control character or bytes that are not UTF-8, or occurs twice with
+///   different values. Or it does not lead to a URL for a request: for example, it has another scheme or contains user information.
 ///   It is read as by `HTTPURL.resolving(received:)`.
 /// - `tooManyRedirects`: The limit is reached. The limit is the only protection against cycles, because a server may
 ///   redirect to the same URL after it has set a cookie.
