@@ -24,8 +24,8 @@ import Synchronization
 /// error: errors are described when their futures fail. The log reads errors and the clock outside every lock, on the
 /// thread of the event. All methods can be called from any thread.
 ///
-/// A log can stay on, as a flight recorder: a logged link of a chain has four events, and needs 6.2 times the instructions of a link
-/// that is not logged (`Benchmarks/guard --limits`).
+/// A log can stay on, as a flight recorder: a logged link of a chain has four events, and needs 6.2 times the instructions of a
+/// link that is not logged (`Benchmarks/guard --limits`).
 ///
 /// - Complexity: O(1) for each event; memory for `limit` events.
 public final class FutureLog: Sendable {

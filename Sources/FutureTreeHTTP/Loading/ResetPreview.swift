@@ -19,8 +19,8 @@ public struct ResetPreview: Sendable {
     public let isLingering: Bool
     /// The names of the futures that the load waits for. The name of a layer says that this layer holds the request.
     public let holders: [String]
-    /// The names of the last futures that wait for the load, without those of loads that share its work. If one of them has consumers that are no futures, such as awaiting
-    /// tasks and tokens, the name is followed by their number.
+    /// The names of the last futures that wait for the load, without those of loads that share its work. If one of them has
+    /// consumers that are no futures, such as awaiting tasks and tokens, the name is followed by their number.
     public let interested: [String]
     /// The tree of the load.
     public let tree: TreeSnapshot

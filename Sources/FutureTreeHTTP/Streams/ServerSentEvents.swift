@@ -16,12 +16,12 @@ import FutureTree
 /// than a tab is ignored: no field can carry it. The reconnection then sends the ID before it. `Last-Event-ID` is not treated
 /// as a secret. If it is one, add it to the `SensitiveHeaders` of the request.
 ///
-/// **Reconnections.** If a connection ends, the reader waits and connects again, by the rules of `EventReconnection`. By
-/// default, the number of reconnections has no limit. A connection ends when the server closes it, or with one of these
-/// codes: `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody`, `timedOut`, `transportFailed`, `queueFull`, `circuitOpen`, and
-/// `bodyNotRead` or `streamOverflow` if the reader is slow. The complete events before that are returned first, and an
-/// incomplete event is discarded. A request that cannot be repeated (`RetryContext.isRepeatable`, `HTTPBody.isReplayable`),
-/// such as a `POST`, is sent once.
+/// **Reconnections.** If a connection ends, the reader waits and connects again, by the rules of `EventReconnection`. By default,
+/// the number of reconnections has no limit. A connection ends when the server closes it, or with one of these codes:
+/// `unknownHost`, `cannotConnect`, `connectionLost`, `truncatedBody`, `timedOut`, `transportFailed`, `queueFull`, `circuitOpen`,
+/// and `bodyNotRead` or `streamOverflow` if the reader is slow. The complete events before that are returned first, and an
+/// incomplete event is discarded. A request that cannot be repeated (`RetryContext.isRepeatable`, `HTTPBody.isReplayable`), such
+/// as a `POST`, is sent once.
 ///
 /// **Silence.** By default, a connection that is open but silent does not end. With a `Timeout(idle:)` in the chain, it fails
 /// with the code `timedOut`, and the reader connects again.

@@ -68,8 +68,8 @@ final class Transfer: Sendable {
 extension Transfer {
   /// Receives a head of the server, and skips the answers of a proxy to `CONNECT`.
   ///
-  /// On Linux, such an answer is reported like a head of the server, unless a tunnel is reused. The next event shows whose it is: the
-  /// answer of a proxy is followed by another head or by an error, and a head of the server by its body or its end.
+  /// On Linux, such an answer is reported like a head of the server, unless a tunnel is reused. The next event shows whose it is:
+  /// the answer of a proxy is followed by another head or by an error, and a head of the server by its body or its end.
   func headArrived(_ response: HTTPURLResponse) {
     let isOfServer = guarded.withLock { guarded in
       if let answer = guarded.heldHead, HTTPStatus(answer.statusCode).isSuccess { guarded.isConnected = true }

@@ -70,8 +70,8 @@ public final class HTTPReplayer: HTTPLoader {
   /// try replayer.replay(on: clock)
   /// ```
   ///
-  /// A load that had completed when the recorder received it, or whose events the log has dropped, completes at once. Each other load
-  /// waits for its step.
+  /// A load that had completed when the recorder received it, or whose events the log has dropped, completes at once. Each other
+  /// load waits for its step.
   ///
   /// - Parameters:
   ///   - recording: The recorded loads and events.

@@ -6,9 +6,9 @@ import NIOHTTPCompression
 /// Reports two ends of responses that the client does not report: the end of a response that is whole before its request was sent,
 /// and the end of a cut response.
 ///
-/// **Early responses.** The client does not report the end of such a response. It waits for the end of the request, which it may have stopped
-/// sending. The handler therefore passes an empty part of the body, and no other part that the `Transfer` receives is empty.
-/// The `Transfer` then cancels the request.
+/// **Early responses.** The client does not report the end of such a response. It waits for the end of the request, which it may
+/// have stopped sending. The handler therefore passes an empty part of the body, and no other part that the `Transfer` receives
+/// is empty. The `Transfer` then cancels the request.
 ///
 /// **Cut bodies.** When a connection closes, the client discards the parts that wait for the `Transfer`, and reports the error. The
 /// handler therefore passes the mark `cut` and an end in place of the error. The client delivers the parts before them, at the pace

@@ -22,7 +22,8 @@
 ///
 /// **Undos.** `undo(of:)` registers a compensation for a step, which is due if the step succeeds, even after the step was asked
 /// to cancel. Unless the scope commits, due undos run when the work has completed: one at a time, in the reverse order in which
-/// their steps succeeded. Requests do not reach them. Each has a deadline of its own. Their failures are reported by the future of the scope.
+/// their steps succeeded. Requests do not reach them. Each has a deadline of its own. Their failures are reported by the future
+/// of the scope.
 ///
 /// See <doc:Scopes>. All members can be used from any thread and inside any callback.
 public final class CancelScope: Sendable {

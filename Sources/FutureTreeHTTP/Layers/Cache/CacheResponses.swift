@@ -19,31 +19,31 @@ import FutureTree
 /// responses for their URL are removed.
 ///
 /// **Failures.** An error response can be stored, as any other. A retry, whose option `RequestAttempt` is not 1, is always sent.
-/// If only a stored response is acceptable and there is none, the load fails with the code `notCached`. RFC 9111 suggests a response
-/// with the status 504, but `Retry` would repeat the request.
+/// If only a stored response is acceptable and there is none, the load fails with the code `notCached`. RFC 9111 suggests a
+/// response with the status 504, but `Retry` would repeat the request.
 ///
 /// **Sharing.** Identical requests in flight share one load, as in ``Coalesce``.
 ///
-/// **Streams.** The body of a stream is stored while it is read. The response is in the cache when its body is whole. A response from
-/// the cache is delivered in memory, and can be read like a stream.
+/// **Streams.** The body of a stream is stored while it is read. The response is in the cache when its body is whole. A response
+/// from the cache is delivered in memory, and can be read like a stream.
 ///
 /// **Files.** If the cache has a directory, a response that is only in a file is read on the executor of the cache.
 ///
-/// **Users.** A response to one user never answers another. What separates them is what a redirect removes: the well-known fields of
-/// credentials, such as `Authorization`, `X-Api-Key` and `Cookie`, those that the request lists in ``SensitiveHeaders``, and the
-/// credentials of the options `basicCredentials` and `bearerToken`. Fields that later layers add are not known to this layer.
+/// **Users.** A response to one user never answers another. What separates them is what a redirect removes: the well-known fields
+/// of credentials, such as `Authorization`, `X-Api-Key` and `Cookie`, those that the request lists in ``SensitiveHeaders``, and
+/// the credentials of the options `basicCredentials` and `bearerToken`. Fields that later layers add are not known to this layer.
 ///
-/// **Order.** Put the layer after those that add credentials, and after `Redirect`: each hop has its own lifetime. A response that
-/// was sent for another URL is not stored. `StoreCookies` before the layer ignores the cookies of responses from the cache. A
-/// request with a changed cookie is then loaded again. Put `StoreCookies` after the layer if the jar belongs to one user, and if the
-/// server marks responses that depend on cookies with `Vary: Cookie`, `no-cache` or `no-store`.
+/// **Order.** Put the layer after those that add credentials, and after `Redirect`: each hop has its own lifetime. A response
+/// that was sent for another URL is not stored. `StoreCookies` before the layer ignores the cookies of responses from the cache.
+/// A request with a changed cookie is then loaded again. Put `StoreCookies` after the layer if the jar belongs to one user, and
+/// if the server marks responses that depend on cookies with `Vary: Cookie`, `no-cache` or `no-store`.
 ///
-/// **Cancellation.** The layer holds no requests, except while it reads a file. A load that is cancelled then is not sent. Each caller
-/// of a shared load can cancel without the others. Nothing is stored from a response that arrives after a cancellation request, or
-/// from a body that is not whole.
+/// **Cancellation.** The layer holds no requests, except while it reads a file. A load that is cancelled then is not sent. Each
+/// caller of a shared load can cancel without the others. Nothing is stored from a response that arrives after a cancellation
+/// request, or from a body that is not whole.
 ///
-/// **Reset.** All responses are removed at once, and the reset waits for their files. Validations that run in the background are cancelled, and the reset waits for them.
-/// Loads in flight store nothing, and no later request joins them.
+/// **Reset.** All responses are removed at once, and the reset waits for their files. Validations that run in the background are
+/// cancelled, and the reset waits for them. Loads in flight store nothing, and no later request joins them.
 ///
 /// **In two chains.** A reset of either chain removes the responses of both.
 public final class CacheResponses: HTTPLayer {

@@ -19,9 +19,9 @@ import FutureTree
 /// first request. `Retry` returns `circuitOpen` at once, because no request was sent. Requests without a host
 /// are forwarded.
 ///
-/// **Cancellation.** A cancellation request is forwarded to the next loader. A cancelled load is not counted, nor is a stream that is
-/// cancelled after its head. A cancelled probe gives its turn back. If a caller forces its probe to complete or detaches from it,
-/// the turn is given back when the next loader has completed the load.
+/// **Cancellation.** A cancellation request is forwarded to the next loader. A cancelled load is not counted, nor is a stream
+/// that is cancelled after its head. A cancelled probe gives its turn back. If a caller forces its probe to complete or detaches
+/// from it, the turn is given back when the next loader has completed the load.
 ///
 /// **Reset.** All circuits are closed, and all counts are removed. Loads from before the reset are not counted.
 ///

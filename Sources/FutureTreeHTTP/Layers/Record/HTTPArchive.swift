@@ -8,8 +8,9 @@ import Foundation
 /// try recorder.archive.write(to: URL(filePath: "feed.har"))
 /// ```
 ///
-/// An ``HTTPRecorder`` makes archives. The `HTTPReplayer` of the module FutureTreeHTTPTesting answers requests from them. Parts that the format does not define,
-/// and parts that are not needed for replaying, are not kept when an archive of another tool is read and written.
+/// An ``HTTPRecorder`` makes archives. The `HTTPReplayer` of the module FutureTreeHTTPTesting answers requests from them. Parts
+/// that the format does not define, and parts that are not needed for replaying, are not kept when an archive of another tool is
+/// read and written.
 public struct HTTPArchive: Sendable, Equatable {
   package var entries: [Entry] = []
 

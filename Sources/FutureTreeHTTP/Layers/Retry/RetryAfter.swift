@@ -8,9 +8,9 @@ extension HTTPResponse {
   /// if let wait = response.retryAfter() { banner.show("Again in \(wait)") }
   /// ```
   ///
-  /// Both forms are supported: a number of seconds, which can have a fraction, and a date. A date is compared with the `Date` of the same response,
-  /// so that the result does not depend on the local clock. Without that field, it is compared with `now`. A date in the
-  /// past means no delay. If there are several values, the longest delay applies, even if a platform joined them with
+  /// Both forms are supported: a number of seconds, which can have a fraction, and a date. A date is compared with the `Date` of
+  /// the same response, so that the result does not depend on the local clock. Without that field, it is compared with `now`. A
+  /// date in the past means no delay. If there are several values, the longest delay applies, even if a platform joined them with
   /// commas. Values that are neither a number nor a date, including negative numbers, are ignored.
   ///
   /// - Parameter now: The local clock.
