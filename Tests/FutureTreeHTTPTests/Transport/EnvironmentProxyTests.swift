@@ -45,8 +45,8 @@ import Testing
     "The name has no credentials",
     arguments: [
       ("p.example:3128", #""p.example:3128""#), ("http://p.example:3128/", #""p.example:3128""#),
-      ("http://user:\(sentinel)@p:1", #""p:1""#), ("user:\(sentinel)@p", #""p""#),
-      ("http://u:\(sentinel)@\(sentinel)@p", #""p""#), ("http://", #""""#),
+      ("http://user:secret@p:1", #""p:1""#), ("user:secret@p", #""p""#),
+      ("http://u:secret@secret@p", #""p""#), ("http://", #""""#),
     ])
   func name(value: String, name: String) throws {
     #expect(try proxy("http://a/", ["http_proxy": value])?.name == name)
