@@ -40,6 +40,12 @@ extension Future {
     _ createdBy: Operator, _ executor: FutureExecutor,
     _ body: @escaping @Sendable (_ upstream: Node) -> AsyncBody<U>
   ) -> Future<U> {
+    guard !executor.isImmediate else {
+      return bodyNode(createdBy, executor) { node, upstream in
+        let (source, body) = (Future<U>.source(.task, runningOn: executor), body(upstream))
+        return node.link(to: source, createdBy, upstream) { await source.fulfill(with: body) }
+      }
+    }
     let task = BodyTask(Future<U>.source(.task, runningOn: executor), on: executor)
     return bodyNode(createdBy, task.executor) { node, upstream in
       let body = body(upstream)
@@ -58,6 +64,25 @@ extension Future {
         return try await body()
       }
     }
+  }
+}
+
+extension Node {
+  /// Links an operator to the source of its async body, which a new task on Swift's concurrent pool runs.
+  ///
+  /// There is no queue in which the operator itself could wait. Until the task reaches the body, a request therefore ends the source
+  /// as the operator defines: as cancelled, with the failure that `asyncRecover` would have replaced, or not at all.
+  @usableFromInline final func link(
+    to source: Source, _ createdBy: Operator, _ upstream: Node, _ work: @escaping TaskWork
+  ) -> Bool {
+    let unbegun: Completion<Void>? =
+      switch createdBy {
+      case .onComplete: nil
+      case .recover: .failure(upstream.error)
+      default: .cancelled
+      }
+    source.runTask(on: .immediate, unbegun: unbegun) { unbegun == nil || self.ending == nil ? work : nil }
+    return link(to: source, as: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
   }
 }
 
@@ -104,10 +129,13 @@ extension Source {
 
   /// Runs a task that completes this source, and forwards cancellation requests to the task.
   ///
-  /// - Parameter begin: Called where the task reaches its first statement. Returns the work of the task, or `nil` if there is none.
-  ///   It is released without a call if a request arrives first, or if the executor drops the task.
+  /// - Parameters:
+  ///   - unbegun: The completion if a request arrives before the task reaches its first statement. `nil` lets the task begin.
+  ///   - begin: Called where the task reaches its first statement. Returns the work of the task, or `nil` if there is none. It is
+  ///     released without a call if a request arrives first, or if the executor drops the task.
   @usableFromInline func runTask(
-    on executor: FutureExecutor, priority: TaskPriority? = nil, _ begin: @escaping @Sendable () -> TaskWork?
+    on executor: FutureExecutor, priority: TaskPriority? = nil, unbegun completion: Completion<Void>? = .cancelled,
+    _ begin: @escaping @Sendable () -> TaskWork?
   ) {
     let unbegun = Locked(Optional(begin))
     let take = { @Sendable in unbegun.withLock { $0.take() } }
@@ -131,7 +159,7 @@ extension Source {
       task = Task(executorPreference: jobs, priority: priority) { await run() }
     }
     let handler = PromiseHandler<Void>(of: self, on: .immediate) { _ in
-      if take() != nil { return .complete(.cancelled) }
+      if let completion, take() != nil { return .complete(completion) }
       task.cancel()
       return .continue
     }
