@@ -183,7 +183,9 @@ extension HTTPResponse {
   /// - Parameter options: The options that belong to each caller.
   fileprivate func answering(_ caller: HTTPRequest, _ options: Set<ObjectIdentifier>) -> HTTPResponse {
     var last = request
-    guard last.target.canonical != caller.target.canonical || !redirections.isEmpty else { return answering(caller) }
+    // Usually the targets are equal, and no canonical form is created.
+    let isCallers = last.target == caller.target || last.target.canonical == caller.target.canonical
+    guard !isCallers || !redirections.isEmpty else { return answering(caller) }
     last.takeOptions(options, from: caller)
     last.sharedLoad = caller.sharedLoad
     return answering(last)

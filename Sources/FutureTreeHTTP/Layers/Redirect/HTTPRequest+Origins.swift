@@ -9,7 +9,8 @@ extension HTTPRequest {
   /// with different credentials are those of different users.
   var credentials: [String] {
     var names: [String] = []
-    for field in headers where isSensitive(header: field.name) {
+    let own = self[option: SensitiveHeaders.self]
+    for field in headers where SensitiveHeaders.known.contains(field.name) || own.contains(field.name) {
       let name = field.name.lowercased()
       if !names.contains(name) { names.append(name) }
     }
