@@ -82,18 +82,11 @@ import Testing
         descriptor, Int32(IPPROTO_IP), rangeOfPorts, &range, socklen_t(MemoryLayout<UInt32>.size))
       guard status == 0 else { return errno }
     }
-    var address = sockaddr_in()
-    #if canImport(Darwin)
-      address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
-    #endif
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    do throws(LoopbackServerError) {
+      _ = try Socket.withLoopbackAddress(of: UInt16(port), "bind") { bind(descriptor, $0, $1.pointee) }
+      return 0
+    } catch {
+      return error.number
     }
-    return status == 0 ? 0 : errno
   }
 }

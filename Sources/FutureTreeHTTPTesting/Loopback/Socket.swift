@@ -67,7 +67,7 @@ enum Socket {
   /// Calls a function of the system with an address on 127.0.0.1.
   ///
   /// - Returns: The port of the address after the call.
-  private static func withLoopbackAddress(
+  static func withLoopbackAddress(
     of port: UInt16, _ name: String, _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   ) throws(LoopbackServerError) -> UInt16 {
     var address = sockaddr_in()
