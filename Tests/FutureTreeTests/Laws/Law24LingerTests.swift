@@ -246,6 +246,7 @@ struct Law24LingerTests {
 
     #expect(log.entries == ["asked: plain", "lingering: plain"] && clock.timerCount == 0)
     #expect(shared[1].state == "cancelled")
+    withExtendedLifetime(promises) {}
   }
 
   @Test("A linger that was stopped does not begin again")
