@@ -28,10 +28,7 @@ extension Future {
   public func asyncMap<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    asyncNode(.map, executor) { upstream in
-      let value = upstream.value(as: Value.self)
-      return { try await body(value) }
-    }
+    asyncNode(.map, executor, body) { $0.value(as: Value.self) }
   }
 
   /// Calls an async `body` with the value on the main actor, and completes with the value that it returns.
@@ -39,10 +36,7 @@ extension Future {
   public func asyncMap<U>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) async throws -> U
   ) -> Future<U> {
-    asyncNode(.map, MainExecutor.executor) { upstream in
-      let value = upstream.value(as: Value.self)
-      return { try await body(value) }
-    }
+    asyncNode(.map, MainExecutor.executor, body) { $0.value(as: Value.self) }
   }
 
   /// Replaces a failure with the value that an async `body` returns.
@@ -64,10 +58,7 @@ extension Future {
   public func asyncRecover(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (any Error) async throws -> Value
   ) -> Future {
-    asyncNode(.recover, executor) { upstream in
-      let error = upstream.error
-      return { try await body(error) }
-    }
+    asyncNode(.recover, executor, body) { $0.error }
   }
 
   /// Replaces a failure with the value that an async `body` returns, on the main actor.
@@ -75,10 +66,7 @@ extension Future {
   public func asyncRecover(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) async throws -> Value
   ) -> Future {
-    asyncNode(.recover, MainExecutor.executor) { upstream in
-      let error = upstream.error
-      return { try await body(error) }
-    }
+    asyncNode(.recover, MainExecutor.executor, body) { $0.error }
   }
 
   /// Calls an async `body` with the outcome, and completes with the value that it returns.
@@ -102,10 +90,7 @@ extension Future {
   public func asyncOnComplete<U>(
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {
-    asyncNode(.onComplete, executor) { upstream in
-      let outcome = upstream.outcome(as: Value.self)
-      return { try await body(outcome) }
-    }
+    asyncNode(.onComplete, executor, body) { $0.outcome(as: Value.self) }
   }
 
   /// Calls an async `body` with the outcome on the main actor, and completes with the value that it returns.
@@ -113,10 +98,7 @@ extension Future {
   public func asyncOnComplete<U>(
     on _: MainExecutor, _ body: @escaping @MainActor @Sendable (Outcome<Value>) async throws -> U
   ) -> Future<U> {
-    asyncNode(.onComplete, MainExecutor.executor) { upstream in
-      let outcome = upstream.outcome(as: Value.self)
-      return { try await body(outcome) }
-    }
+    asyncNode(.onComplete, MainExecutor.executor, body) { $0.outcome(as: Value.self) }
   }
 }
 

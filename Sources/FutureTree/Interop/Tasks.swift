@@ -17,17 +17,19 @@ extension Future {
     priority: TaskPriority? = nil, _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
     let source = Future.source(.task)
-    source.runTask(on: .immediate, priority: priority) { { await source.fulfill(with: { try await body() }) } }
+    source.runTask(on: .immediate, priority: priority) { source.work({ try await body() }, with: ()) }
     return Future(node: source)
   }
 }
 
 // MARK: - Running bodies in tasks
 
-/// An async body, which runs where its caller runs. No suspension lies between the caller and its first statement.
-@usableFromInline typealias AsyncBody<Value> = nonisolated(nonsending) @Sendable () async throws -> Value
-/// The work of a task, which throws nothing.
-@usableFromInline typealias TaskWork = nonisolated(nonsending) @Sendable () async -> Void
+/// The work of a task. A closure in a generic container would be called through a further async function.
+@usableFromInline struct TaskWork: Sendable {
+  @usableFromInline let run: nonisolated(nonsending) @Sendable () async -> Void
+
+  @inlinable init(_ run: nonisolated(nonsending) @escaping @Sendable () async -> Void) { self.run = run }
+}
 
 extension Future {
   /// Returns a future that runs an async body in a task, on the outcomes that its operator defines.
@@ -35,63 +37,44 @@ extension Future {
   /// The future is queued until the task reaches the body. The laws for queued bodies therefore apply to async bodies. Law 11
   /// (bodies that have not begun).
   ///
-  /// - Parameter body: Receives the future whose outcome the body reads, and returns the body.
-  @inlinable func asyncNode<U>(
-    _ createdBy: Operator, _ executor: FutureExecutor,
-    _ body: @escaping @Sendable (_ upstream: Node) -> AsyncBody<U>
+  /// - Parameter input: Returns the part of the outcome that the body receives.
+  @inlinable func asyncNode<Input: Sendable, U>(
+    _ createdBy: Operator, _ executor: FutureExecutor, _ body: @escaping @Sendable (Input) async throws -> U,
+    on input: @escaping @Sendable (_ upstream: Node) -> Input
   ) -> Future<U> {
     guard !executor.isImmediate else {
-      return bodyNode(createdBy, executor) { node, upstream in
-        let (source, body) = (Future<U>.source(.task, runningOn: executor), body(upstream))
-        return node.link(to: source, createdBy, upstream) { await source.fulfill(with: body) }
+      return bodyNode(createdBy, .immediate) { node, upstream in
+        let (source, input) = (Future<U>.source(.task), input(upstream))
+        return source.run(source.work(body, with: input), of: node, after: upstream)
       }
     }
     let task = BodyTask(Future<U>.source(.task, runningOn: executor), on: executor)
     return bodyNode(createdBy, task.executor) { node, upstream in
-      let body = body(upstream)
-      task.begin { [source = task.source] in await source.fulfill(with: body) }
+      let input = input(upstream)
+      task.begin(task.source.work(body, with: input))
       return node.link(to: task.source, as: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
     }
   }
 
   /// Begins the async work of one item or attempt of an operator. See `work(on:unless:_:)`.
   static func asyncWork(
-    on executor: FutureExecutor, unless isOver: @escaping @Sendable () -> Bool, _ body: @escaping AsyncBody<Value>
+    on executor: FutureExecutor, unless isOver: @escaping @Sendable () -> Bool,
+    _ body: @escaping @Sendable () async throws -> Value
   ) -> Future {
-    Future<Void>.succeeded.asyncNode(.work, executor) { _ in
-      {
-        if isOver() { throw CancellationError() }
-        return try await body()
-      }
+    let work = { @Sendable (_: Void) async throws -> Value in
+      if isOver() { throw CancellationError() }
+      return try await body()
     }
-  }
-}
-
-extension Node {
-  /// Links an operator to the source of its async body, which a new task on Swift's concurrent pool runs.
-  ///
-  /// There is no queue in which the operator itself could wait. Until the task reaches the body, a request therefore ends the source
-  /// as the operator defines: as cancelled, with the failure that `asyncRecover` would have replaced, or not at all.
-  @usableFromInline final func link(
-    to source: Source, _ createdBy: Operator, _ upstream: Node, _ work: @escaping TaskWork
-  ) -> Bool {
-    let unbegun: Completion<Void>? =
-      switch createdBy {
-      case .onComplete: nil
-      case .recover: .failure(upstream.error)
-      default: .cancelled
-      }
-    source.runTask(on: .immediate, unbegun: unbegun) { unbegun == nil || self.ending == nil ? work : nil }
-    return link(to: source, as: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
+    return Future<Void>.succeeded.asyncNode(.work, executor, work) { _ in }
   }
 }
 
 /// The task of an operator with an async body, and the source that it completes.
 @usableFromInline
-final class BodyTask: Sendable {
+final class BodyTask: @unchecked Sendable {  // Because: only the first statement of the task accesses `work`.
   @usableFromInline let source: Source
   private let place: FutureExecutor
-  private let work = Locked<TaskWork?>(nil)
+  @exclusivity(unchecked) private var work: TaskWork?
 
   /// - Parameter executor: The executor that runs the task.
   @usableFromInline init(_ source: Source, on executor: FutureExecutor) {
@@ -106,24 +89,29 @@ final class BodyTask: Sendable {
       submit: { [self] job in
         source.runTask(on: place) { [self] in
           job()
-          return work.withLock { $0.take() }
+          return work.take()
         }
       }, isCurrentSerial: place.target?.isCurrentSerial)
   }
 
   /// Sets the work that the task does after the current job.
-  @usableFromInline func begin(_ work: @escaping TaskWork) {
-    self.work.withLock { $0 = work }
+  @usableFromInline func begin(_ work: TaskWork) {
+    self.work = work
   }
 }
 
 extension Source {
-  /// Completes the source with the result of an async body.
-  @inlinable nonisolated(nonsending) func fulfill<Value: Sendable>(with body: AsyncBody<Value>) async {
-    do {
-      _ = fulfill(value: try await body())
-    } catch {
-      fulfill(throwing: error)
+  /// Returns the work of a task that completes this source with the result of an async body. No suspension lies between the first
+  /// statement of the task and that of the body.
+  @inlinable func work<Input: Sendable, Value: Sendable>(
+    _ body: @escaping @Sendable (Input) async throws -> Value, with input: Input
+  ) -> TaskWork {
+    TaskWork {
+      do {
+        _ = self.fulfill(value: try await body(input))
+      } catch {
+        self.fulfill(throwing: error)
+      }
     }
   }
 
@@ -137,33 +125,36 @@ extension Source {
     on executor: FutureExecutor, priority: TaskPriority? = nil, unbegun completion: Completion<Void>? = .cancelled,
     _ begin: @escaping @Sendable () -> TaskWork?
   ) {
-    let unbegun = Locked(Optional(begin))
-    let take = { @Sendable in unbegun.withLock { $0.take() } }
-    let run: TaskWork = {
-      guard let work = take()?() else {
-        self.fulfill(Completion<Void>.cancelled, innerRole: .work)
-        return
-      }
-      await work()
-    }
+    let start = TaskStart(of: self, on: executor, begin)
     let task: Task<Void, Never>
     if executor.isImmediate {
-      task = Task(priority: priority) { await run() }
+      task = Task(priority: priority) { await start.work()?.run() }
     } else if executor.isMain {
-      task = Task(priority: priority) { @MainActor in await run() }
+      task = Task(priority: priority) { @MainActor in await start.work()?.run() }
     } else {
-      let jobs = TaskJobs(executor) {
-        _ = take()  // Released here, outside the lock.
-        self.fulfill(throwing: DroppedJob())
-      }
-      task = Task(executorPreference: jobs, priority: priority) { await run() }
+      task = Task(executorPreference: start, priority: priority) { await start.work()?.run() }
     }
     let handler = PromiseHandler<Void>(of: self, on: .immediate) { _ in
-      if let completion, take() != nil { return .complete(completion) }
+      if let completion, start.take() != nil { return .complete(completion) }
       task.cancel()
       return .continue
     }
     install(handler)
+  }
+
+  /// Runs the async body of an operator in a new task on Swift's concurrent pool, and links the operator to this source.
+  ///
+  /// There is no queue in which the operator itself could wait. Until the task reaches the body, a request therefore ends the source
+  /// as the operator defines: as cancelled, with the failure that `asyncRecover` would have replaced, or not at all.
+  @usableFromInline func run(_ work: TaskWork, of node: Node, after upstream: Node) -> Bool {
+    let unbegun: Completion<Void>? =
+      switch node.state.createdBy {
+      case .onComplete: nil
+      case .recover: .failure(upstream.error)
+      default: .cancelled
+      }
+    runTask(on: .immediate, unbegun: unbegun) { unbegun == nil || node.ending == nil ? work : nil }
+    return node.link(to: self, as: upstream.endingOnceEnded == .cancelled ? .cleanUp : .work)
   }
 
   /// Completes the source with an error that a body threw. Law 15 (a task as a source).
@@ -172,14 +163,37 @@ extension Source {
   }
 }
 
-/// A task executor that runs the jobs of one task on a `FutureExecutor`.
-private final class TaskJobs: TaskExecutor {
+/// The start of a task, which is taken once: by the task, by a request, or by an executor that drops the task. It is also the task
+/// executor that runs the jobs of the task on a `FutureExecutor`.
+private final class TaskStart: TaskExecutor, @unchecked Sendable {  // Because: `begin` is guarded by `lock`.
+  private let source: Source
   private let executor: FutureExecutor
-  private let onDrop: @Sendable () -> Void
+  private let lock = Lock()
+  @exclusivity(unchecked) private var begin: (@Sendable () -> TaskWork?)?
 
-  init(_ executor: FutureExecutor, onDrop: @escaping @Sendable () -> Void) {
+  init(of source: Source, on executor: FutureExecutor, _ begin: @escaping @Sendable () -> TaskWork?) {
+    self.source = source
     self.executor = executor
-    self.onDrop = onDrop
+    self.begin = begin
+  }
+
+  /// Returns the closure that was passed to `runTask`, unless it was taken.
+  func take() -> (@Sendable () -> TaskWork?)? {
+    var taken: (@Sendable () -> TaskWork?)?
+    lock.withLock { swap(&begin, &taken) }
+    return taken
+  }
+
+  /// Returns the work of the task, or completes the source if there is none.
+  func work() -> TaskWork? {
+    if let work = take()?() { return work }
+    source.fulfill(Completion<Void>.cancelled, innerRole: .work)
+    return nil
+  }
+
+  private func drop() {
+    _ = take()  // Released here, outside the lock.
+    source.fulfill(throwing: DroppedJob())
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -187,14 +201,14 @@ private final class TaskJobs: TaskExecutor {
     executor.run { queued.run() }
   }
 
-  /// A job that waits on the executor. If the executor drops the job, the future of its task fails with `DroppedJob`. The
+  /// A job of the task that waits on the executor. If the executor drops the job, the future of its task fails with `DroppedJob`. The
   /// task then ends on the global executor, because a task that never runs is never released.
   private final class Queued: @unchecked Sendable {  // Because: only the thread that runs the job accesses `hasBegun`.
     private let job: UnownedJob
-    private let owner: TaskJobs
+    private let owner: TaskStart
     private var hasBegun = false
 
-    init(job: UnownedJob, owner: TaskJobs) {
+    init(job: UnownedJob, owner: TaskStart) {
       self.job = job
       self.owner = owner
     }
@@ -206,7 +220,7 @@ private final class TaskJobs: TaskExecutor {
 
     deinit {
       guard !hasBegun else { return }
-      owner.onDrop()
+      owner.drop()
       globalConcurrentExecutor.enqueue(job)
     }
   }
