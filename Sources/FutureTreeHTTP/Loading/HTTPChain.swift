@@ -86,7 +86,7 @@ final class LayeredLoader: HTTPLoader {
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    guard request[option: ResponseDelivery.self].file != nil else { return layer.load(request, next: next) }
+    guard request.sets(ResponseDelivery.self) else { return layer.load(request, next: next) }
     var request = request
     let file = PendingFile.replaceFile(of: &request)
     let response = layer.load(request, next: next)

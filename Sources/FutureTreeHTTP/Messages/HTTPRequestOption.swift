@@ -18,6 +18,10 @@ public protocol HTTPRequestOption {
 struct HTTPRequestOptions: Sendable {
   private var values: [SetValue] = []
 
+  func contains<Option: HTTPRequestOption>(_ option: Option.Type) -> Bool {
+    values.contains { $0.option == ObjectIdentifier(option) }
+  }
+
   subscript<Option: HTTPRequestOption>(option: Option.Type) -> Option.Value {
     get {
       guard let value = values.first(where: { $0.option == ObjectIdentifier(option) }) else {

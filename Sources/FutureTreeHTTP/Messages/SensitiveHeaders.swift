@@ -10,8 +10,8 @@
 /// must add the name of that field. Names compare case-insensitively.
 public struct HeaderNames: Sendable, Hashable {
   private var names: Set<String> = []
-  /// A bit for each length of a name. Most names are excluded by their length, without a copy in lower case.
-  private var lengths: UInt64 = 0
+  /// The marks of all names. Most other names are excluded by their mark, without a copy in lower case.
+  private var marks: UInt64 = 0
 
   /// Creates a set of names.
   public init(_ names: [String] = []) {
@@ -21,15 +21,19 @@ public struct HeaderNames: Sendable, Hashable {
   /// Adds a name.
   public mutating func insert(_ name: String) {
     names.insert(name.lowercased())
-    lengths |= HeaderNames.bit(of: name)
+    marks |= HeaderNames.mark(of: name)
   }
 
   /// Returns whether the set contains a name. The comparison is case-insensitive.
   public func contains(_ name: String) -> Bool {
-    lengths & HeaderNames.bit(of: name) != 0 && names.contains(name.lowercased())
+    marks & HeaderNames.mark(of: name) != 0 && names.contains(name.lowercased())
   }
 
-  private static func bit(of name: String) -> UInt64 { 1 << UInt64(min(name.utf8.count, 63)) }
+  /// A bit for the length and the first letter of a name.
+  private static func mark(of name: String) -> UInt64 {
+    let letter = UInt64(name.utf8.first ?? 0) | 0x20
+    return 1 << ((UInt64(name.utf8.count) &* 5 &+ letter) & 63)
+  }
 
   /// The names in lower case, sorted.
   public var sorted: [String] { names.sorted() }

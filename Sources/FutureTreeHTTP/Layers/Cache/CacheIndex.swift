@@ -81,9 +81,10 @@ struct CacheIndex<User: Hashable & Sendable, Element: Sendable>: Sendable {
     guard slot.isStored else { return }
     uses.remove(slot)
     size -= slot.size
-    slots[slot.url]?[slot.user]?.removeAll { $0 === slot }
-    if slots[slot.url]?[slot.user]?.isEmpty == true { slots[slot.url]?[slot.user] = nil }
-    if slots[slot.url]?.isEmpty == true { slots[slot.url] = nil }
+    var users = slots.removeValue(forKey: slot.url) ?? [:]
+    let others = users.removeValue(forKey: slot.user)?.filter { $0 !== slot } ?? []
+    if !others.isEmpty { users[slot.user] = others }
+    if !users.isEmpty { slots[slot.url] = users }
   }
 
   /// Removes all slots.

@@ -5,16 +5,13 @@ extension HTTPRequest {
     isSensitive(header: name) || ["origin", "referer"].contains(name.lowercased())
   }
 
-  /// The credentials of the request: its secret fields in the order of their names, and its own credentials for layers. Requests
-  /// with different credentials are those of different users.
+  /// The credentials of the request: its sorted secret fields, and its own credentials for layers. Requests with different
+  /// credentials are those of different users.
   var credentials: [String] {
-    var names: [String] = []
     let own = self[option: SensitiveHeaders.self]
-    for field in headers where SensitiveHeaders.known.contains(field.name) || own.contains(field.name) {
-      let name = field.name.lowercased()
-      if !names.contains(name) { names.append(name) }
-    }
-    var credentials = names.isEmpty ? [] : names.sorted().flatMap { [$0] + headers.values(for: $0) }
+    var credentials = headers.filter { SensitiveHeaders.known.contains($0.name) || own.contains($0.name) }
+      .map { "\($0.name.lowercased()):\($0.value)" }
+    if credentials.count > 1 { credentials.sort() }
     if let basicCredentials { credentials.append(basicCredentials.authorization) }
     if let bearerToken { credentials.append(bearerToken.authorization) }
     return credentials
