@@ -55,9 +55,13 @@ let chains = [
     ".map { $0.id * 2 + 1 }", ".map { (id: Int) -> Double in Double(id) / 3.5 - 1 }",
     ".map { (score: Double) -> Int in Int(score) + 1 }", ".onSuccess { api.user($0 + 1) }"),
   Chain(
-    "`traverse` inside closures",
+    "`traverse` inside closures", sizes: [3, 6],
     ".onSuccess { user in Future.traverse(1...user.id + 1, atMost: 4) { id in api.user(id * 2 + 1) } }",
     ".map { users in users.filter { $0.id > 1 } }", ".map { users in users[0] }"),
+  Chain(
+    "`traverse` inside closures, types written",
+    ".onSuccess { user -> Future<[User]> in\n      Future.traverse(1...user.id + 1, atMost: 4) { id in api.user(id * 2 + 1) }\n    }",
+    ".map { (users: [User]) -> [User] in users.filter { $0.id > 1 } }", ".map { users in users[0] }"),
   Chain(
     "`zip` inside closures",
     ".onSuccess { user in Future.zip(api.user(user.id + 1), api.posts(of: user)) }",
@@ -109,7 +113,7 @@ let chains = [
   Chain(
     "`onSuccess` with interpolations", sizes: [9, 12, 24],
     ".onSuccess { api.user(named: \"\\($0.name) \\($0.id + 1)\") }", ".onSuccess { .succeeded(User(id: $0.id + 1)) }",
-    ".onSuccess { $0.id > 1 ? api.user(named: \"no \\($0.id)\") : api.user($0.id * 3) }"),
+    ".onSuccess { $0.id > 1 ? api.user(named: \"no \\($0.id)\") : api.user($0.id) }"),
   Chain(
     "`onComplete` and `onSuccess` with operators", sizes: [9, 12, 24],
     ".onSuccess { api.posts(by: $0.id + 1) }",
