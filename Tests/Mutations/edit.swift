@@ -2,12 +2,16 @@
 // script.
 //
 //   swift Tests/Mutations/edit.swift check             # fails if a mutation no longer applies
-//   swift Tests/Mutations/edit.swift apply NAME ROOT   # changes the core below ROOT, and prints the paths of the changed files
+//   swift Tests/Mutations/edit.swift apply NAME ROOT   # changes the sources below ROOT, and prints the paths of the changed files
 //   swift Tests/Mutations/edit.swift renew NAME        # writes the edits of a mutation from `git diff`, and undoes that change
 
 import Foundation
 
-let core = "Sources/FutureTree"
+/// The folder that a mutation changes: its name begins with `H` if that is the HTTP module.
+func sources(of mutation: String) -> String {
+  mutation.hasPrefix("H") ? "Sources/FutureTreeHTTP" : "Sources/FutureTree"
+}
+
 let mutations = "Tests/Mutations/Mutations"
 
 struct Fault: Error { let text: String }
@@ -33,7 +37,7 @@ struct Declaration {
 let declarationStart =
   #/ *(?:@\w+(?:\([^)]*\))? +|[a-z]+(?:\([a-z]+\))? +)*(func|var|let|init|deinit|subscript|class|struct|enum|protocol|actor|extension)\b *([^ (<:{]*)/#
 
-/// One file of the core. Declarations are found by indentation, which `.ci/run` checks.
+/// One file of the sources. Declarations are found by indentation, which `.ci/run` checks.
 struct Source {
   let path: String
   var lines: [String]
@@ -87,10 +91,11 @@ struct Place {
 struct Tree {
   var files: [Source]
 
-  init(root: String) throws {
-    let names = FileManager.default.enumerator(atPath: "\(root)/\(core)")?.compactMap { $0 as? String } ?? []
+  init(root: String, of mutation: String) throws {
+    let folder = sources(of: mutation)
+    let names = FileManager.default.enumerator(atPath: "\(root)/\(folder)")?.compactMap { $0 as? String } ?? []
     files = try names.filter { $0.hasSuffix(".swift") }.sorted()
-      .map { Source(path: "\(core)/\($0)", text: try read("\(root)/\(core)/\($0)")) }
+      .map { Source(path: "\(folder)/\($0)", text: try read("\(root)/\(folder)/\($0)")) }
   }
 
   /// Returns the declarations with that name. Overloads and declarations in types with the same name count as one.
@@ -361,10 +366,11 @@ func git(_ arguments: [String]) throws -> String {
 func renew(_ name: String) throws {
   var mutation = try Mutation(named: name)
   mutation.edits = []
-  let mutated = try Tree(root: ".")
+  let mutated = try Tree(root: ".", of: mutation.name)
   var tree = mutated
-  let paths = try git("diff", "--name-only", "--relative", "--", core).lines.filter { !$0.isEmpty }
-  guard !paths.isEmpty else { throw Fault(text: "nothing in \(core) differs from what is committed or staged") }
+  let folder = sources(of: mutation.name)
+  let paths = try git("diff", "--name-only", "--relative", "--", folder).lines.filter { !$0.isEmpty }
+  guard !paths.isEmpty else { throw Fault(text: "nothing in \(folder) differs from what is committed or staged") }
   for file in tree.files.indices where paths.contains(tree.files[file].path) {
     tree.files[file] = Source(path: tree.files[file].path, text: try git("show", ":./" + tree.files[file].path))
   }
@@ -394,17 +400,19 @@ do {
   let arguments = Array(CommandLine.arguments.dropFirst())
   switch (arguments.first, arguments.count) {
   case ("check", 1):
-    let tree = try Tree(root: ".")
+    let trees = ["F": try Tree(root: ".", of: "F"), "H": try Tree(root: ".", of: "H")]
     var faults: [String] = []
     let names = try Mutation.names()
     for name in names {
+      let tree = trees[String(name.prefix(1))] ?? trees["F"]!
       do { _ = try Mutation(named: name).applied(to: tree) } catch let fault as Fault { faults.append(fault.text) }
     }
     if !faults.isEmpty { throw Fault(text: faults.joined(separator: "\n")) }
     print("\(names.count) mutations apply")
   case ("apply", 3):
-    let tree = try Tree(root: arguments[2])
-    for (file, lines) in try Mutation(named: arguments[1]).applied(to: tree) {
+    let mutation = try Mutation(named: arguments[1])
+    let tree = try Tree(root: arguments[2], of: mutation.name)
+    for (file, lines) in try mutation.applied(to: tree) {
       let path = tree.files[file].path
       try lines.joined(separator: "\n").write(toFile: "\(arguments[2])/\(path)", atomically: false, encoding: .utf8)
       print(path)
