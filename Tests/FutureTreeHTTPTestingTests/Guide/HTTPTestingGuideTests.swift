@@ -1,4 +1,3 @@
-import FutureTreeHTTPTesting
 import TestSupport
 import Testing
 
@@ -17,18 +16,5 @@ struct HTTPTestingGuideTests {
   @Test("Every page of the documentation is in the list of guides")
   func complete() throws {
     #expect(try Guide.pageNames(of: "FutureTreeHTTPTesting") == HTTPTestingGuideTests.all.map(\.name).sorted())
-  }
-
-  @Test("Every fault has a row of tests that exist, and every simulated fault is in the table")
-  func faults() throws {
-    let page = Guide(ofPackage: "docs/faults")
-    #expect(try page.problemsOfTestNames(TestNames()) == [])
-    let text = try page.text()
-    #expect(SimulatedFault.allCases.filter { !text.contains("`\($0)`") } == [])
-  }
-
-  @Test("Every test named on a page exists", arguments: all)
-  func testNames(guide: Guide) throws {
-    #expect(try guide.problemsOfTestNames(TestNames()) == [])
   }
 }

@@ -2,10 +2,11 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// Debug builds also assert that no lock is held while user code runs: see `LockRule`.
-@Suite("H1: completes once")
+@Suite("H1: completes once", .tags(.h01))
 struct H01OneCompletionTests {
   private let mock = MockLoader()
   private let calls = Locked(0)

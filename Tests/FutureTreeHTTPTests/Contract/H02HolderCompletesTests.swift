@@ -3,10 +3,11 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// The chain of the documentation, with a pause at each of its steps.
-@Suite("H2: the holder completes")
+@Suite("H2: the holder completes", .tags(.h02))
 struct H02HolderCompletesTests {
   private let clock = ManualClock()
   private let end = HeldResets()

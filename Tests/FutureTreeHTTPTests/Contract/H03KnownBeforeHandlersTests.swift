@@ -5,7 +5,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("H3: known before handled")
+@Suite("H3: known before handled", .tags(.h03))
 struct H03KnownBeforeHandlersTests {
   /// Records the future of each load, and logs its end.
   private struct Noting: HTTPLayer {

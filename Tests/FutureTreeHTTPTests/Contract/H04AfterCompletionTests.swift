@@ -2,9 +2,10 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
-@Suite("H4: nothing after completion")
+@Suite("H4: nothing after completion", .tags(.h04))
 struct H04AfterCompletionTests {
   /// An object whose lifetime the test observes.
   private final class Held: Sendable {}

@@ -1,9 +1,10 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
-@Suite("H5: confirmed cancellation", .onSockets, .timeLimit(.minutes(20)))
+@Suite("H5: confirmed cancellation", .tags(.h05), .onSockets, .timeLimit(.minutes(20)))
 struct H05TransportConfirmsTests {
   @Test(
     "A cancelled load ends when its connection is free",

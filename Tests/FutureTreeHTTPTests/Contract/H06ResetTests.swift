@@ -6,7 +6,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("H6: refuse, drain, wipe")
+@Suite("H6: refuse, drain, wipe", .tags(.h06))
 struct H06ResetTests {
   private let log = Recorder()
   private let clock = ManualClock()

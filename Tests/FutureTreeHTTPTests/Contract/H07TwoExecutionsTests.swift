@@ -2,9 +2,10 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
-@Suite("H7: one load, one execution")
+@Suite("H7: one load, one execution", .tags(.h07))
 struct H07TwoExecutionsTests {
   private let mock = MockLoader()
   private let request = anyRequest("/twice")

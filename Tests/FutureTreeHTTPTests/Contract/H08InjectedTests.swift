@@ -4,9 +4,10 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
-@Suite("H8: injected time and randomness")
+@Suite("H8: injected time and randomness", .tags(.h08))
 struct H08InjectedTests {
   @Test(
     "No file except the wall clock reads a clock, sleeps or creates random values",

@@ -2,9 +2,10 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
-@Suite("H10: credentials never cross an origin", .onSockets, .timeLimit(.minutes(20)))
+@Suite("H10: credentials never cross an origin", .tags(.h10), .onSockets, .timeLimit(.minutes(20)))
 struct H10OriginTests {
   @Test(
     "A redirect to another origin is the response, and no request goes there", arguments: [301, 302, 303, 307, 308])

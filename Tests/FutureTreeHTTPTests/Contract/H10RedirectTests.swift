@@ -2,9 +2,10 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
-@Suite("H10: credentials never cross an origin, in redirects", .onSockets, .timeLimit(.minutes(20)))
+@Suite("H10: credentials never cross an origin, in redirects", .tags(.h10), .onSockets, .timeLimit(.minutes(20)))
 struct H10RedirectTests {
   static let statuses = [301, 302, 303, 307, 308]
 

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Every input that can hold a secret has one, and every printable value is printed: H11 (no printed secret).
-@Suite("H11: no printed secret", .onSockets)
+@Suite("H11: no printed secret", .tags(.h11), .onSockets)
 struct H11SentinelTests {
   private let mock = MockLoader()
   private let clock = ManualClock()

@@ -1,9 +1,10 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
-@Suite("H12: whole bodies", .onSockets, .timeLimit(.minutes(20)))
+@Suite("H12: whole bodies", .tags(.h12), .onSockets, .timeLimit(.minutes(20)))
 struct H12WholeBodiesTests {
   /// The text that a server sends, and the expected error.
   struct Answer: Sendable, CustomTestStringConvertible {

@@ -4,10 +4,11 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// H13 (tolerant reading): what a server sends is read as browsers and the current RFCs read it.
-@Suite("H13: tolerant reading, of references") struct H13ReferenceTests {
+@Suite("H13: tolerant reading, of references", .tags(.h13)) struct H13ReferenceTests {
   /// References, and the URLs to which they lead from `https://example.com/a/b`.
   static let references: [(reference: String, target: String)] = [
     ("/my file", "/my%20file"), ("/x?filter[name]=a", "/x?filter%5Bname%5D=a"), ("/x?a|b", "/x?a%7Cb"),
@@ -71,7 +72,7 @@ import Testing
   }
 }
 
-@Suite("H13: tolerant reading, of times") struct H13TimeTests {
+@Suite("H13: tolerant reading, of times", .tags(.h13)) struct H13TimeTests {
   static let forms: [String] = [
     "Wed, 01 Nov 2023 10:00:10 GMT", "wed, 01 nov 2023 10:00:10 gmt", "WED, 01 NOV 2023 10:00:10 GMT",
     "Wed, 1 Nov 2023 10:00:10 GMT", "Wed, 01 Nov 2023 10:00:10 UTC", "Wed, 01 Nov 2023 10:00:10 +0000",
@@ -145,7 +146,7 @@ import Testing
   }
 }
 
-@Suite("H13: tolerant reading, of bodies") struct H13BodyTests {
+@Suite("H13: tolerant reading, of bodies", .tags(.h13)) struct H13BodyTests {
   private struct Item: Codable, Sendable, Equatable {
     var id: Int
   }
@@ -200,7 +201,7 @@ import Testing
   }
 }
 
-@Suite("H13: tolerant reading, of archives") struct H13ArchiveTests {
+@Suite("H13: tolerant reading, of archives", .tags(.h13)) struct H13ArchiveTests {
   private func archive(
     _ request: String = #""method": "GET", "url": "https://example.com/""#, response: String = #""status": 200"#
   ) throws -> HTTPArchive {

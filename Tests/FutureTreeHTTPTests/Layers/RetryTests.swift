@@ -178,7 +178,7 @@ struct RetryFixture {
     fixture.expectNothingLeft()
   }
 
-  @Test("Completed attempts leave no future behind (law 21, bounded memory)")
+  @Test("Completed attempts leave no future behind (law 21, bounded memory)", .tags(.law21))
   func attemptsLeaveNothing() {
     let fixture = RetryFixture(.constant(.seconds(1), attempts: 200), budget: nil)
     fixture.mock.on(.any, .status(.serviceUnavailable).times(150), .status(.ok))

@@ -1,9 +1,10 @@
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// H9 (nothing is rewritten silently): input that could split or smuggle a request is refused, and the error names the part.
-@Suite("H9: nothing is rewritten silently, in requests") struct RefusalTests {
+@Suite("H9: nothing is rewritten silently, in requests", .tags(.h09)) struct RefusalTests {
   private static let everyByte = (0...255).map { UInt8($0) }
   private static let tokenBytes = Set("!#$%&'*+-.^_`|~0123456789".utf8)
     .union(UInt8(ascii: "a")...UInt8(ascii: "z")).union(UInt8(ascii: "A")...UInt8(ascii: "Z"))
@@ -96,7 +97,7 @@ import Testing
 }
 
 /// H9 (nothing is rewritten silently): no part of a form can add header fields or parts.
-@Suite("H9: nothing is rewritten silently, in forms") struct PartRefusalTests {
+@Suite("H9: nothing is rewritten silently, in forms", .tags(.h09)) struct PartRefusalTests {
   private func text(_ body: HTTPBody) throws -> String { try String(decoding: body.bytes(), as: UTF8.self) }
 
   @Test(

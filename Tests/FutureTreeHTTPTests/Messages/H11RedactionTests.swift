@@ -2,10 +2,11 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// H11 (no printed secret): no query, no header value and no byte of a body is printed.
-@Suite("H11: no printed secret, in messages") struct RedactionTests {
+@Suite("H11: no printed secret, in messages", .tags(.h11)) struct RedactionTests {
   private let secret = sentinel
 
   private func request() throws -> HTTPRequest {

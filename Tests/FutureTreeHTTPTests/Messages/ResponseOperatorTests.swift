@@ -4,6 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Validating and decoding") struct ResponseOperatorTests {
@@ -93,7 +94,7 @@ import Testing
     #expect(future.outcomeIfCompleted?.ending == .cancelled)
   }
 
-  @Test("A cancellation request is forwarded, and no body begins (law 11, bodies that have not begun)")
+  @Test("A cancellation request is forwarded, and no body begins (law 11, bodies that have not begun)", .tags(.law11))
   func cancelled() throws {
     let held = mock.hold()
     let executor = ManualExecutor()

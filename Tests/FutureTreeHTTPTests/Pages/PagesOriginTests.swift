@@ -5,7 +5,7 @@ import HTTPTestSupport
 import TestSupport
 import Testing
 
-@Suite("H10: pages at other origins") struct PagesOriginTests {
+@Suite("H10: pages at other origins", .tags(.h10)) struct PagesOriginTests {
   private let mock = MockLoader()
 
   /// Answers with a link to the next page.

@@ -97,7 +97,8 @@ struct OutcomeSequenceTests {
     withExtendedLifetime((iterator, promises)) {}
   }
 
-  @Test("A cancelled task throws, and withdraws from pending futures (law 3, stopping where others wait)")
+  @Test(
+    "A cancelled task throws, and withdraws from pending futures (law 3, stopping where others wait)", .tags(.law03))
   func cancelled() {
     let promises = sources(3)
     let other = promises[2].future.map { $0 }
@@ -150,7 +151,8 @@ struct OutcomeSequenceTests {
     #expect(log.entries == ["0", "source: ifOthers", "CancellationError", "-1"])
   }
 
-  @Test("An iteration that ends early withdraws from pending futures (law 3, stopping where others wait)")
+  @Test(
+    "An iteration that ends early withdraws from pending futures (law 3, stopping where others wait)", .tags(.law03))
   func breaks() {
     let promises = sources(3)
     let other = promises[2].future.map { $0 }

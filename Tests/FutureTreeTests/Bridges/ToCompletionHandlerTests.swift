@@ -30,7 +30,7 @@ struct ToCompletionHandlerTests {
     #expect(returned.state == outcome.state)
   }
 
-  @Test("The handler counts as a consumer: it withholds a request (law 3, stopping where others wait)")
+  @Test("The handler counts as a consumer: it withholds a request (law 3, stopping where others wait)", .tags(.law03))
   func consumer() {
     let promise = source(log)
     promise.future.report(to: handle)

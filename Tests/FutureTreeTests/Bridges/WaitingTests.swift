@@ -37,7 +37,7 @@ struct WaitingTests {
     #expect(outcome?.state == "success(1)")
   }
 
-  @Test("The withheld request is delivered when the last wait times out (law 13, tokens)")
+  @Test("The withheld request is delivered when the last wait times out (law 13, tokens)", .tags(.law13))
   func withheldAfterwards() throws {
     let log = Recorder()
     let promise = source(log)
@@ -52,7 +52,9 @@ struct WaitingTests {
     #expect(log.entries == ["source: ifOthers"])
   }
 
-  @Test("A wait inside a callback first runs pending notifications of its thread (law 19, no user code under a lock)")
+  @Test(
+    "A wait inside a callback first runs pending notifications of its thread (law 19, no user code under a lock)",
+    .tags(.law19))
   func runsPending() throws {
     let (first, second) = (Promise<Int>(), Promise<Int>())
     let log = Recorder()

@@ -25,34 +25,6 @@ struct GuideTests {
     #expect(try Guide.pageNames(of: "FutureTree") == Guide.all.map(\.name).sorted())
   }
 
-  @Test("Every test named in a guide exists")
-  func testNames() throws {
-    let tests = try TestNames()
-    for guide in Guide.all + [Guide(ofPackage: "docs/future-tests")] {
-      #expect(try guide.problemsOfTestNames(tests) == [])
-    }
-  }
-
-  @Test("The names of tests are read from sources and pages")
-  func namesOfTests() {
-    let source = """
-      @Suite("A")
-      struct ATests {
-        private struct Inner { func helper() {} }
-        @Test(
-          "one", arguments: [1])
-        func one(number: Int) {}
-        func help() {}
-      }
-      extension ATests {
-        @Test func two() {}
-      }
-      """
-
-    #expect(TestNames.names(in: source) == ["ATests/one", "ATests/two"])
-    #expect(GuidePage.testNames(in: "see ``Future/cancel`` and `ATests/one`, not `a/b`") == ["ATests/one"])
-  }
-
   @Test("A correct guide has no problems")
   func inOrder() {
     let page = "# Guide\n## Overview\n## First\n\n```text\n●\n```\n\n```swift\nlet a = 1\n\nprint(a)  // 1; one\n```\n"

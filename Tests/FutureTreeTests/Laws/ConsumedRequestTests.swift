@@ -1,7 +1,8 @@
 import FutureTree
+import TestSupport
 import Testing
 
-@Suite("Law 8: no request is lost, requests that an answer consumes") struct ConsumedRequestTests {
+@Suite("Law 8: no request is lost, requests that an answer consumes", .tags(.law08)) struct ConsumedRequestTests {
   @Test("An answer does not consume a stronger request that came before it: the inner future receives that request")
   func strongerBeforeTheAnswer() {
     let inner = Promise<Int>()

@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 1: requests, not commands")
+@Suite("Law 1: requests, not commands", .tags(.law01))
 struct Law01RequestsNotCommandsTests {
   enum Attempt: String, CaseIterable, Sendable {
     case succeed, fail, completeCancelled, completion, outcome, seal

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 2: forwarding")
+@Suite("Law 2: forwarding", .tags(.law02))
 struct Law02ForwardingTests {
   @Test("A request with no options goes through every operator, which waits for the outcome", arguments: Step.every)
   func throughOperator(step: Step) {

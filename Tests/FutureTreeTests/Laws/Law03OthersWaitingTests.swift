@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 3: stopping where others wait")
+@Suite("Law 3: stopping where others wait", .tags(.law03))
 struct Law03OthersWaitingTests {
   @Test("A request stops at a future with another consumer, and its work continues")
   func stopsAtSharedFuture() {

@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 3: stopping where others wait, withheld requests")
+@Suite("Law 3: stopping where others wait, withheld requests", .tags(.law03))
 struct Law03WithheldTests {
   @Test("A withheld request is delivered once when the remaining consumers withdraw")
   func deliveredOnce() {

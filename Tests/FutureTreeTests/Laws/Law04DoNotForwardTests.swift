@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 4: this future only")
+@Suite("Law 4: this future only", .tags(.law04))
 struct Law04DoNotForwardTests {
   @Test("A derived future detaches and completes cancelled at once, without a request upstream", arguments: Step.every)
   func derivedDetaches(step: Step) {

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 5: force")
+@Suite("Law 5: force", .tags(.law05))
 struct Law05ForceTests {
   @Test("The future completes cancelled at once, whatever its handlers answer, and they still run")
   func whateverHandlersAnswer() {

@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 6: shared futures")
+@Suite("Law 6: shared futures", .tags(.law06))
 struct Law06SharedTests {
   static let everyOption: [CancellationOptions] = [
     [], .doNotForwardRequest, .doNotForwardIfOthersWaiting, .forceImmediately,

@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 7: handlers answer")
+@Suite("Law 7: handlers answer", .tags(.law07))
 struct Law07HandlersAnswerTests {
   @Test("After .continue the work continues, and the promise is completed later")
   func continues() {

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 8: no request is lost")
+@Suite("Law 8: no request is lost", .tags(.law08))
 struct Law08NothingIsLostTests {
   @Test("A request that finds no handler is stored and delivered unchanged to a handler installed later")
   func stored() {

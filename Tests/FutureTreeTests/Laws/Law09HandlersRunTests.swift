@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 9: handlers run")
+@Suite("Law 9: handlers run", .tags(.law09))
 struct Law09HandlersRunTests {
   @Test("Another thread can use the future while a handler runs")
   func outsideLocks() {

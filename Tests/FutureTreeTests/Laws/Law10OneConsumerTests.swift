@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 10: one consumer, one count")
+@Suite("Law 10: one consumer, one count", .tags(.law10))
 struct Law10OneConsumerTests {
   /// The effect of a request that the consumers of `future` withhold. It leaves a withheld request behind.
   private func consumers(of future: Future<Int>) -> CancelReceipt.Effect {

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 11: bodies that always run")
+@Suite("Law 11: bodies that always run", .tags(.law11))
 struct Law11AlwaysRunTests {
   enum Body: String, CaseIterable, Sendable {
     case onComplete, onCompleteFuture, ensure, onCancel

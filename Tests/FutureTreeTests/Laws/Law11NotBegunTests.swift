@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 11: bodies that have not begun")
+@Suite("Law 11: bodies that have not begun", .tags(.law11))
 struct Law11NotBegunTests {
   /// The operators whose body does not begin after a request, with a body that writes to a log.
   enum Body: String, CaseIterable, Sendable {

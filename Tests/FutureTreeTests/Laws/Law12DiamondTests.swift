@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 12: diamonds, with two branches")
+@Suite("Law 12: diamonds, with two branches", .tags(.law12))
 struct Law12DiamondTests {
   @Test("One request through two branches of one source calls its handler once")
   func once() {

@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 13: tokens")
+@Suite("Law 13: tokens", .tags(.law13))
 struct Law13TokenTests {
   @Test("A token is a consumer until it is released")
   func consumer() {

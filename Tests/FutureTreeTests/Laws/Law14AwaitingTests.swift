@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 14: awaiting")
+@Suite("Law 14: awaiting", .tags(.law14))
 struct Law14AwaitingTests {
   private let executor = ManualTaskExecutor()
   private let log = Recorder()

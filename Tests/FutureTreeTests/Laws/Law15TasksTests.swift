@@ -20,7 +20,7 @@ private final class Stop: Sendable {
   }
 }
 
-@Suite("Law 15: a task as a source")
+@Suite("Law 15: a task as a source", .tags(.law15))
 struct Law15TasksTests {
   private let stop = Stop()
   private let executor = ManualExecutor()

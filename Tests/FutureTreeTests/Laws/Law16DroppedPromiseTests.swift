@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 16: a dropped promise")
+@Suite("Law 16: a dropped promise", .tags(.law16))
 struct Law16DroppedPromiseTests {
   /// Makes a promise, passes it to `use`, and drops it.
   private func drop(_ use: (Promise<Int>) -> Void = { _ in }) -> Future<Int> {

@@ -1,7 +1,8 @@
 import FutureTree
+import TestSupport
 import Testing
 
-@Suite("Law 17: receipts, previewCancel")
+@Suite("Law 17: receipts, previewCancel", .tags(.law17))
 struct Law17PreviewTests {
   static let options: [CancellationOptions] = [
     [], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately,

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 17: receipts")
+@Suite("Law 17: receipts", .tags(.law17))
 struct Law17ReceiptTests {
   @Test("The effect is delivered after a handler received the request, and every future reached is counted")
   func delivered() {

@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 18: provenance")
+@Suite("Law 18: provenance", .tags(.law18))
 struct Law18ProvenanceTests {
   private let file = "FutureTreeTests/Law18ProvenanceTests.swift"
 

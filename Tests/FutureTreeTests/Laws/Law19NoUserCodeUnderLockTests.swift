@@ -90,7 +90,7 @@ enum Callback: String, CaseIterable, Sendable {
   }
 }
 
-@Suite("Law 19: no user code under a lock")
+@Suite("Law 19: no user code under a lock", .tags(.law19))
 struct Law19NoUserCodeUnderLockTests {
   /// Calls the API that a user can call on a future.
   @Sendable static func useEverything(_ future: Future<Probe?>) {
@@ -281,7 +281,7 @@ private func run<Value>(_ body: () -> Void, passing value: Value) -> Value {
   return value
 }
 
-@Suite("Law 19: no user code under a lock, assertions")
+@Suite("Law 19: no user code under a lock, assertions", .tags(.law19))
 struct LockRuleTests {
   @Test("A thread that holds a lock and takes another ends the process", .enabled(if: LockRule.isAsserted))
   func twoLocks() async {

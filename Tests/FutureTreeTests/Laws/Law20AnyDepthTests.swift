@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 20: any depth", .serialized)
+@Suite("Law 20: any depth", .tags(.law20), .serialized)
 struct Law20AnyDepthTests {
   /// The length that the law guarantees, 1,000,000 futures, for a chain of `map`.
   static let longest = LongTest.count(1_000_000, small: 100_000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Each test runs in a process of its own, after a warm-up, because other tests would be counted as well.
-@Suite("Law 21: bounded memory, resident memory stays constant", .timeLimit(.minutes(20)))
+@Suite("Law 21: bounded memory, resident memory stays constant", .tags(.law21), .timeLimit(.minutes(20)))
 struct Law21MemoryTests {
   @Test("Tokens taken and dropped in any order on one long-lived future leave no memory behind")
   func tokens() async {

@@ -3,7 +3,7 @@ import FutureTreeTesting
 import TestSupport
 import Testing
 
-@Suite("Law 21: bounded memory, registrations")
+@Suite("Law 21: bounded memory, registrations", .tags(.law21))
 struct Law21NothingGrowsTests {
   private let census = Census()
 

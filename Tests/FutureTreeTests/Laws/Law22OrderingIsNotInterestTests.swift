@@ -2,7 +2,7 @@ import FutureTree
 import TestSupport
 import Testing
 
-@Suite("Law 22: ordering is not interest")
+@Suite("Law 22: ordering is not interest", .tags(.law22))
 struct Law22OrderingIsNotInterestTests {
   private let log = Recorder()
   private let queue = FutureQueue()

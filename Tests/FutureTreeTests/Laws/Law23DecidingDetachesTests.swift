@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Law 23 (deciding detaches) for `traverse`, which is a join of bodies, is in `TraverseTests`.
-@Suite("Law 23: deciding detaches")
+@Suite("Law 23: deciding detaches", .tags(.law23))
 struct Law23DecidingDetachesTests {
   private let clock = ManualClock()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FutureTree
 
-@Suite("Law 24: lingering, ends and pictures")
+@Suite("Law 24: lingering, ends and pictures", .tags(.law24))
 struct Law24LingerEndTests {
   private let clock = ManualClock()
   private let log = Recorder()

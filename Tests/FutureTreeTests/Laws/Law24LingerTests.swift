@@ -4,7 +4,7 @@ import Testing
 
 @testable import FutureTree
 
-@Suite("Law 24: lingering")
+@Suite("Law 24: lingering", .tags(.law24))
 struct Law24LingerTests {
   private let clock = ManualClock()
   private let log = Recorder()

@@ -1,8 +1,9 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
-@Suite("Law 21: bounded memory, leaks")
+@Suite("Law 21: bounded memory, leaks", .tags(.law21))
 struct LeakTests {
   /// The way in which a future ends.
   enum Ending: String, CaseIterable, Sendable {

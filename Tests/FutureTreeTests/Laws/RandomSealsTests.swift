@@ -1,7 +1,8 @@
 import FutureTree
+import TestSupport
 import Testing
 
-@Suite("Law 21: bounded memory, random trees with sealed promises")
+@Suite("Law 21: bounded memory, random trees with sealed promises", .tags(.law21))
 struct RandomSealsTests {
   @Test("A tree without a cycle is deallocated after any seals, completions and cancellations")
   func nothingIsRetained() {

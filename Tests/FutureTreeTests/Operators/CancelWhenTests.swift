@@ -44,7 +44,9 @@ struct CancelWhenTests {
     #expect(log.entries == ["source: \(options.text)"])
   }
 
-  @Test("The request is not attributed to a consumer: any consumer withholds it (law 3, stopping where others wait)")
+  @Test(
+    "The request is not attributed to a consumer: any consumer withholds it (law 3, stopping where others wait)",
+    .tags(.law03))
   func attributedToNoConsumer() {
     let promise = source(log)
     let consumer = promise.future.map { $0 }

@@ -71,6 +71,7 @@ struct JoinTests {
 
   @Test(
     "A withheld input ends the branch at once and detaches it from the others (law 3, stopping where others wait)",
+    .tags(.law03),
     arguments: JoinUnderTest.every)
   func withheld(join: JoinUnderTest) {
     let log = Recorder()
@@ -89,7 +90,7 @@ struct JoinTests {
   }
 
   @Test(
-    "A forced join completes at once, and its inputs receive the request without force (law 5, force)",
+    "A forced join completes at once, and its inputs receive the request without force (law 5, force)", .tags(.law05),
     arguments: JoinUnderTest.every
   )
   func forced(join: JoinUnderTest) {
@@ -104,7 +105,9 @@ struct JoinTests {
     withExtendedLifetime(sources) {}
   }
 
-  @Test("A join detaches without a request to its inputs (law 4, this future only)", arguments: JoinUnderTest.every)
+  @Test(
+    "A join detaches without a request to its inputs (law 4, this future only)", .tags(.law04),
+    arguments: JoinUnderTest.every)
   func lawFour(join: JoinUnderTest) {
     let log = Recorder()
     let sources = (0..<2).map { source(log, "source \($0)") }
@@ -117,7 +120,9 @@ struct JoinTests {
     #expect(sources.map { $0.future.tree().entries[0].consumers } == [0, 0])
   }
 
-  @Test("A decided join retains no input and no value (law 21, bounded memory)", arguments: JoinUnderTest.deciding)
+  @Test(
+    "A decided join retains no input and no value (law 21, bounded memory)", .tags(.law21),
+    arguments: JoinUnderTest.deciding)
   func releases(join: JoinUnderTest, outcome: Outcome<Int>) {
     let census = Census()
     let decider = Promise<Int>()
@@ -136,7 +141,7 @@ struct JoinTests {
   }
 
   @Test(
-    "A join without consumers is not a consumer of its inputs (law 10, one consumer, one count)",
+    "A join without consumers is not a consumer of its inputs (law 10, one consumer, one count)", .tags(.law10),
     arguments: JoinUnderTest.every)
   func abandoned(join: JoinUnderTest) {
     let promises = [Promise<Int>(), Promise<Int>()]

@@ -34,7 +34,8 @@ struct RecoverTests {
   }
 
   @Test(
-    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
+    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)",
+    .tags(.law15)
   )
   func throwingCancellation() {
     let plain = Future<Int>.failed(Oops()).recover { _ in throw CancellationError() }

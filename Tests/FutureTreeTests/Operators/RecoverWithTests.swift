@@ -41,7 +41,8 @@ struct RecoverWithTests {
   }
 
   @Test(
-    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)"
+    "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)",
+    .tags(.law15)
   )
   func throwingCancellation() {
     let plain = Future<Int>.failed(Oops()).recoverWith { _ in throw CancellationError() }
@@ -100,7 +101,9 @@ struct RecoverWithTests {
     #expect(derived.state == "success(1)")
   }
 
-  @Test("A request made while the body runs is delivered to the future that it returns (law 8, no request is lost)")
+  @Test(
+    "A request made while the body runs is delivered to the future that it returns (law 8, no request is lost)",
+    .tags(.law08))
   func askedInBody() {
     let log = Recorder()
     let inner = source(log, "inner")
@@ -128,7 +131,7 @@ struct RecoverWithTests {
     #expect(derived.state == "success(2)")
   }
 
-  @Test("The failure passes at once if a queued body is cancelled (law 11, bodies that have not begun)")
+  @Test("The failure passes at once if a queued body is cancelled (law 11, bodies that have not begun)", .tags(.law11))
   func queued() {
     let (log, executor) = (Recorder(), ManualExecutor())
     let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in

@@ -51,7 +51,8 @@ struct ResultFutureTests {
     #expect(future.reason?.message == outcome.reason?.message)
   }
 
-  @Test("The result of a body is ignored after its branch ended early (law 11, bodies that have not begun)")
+  @Test(
+    "The result of a body is ignored after its branch ended early (law 11, bodies that have not begun)", .tags(.law11))
   func ignored() {
     let promise = Promise<Int>()
     let future = promise.future.onComplete { _ in .success(5) }

@@ -41,6 +41,7 @@ struct SuccessOperatorsTests {
 
   @Test(
     "A body that throws CancellationError or FutureCancelled completes its future cancelled (law 15, a task as a source)",
+    .tags(.law15),
     arguments: SuccessOperator.allCases)
   func throwingCancellation(operation: SuccessOperator) {
     let plain = operation.attach(to: .succeeded(1)) { _ in throw CancellationError() }

@@ -37,7 +37,7 @@ struct TimeoutTests {
     withExtendedLifetime(promise) {}
   }
 
-  @Test("A future that ends early cancels its timer (law 4, this future only)")
+  @Test("A future that ends early cancels its timer (law 4, this future only)", .tags(.law04))
   func endsEarly() {
     let promise = Promise<Int>()
     let timed = promise.future.timeout(after: .seconds(5), clock: clock)
@@ -199,7 +199,8 @@ struct DelayedTests {
     #expect((delayed.outcomeIfCompleted?.error as? InvalidArgument)?.function == "delayed(by:)")
   }
 
-  @Test("A negative duration fails at once and detaches from a pending upstream (law 23, deciding detaches)")
+  @Test(
+    "A negative duration fails at once and detaches from a pending upstream (law 23, deciding detaches)", .tags(.law23))
   func negativeWhilePending() {
     let log = Recorder()
     let promise = source(log)
@@ -305,7 +306,7 @@ struct ShieldedTests {
   }
 
   @Test(
-    "A request with any options stops at the shield (law 4, this future only)",
+    "A request with any options stops at the shield (law 4, this future only)", .tags(.law04),
     arguments: [[], .doNotForwardIfOthersWaiting, .doNotForwardRequest, .forceImmediately] as [CancellationOptions])
   func asked(options: CancellationOptions) {
     let log = Recorder()
@@ -334,7 +335,7 @@ struct ShieldedTests {
     #expect([shielded.state, promise.future.state] == ["cancelled", "success(1)"])
   }
 
-  @Test("A request stops at a shield with other consumers (law 3, stopping where others wait)")
+  @Test("A request stops at a shield with other consumers (law 3, stopping where others wait)", .tags(.law03))
   func otherConsumers() {
     let promise = Promise<Int>()
     let shielded = promise.future.shielded()

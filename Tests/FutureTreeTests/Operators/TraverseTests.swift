@@ -36,7 +36,7 @@ struct TraverseTests {
   }
 
   @Test(
-    "The first failure or cancellation detaches from the futures in flight (law 23, deciding detaches)",
+    "The first failure or cancellation detaches from the futures in flight (law 23, deciding detaches)", .tags(.law23),
     arguments: [true, false])
   func failure(isFailure: Bool) {
     let all = traverse(atMost: 2)
@@ -134,7 +134,8 @@ struct TraverseTests {
     #expect(all.state == "cancelled")
   }
 
-  @Test("A request while a body runs is forwarded to the future that it returns (law 8, no request is lost)")
+  @Test(
+    "A request while a body runs is forwarded to the future that it returns (law 8, no request is lost)", .tags(.law08))
   func askedWhileBodyRuns() {
     let log = log
     let inner = source(log, "inner")

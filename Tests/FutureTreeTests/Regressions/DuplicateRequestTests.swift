@@ -1,9 +1,11 @@
 import FutureTree
+import TestSupport
 import Testing
 
 /// Law 9 (handlers run) decides which requests reach a handler. Law 3 (stopping where others wait) decides about the
 /// requester's interest. A request that is a duplicate for the handlers withdraws interest like any other request.
-@Suite("Duplicate requests (law 3, stopping where others wait; law 9, handlers run)") struct DuplicateRequestTests {
+@Suite("Duplicate requests (law 3, stopping where others wait; law 9, handlers run)", .tags(.law03, .law09))
+struct DuplicateRequestTests {
   private let heard = Locked<[String]>([])
 
   private func source() -> Promise<Int> {

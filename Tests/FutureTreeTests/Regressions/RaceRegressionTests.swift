@@ -9,7 +9,7 @@ import Testing
 @Suite("Regressions: races between threads", .serialized)
 struct RaceRegressionTests {
   @Test(
-    "The body of onCancel runs if a force races a success (law 11, bodies that have not begun)",
+    "The body of onCancel runs if a force races a success (law 11, bodies that have not begun)", .tags(.law11),
     .timeLimit(.minutes(20)))
   func onCancelForcedRace() {
     race(
@@ -26,6 +26,7 @@ struct RaceRegressionTests {
 
   @Test(
     "No consumer is counted after a token requested while another was created (law 10, one consumer, one count)",
+    .tags(.law10),
     .timeLimit(.minutes(20)))
   func phantomRace() {
     struct Round: Sendable {
@@ -112,6 +113,7 @@ struct RaceRegressionTests {
 
   @Test(
     "The source receives a request if three consumers withdraw at once (law 3, stopping where others wait)",
+    .tags(.law03),
     .timeLimit(.minutes(20)))
   func threeWithdraw() {
     race(
@@ -135,6 +137,7 @@ struct RaceRegressionTests {
 
   @Test(
     "A promise dropped during a request is broken, or its handler receives the request (law 16, a dropped promise)",
+    .tags(.law16),
     .timeLimit(.minutes(20)))
   func dropWhileAsked() {
     race(
@@ -154,7 +157,7 @@ struct RaceRegressionTests {
   }
 
   @Test(
-    "A request that races a seal reaches a handler or completes the future (law 8, no request is lost)",
+    "A request that races a seal reaches a handler or completes the future (law 8, no request is lost)", .tags(.law08),
     .timeLimit(.minutes(20)))
   func sealWhileAsked() {
     race(

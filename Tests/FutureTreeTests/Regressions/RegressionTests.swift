@@ -8,7 +8,9 @@ import Testing
 /// Regression tests on one thread. Each test names the law that a bug had broken.
 @Suite("Regressions: one thread")
 struct RegressionTests {
-  @Test("The body of onCancel runs if a force interrupts a passing success (law 11, bodies that have not begun)")
+  @Test(
+    "The body of onCancel runs if a force interrupts a passing success (law 11, bodies that have not begun)",
+    .tags(.law11))
   func onCancelForced() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -28,7 +30,7 @@ struct RegressionTests {
   }
 
   @Test(
-    "Withdrawing from a wide join costs O(edges) (law 12, diamonds; law 17, receipts)",
+    "Withdrawing from a wide join costs O(edges) (law 12, diamonds; law 17, receipts)", .tags(.law12, .law17),
     .timeLimit(.minutes(20)))
   func wideJoin() {
     let promises = (0..<30_000).map { _ in Promise<Int>() }
@@ -40,7 +42,9 @@ struct RegressionTests {
     for promise in promises { promise.completeCancelled() }
   }
 
-  @Test("The source of a diamond has no consumer after its only token requested (law 10, one consumer, one count)")
+  @Test(
+    "The source of a diamond has no consumer after its only token requested (law 10, one consumer, one count)",
+    .tags(.law10))
   func diamondToken() {
     let promise = Promise<Int>()
     let shared = promise.future.map { $0 }.shared()
@@ -53,7 +57,9 @@ struct RegressionTests {
     #expect(promise.cancelRequest?.options == [])
   }
 
-  @Test("The source of a diamond has no consumer after the join was decided (law 10, one consumer, one count)")
+  @Test(
+    "The source of a diamond has no consumer after the join was decided (law 10, one consumer, one count)",
+    .tags(.law10))
   func diamondJoin() {
     let (promise, trigger) = (Promise<Int>(), Promise<Int>())
     let shared = promise.future.map { $0 }.shared()
@@ -87,7 +93,7 @@ struct RegressionTests {
     #expect(mapped.isCompleted && work.isCompleted)
   }
 
-  @Test("A queued body that will not run is released when its future is forced (law 21, bounded memory)")
+  @Test("A queued body that will not run is released when its future is forced (law 21, bounded memory)", .tags(.law21))
   func queuedBody() {
     let census = Census()
     let executor = ManualExecutor()
@@ -103,7 +109,8 @@ struct RegressionTests {
   }
 
   @Test(
-    "A future without interest that links an inner future withdraws no interest from it (law 10, one consumer, one count)"
+    "A future without interest that links an inner future withdraws no interest from it (law 10, one consumer, one count)",
+    .tags(.law10)
   )
   func linkWithoutInterest() {
     let (promise, outer) = (Promise<Int>(), Promise<Int>())
@@ -121,6 +128,7 @@ struct RegressionTests {
 
   @Test(
     "A later force neither loses nor weakens a request stored for an inner future (law 8, no request is lost)",
+    .tags(.law08),
     arguments: [.doNotForwardRequest, .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func storedRequest(weaker: CancellationOptions) {
     let log = Recorder()
@@ -140,7 +148,9 @@ struct RegressionTests {
     withExtendedLifetime(other) {}
   }
 
-  @Test("A receipt counts each future once, even if a request is withheld on one path to it (law 17, receipts)")
+  @Test(
+    "A receipt counts each future once, even if a request is withheld on one path to it (law 17, receipts)",
+    .tags(.law17))
   func receiptCount() {
     let promise = Promise<Int>()
     let all = Future.all([promise.future, promise.future.map { $0 }])
@@ -151,7 +161,8 @@ struct RegressionTests {
   }
 
   @Test(
-    "A withheld request that a propagation delivers reaches further in the same propagation (law 12, diamonds)"
+    "A withheld request that a propagation delivers reaches further in the same propagation (law 12, diamonds)",
+    .tags(.law12)
   )
   func withheldGoesFurther() {
     let log = Recorder()
@@ -170,7 +181,9 @@ struct RegressionTests {
     withExtendedLifetime((promise, other)) {}
   }
 
-  @Test("A branch ends at once down to a future asked before it was linked (law 3, stopping where others wait)")
+  @Test(
+    "A branch ends at once down to a future asked before it was linked (law 3, stopping where others wait)",
+    .tags(.law03))
   func branchOfStoredRequest() {
     let log = Recorder()
     let promise = Promise<Int>()
@@ -186,7 +199,7 @@ struct RegressionTests {
     withExtendedLifetime((promise, other, ensured)) {}
   }
 
-  @Test("Handlers that retain the next promise are released in constant stack space (law 20, any depth)")
+  @Test("Handlers that retain the next promise are released in constant stack space (law 20, any depth)", .tags(.law20))
   func handlersHoldPromises() {
     let log = Recorder()
     onSmallStack {
@@ -207,7 +220,9 @@ struct RegressionTests {
     #expect(log.entries == ["released"])
   }
 
-  @Test("All handlers run, even if a handler installed during the request completes the future (law 9, handlers run)")
+  @Test(
+    "All handlers run, even if a handler installed during the request completes the future (law 9, handlers run)",
+    .tags(.law09))
   func handlersOfAnswered() {
     let log = Recorder()
     let (first, second) = (Promise<Int>(), Promise<Int>())

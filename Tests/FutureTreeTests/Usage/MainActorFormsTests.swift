@@ -36,7 +36,7 @@ struct MainActorFormsTests {
     #expect(screen.lines == ["work"])
   }
 
-  @Test("Work does not begin after a request (law 11, bodies that have not begun)")
+  @Test("Work does not begin after a request (law 11, bodies that have not begun)", .tags(.law11))
   func workNotBegun() async {
     let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
 
@@ -165,7 +165,8 @@ struct MainActorFormsTests {
   ]
 
   @Test(
-    "A request is forwarded to a task on the main actor (law 15, a task as a source)", arguments: asyncOperators.indices
+    "A request is forwarded to a task on the main actor (law 15, a task as a source)", .tags(.law15),
+    arguments: asyncOperators.indices
   )
   func forwards(index: Int) async {
     let gate = Promise<Void>()
@@ -181,7 +182,8 @@ struct MainActorFormsTests {
   }
 
   @Test(
-    "A queued task on the main actor begins after a request only if it always runs (law 11, bodies that have not begun)"
+    "A queued task on the main actor begins after a request only if it always runs (law 11, bodies that have not begun)",
+    .tags(.law11)
   )
   func notBegun() async {
     let mapped = elsewhere { [screen] in

@@ -150,3 +150,19 @@ package struct GuideSnippet {
     }
   }
 }
+
+extension GuidePage {
+  /// The rows of all tables, with their cells, without heads.
+  package var rows: [[String]] {
+    var (rows, isInTable) = ([[String]](), false)
+    for (_, text) in prose {
+      guard text.hasPrefix("|") else {
+        isInTable = false
+        continue
+      }
+      let cells = text.dropFirst().split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      if cells.allSatisfy({ $0.allSatisfy { $0 == "-" } }) { isInTable = true } else if isInTable { rows.append(cells) }
+    }
+    return rows
+  }
+}

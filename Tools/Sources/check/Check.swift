@@ -51,7 +51,7 @@ struct Check {
     return count > 0 && findings.isEmpty
   }
 
-  static let codeFolders = ["Sources", "Examples", "Tests", "Integrations", "Benchmarks", "Tools"]
+  static let codeFolders = ["Sources", "Examples", "Tests", "Integrations", "Benchmarks", "Tools/Sources"]
 
   static func closures(_ folders: [String]) throws -> Bool {
     let (count, doubles) = SymbolGraph.closures(in: try folders.map { try SymbolGraph(at: $0) })
