@@ -215,9 +215,9 @@ struct RetryFixture {
   @Test(
     "The `Retry-After` field is a lower limit of the back-off",
     arguments: [
-      ("3", 3000), ("0", 500), ("Sun, 06 Nov 1994 08:49:40 GMT", 3000), ("Sun, 06 Nov 1994 08:49:00 GMT", 500),
-      ("-3", 500),
-      ("soon", 500), ("Sun, 06 Nov 99999 08:49:40 GMT", 500), ("120", 120_000),
+      ("3", 3000), ("0", 500), ("0.2", 500), ("-3", 500), ("soon", 500),
+      ("Sun, 06 Nov 1994 08:49:40 GMT", 3000), ("Sun, 06 Nov 1994 08:49:00 GMT", 500),
+      ("Sun, 06 Nov 99999 08:49:40 GMT", 500), ("120", 120_000),
     ])
   func retryAfter(value: String, milliseconds: Int) throws {
     mock.on(.any, try fixture.unavailable(retryAfter: value), .text("fine"))

@@ -50,6 +50,51 @@ import Testing
     run.transport.close()
   }
 
+  @Test("A reset wipes nothing while the transfer of a stream is in flight")
+  func wiped() {
+    let wipes = Locked(0)
+    let transport = StreamTransport(clock: ManualClock())
+    let api = ResetGuard() --> Wipes(wipes) --> transport
+    let load = api.stream { anyRequest() }
+    transport.sendHead()
+
+    let reset = api.reset()
+    #expect(load.status == "200" && wipes.value == 0 && !reset.isCompleted)
+    transport.finish()
+    transport.release()
+    #expect(wipes.value == 1 && reset.isCompleted)
+    withExtendedLifetime(load) {}
+  }
+
+  private struct Wipes: HTTPLayer {
+    let count: Locked<Int>
+
+    init(_ count: Locked<Int>) { self.count = count }
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+
+    func reset(next: any HTTPLoader) -> Future<Void> {
+      count.withLock { $0 += 1 }
+      return next.reset()
+    }
+  }
+
+  @Test("The limits of an attempt and of the first byte end at the head")
+  func limits() {
+    let clock = ManualClock()
+    let transport = StreamTransport(clock: clock)
+    let timeout = Timeout(attempt: .seconds(10), firstByte: .seconds(5), clock: clock)
+    let load = (timeout --> transport).stream { anyRequest() }
+    transport.sendHead()
+    clock.advance(by: .seconds(20))
+
+    #expect(load.status == "200" && transport.stopCount == 0)
+    transport.finish()
+    transport.release()
+    withExtendedLifetime(load) {}
+    #expect(clock.timerCount == 0)
+  }
+
   @Test("The lines of the log have the end of the transfer")
   func log() async throws {
     for (ending, line) in [
