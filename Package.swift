@@ -2,6 +2,9 @@
 
 import PackageDescription
 
+// Tests of the HTTP modules call optimized code in a release build, and are not optimized themselves: that would take minutes.
+let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 let package = Package(
   name: "FutureTree",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18)],
@@ -54,20 +57,20 @@ let package = Package(
       dependencies: [
         "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
         "HTTPTestSupport",
-      ]),
+      ], swiftSettings: unoptimized),
     .testTarget(
       name: "FutureTreeOAuth2Tests",
       dependencies: [
         "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
         "HTTPTestSupport",
-      ]),
+      ], swiftSettings: unoptimized),
     .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
     .testTarget(
       name: "FutureTreeHTTPTestingTests",
       dependencies: [
         "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
         "HTTPTestSupport",
-      ]),
+      ], swiftSettings: unoptimized),
   ],
   swiftLanguageModes: [.v6]
 )
