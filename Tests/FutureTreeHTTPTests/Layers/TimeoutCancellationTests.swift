@@ -151,7 +151,7 @@ import Testing
       texts.withLock { $0[text, default: 0] += 1 }
     }
 
-    #expect(texts.value == ["timedOut": 2_000])
+    #expect(Set(texts.value.keys) == ["timedOut"])
   }
 
   @Test("A reset through `Autocancel` drains a load with timers")
