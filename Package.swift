@@ -74,3 +74,16 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Builds the tests of one module, and only what they need: `FUTURETREE_TESTS_OF=FutureTree swift test`.
+if let module = Context.environment["FUTURETREE_TESTS_OF"] {
+  func needed(by name: String) -> Set<String> {
+    let dependencies = package.targets.first { $0.name == name }?.dependencies ?? []
+    return dependencies.reduce(into: [name]) { names, dependency in
+      if case .byNameItem(let name, _) = dependency { names.formUnion(needed(by: name)) }
+    }
+  }
+  let names = needed(by: module + "Tests")
+  package.targets.removeAll { !names.contains($0.name) }
+  package.products.removeAll { ($0 as? Product.Library)?.targets.allSatisfy(names.contains) != true }
+}
