@@ -121,7 +121,7 @@ extension Source {
   ///   - unbegun: The completion if a request arrives before the task reaches its first statement. `nil` lets the task begin.
   ///   - begin: Called where the task reaches its first statement. Returns the work of the task, or `nil` if there is none. It is
   ///     released without a call if a request arrives first, or if the executor drops the task.
-  @usableFromInline func runTask(
+  fileprivate func runTask(
     on executor: FutureExecutor, priority: TaskPriority? = nil, unbegun completion: Completion<Void>? = .cancelled,
     _ begin: @escaping @Sendable () -> TaskWork?
   ) {

@@ -8,9 +8,7 @@ extension HTTPRequest {
   /// The credentials of the request: its sorted secret fields, and its own credentials for layers. Requests with different
   /// credentials are those of different users.
   var credentials: [String] {
-    let own = self[option: SensitiveHeaders.self]
-    var credentials = headers.filter { SensitiveHeaders.known.contains($0.name) || own.contains($0.name) }
-      .map { "\($0.name.lowercased()):\($0.value)" }
+    var credentials = headers.filter { isSensitive(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
     if credentials.count > 1 { credentials.sort() }
     if let basicCredentials { credentials.append(basicCredentials.authorization) }
     if let bearerToken { credentials.append(bearerToken.authorization) }
