@@ -37,11 +37,11 @@ public struct Layers {
 
   /// Reads the sources of a module.
   ///
-  /// - Parameter sources: The text of each file by its path in the folder of the module, such as `Core/Graph/Node.swift`.
+  /// - Parameter sources: The text of each file by its path, such as `Sources/FutureTree/Core/Graph/Node.swift`.
   public init(_ module: Module, _ sources: [String: String]) {
     let files = sources.sorted { $0.key < $1.key }.compactMap { path, text -> File? in
-      let folder = path.prefix { $0 != "/" }
-      return module.folders.contains(String(folder)) ? File(path: path, folder: String(folder), source: text) : nil
+      let folder = String(path.dropFirst("Sources/\(module.name)/".count).prefix { $0 != "/" })
+      return module.folders.contains(folder) ? File(path: path, folder: folder, source: text) : nil
     }
     if sources.count != files.count {
       faults.append("\(module.name): \(sources.count - files.count) files stand in no known folder")

@@ -61,20 +61,19 @@ struct Check {
 
   static func documented(_ folders: [String]) throws -> Bool {
     let graphs = try folders.map { try SymbolGraph(at: $0) }
-    for graph in graphs {
-      print("\(graph.module): \(graph.documentableCount) symbols, \(graph.undocumented.count) without a doc comment")
-    }
-    // A folder without symbols is an error of the caller.
-    return list(graphs.flatMap(\.undocumented)) && graphs.allSatisfy { $0.documentableCount > 0 }
+    return graphs.map { graph in
+      let (count, undocumented) = (graph.documentableCount, graph.undocumented)
+      print("\(graph.module): \(count) public symbols, \(undocumented.count) without a doc comment")
+      return list(undocumented) && count > 0  // A folder without symbols is an error of the caller.
+    }.allSatisfy { $0 }
   }
 
   static func examples(modules: String, scratch: String) throws -> Bool {
     try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
     return try FileManager.default.contentsOfDirectory(atPath: "Sources").sorted().map { module in
       let fixtures = ".ci/fixtures/\(module).swift"
-      let files = try sources(in: "Sources/\(module)").map { ("Sources/\(module)/" + $0, $1) }
       let declarations = try String(contentsOfFile: fixtures, encoding: .utf8)
-      let examples = try Examples(Dictionary(uniqueKeysWithValues: files), fixtures: declarations, at: fixtures)
+      let examples = try Examples(sources(in: "Sources/\(module)"), fixtures: declarations, at: fixtures)
       let file = "\(scratch)/\(module).swift"
       try examples.code.write(toFile: file, atomically: true, encoding: .utf8)
       let options = ["-typecheck", "-module-name", "Examples", "-swift-version", "6", "-suppress-warnings"]
@@ -86,11 +85,12 @@ struct Check {
 
   // MARK: - Files and commands
 
-  /// Returns the text of each Swift file in a folder, by its path in the folder.
+  /// Returns the text of each Swift file in a folder, by its path.
   static func sources(in folder: String) throws -> [String: String] {
-    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
     return Dictionary(
-      uniqueKeysWithValues: try paths.map { ($0, try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) })
+      uniqueKeysWithValues: try paths.filter { $0.hasSuffix(".swift") }
+        .map { ($0, try String(contentsOfFile: $0, encoding: .utf8)) })
   }
 
   static func committedFiles(_ patterns: [String]) throws -> [String] {

@@ -5,9 +5,12 @@ import Testing
 @Suite("Gate: layers") struct LayersTests {
   private let module = Layers.Module(name: "Shop", folders: ["Goods", "Orders"], closed: "Good")
 
-  private func faults(_ sources: [String: String]) -> [String] {
-    Layers(module, sources).faults
+  /// Returns the layers of the module with these files, by their path in its folder.
+  private func layers(_ sources: [String: String]) -> Layers {
+    Layers(module, Dictionary(uniqueKeysWithValues: sources.map { ("Sources/Shop/" + $0, $1) }))
   }
+
+  private func faults(_ sources: [String: String]) -> [String] { layers(sources).faults }
 
   @Test("A folder may name the folders before it, and itself")
   func order() {
@@ -15,7 +18,7 @@ import Testing
       "Goods/Good.swift": "class Good {}\nclass Box: Good {}", "Orders/Order.swift": "struct Order { let good: Good }",
     ]
     #expect(faults(sources) == [])
-    #expect(Layers(module, sources).table.hasSuffix("\n  Goods          –\n  Orders         Goods 1"))
+    #expect(layers(sources).table.hasSuffix("\n  Goods          –\n  Orders         Goods 1"))
   }
 
   @Test(
@@ -25,7 +28,7 @@ import Testing
     let sources = [
       "Goods/Good.swift": "class Good { let x = \(code) }", "Orders/Order.swift": "public struct Order {}",
     ]
-    #expect(faults(sources) == ["Goods/Good.swift names Order of Orders"])
+    #expect(faults(sources) == ["Sources/Shop/Goods/Good.swift names Order of Orders"])
   }
 
   @Test(
@@ -53,7 +56,7 @@ import Testing
       "Goods/Good.swift": "class Good {}\nextension Good {}",
       "Orders/Order.swift": "struct Order {}\nextension Good { func f() {} }",
     ]
-    #expect(faults(sources) == ["Orders/Order.swift extends Good outside Goods"])
+    #expect(faults(sources) == ["Sources/Shop/Orders/Order.swift extends Good outside Goods"])
   }
 
   @Test("A file must stand in a known folder")
