@@ -91,8 +91,8 @@ struct Place {
 struct Tree {
   var files: [Source]
 
-  init(root: String, of mutation: String) throws {
-    let folder = sources(of: mutation)
+  /// Reads the sources in a folder of `root`.
+  init(root: String, _ folder: String) throws {
     let names = FileManager.default.enumerator(atPath: "\(root)/\(folder)")?.compactMap { $0 as? String } ?? []
     files = try names.filter { $0.hasSuffix(".swift") }.sorted()
       .map { Source(path: "\(folder)/\($0)", text: try read("\(root)/\(folder)/\($0)")) }
@@ -366,9 +366,9 @@ func git(_ arguments: [String]) throws -> String {
 func renew(_ name: String) throws {
   var mutation = try Mutation(named: name)
   mutation.edits = []
-  let mutated = try Tree(root: ".", of: mutation.name)
-  var tree = mutated
   let folder = sources(of: mutation.name)
+  let mutated = try Tree(root: ".", folder)
+  var tree = mutated
   let paths = try git("diff", "--name-only", "--relative", "--", folder).lines.filter { !$0.isEmpty }
   guard !paths.isEmpty else { throw Fault(text: "nothing in \(folder) differs from what is committed or staged") }
   for file in tree.files.indices where paths.contains(tree.files[file].path) {
@@ -400,18 +400,19 @@ do {
   let arguments = Array(CommandLine.arguments.dropFirst())
   switch (arguments.first, arguments.count) {
   case ("check", 1):
-    let trees = ["F": try Tree(root: ".", of: "F"), "H": try Tree(root: ".", of: "H")]
     var faults: [String] = []
     let names = try Mutation.names()
-    for name in names {
-      let tree = trees[String(name.prefix(1))] ?? trees["F"]!
-      do { _ = try Mutation(named: name).applied(to: tree) } catch let fault as Fault { faults.append(fault.text) }
+    for (folder, names) in Dictionary(grouping: names, by: sources).sorted(by: { $0.key < $1.key }) {
+      let tree = try Tree(root: ".", folder)
+      for name in names {
+        do { _ = try Mutation(named: name).applied(to: tree) } catch let fault as Fault { faults.append(fault.text) }
+      }
     }
     if !faults.isEmpty { throw Fault(text: faults.joined(separator: "\n")) }
     print("\(names.count) mutations apply")
   case ("apply", 3):
     let mutation = try Mutation(named: arguments[1])
-    let tree = try Tree(root: arguments[2], of: mutation.name)
+    let tree = try Tree(root: arguments[2], sources(of: mutation.name))
     for (file, lines) in try mutation.applied(to: tree) {
       let path = tree.files[file].path
       try lines.joined(separator: "\n").write(toFile: "\(arguments[2])/\(path)", atomically: false, encoding: .utf8)
