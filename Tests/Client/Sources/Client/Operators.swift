@@ -112,10 +112,12 @@ struct OperatorChecks<Value: Shape> {
     await check("ensure") { future, log in future.ensure(on: executor) { log("ensured") } }
     await check("shielded") { future, _ in future.shielded() }
     await check("timeout") { future, _ in future.timeout(after: .seconds(3_600)) }
-    await check("observe") { future, log in
-      future.observe(on: executor) { log($0.text) }
-      future.observe(on: executor) { log("again \($0.text)") }
-      return future.ensure(on: executor) {}
+    // A concurrent executor can run observers in any order, so each has a promise of its own.
+    await check("observe") { future, _ in
+      let (first, second) = (Promise<String>(), Promise<String>())
+      future.observe(on: executor) { first.succeed($0.text) }
+      future.observe(on: executor) { second.succeed("again \($0.text)") }
+      return Future.zip(first.future, second.future).map { "\($0), \($1)" }
     }
     await check("get") { future, _ in
       future.onComplete(on: executor) { outcome -> Completion<String> in
