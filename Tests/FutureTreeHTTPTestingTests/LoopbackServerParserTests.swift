@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTPTesting
@@ -119,7 +120,8 @@ import Testing
     #expect(read.heads.map(\.wantsClose) == [false, false, true])
   }
 
-  @Test("A head of 1 MiB is parsed, and one byte more is malformed", arguments: [1, 4_096, Int.max])
+  @Test(
+    "A head of 1 MiB is parsed, and one byte more is malformed", arguments: [LongTest.count(1, small: 64), 4_096, .max])
   func limit(_ piece: Int) {
     let begin = "GET / HTTP/1.1\r\nX: "
     let filler = String(repeating: "a", count: RequestParser.limit - begin.utf8.count - 4)

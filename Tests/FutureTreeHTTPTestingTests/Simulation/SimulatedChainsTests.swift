@@ -11,7 +11,7 @@ import Testing
 /// The layers of the package in simulated worlds. `FUTURETREE_WORLDS` sets their number, and `FUTURETREE_SEED` the first.
 @Suite("Simulation: chains of the package")
 struct SimulatedChainsTests {
-  private static let count = LongTest.number("FUTURETREE_WORLDS") ?? LongTest.count(2_400, small: 500)
+  private static let count = LongTest.number("FUTURETREE_WORLDS") ?? LongTest.count(2_400, small: 250)
   private static let firstSeed = LongTest.number("FUTURETREE_SEED") ?? 0
 
   private typealias Scenario = (SimulatedWorld) throws -> any HTTPLoader
@@ -65,7 +65,9 @@ struct SimulatedChainsTests {
 
   @Test("A 401 of another origin rejects no token, also if the load is shared")
   func foreignUnauthorized() throws {
-    try Simulation.run(seeds: 0..<150, faults: SimulatedFault.allCases.filter { $0 != .unauthorized }) { world in
+    try Simulation.run(
+      seeds: 0..<UInt64(LongTest.count(150, small: 50)), faults: SimulatedFault.allCases.filter { $0 != .unauthorized }
+    ) { world in
       world.network.respond { request, usual in
         request.url?.host == "other.example" ? SimulatedResponse(.unauthorized) : usual
       }
@@ -83,7 +85,9 @@ struct SimulatedChainsTests {
 
   @Test("A response without `Vary` never hides a fresh one in the language of the request")
   func languages() throws {
-    try Simulation.run(seeds: 0..<300, faults: [.reordered, .slowBody, .resetInBody]) { world in
+    try Simulation.run(
+      seeds: 0..<UInt64(LongTest.count(300, small: 100)), faults: [.reordered, .slowBody, .resetInBody]
+    ) { world in
       world.expectBackgroundLoads()
       let translations = Translations(clock: world.clock)
       world.expect("no translation is hidden") { translations.hiddenCount == 0 }

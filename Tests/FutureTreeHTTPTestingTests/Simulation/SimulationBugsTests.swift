@@ -116,7 +116,7 @@ struct SimulationBugsTests {
 
   @Test("The same layers without their bugs keep the rules")
   func withoutBugs() throws {
-    try Simulation.run(seeds: 0..<150) { world in
+    try Simulation.run(seeds: 0..<UInt64(LongTest.count(150, small: 50))) { world in
       let store = Remembers(nil)
       world.expect("nothing is stored from the time before a reset") { store.staleCount == 0 }
       return ResetGuard() --> Autocancel(clock: world.clock) --> Repeats(clock: world.clock, nil) --> Slots(2, nil)

@@ -5,7 +5,7 @@ import Testing
 @Suite("Model: random programs against the contract")
 struct ContractModelTests {
   /// The environment sets the count and the first seed, to run more programs or other ones.
-  private static let count = LongTest.number("FUTURETREE_PROGRAMS") ?? LongTest.count(20_000, small: 5_000)
+  private static let count = LongTest.number("FUTURETREE_PROGRAMS") ?? LongTest.count(20_000, small: 2_500)
   private static let firstSeed = LongTest.number("FUTURETREE_SEED") ?? 0
 
   @Test("The library behaves as the model in every program")

@@ -4,7 +4,7 @@ import Testing
 
 /// These tests do not measure time: a quadratic algorithm would need tens of gigabytes and hours.
 @Suite("Pictures of the tree: many futures on 512 KiB of stack") struct LargeTreeTests {
-  private static let size = LongTest.count(100_000, small: 10_000)
+  private static let size = LongTest.count(100_000, small: 4_000)
 
   enum Shape: CaseIterable {
     case chain, fanOut, fanIn, diamonds
