@@ -74,6 +74,9 @@ struct GettingStartedGuideSnippets {
   @Test("The client loads, posts, downloads and uploads through one chain")
   func calls() async throws {
     let (server, folder) = (environment, try Folder())
+    // Without its default deadline, which three attempts exceed on a busy machine.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    func URLSessionLoader() -> FutureTreeHTTP.URLSessionLoader { FutureTreeHTTP.URLSessionLoader(.patient) }
     // guide chain
     let api =
       ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> Retry(attempts: 3) --> Redirect()

@@ -54,7 +54,7 @@ import Testing
     server.on("/feed", .reset)
 
     let error = await #expect(throws: HTTPError.self) {
-      try await URLSessionLoader().load(try HTTPRequest(server.url("/feed"))).value
+      try await URLSessionLoader(.patient).load(try HTTPRequest(server.url("/feed"))).value
     }
 
     #expect("\(try #require(error))".contains("GET \(server.url("/feed")): "))
