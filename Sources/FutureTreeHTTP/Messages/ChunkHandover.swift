@@ -23,8 +23,11 @@ final class ChunkHandover: Sendable {
   private let arrival = DispatchSemaphore(value: 0)
 
   /// Starts the task that runs the source. Called at most once.
+  ///
+  /// A thread waits for the task, and on Linux each `URLSession` of the process waits for that thread, so the task precedes work
+  /// that nothing waits for.
   func start(_ source: AsyncBodySource) {
-    let task = Task { end(await pass(source)) }
+    let task = Task(priority: .high) { end(await pass(source)) }
     if !state.withLock({ $0.started(task) }) { task.cancel() }
   }
 
