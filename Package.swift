@@ -18,7 +18,15 @@ let package = Package(
   dependencies: [],
   targets: [
     .target(name: "FutureTree"),
-    .target(name: "FutureTreeHTTP", dependencies: ["FutureTree"]),
+    // The functions of libraries that Linux systems have. They are found at run time, and compiled on Linux only.
+    .target(name: "CCurl"),
+    .target(name: "CDecoders"),
+    .target(
+      name: "FutureTreeHTTP",
+      dependencies: [
+        "FutureTree", .target(name: "CCurl", condition: .when(platforms: [.linux])),
+        .target(name: "CDecoders", condition: .when(platforms: [.linux])),
+      ]),
     .target(name: "FutureTreeOAuth2", dependencies: ["FutureTree", "FutureTreeHTTP"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeHTTPTesting", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
@@ -80,7 +88,10 @@ if let module = Context.environment["FUTURETREE_TESTS_OF"] {
   func needed(by name: String) -> Set<String> {
     let dependencies = package.targets.first { $0.name == name }?.dependencies ?? []
     return dependencies.reduce(into: [name]) { names, dependency in
-      if case .byNameItem(let name, _) = dependency { names.formUnion(needed(by: name)) }
+      switch dependency {
+      case .byNameItem(let name, _), .targetItem(let name, _): names.formUnion(needed(by: name))
+      default: break
+      }
     }
   }
   let names = needed(by: module + "Tests")

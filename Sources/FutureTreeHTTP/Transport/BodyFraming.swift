@@ -60,6 +60,13 @@ enum BodyFraming {
     return names.map { ($0, accepted.contains($0)) }
   }
 
+  /// Returns the names of codings that a decoder removes, in lower case. Returns none if one of them is not accepted: `init` then
+  /// refuses the body, or leaves it as it was sent.
+  static func acceptedCodings(_ values: [String], _ accepted: Set<String>) -> [String] {
+    let encodings = decodedEncodings(values, .platform(accepting: accepted))
+    return encodings.allSatisfy(\.isAccepted) ? encodings.map(\.name) : []
+  }
+
   private static func notAccepted(_ encoding: String, _ decoding: ResponseReceiver.Decoding) -> HTTPError {
     let encoded = "The body is encoded (\(FieldSyntax.visible(encoding))), "
     guard case .platform(let accepted) = decoding, !accepted.isEmpty else {

@@ -16,10 +16,14 @@ import FutureTree
 /// libcurl does not read `HTTP_PROXY`. Its newer versions also accept ranges of addresses in `no_proxy`, which are ignored here:
 /// the result can be a proxy that is not used.
 struct EnvironmentProxy: Sendable, Equatable {
-  /// The host and the port, without the user and the password.
+  /// The host and the port, without the user and the password, as errors show them.
   let name: String
+  /// The host and the port as they are written in the environment.
+  let address: String
   /// Whether a request to the proxy begins with `CONNECT` (RFC 9110, section 9.3.6).
   let opensTunnel: Bool
+  /// Whether the proxy uses the protocol SOCKS.
+  let isSOCKS: Bool
 
   /// Returns `nil` if a request for the URL is sent without a proxy.
   ///
@@ -32,8 +36,10 @@ struct EnvironmentProxy: Sendable, Equatable {
     else { return nil }
     let parts = value.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
     let rest = parts.last?.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-    name = FieldSyntax.visible(String(rest.prefix { !"/?#".contains($0) }))
-    opensTunnel = url.scheme == .https && !value.lowercased().hasPrefix("socks")
+    address = String(rest.prefix { !"/?#".contains($0) })
+    name = FieldSyntax.visible(address)
+    isSOCKS = value.lowercased().hasPrefix("socks")
+    opensTunnel = url.scheme == .https && !isSOCKS
   }
 
   private static func excludes(_ host: String, _ list: String) -> Bool {

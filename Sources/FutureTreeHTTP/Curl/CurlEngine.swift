@@ -1,0 +1,273 @@
+#if os(Linux)
+  internal import CCurl
+  import Foundation
+  import FutureTree
+
+  /// The engine of one loader: a thread that performs all its transfers over libcurl.
+  ///
+  ///     any thread ── command ──▶ mailbox ── bell ──▶ thread of the engine ── calls ──▶ libcurl
+  ///                                                     ▲                                  │
+  ///                                                     └─────────── callbacks ────────────┘
+  ///
+  /// libcurl is not safe to use on several threads, and cannot be called inside most of its callbacks. All calls are therefore made
+  /// by commands on one thread. The thread waits in epoll for sockets, for the timer of libcurl, and for the bell. A caller rings
+  /// only if the thread may be waiting.
+  ///
+  /// The thread ends when the engine was closed and the last transfer has ended.
+  final class CurlEngine: Sendable {
+    enum Command: Sendable {
+      case begin(CurlTransfer)
+      /// Begin a transfer whose names were looked up.
+      case found(CurlTransfer, Result<[NameResolver.Found], HTTPError>)
+      case stop(CurlTransfer)
+      /// Continue a transfer that was paused in one direction.
+      case resume(CurlTransfer)
+      case close
+    }
+
+    private struct Mailbox {
+      var commands: [Command] = []
+      /// Whether the thread takes the commands without a bell.
+      var isAwake = false
+      var hasThread = false
+    }
+
+    private let mailbox = Locked(Mailbox())
+    private let bell = CurlBell()
+    private let settings: CurlSettings
+
+    init(_ settings: CurlSettings) { self.settings = settings }
+
+    /// Gives the thread a command. The first one starts the thread.
+    func submit(_ command: Command) {
+      let (starts, rings) = mailbox.withLock { mailbox in
+        defer { mailbox.isAwake = true }
+        if !mailbox.hasThread, case .close = command { return (false, false) }
+        defer { mailbox.hasThread = true }
+        mailbox.commands.append(command)
+        return (!mailbox.hasThread, mailbox.hasThread && !mailbox.isAwake)
+      }
+      if starts {
+        let thread = Thread { [self] in CurlLoop(self, settings, bell).run() }
+        thread.name = "CurlLoader"
+        thread.start()
+      }
+      if rings { bell.ring() }
+    }
+
+    /// Returns the commands that have arrived. If there are none, the thread is about to wait, and the next command rings.
+    fileprivate func take() -> [Command] {
+      mailbox.withLock { mailbox in
+        var commands: [Command] = []
+        swap(&commands, &mailbox.commands)
+        mailbox.isAwake = !commands.isEmpty
+        return commands
+      }
+    }
+
+    /// Registers that the thread runs again.
+    fileprivate func awoke() { mailbox.withLock { $0.isAwake = true } }
+  }
+
+  /// The loop of an engine. It is used on the thread of the engine only.
+  ///
+  /// # Invariants
+  /// 1. A transfer is in `active` exactly while its handle is in the multi handle. It is retained there, because libcurl has an
+  ///    unretained pointer to it.
+  /// 2. The multi handle has an unretained pointer to the loop, which outlives it: `run` destroys the multi handle.
+  /// 3. Between `ccurl_enter` and `ccurl_leave` the thread may call libcurl. It waits outside.
+  /// 4. Handles are added to and removed from the multi handle by commands and results, never inside a callback.
+  final class CurlLoop {
+    private struct MultiOption {
+      static let socketFunction: Int32 = 20001, socketData: Int32 = 10002, multiplexing: Int32 = 3
+      static let timerFunction: Int32 = 20004, timerData: Int32 = 10005, maximumIdle: Int32 = 6
+      static let maximumPerHost: Int32 = 7, maximumInAll: Int32 = 13
+    }
+
+    private static let largestSpareCount = 256
+
+    let engine: CurlEngine
+    private let settings: CurlSettings
+    private let multi: OpaquePointer
+    private let poller: CurlPoller
+    private let resolver: NameResolver
+    private var active: [OpaquePointer: CurlTransfer] = [:]
+    /// The transfers whose names are looked up.
+    private var lookups: Set<ObjectIdentifier> = []
+    /// The transfers whose readers are behind, although libcurl has ended them.
+    private var held: Set<ObjectIdentifier> = []
+    private var spare: [CurlHandle] = []
+    /// When the timer of libcurl ends, on the clock of the system.
+    private var deadline: Duration?
+    private var isClosing = false
+
+    fileprivate init(_ engine: CurlEngine, _ settings: CurlSettings, _ bell: CurlBell) {
+      self.engine = engine
+      self.settings = settings
+      ccurl_enter()
+      multi = ccurl_multi_create()!  // It fails only without memory.
+      ccurl_leave()
+      poller = CurlPoller(bell)
+      resolver = NameResolver(fixed: settings.addresses, resolve: settings.resolve)
+    }
+
+    fileprivate func run() {
+      // A write to a closed TLS connection raises it.
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
+      ccurl_enter()
+      prepare()
+      while true {
+        performCommands()
+        if isClosing, active.isEmpty, lookups.isEmpty, held.isEmpty { break }
+        let limit = timeout()
+        ccurl_leave()
+        let count = poller.wait(limit)
+        engine.awoke()
+        ccurl_enter()
+        if let deadline, deadline <= SystemClock().now {
+          self.deadline = nil
+          ccurl_multi_act(multi, -1, 0)
+        }
+        poller.forEach(count) { descriptor, events in ccurl_multi_act(multi, descriptor, events.rawValue) }
+        readResults()
+      }
+      spare = []
+      withExtendedLifetime(self) { ccurl_multi_destroy(multi) }  // It calls the loop when it closes its sockets.
+      ccurl_leave()
+    }
+
+    private func prepare() {
+      let pointer = Unmanaged.passUnretained(self).toOpaque()
+      ccurl_multi_set_pointer(multi, MultiOption.socketData, pointer)
+      ccurl_multi_set_pointer(multi, MultiOption.timerData, pointer)
+      ccurl_multi_set_socket_change(multi, MultiOption.socketFunction) { _, descriptor, interest, loop, _ in
+        // 1 is reading, 2 writing, 3 both, and 4 the end of the interest.
+        let interest = PollTable.Interest(rawValue: UInt8(truncatingIfNeeded: interest & 3))
+        CurlLoop.loop(loop).poller.interestChanged(interest, of: descriptor)
+        return 0
+      }
+      ccurl_multi_set_timer_change(multi, MultiOption.timerFunction) { _, milliseconds, loop in
+        // libcurl rounds its times down, so that a timer can end too early.
+        CurlLoop.loop(loop).deadline =
+          milliseconds < 0 ? nil : SystemClock().now + .milliseconds(milliseconds == 0 ? 0 : milliseconds + 1)
+        return 0
+      }
+      ccurl_multi_set_number(multi, MultiOption.multiplexing, settings.allowsHTTP2 ? 2 : 0)
+      ccurl_multi_set_number(multi, MultiOption.maximumPerHost, settings.maximumConnectionsPerHost)
+      ccurl_multi_set_number(multi, MultiOption.maximumInAll, settings.maximumConnections ?? 0)
+      // A smaller limit closes connections in use, after a search through all of them. Idle ones are closed after two minutes.
+      ccurl_multi_set_number(multi, MultiOption.maximumIdle, 1 << 20)
+    }
+
+    private static func loop(_ pointer: UnsafeMutableRawPointer?) -> CurlLoop {
+      Unmanaged<CurlLoop>.fromOpaque(pointer!).takeUnretainedValue()
+    }
+
+    /// Returns the time limit of the next wait, in milliseconds, or -1 for none.
+    private func timeout() -> Int32 {
+      guard let deadline else { return -1 }
+      let (seconds, fraction) = (deadline - SystemClock().now).components
+      guard seconds >= 0, fraction >= 0 else { return 0 }
+      return Int32(min(seconds, 1_000_000)) * 1000 + Int32((fraction + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+  }
+
+  // MARK: - Transfers
+
+  extension CurlLoop {
+    private func performCommands() {
+      while true {
+        let commands = engine.take()
+        if commands.isEmpty { return }
+        for command in commands { perform(command) }
+        readResults()
+      }
+    }
+
+    private func perform(_ command: CurlEngine.Command) {
+      switch command {
+      case .begin(let transfer):
+        guard transfer.isWanted else { return transfer.ended(.stopped) }
+        let names = transfer.names
+        guard !names.isEmpty else { return begin(transfer, []) }
+        switch resolver.look(up: names) {
+        case .known(let found): begin(transfer, found)
+        case .pending(let lookup):
+          lookups.insert(ObjectIdentifier(transfer))
+          lookup.observe { [engine] outcome in
+            engine.submit(.found(transfer, Result { try outcome.get() }.mapError { NameResolver.error($0) }))
+          }
+        }
+      case .found(let transfer, let result):
+        // A transfer that was stopped during the lookup has ended.
+        guard lookups.remove(ObjectIdentifier(transfer)) != nil else { return }
+        guard transfer.isWanted else { return transfer.ended(.stopped) }
+        switch result {
+        case .success(let found): begin(transfer, found)
+        case .failure(let error): transfer.ended(.failed(error))
+        }
+      case .stop(let transfer):
+        if lookups.remove(ObjectIdentifier(transfer)) != nil { return transfer.ended(.stopped) }
+        if held.remove(ObjectIdentifier(transfer)) != nil { return transfer.ended(.stopped) }
+        guard let handle = transfer.handle else { return }
+        transfer.willEnd(0, handle)
+        remove(handle, transfer)
+        transfer.removed()
+      case .resume(let transfer):
+        transfer.resume()
+        if !transfer.isHeld { held.remove(ObjectIdentifier(transfer)) }
+      case .close: isClosing = true
+      }
+    }
+
+    private func begin(_ transfer: CurlTransfer, _ found: [NameResolver.Found]) {
+      guard let handle = spare.popLast() ?? CurlHandle() else {
+        return transfer.ended(
+          .failed(HTTPError(.transportFailed, "There is no memory for the request. Load again later.")))
+      }
+      handle.setCloseSocket(
+        { loop, descriptor in
+          CurlLoop.loop(loop).poller.forget(descriptor)
+          return close(descriptor)
+        }, Unmanaged.passUnretained(self).toOpaque())
+      do throws(HTTPError) {
+        try transfer.configure(handle, self, found)
+      } catch {
+        transfer.handle = nil
+        handle.reset()
+        spare.append(handle)
+        return transfer.ended(.failed(error))
+      }
+      active[handle.easy] = transfer
+      ccurl_multi_add(multi, handle.easy)
+    }
+
+    private func readResults() {
+      while let message = ccurl_multi_next_message(multi) {
+        guard message.pointee.kind == 1, let easy = message.pointee.easy, let transfer = active[easy],
+          let handle = transfer.handle
+        else { continue }
+        let result = message.pointee.data.result
+        let text = result == 0 ? "" : handle.faultText(result)
+        transfer.willEnd(result, handle)
+        remove(handle, transfer)
+        transfer.completed(result, text)
+        if transfer.isHeld { held.insert(ObjectIdentifier(transfer)) }
+      }
+    }
+
+    func remove(_ handle: CurlHandle, _ transfer: CurlTransfer) {
+      ccurl_multi_remove(multi, handle.easy)
+      active[handle.easy] = nil
+      transfer.handle = nil
+      handle.reset()
+      if spare.count < CurlLoop.largestSpareCount { spare.append(handle) }
+    }
+
+    /// Registers a new socket, whose number can be that of a socket that libcurl closed without a report.
+    func opened(_ descriptor: Int32) { poller.forget(descriptor) }
+  }
+#endif

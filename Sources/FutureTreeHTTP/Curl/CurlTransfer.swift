@@ -1,0 +1,422 @@
+#if os(Linux)
+  import Foundation
+  import FutureTree
+
+  /// One request on the wire: it passes the events of libcurl to its exchange.
+  ///
+  /// # Invariants
+  /// 1. Its variables are used on the thread of the engine only. Other threads use `stop()` and the constants.
+  /// 2. The exchange gets one end, from `ended`: after the handle was removed from the multi handle, and, unless the response is
+  ///    whole, after the source of the request's body was released.
+  /// 3. Each sending of the request is counted. libcurl repeats a request whose reused connection was closed before the first byte of a
+  ///    response: that is stopped for a method that is not idempotent (RFC 9110, section 9.2.2), and for a body that can be read once.
+  /// 4. While the reader of a stream is behind, libcurl is paused, and the decoder keeps what it has.
+  final class CurlTransfer: @unchecked Sendable {  // Because: see invariant 1.
+    let exchange: HTTPExchange
+    private let url: HTTPURL
+    private let engine: CurlEngine
+    private let settings: CurlSettings
+    private let library: CurlLibrary
+    private let proxy: CurlProxy?
+
+    /// The handle, while it is in the multi handle.
+    var handle: CurlHandle?
+    private unowned(unsafe) var loop: CurlLoop?
+    private var head = ResponseHead()
+    private var chunked: ChunkedBody?
+    private var decoder: BodyDecoder?
+    private var upload: CurlUpload?
+    /// The number of bytes before decoding that are declared and have not arrived. `nil` if it is not known.
+    private var remaining: Int?
+    /// An error that a callback found. libcurl then reports that the callback stopped it.
+    private var fault: HTTPError?
+    private var sendCount = 0
+    private var sentSize = 0
+    /// The room that the reader of a stream makes.
+    private var room: Future<Void>?
+    private var isSendingPaused = false
+    /// The result of libcurl, while the decoder still has bytes.
+    private var heldResult: (code: Int32, text: String)?
+    private var isAnsweredEarly = false
+    private var hasEnded = false
+    private var facts: CurlExchangeFacts?
+
+    init(
+      _ exchange: HTTPExchange, _ url: HTTPURL, _ library: CurlLibrary, _ settings: CurlSettings, _ engine: CurlEngine
+    ) {
+      self.exchange = exchange
+      self.url = url
+      self.library = library
+      self.settings = settings
+      self.engine = engine
+      proxy = settings.proxy(for: url)
+    }
+
+    /// Stops the request. Called on any thread.
+    func stop() { engine.submit(.stop(self)) }
+
+    /// Whether the transfer should begin or continue.
+    var isWanted: Bool { exchange.isWanted }
+
+    private var request: HTTPRequest { exchange.request }
+
+    /// The names that must be looked up before the request begins.
+    var names: [NameResolver.Name] {
+      guard settings.unixSocketPath == nil else { return [] }
+      var names = proxy.map { [NameResolver.Name(host: $0.host, port: $0.port)] } ?? []
+      if proxy == nil || proxy?.isSOCKS == true { names.append(NameResolver.Name(host: url.host, port: url.port)) }
+      return names.filter { !CurlTransfer.isAddress($0.host) }
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+      host.hasPrefix("[") || host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
+    }
+
+    // MARK: - Options
+
+    /// Sets the options of the request.
+    func configure(_ handle: CurlHandle, _ loop: CurlLoop, _ found: [NameResolver.Found]) throws(HTTPError) {
+      typealias Option = CurlHandle.Option
+      (self.handle, self.loop) = (handle, loop)
+      handle.call(self, reportsRequests: library.isAtLeast(7, 80))
+      handle.set(Option.url, url.absoluteString)
+      handle.set(Option.pathAsIs, true)
+      // Some versions rewrite an empty query. A proxy for http needs the whole URL.
+      if proxy == nil || url.scheme == .https || proxy?.isSOCKS == true {
+        handle.set(Option.requestTarget, url.query.map { "\(url.path)?\($0)" } ?? url.path)
+      }
+      handle.set(Option.protocols, 3)  // http and https.
+      handle.set(Option.noSignal, true)
+      handle.set(Option.quickExit, true)
+      handle.set(Option.http09, false)
+      handle.set(Option.transferDecoding, false)  // `ChunkedBody` decides.
+      handle.set(Option.suppressesConnectHeaders, true)
+      handle.set(Option.connectTimeout, 7 * 24 * 60 * 60 * 1000)  // The exchange has the time limits.
+      handle.set(Option.bufferSize, 1 << 17)
+      setNames(handle, found)
+      setConnection(handle)
+      try settings.security.apply(to: handle, library)
+      try setMessage(handle)
+      handle.setLists()
+    }
+
+    private func setNames(_ handle: CurlHandle, _ found: [NameResolver.Found]) {
+      handle.set(CurlHandle.Option.cacheLifetimeOfNames, -1)  // `NameResolver` renews the addresses.
+      for found in found {
+        handle.addAddress("\(found.name.host):\(found.name.port):\(found.addresses.joined(separator: ","))")
+      }
+    }
+
+    private func setConnection(_ handle: CurlHandle) {
+      typealias Option = CurlHandle.Option
+      if let path = settings.unixSocketPath { handle.set(Option.unixSocket, path) }
+      switch proxy {
+      case nil: handle.set(Option.proxy, "")
+      case let proxy?:
+        if let server = proxy.server {
+          handle.set(Option.proxy, "\(proxy.isSOCKS ? "socks5" : "http")://\(proxy.name)")
+          handle.set(Option.hostsWithoutProxy, "")  // Otherwise `no_proxy` of the environment applies.
+          handle.set(Option.proxyUser, server.userName)
+          handle.set(Option.proxyPassword, server.password)
+        }
+      }
+      // With HTTP/2, libcurl stores what a paused stream receives, without a limit.
+      let isMultiplexed = settings.allowsHTTP2 && !request[option: ResponseDelivery.self].isStream
+      handle.set(Option.httpVersion, isMultiplexed ? 4 : 2)  // 2 over TLS, or 1.1.
+      handle.set(Option.waitsForMultiplexing, isMultiplexed && url.scheme == .https)
+      // Before 7.80, a repetition over another reused connection is not reported.
+      if !library.isAtLeast(7, 80), !isIdempotent { handle.set(Option.freshConnection, true) }
+    }
+
+    private func setMessage(_ handle: CurlHandle) throws(HTTPError) {
+      typealias Option = CurlHandle.Option
+      let (method, body) = (request.method, request.body)
+      var (hasAccept, hasType, hasEncoding) = (false, false, false)
+      for field in request.headers {
+        if field.isNamed("Accept") { hasAccept = true }
+        if field.isNamed("Content-Type") { hasType = true }
+        if field.isNamed("Accept-Encoding") { hasEncoding = true }
+        handle.addField(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+      }
+      // A name without a value removes a field that libcurl adds.
+      if !hasAccept { handle.addField("Accept:") }
+      if !hasEncoding { handle.addField("Accept-Encoding: \(settings.acceptEncoding)") }
+      if !body.isEmpty {
+        if !hasType, let type = body.contentType { handle.addField("Content-Type: \(type)") }
+        handle.addField("Expect:")
+        if exchange.bodyLength == nil { handle.addField("Transfer-Encoding: chunked") }
+        handle.set(Option.upload, true)
+        handle.set(Option.uploadSize, size: exchange.bodyLength ?? -1)
+      } else if method.isHead {
+        handle.set(Option.noBody, true)
+      } else if ["POST", "PUT", "PATCH"].contains(method.name) {
+        // The field Content-Length: 0 (RFC 9110, section 8.6).
+        if !hasType { handle.addField("Content-Type:") }
+        handle.set(Option.post, true)
+        handle.set(Option.postSize, size: 0)
+        handle.set(Option.copiedPostFields, "")
+      } else {
+        handle.set(Option.httpGet, true)
+      }
+      if method != .get || !body.isEmpty { handle.set(Option.customRequest, method.name) }
+    }
+
+    // MARK: - Callbacks of the response
+
+    /// - Returns: Whether the transfer continues.
+    func receivedLine(_ line: UnsafeRawBufferPointer) -> Bool {
+      switch head.read(line) {
+      case .none: break
+      case .invalid(let text):
+        fault = HTTPError(
+          .invalidResponse, "The response from \(url.host):\(url.port) is not HTTP. \(text) Check the port.")
+        return false
+      case .head(let status, let fields):
+        guard !status.isInformational, !request.method.isHead, !status.hasNoBody else {
+          if !status.isInformational { remaining = 0 }
+          exchange.receiveHead(status, fields)
+          checkIsAnsweredEarly()
+          return true
+        }
+        do throws(HTTPError) { try beginBody(fields) } catch { exchange.fail(error) }
+        exchange.receiveHead(status, fields)
+        checkIsAnsweredEarly()
+      }
+      return true
+    }
+
+    private func beginBody(_ fields: ResponseHead.Fields) throws(HTTPError) {
+      var (lengths, encodings): ([String], [String]) = ([], [])
+      for (name, value) in fields {
+        switch name.lowercased() {
+        case "content-length": lengths.append(value)
+        case "content-encoding": encodings.append(value)
+        case "transfer-encoding": chunked = ChunkedBody()  // The exchange refuses all others.
+        default: break
+        }
+      }
+      if chunked == nil, lengths.count == 1 { remaining = Int(lengths[0]) }
+      if case .platform(let accepted) = settings.decoding, !encodings.isEmpty {
+        decoder = try BodyDecoder(BodyFraming.acceptedCodings(encodings, accepted))
+      }
+    }
+
+    /// - Returns: Whether the transfer continues.
+    func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      let wasPaused = isPaused
+      do throws(HTTPError) {
+        if var chunked {
+          self.chunked = nil  // Unique while it is changed.
+          defer { self.chunked = chunked }
+          try receive(bytes, &chunked)
+        } else {
+          remaining = remaining.map { $0 - bytes.count }
+          try receive(bytes)
+        }
+      } catch {
+        fault = error
+        return false
+      }
+      checkIsAnsweredEarly()
+      // libcurl can lose bytes if a callback refuses them to be paused (8.16), so they were accepted.
+      if isPaused, !wasPaused { handle?.pause(receiving: true, sending: isSendingPaused) }
+      return true
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer, _ chunked: inout ChunkedBody) throws(HTTPError) {
+      var rest = bytes
+      do {
+        while let part = try chunked.next(&rest) {
+          switch part {
+          case .bytes(let bytes): try receive(bytes)
+          case .trailer(let line): head.readTrailer(line)
+          }
+        }
+      } catch let fault as ChunkedBody.Fault {
+        throw HTTPError(
+          .ambiguousBody, "The response has \(fault.text), so the end of its body is unknown. Fix the server.")
+      } catch {
+        throw error as! HTTPError  // `receive` throws no other error.
+      }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
+      guard let decoder else {
+        pass(Data(bytes))
+        return
+      }
+      decoder.store(bytes)
+      if !isPaused { try decoder.resume(pass) }
+    }
+
+    /// Passes decoded bytes to the exchange. Returns whether the reader has room for more.
+    @discardableResult
+    private func pass(_ data: Data) -> Bool {
+      guard let room = exchange.receive(data), !room.isCompleted else { return !isPaused }
+      if !isPaused {
+        self.room = room
+        room.observe { [engine, weak self] _ in self.map { engine.submit(.resume($0)) } }
+      }
+      return false
+    }
+
+    private var isPaused: Bool { room.map { !$0.isCompleted } ?? false }
+
+    /// Stops sending if the server has answered before the request was sent.
+    private func checkIsAnsweredEarly() {
+      guard let upload, !isAnsweredEarly, head.hasEnded, remaining == 0 || chunked?.hasEnded == true, !upload.isSent
+      else {
+        return
+      }
+      isAnsweredEarly = true
+      engine.submit(.stop(self))
+    }
+
+    // MARK: - Callbacks of the request
+
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> CurlHandle.Sent {
+      guard isWanted else { return .stop }
+      let upload =
+        upload
+        ?? CurlUpload(request.body, length: exchange.bodyLength) { [engine, weak self] in
+          self.map { engine.submit(.resume($0)) }
+        }
+      self.upload = upload
+      switch upload.take(buffer) {
+      case .bytes(let count):
+        sentSize += count
+        exchange.bodySent(sentSize)
+        return .bytes(count)
+      case .wait:
+        isSendingPaused = true
+        return .pause
+      case .failed(let error):
+        exchange.fail(error)
+        return .stop
+      case .stopped: return .stop
+      }
+    }
+
+    private var isIdempotent: Bool { request.method.inUpperCase.isIdempotent }
+
+    /// - Returns: Whether the body can be sent again from its beginning.
+    func rewind() -> Bool {
+      guard mayRepeat() else { return false }
+      guard request.body.isReplayable else {
+        fault = HTTPError(
+          .bodyNotReplayable,
+          "The connection was closed before a response arrived. The body can be sent only once. Use data or a file.")
+        return false
+      }
+      upload?.stop()
+      (upload, sentSize) = (nil, 0)
+      return true
+    }
+
+    private func mayRepeat() -> Bool {
+      guard !isIdempotent else { return true }
+      fault = HTTPError(
+        .connectionLost,
+        "The connection was closed before a response arrived. \(request.method) requests are not repeated automatically. Load "
+          + "again if the request may be sent twice.")
+      return false
+    }
+
+    /// - Returns: Whether the request may be sent.
+    func beforeRequest(to peer: String) -> Bool {
+      sendCount += 1
+      return isWanted && (sendCount == 1 || mayRepeat())
+    }
+
+    /// - Returns: Whether a connection may be opened.
+    func beforeConnection() -> Bool {
+      // Something was sent on another connection before.
+      handle.map { $0.number(CurlHandle.Information.requestSize) } ?? 0 == 0 || mayRepeat()
+    }
+
+    func openedSocket(_ descriptor: Int32) { loop?.opened(descriptor) }
+
+    // MARK: - Commands
+
+    /// Continues after a pause. The pause of the other direction remains.
+    func resume() {
+      guard !hasEnded else { return }
+      guard !isPaused else {
+        resumeSending()
+        return
+      }
+      room = nil
+      do throws(HTTPError) { try decoder?.resume(pass) } catch { fault = error }
+      if let held = heldResult {
+        if fault != nil || !isPaused { finish(held.code, held.text) }
+      } else if fault != nil, let handle {
+        loop?.remove(handle, self)
+        finish(23, "")
+      } else {
+        isSendingPaused = false
+        handle?.pause(receiving: isPaused, sending: false)
+      }
+    }
+
+    private func resumeSending() {
+      guard isSendingPaused else { return }
+      isSendingPaused = false
+      handle?.pause(receiving: true, sending: false)
+    }
+
+    // MARK: - Ends
+
+    /// Reads the facts before the handle is used again.
+    func willEnd(_ result: Int32, _ handle: CurlHandle) {
+      if settings.onExchange != nil { facts = CurlExchangeFacts(request, handle, head, attempts: sendCount) }
+    }
+
+    /// Receives the result of libcurl, after the handle was removed.
+    func completed(_ code: Int32, _ text: String) {
+      guard fault == nil, isPaused, decoder?.hasRest == true else { return finish(code, text) }
+      heldResult = (code, text)
+    }
+
+    /// Whether libcurl has ended the transfer, and the decoder waits for the reader.
+    var isHeld: Bool { heldResult != nil }
+
+    /// Registers that the transfer was stopped.
+    func removed() {
+      guard isAnsweredEarly, isWanted, fault == nil else { return ended(.stopped) }
+      finish(0, "")
+    }
+
+    private func finish(_ code: Int32, _ text: String) {
+      heldResult = nil
+      ended(end(code, text))
+    }
+
+    private func end(_ code: Int32, _ text: String) -> HTTPExchange.End {
+      if let fault { return .failed(fault) }
+      if code == 0, head.hasEnded, chunked?.hasEnded ?? true {
+        do throws(HTTPError) { try decoder?.finish() } catch { return .failed(error) }
+        return .completed
+      }
+      if !isWanted { return .stopped }
+      let table = CurlErrorTable(
+        url: url, proxy: proxy, unixSocketPath: settings.unixSocketPath, hasHead: head.hasEnded, hasBegun: head.hasBegun
+      )
+      return .failed(table.error(code, text))
+    }
+
+    /// Reports the end to the exchange.
+    func ended(_ end: HTTPExchange.End) {
+      guard !hasEnded else { return }
+      hasEnded = true
+      upload?.stop()
+      if let facts, let onExchange = settings.onExchange { onExchange(facts) }
+      switch end {
+      case .completed: return exchange.end(end)
+      case .failed(let error): exchange.fail(error)  // At once. A reset waits for the source of the body.
+      case .stopped: break
+      }
+      guard let upload, !upload.released.isCompleted else { return exchange.end(end) }
+      upload.released.observe { [exchange] _ in exchange.end(end) }
+    }
+  }
+#endif
