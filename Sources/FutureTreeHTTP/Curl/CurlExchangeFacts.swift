@@ -46,11 +46,11 @@
         return time > .zero ? time : nil
       }
       self.request = request
-      self.attempts = attempts
-      isConnectionReused = handle.number(Information.connectionCount) == 0 && attempts > 0
+      sent = time(Information.beforeSending)
+      self.attempts = max(attempts, sent == nil ? 0 : 1)  // Before 7.80, libcurl does not report each sending.
+      isConnectionReused = handle.number(Information.connectionCount) == 0 && self.attempts > 0
       connected = isConnectionReused ? nil : time(Information.connect)
       secured = isConnectionReused ? nil : time(Information.secured)
-      sent = time(Information.beforeSending)
       firstByte = time(Information.firstByte)
       ended = handle.microseconds(Information.total)
       status = head.hasEnded ? head.status : nil

@@ -26,6 +26,8 @@
     private var chunked: ChunkedBody?
     private var decoder: BodyDecoder?
     private var upload: CurlUpload?
+    /// The release of the sources of earlier sendings.
+    private var released: [Future<Void>] = []
     /// The number of bytes before decoding that are declared and have not arrived. `nil` if it is not known.
     private var remaining: Int?
     /// An error that a callback found. libcurl then reports that the callback stopped it.
@@ -308,7 +310,10 @@
           "The connection was closed before a response arrived. The body can be sent only once. Use data or a file.")
         return false
       }
-      upload?.stop()
+      if let upload {
+        upload.stop()
+        released.append(upload.released)
+      }
       (upload, sentSize) = (nil, 0)
       return true
     }
@@ -382,7 +387,7 @@
 
     /// Registers that the transfer was stopped.
     func removed() {
-      guard isAnsweredEarly, isWanted, fault == nil else { return ended(.stopped) }
+      guard isAnsweredEarly, fault == nil else { return ended(.stopped) }
       finish(0, "")
     }
 
@@ -415,8 +420,9 @@
       case .failed(let error): exchange.fail(error)  // At once. A reset waits for the source of the body.
       case .stopped: break
       }
-      guard let upload, !upload.released.isCompleted else { return exchange.end(end) }
-      upload.released.observe { [exchange] _ in exchange.end(end) }
+      if let upload { released.append(upload.released) }
+      guard released.contains(where: { !$0.isCompleted }) else { return exchange.end(end) }
+      Future.all(released).observe { [exchange] _ in exchange.end(end) }
     }
   }
 #endif

@@ -1,10 +1,11 @@
 #if os(Linux)
   import Foundation
   import FutureTree
-  import FutureTreeHTTP
   import FutureTreeHTTPTesting
   import TestSupport
   import Testing
+
+  @testable import FutureTreeHTTP
 
   /// In processes of their own, whose threads and descriptors can be counted.
   @Suite("CurlLoader, conformance", .onSockets, .timeLimit(.minutes(20))) struct CurlConformanceTests {
@@ -15,6 +16,7 @@
           CurlLoader(.patient)
         }
         let report = await suite.run()
+        print("conformance: over libcurl", try CurlLibrary.shared.get().version)
         print("conformance:", report.description.replacing("\n", with: "\nconformance: "))
 
         #expect(report.isConforming, "\(report.nonconforming)")

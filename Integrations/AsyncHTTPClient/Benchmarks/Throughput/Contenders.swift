@@ -11,7 +11,9 @@ struct Contenders {
   let group: any EventLoopGroup
   let url: String
 
-  var all: [Contender] {
+  var all: [Contender] { overEventLoops + overCurl }
+
+  private var overEventLoops: [Contender] {
     [
       bare("AsyncHTTPClient, futures"),
       bare("AsyncHTTPClient with decompression, futures", decompression: .enabled(limit: .ratio(1000))),
@@ -130,6 +132,32 @@ extension Contenders {
         close: { _ = try! transport.shutdown().wait(for: .seconds(60)) })
     }
   }
+
+  #if os(Linux)
+    private var overCurl: [Contender] {
+      [
+        overCurl("`CurlLoader`, futures"),
+        overCurl("`CurlLoader` behind five layers") { transport in
+          ResetGuard() --> Autocancel() --> Retry() --> Throttle(1000) --> Redirect() --> transport
+        },
+      ]
+    }
+
+    private func overCurl(
+      _ name: String, _ chain: @escaping (CurlLoader) -> any HTTPLoader = { $0 }
+    ) -> Contender {
+      Contender(name: name) { [url] in
+        // As many connections as AsyncHTTPClient opens.
+        let loader = chain(CurlLoader(CurlLoader.Configuration(maximumConnectionsPerHost: 8)))
+        let request = try! HTTPRequest(url)
+        return Session(
+          load: { completion in loader.load(request).observe { outcome in completion(try! outcome.get().body.count) } },
+          close: {})
+      }
+    }
+  #else
+    private var overCurl: [Contender] { [] }
+  #endif
 
   private func overURLSession(_ name: String) -> Contender {
     Contender(name: name) { [url] in
