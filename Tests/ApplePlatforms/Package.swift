@@ -19,7 +19,7 @@ let package = Package(
     .target(name: "CryptoKit", dependencies: ["OpenCombine"]),
     // Links to the sources of the package.
     .target(name: "FutureTree", dependencies: ["Combine", "Darwin"]),
-    .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"]),
+    .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"], exclude: ["Sources/Curl"]),
     .target(name: "FutureTreeOAuth2", dependencies: ["CryptoKit", "FutureTree", "FutureTreeHTTP"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeHTTPTesting", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
