@@ -16,8 +16,8 @@
           CurlLoader(.patient)
         }
         let report = await suite.run()
-        print("conformance: over libcurl", try CurlLibrary.shared.get().version)
-        print("conformance:", report.description.replacing("\n", with: "\nconformance: "))
+        print("stress: over libcurl", try CurlLibrary.shared.get().version)
+        print("stress:", report.description.replacing("\n", with: "\nstress: "))
 
         #expect(report.isConforming, "\(report.nonconforming)")
         #expect(report.entries.count > 70)
