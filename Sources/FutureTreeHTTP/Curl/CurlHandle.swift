@@ -160,9 +160,8 @@
       ccurl_easy_set_pointer(easy, Option.resolve, addresses)
     }
 
-    func pause(receiving: Bool, sending: Bool) {
-      ccurl_easy_pause(easy, (receiving ? 1 : 0) | (sending ? 4 : 0))
-    }
+    /// Pauses both directions, or ends the pauses of both.
+    func pause(_ isPaused: Bool) { ccurl_easy_pause(easy, isPaused ? 1 | 4 : 0) }
 
     // MARK: - Results
 

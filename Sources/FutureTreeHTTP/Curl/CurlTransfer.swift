@@ -10,7 +10,7 @@
   ///    whole, after the source of the request's body was released.
   /// 3. Each sending of the request is counted. libcurl repeats a request whose reused connection was closed before the first byte of a
   ///    response: that is stopped for a method that is not idempotent (RFC 9110, section 9.2.2), and for a body that can be read once.
-  /// 4. While the reader of a stream is behind, libcurl is paused, and the decoder keeps what it has.
+  /// 4. While the reader of a stream is behind, libcurl is paused, and what it still delivers is kept.
   final class CurlTransfer: @unchecked Sendable {  // Because: see invariant 1.
     let exchange: HTTPExchange
     private let url: HTTPURL
@@ -36,8 +36,9 @@
     private var sentSize = 0
     /// The room that the reader of a stream makes.
     private var room: Future<Void>?
-    private var isSendingPaused = false
-    /// The result of libcurl, while the decoder still has bytes.
+    /// Bytes that arrived during a pause, and that the decoder does not have: libcurl delivers its whole buffer.
+    private var kept = Data()
+    /// The result of libcurl, while its last bytes wait for the reader.
     private var heldResult: (code: Int32, text: String)?
     private var isAnsweredEarly = false
     private var hasEnded = false
@@ -220,8 +221,9 @@
         return false
       }
       checkIsAnsweredEarly()
-      // libcurl can lose bytes if a callback refuses them to be paused (8.16), so they were accepted.
-      if isPaused, !wasPaused { handle?.pause(receiving: true, sending: isSendingPaused) }
+      // libcurl can lose bytes if a callback refuses them to be paused (8.16), so they were accepted. If only one direction is paused,
+      // some versions read once more.
+      if isPaused, !wasPaused { handle?.pause(true) }
       return true
     }
 
@@ -243,12 +245,23 @@
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
-      guard let decoder else {
+      if let decoder {
+        decoder.store(bytes)
+        if !isPaused { try decoder.resume(pass) }
+      } else if isPaused || !kept.isEmpty {
+        kept.append(contentsOf: bytes)  // The reader can have made room in between.
+      } else {
         pass(Data(bytes))
-        return
       }
-      decoder.store(bytes)
-      if !isPaused { try decoder.resume(pass) }
+    }
+
+    /// Passes what arrived during a pause.
+    private func passKept() throws(HTTPError) {
+      if let decoder { return try decoder.resume(pass) }
+      guard !kept.isEmpty else { return }
+      let data = kept
+      kept = Data()
+      pass(data)
     }
 
     /// Passes decoded bytes to the exchange. Returns whether the reader has room for more.
@@ -289,9 +302,7 @@
         sentSize += count
         exchange.bodySent(sentSize)
         return .bytes(count)
-      case .wait:
-        isSendingPaused = true
-        return .pause
+      case .wait: return .pause
       case .failed(let error):
         exchange.fail(error)
         return .stop
@@ -343,30 +354,20 @@
 
     // MARK: - Commands
 
-    /// Continues after a pause. The pause of the other direction remains.
+    /// Continues after a pause. While the reader is behind, both directions remain paused.
     func resume() {
       guard !hasEnded else { return }
-      guard !isPaused else {
-        resumeSending()
-        return
-      }
+      guard !isPaused else { return }
       room = nil
-      do throws(HTTPError) { try decoder?.resume(pass) } catch { fault = error }
+      do throws(HTTPError) { try passKept() } catch { fault = error }
       if let held = heldResult {
         if fault != nil || !isPaused { finish(held.code, held.text) }
       } else if fault != nil, let handle {
         loop?.remove(handle, self)
         finish(23, "")
-      } else {
-        isSendingPaused = false
-        handle?.pause(receiving: isPaused, sending: false)
+      } else if !isPaused {
+        handle?.pause(false)
       }
-    }
-
-    private func resumeSending() {
-      guard isSendingPaused else { return }
-      isSendingPaused = false
-      handle?.pause(receiving: true, sending: false)
     }
 
     // MARK: - Ends
@@ -378,11 +379,11 @@
 
     /// Receives the result of libcurl, after the handle was removed.
     func completed(_ code: Int32, _ text: String) {
-      guard fault == nil, isPaused, decoder?.hasRest == true else { return finish(code, text) }
+      guard fault == nil, isPaused, decoder?.hasRest ?? !kept.isEmpty else { return finish(code, text) }
       heldResult = (code, text)
     }
 
-    /// Whether libcurl has ended the transfer, and the decoder waits for the reader.
+    /// Whether libcurl has ended the transfer, and its last bytes wait for the reader.
     var isHeld: Bool { heldResult != nil }
 
     /// Registers that the transfer was stopped.

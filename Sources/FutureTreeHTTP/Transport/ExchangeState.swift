@@ -161,6 +161,9 @@ extension ExchangeState {
     case .stopped:
       return self.end(
         .failure(HTTPError(.transportFailed, "The platform cancelled the request on its own. Load again.")))
+    case .failed where isCancelAsked && isDelivered:
+      // Bytes that arrived after the request were discarded, or the stop of the transport caused the failure.
+      return self.end(.cancelled)
     case .failed(let error):
       return self.end(.failure(error))
     }

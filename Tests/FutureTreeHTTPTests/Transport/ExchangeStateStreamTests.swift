@@ -27,6 +27,15 @@ import Testing
     #expect(state.transportEnded(.completed).name == "cancelled")
   }
 
+  @Test("A stream whose transport fails after a request is cancelled, because its last bytes were discarded")
+  mutating func failsAfterRequest() {
+    _ = (state.headArrived(.ok), state.worked(hasStream: true))
+    #expect(state.cancelAsked().name == "stop")
+    #expect(state.dataArrived().name == "none")
+
+    #expect(state.transportEnded(.failed(HTTPError(.connectionLost, "cut"))).name == "cancelled")
+  }
+
   @Test("After the delivery, the deadline of the load has no effect, and the idle timeout has")
   mutating func limits() {
     _ = (state.headArrived(.ok), state.worked(hasStream: true))
