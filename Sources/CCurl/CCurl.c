@@ -140,9 +140,6 @@ int ccurl_easy_set_size(CCurlEasy *easy, int option, int64_t value) { return cur
 int ccurl_easy_set_pointer(CCurlEasy *easy, int option, const void *value) {
   return curl.curl_easy_setopt(easy, option, value);
 }
-int ccurl_easy_set_text(CCurlEasy *easy, int option, const char *value) {
-  return curl.curl_easy_setopt(easy, option, value);
-}
 int ccurl_easy_set_blob(CCurlEasy *easy, int option, const void *bytes, size_t length) {
   CCurlBlob blob = {bytes, length, 1 /* copied */};
   return curl.curl_easy_setopt(easy, option, &blob);
@@ -168,9 +165,6 @@ int ccurl_easy_get_size(CCurlEasy *easy, int information, int64_t *value) {
   return curl.curl_easy_getinfo(easy, information, value);
 }
 int ccurl_easy_get_text(CCurlEasy *easy, int information, const char **value) {
-  return curl.curl_easy_getinfo(easy, information, value);
-}
-int ccurl_easy_get_pointer(CCurlEasy *easy, int information, void **value) {
   return curl.curl_easy_getinfo(easy, information, value);
 }
 

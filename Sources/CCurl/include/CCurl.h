@@ -79,7 +79,6 @@ const char *ccurl_easy_text(int result);
 int ccurl_easy_set_number(CCurlEasy *easy, int option, long value);
 int ccurl_easy_set_size(CCurlEasy *easy, int option, int64_t value);
 int ccurl_easy_set_pointer(CCurlEasy *easy, int option, const void *value);
-int ccurl_easy_set_text(CCurlEasy *easy, int option, const char *value);
 int ccurl_easy_set_blob(CCurlEasy *easy, int option, const void *bytes, size_t length);
 int ccurl_easy_set_bytes(CCurlEasy *easy, int option, CCurlBytes value);
 int ccurl_easy_set_seek(CCurlEasy *easy, int option, CCurlSeek value);
@@ -90,7 +89,6 @@ int ccurl_easy_set_close_socket(CCurlEasy *easy, int option, CCurlCloseSocket va
 int ccurl_easy_get_number(CCurlEasy *easy, int information, long *value);
 int ccurl_easy_get_size(CCurlEasy *easy, int information, int64_t *value);
 int ccurl_easy_get_text(CCurlEasy *easy, int information, const char **value);
-int ccurl_easy_get_pointer(CCurlEasy *easy, int information, void **value);
 
 CCurlList *ccurl_list_append(CCurlList *list, const char *text);
 void ccurl_list_destroy(CCurlList *list);

@@ -23,14 +23,12 @@
     /// The decoded size up to which the ratio is not limited, in bytes.
     static let unlimitedSize = 1 << 20
 
-    private static let outputSize = 1 << 16
     private static let largestCount = 3
 
     /// The stages in the order of decoding: the last coding of a response was applied last.
     private var stages: [Stage]
     private var encodedCount = 0
     private var decodedCount = 0
-    private let output = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: BodyDecoder.outputSize)
 
     /// Creates a decoder of the codings of a response, or returns `nil` if there are none.
     ///
@@ -38,18 +36,12 @@
     /// - Throws: `HTTPError` with the code `encodedBody` if a body was encoded more often than any server does, or if there is no
     ///   memory.
     init?(_ codings: [String]) throws(HTTPError) {
-      guard !codings.isEmpty else {
-        output.deallocate()
-        return nil
-      }
+      guard !codings.isEmpty else { return nil }
       guard codings.count <= BodyDecoder.largestCount else {
-        output.deallocate()
         throw HTTPError(.encodedBody, "The body was encoded \(codings.count) times. Fix the server.")
       }
       stages = codings.reversed().map { Stage($0) }
     }
-
-    deinit { output.deallocate() }
 
     /// Stores encoded bytes for `resume`.
     func store(_ bytes: UnsafeRawBufferPointer) {
@@ -65,7 +57,7 @@
       // From the last stage: its output goes first, so that no stage stores more than one piece.
       var index = stages.count - 1
       while index >= 0 {
-        let piece = try stages[index].next(output)
+        let piece = try stages[index].next()
         guard !piece.isEmpty else {
           index -= 1
           continue
@@ -117,7 +109,7 @@
     var hasRest: Bool { !input.isEmpty || isFull }
 
     /// Returns the next decoded bytes. Returns none if more input is needed.
-    mutating func next(_ output: UnsafeMutableBufferPointer<UInt8>) throws(HTTPError) -> Data {
+    mutating func next() throws(HTTPError) -> Data {
       while hasRest {
         if hasEnded {
           // gzip and zstd can have several members (RFC 1952, section 2.2; RFC 8878, section 3.1).
@@ -127,16 +119,15 @@
           (decoder, hasEnded) = (nil, false)
         }
         guard let decoder = try opened() else { return Data() }
-        let (state, read, written) = input.withUnsafeBytes { decoder.decode($0, output) }
+        let (state, read, decoded) = input.withUnsafeBytes { decoder.decode($0) }
         input = input.count == read ? Data() : input.dropFirst(read)
-        isFull = written == output.count
+        isFull = decoded.count == Decoder.outputSize
         switch state {
         case CDecoderFailed: throw fault("is invalid \(name) data")
         case CDecoderEnded: (hasEnded, isFull) = (true, false)
-        default: if written == 0, read == 0 { isFull = false }
+        default: break
         }
-        if written > 0 { return Data(output[..<written]) }
-        if read == 0 { return Data() }
+        if !decoded.isEmpty || read == 0 { return decoded }
       }
       return Data()
     }
@@ -164,24 +155,31 @@
     }
   }
 
-  /// A decoder of CDecoders.
+  /// A decoder of CDecoders, with the memory for its output.
   private final class Decoder {
+    static let outputSize = 1 << 16
+
     private let pointer: OpaquePointer
+    private let output = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: Decoder.outputSize)
 
     init?(_ kind: CDecoderKind) {
-      guard let pointer = cdecoder_create(kind) else { return nil }
+      guard let pointer = cdecoder_create(kind) else {
+        output.deallocate()
+        return nil
+      }
       self.pointer = pointer
     }
 
-    deinit { cdecoder_destroy(pointer) }
+    deinit {
+      cdecoder_destroy(pointer)
+      output.deallocate()
+    }
 
-    func decode(
-      _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableBufferPointer<UInt8>
-    ) -> (CDecoderState, read: Int, written: Int) {
+    func decode(_ input: UnsafeRawBufferPointer) -> (CDecoderState, read: Int, decoded: Data) {
       var (unread, unwritten) = (input.count, output.count)
       let state = cdecoder_decode(
         pointer, input.bindMemory(to: UInt8.self).baseAddress, &unread, output.baseAddress, &unwritten)
-      return (state, input.count - unread, output.count - unwritten)
+      return (state, input.count - unread, Data(output.prefix(output.count - unwritten)))
     }
   }
 #endif

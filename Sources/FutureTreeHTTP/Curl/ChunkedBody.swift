@@ -10,11 +10,6 @@ struct ChunkedBody {
     case trailer([UInt8])
   }
 
-  /// The framing is wrong. The text completes the sentence *The response has …*.
-  struct Fault: Error, Equatable {
-    let text: String
-  }
-
   private enum State: Equatable {
     case size
     /// After a blank: only blanks can precede an extension.
@@ -43,7 +38,9 @@ struct ChunkedBody {
   private var trailer: [UInt8] = []
 
   /// Removes the next part from the input. Returns `nil` if the whole input was read.
-  mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Fault) -> Part? {
+  ///
+  /// - Throws: `HTTPError` with the code `ambiguousBody` if the framing is wrong.
+  mutating func next(_ input: inout UnsafeRawBufferPointer) throws(HTTPError) -> Part? {
     var index = 0
     defer { input = UnsafeRawBufferPointer(rebasing: input[index...]) }
     while index < input.count {
@@ -55,7 +52,7 @@ struct ChunkedBody {
         if remaining == 0 { state = .carriageReturnOfBytes }
         return .bytes(part)
       }
-      guard state != .ended else { throw Fault(text: "data after its last chunk") }
+      guard state != .ended else { throw BodyFraming.ambiguous("data after its last chunk") }
       let byte = input[index]
       index += 1
       if let line = try read(byte) { return .trailer(line) }
@@ -64,23 +61,23 @@ struct ChunkedBody {
   }
 
   /// Reads a byte of the framing. Returns a trailer that has ended.
-  private mutating func read(_ byte: UInt8) throws(Fault) -> [UInt8]? {
+  private mutating func read(_ byte: UInt8) throws(HTTPError) -> [UInt8]? {
     switch (state, byte) {
     case (.size, _) where ASCII.isHexDigit(byte):
       digitCount += 1
-      guard digitCount <= 15 else { throw Fault(text: "a chunk that is too large") }
+      guard digitCount <= 15 else { throw BodyFraming.ambiguous("a chunk that is too large") }
       remaining = remaining << 4 | Int(Character(Unicode.Scalar(byte)).hexDigitValue!)
     case (.size, _) where digitCount == 0:
-      throw Fault(text: "a chunk without a size")
+      throw BodyFraming.ambiguous("a chunk without a size")
     case (.size, UInt8(ascii: " ")), (.size, UInt8(ascii: "\t")): state = .blanks
     case (.blanks, UInt8(ascii: " ")), (.blanks, UInt8(ascii: "\t")): try countExtension()
     case (.size, UInt8(ascii: ";")), (.blanks, UInt8(ascii: ";")): state = .chunkExtension
     case (.size, UInt8(ascii: "\r")), (.blanks, UInt8(ascii: "\r")), (.chunkExtension, UInt8(ascii: "\r")):
       state = .lineFeedOfSize
     case (.size, _), (.blanks, _):
-      throw Fault(text: "other text after the size of a chunk")
+      throw BodyFraming.ambiguous("other text after the size of a chunk")
     case (.chunkExtension, UInt8(ascii: "\n")):
-      throw Fault(text: "a bare line feed in the line of a chunk")
+      throw BodyFraming.ambiguous("a bare line feed in the line of a chunk")
     case (.chunkExtension, _): try countExtension()
     case (.lineFeedOfSize, UInt8(ascii: "\n")):
       state = remaining == 0 ? .trailer : .bytes
@@ -89,16 +86,16 @@ struct ChunkedBody {
     case (.carriageReturnOfBytes, UInt8(ascii: "\r")): state = .lineFeedOfBytes
     case (.lineFeedOfBytes, UInt8(ascii: "\n")): state = .size
     case (.carriageReturnOfBytes, _), (.lineFeedOfBytes, _):
-      throw Fault(text: "a chunk that is longer than its size")
+      throw BodyFraming.ambiguous("a chunk that is longer than its size")
     case (.lineFeedOfSize, _):
-      throw Fault(text: "a bare carriage return in its framing")
+      throw BodyFraming.ambiguous("a bare carriage return in its framing")
     case (.trailer, UInt8(ascii: "\r")): state = .lineFeedOfTrailer
     case (.trailer, _):
       trailersSize += 1
-      guard trailersSize <= ChunkedBody.limit else { throw Fault(text: "trailers that are too long") }
+      guard trailersSize <= ChunkedBody.limit else { throw BodyFraming.ambiguous("trailers that are too long") }
       trailer.append(byte)
     case (.lineFeedOfTrailer, _):
-      guard byte == UInt8(ascii: "\n") else { throw Fault(text: "a bare carriage return in its trailers") }
+      guard byte == UInt8(ascii: "\n") else { throw BodyFraming.ambiguous("a bare carriage return in its trailers") }
       guard !trailer.isEmpty else {
         state = .ended
         return nil
@@ -111,8 +108,10 @@ struct ChunkedBody {
     return nil
   }
 
-  private mutating func countExtension() throws(Fault) {
+  private mutating func countExtension() throws(HTTPError) {
     extensionSize += 1
-    guard extensionSize <= ChunkedBody.limit else { throw Fault(text: "an extension of a chunk that is too long") }
+    guard extensionSize <= ChunkedBody.limit else {
+      throw BodyFraming.ambiguous("an extension of a chunk that is too long")
+    }
   }
 }

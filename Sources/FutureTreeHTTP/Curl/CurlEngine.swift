@@ -20,7 +20,7 @@
       /// Begin a transfer whose names were looked up.
       case found(CurlTransfer, Result<[NameResolver.Found], HTTPError>)
       case stop(CurlTransfer)
-      /// Continue a transfer that was paused in one direction.
+      /// Continue a transfer that was paused.
       case resume(CurlTransfer)
       case close
     }
@@ -34,7 +34,7 @@
 
     private let mailbox = Locked(Mailbox())
     private let bell = CurlBell()
-    private let settings: CurlSettings
+    let settings: CurlSettings
 
     init(_ settings: CurlSettings) { self.settings = settings }
 
@@ -48,7 +48,7 @@
         return (!mailbox.hasThread, mailbox.hasThread && !mailbox.isAwake)
       }
       if starts {
-        let thread = Thread { [self] in CurlLoop(self, settings, bell).run() }
+        let thread = Thread { [self] in CurlLoop(self, bell).run() }
         thread.name = "CurlLoader"
         thread.start()
       }
@@ -86,29 +86,25 @@
 
     private static let largestSpareCount = 256
 
-    let engine: CurlEngine
-    private let settings: CurlSettings
+    private let engine: CurlEngine
     private let multi: OpaquePointer
     private let poller: CurlPoller
     private let resolver: NameResolver
     private var active: [OpaquePointer: CurlTransfer] = [:]
-    /// The transfers whose names are looked up.
-    private var lookups: Set<ObjectIdentifier> = []
-    /// The transfers whose readers are behind, although libcurl has ended them.
-    private var held: Set<ObjectIdentifier> = []
+    /// The transfers that wait outside libcurl: for a lookup, or, after the end of libcurl, for their reader.
+    private var waiting: Set<ObjectIdentifier> = []
     private var spare: [CurlHandle] = []
     /// When the timer of libcurl ends, on the clock of the system.
     private var deadline: Duration?
     private var isClosing = false
 
-    fileprivate init(_ engine: CurlEngine, _ settings: CurlSettings, _ bell: CurlBell) {
+    fileprivate init(_ engine: CurlEngine, _ bell: CurlBell) {
       self.engine = engine
-      self.settings = settings
       ccurl_enter()
       multi = ccurl_multi_create()!  // It fails only without memory.
       ccurl_leave()
       poller = CurlPoller(bell)
-      resolver = NameResolver(fixed: settings.addresses, resolve: settings.resolve)
+      resolver = NameResolver(fixed: engine.settings.addresses, resolve: engine.settings.resolve)
     }
 
     fileprivate func run() {
@@ -121,7 +117,7 @@
       prepare()
       while true {
         performCommands()
-        if isClosing, active.isEmpty, lookups.isEmpty, held.isEmpty { break }
+        if isClosing, active.isEmpty, waiting.isEmpty { break }
         let limit = timeout()
         ccurl_leave()
         let count = poller.wait(limit)
@@ -155,6 +151,7 @@
           milliseconds < 0 ? nil : SystemClock().now + .milliseconds(milliseconds == 0 ? 0 : milliseconds + 1)
         return 0
       }
+      let settings = engine.settings
       ccurl_multi_set_number(multi, MultiOption.multiplexing, settings.allowsHTTP2 ? 2 : 0)
       ccurl_multi_set_number(multi, MultiOption.maximumPerHost, settings.maximumConnectionsPerHost)
       ccurl_multi_set_number(multi, MultiOption.maximumInAll, settings.maximumConnections ?? 0)
@@ -196,29 +193,28 @@
         switch resolver.look(up: names) {
         case .known(let found): begin(transfer, found)
         case .pending(let lookup):
-          lookups.insert(ObjectIdentifier(transfer))
+          waiting.insert(ObjectIdentifier(transfer))
           lookup.observe { [engine] outcome in
             engine.submit(.found(transfer, Result { try outcome.get() }.mapError { NameResolver.error($0) }))
           }
         }
       case .found(let transfer, let result):
         // A transfer that was stopped during the lookup has ended.
-        guard lookups.remove(ObjectIdentifier(transfer)) != nil else { return }
+        guard waiting.remove(ObjectIdentifier(transfer)) != nil else { return }
         guard transfer.isWanted else { return transfer.ended(.stopped) }
         switch result {
         case .success(let found): begin(transfer, found)
         case .failure(let error): transfer.ended(.failed(error))
         }
       case .stop(let transfer):
-        if lookups.remove(ObjectIdentifier(transfer)) != nil { return transfer.ended(.stopped) }
-        if held.remove(ObjectIdentifier(transfer)) != nil { return transfer.ended(.stopped) }
+        if waiting.remove(ObjectIdentifier(transfer)) != nil { return transfer.ended(.stopped) }
         guard let handle = transfer.handle else { return }
-        transfer.willEnd(0, handle)
+        transfer.willEnd(handle)
         remove(handle, transfer)
         transfer.removed()
       case .resume(let transfer):
         transfer.resume()
-        if !transfer.isHeld { held.remove(ObjectIdentifier(transfer)) }
+        if !transfer.isHeld { waiting.remove(ObjectIdentifier(transfer)) }
       case .close: isClosing = true
       }
     }
@@ -252,10 +248,10 @@
         else { continue }
         let result = message.pointee.data.result
         let text = result == 0 ? "" : handle.faultText(result)
-        transfer.willEnd(result, handle)
+        transfer.willEnd(handle)
         remove(handle, transfer)
         transfer.completed(result, text)
-        if transfer.isHeld { held.insert(ObjectIdentifier(transfer)) }
+        if transfer.isHeld { waiting.insert(ObjectIdentifier(transfer)) }
       }
     }
 

@@ -31,7 +31,7 @@
       static let requestTarget: Int32 = 10266, beforeRequestData: Int32 = 10313
       static let noBody: Int32 = 44, upload: Int32 = 46, post: Int32 = 47, httpGet: Int32 = 80, sslVersion: Int32 = 32
       static let freshConnection: Int32 = 74, httpVersion: Int32 = 84, cacheLifetimeOfNames: Int32 = 92
-      static let bufferSize: Int32 = 98, noSignal: Int32 = 99, proxyType: Int32 = 101
+      static let bufferSize: Int32 = 98, noSignal: Int32 = 99
       static let connectTimeout: Int32 = 156, transferDecoding: Int32 = 157, protocols: Int32 = 181
       static let pathAsIs: Int32 = 234, waitsForMultiplexing: Int32 = 237, suppressesConnectHeaders: Int32 = 265
       static let http09: Int32 = 285, quickExit: Int32 = 322, postSize: Int32 = 30120, uploadSize: Int32 = 30115
@@ -44,7 +44,7 @@
     struct Information {
       static let requestSize: Int32 = 0x20_000C, connectionCount: Int32 = 0x20_001A, httpVersion: Int32 = 0x20_002E
       static let peer: Int32 = 0x10_0020
-      static let lookup: Int32 = 0x60_0033, connect: Int32 = 0x60_0034, beforeSending: Int32 = 0x60_0035
+      static let connect: Int32 = 0x60_0034, beforeSending: Int32 = 0x60_0035
       static let firstByte: Int32 = 0x60_0036, total: Int32 = 0x60_0032, secured: Int32 = 0x60_0038
     }
 
@@ -141,13 +141,7 @@
     func set(_ option: Int32, _ value: Bool) { ccurl_easy_set_number(easy, option, value ? 1 : 0) }
     func set(_ option: Int32, size: Int) { ccurl_easy_set_size(easy, option, Int64(size)) }
     /// Sets a text, which libcurl copies. `nil` removes it.
-    func set(_ option: Int32, _ text: String?) {
-      guard let text else {
-        ccurl_easy_set_pointer(easy, option, nil)
-        return
-      }
-      ccurl_easy_set_text(easy, option, text)
-    }
+    func set(_ option: Int32, _ text: String?) { ccurl_easy_set_pointer(easy, option, text) }
     func set(_ option: Int32, _ data: Data) -> Bool {
       data.withUnsafeBytes { ccurl_easy_set_blob(easy, option, $0.baseAddress, $0.count) } == 0
     }

@@ -197,8 +197,7 @@
   extension CurlLoader.Configuration: CustomStringConvertible, CustomReflectable {
     /// The limits, without the proxy and the certificate, which can have passwords.
     public var description: String {
-      "timeout \(timeout.map { "\($0)" } ?? "none"), idle timeout \(idleTimeout.map { "\($0)" } ?? "none"), "
-        + "at most \(maximumBodySize) bytes, \(maximumConnectionsPerHost) connections per host"
+      "\(limits.text), \(maximumConnectionsPerHost) connections per host"
     }
 
     public var customMirror: Mirror { Mirror(self, children: ["limits": description], displayStyle: .struct) }

@@ -37,7 +37,6 @@
   /// released and its last load has ended.
   public final class CurlLoader: HTTPLoader {
     private let configuration: Configuration
-    private let settings: CurlSettings
     private let engine: CurlEngine
     private let clock: any FutureClock
     private let live = LiveLoads()
@@ -53,7 +52,6 @@
 
     init(_ settings: CurlSettings, _ configuration: Configuration, clock: any FutureClock = .system) {
       self.configuration = configuration
-      self.settings = settings
       engine = CurlEngine(settings)
       self.clock = clock
     }
@@ -66,15 +64,11 @@
     public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
       let transfer: CurlTransfer
       do throws(HTTPError) {
-        let exchange = try HTTPExchange(of: request, configuration.limits, decoding: settings.decoding, clock: clock)
+        let exchange = try HTTPExchange(
+          of: request, configuration.limits, decoding: engine.settings.decoding, clock: clock)
         let url = try request.requireURL()
-        guard request.body.isEmpty || ![.get, .head].contains(request.method.inUpperCase) else {
-          throw HTTPError(
-            .forbiddenBody,
-            "A \(request.method) request cannot have a body. Use another method, or send the data in the query.")
-        }
-        try request.body.checkContentType()
-        transfer = CurlTransfer(exchange, url, try CurlLibrary.shared.get(), settings, engine)
+        try request.checkBody()
+        transfer = CurlTransfer(exchange, url, try CurlLibrary.shared.get(), engine)
       } catch {
         return .failed(error.naming(request))
       }

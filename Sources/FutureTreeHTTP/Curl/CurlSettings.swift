@@ -6,7 +6,10 @@
     var allowsHTTP2: Bool
     var maximumConnections: Int?
     var maximumConnectionsPerHost: Int
-    var acceptsEncodedBodies: Bool
+    /// The codings that the loader decodes.
+    let decoding: ResponseReceiver.Decoding
+    /// The value of `Accept-Encoding` for requests that do not set it.
+    let acceptEncoding: String
     var proxy: CurlLoader.Proxy
     var security: CurlLoader.Security
     var unixSocketPath: String?
@@ -14,7 +17,7 @@
     var addresses: [String: [String]]
     var onExchange: (@Sendable (CurlExchangeFacts) -> Void)?
     /// Returns the value of an environment variable.
-    var variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
+    var variable: @Sendable (String) -> String? = { EnvironmentProxy.variable($0) }
 
     /// Looks a name up.
     var resolve: @Sendable (NameResolver.Name) throws(HTTPError) -> [String] = { name throws(HTTPError) in
@@ -25,23 +28,15 @@
       allowsHTTP2 = configuration.allowsHTTP2
       maximumConnections = configuration.maximumConnections.map { max(1, $0) }
       maximumConnectionsPerHost = max(1, configuration.maximumConnectionsPerHost)
-      acceptsEncodedBodies = configuration.acceptsEncodedBodies
+      let codings = configuration.acceptsEncodedBodies ? BodyDecoder.codings : []
+      decoding = configuration.acceptsEncodedBodies ? .platform(accepting: BodyDecoder.accepted) : .asSent
+      acceptEncoding = codings.isEmpty ? "identity" : codings.joined(separator: ", ")
       proxy = configuration.proxy
       security = configuration.security
       unixSocketPath = configuration.unixSocketPath
       addresses = Dictionary(
         configuration.addresses.map { ($0.key.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
       onExchange = configuration.onExchange
-    }
-
-    /// The codings that requests ask for and that the loader decodes.
-    var decoding: ResponseReceiver.Decoding {
-      acceptsEncodedBodies ? .platform(accepting: BodyDecoder.accepted) : .asSent
-    }
-
-    /// The value of `Accept-Encoding` for requests that do not set it.
-    var acceptEncoding: String {
-      acceptsEncodedBodies && !BodyDecoder.codings.isEmpty ? BodyDecoder.codings.joined(separator: ", ") : "identity"
     }
 
     /// Returns the proxy of a request, or `nil` if its connection is direct.

@@ -15,7 +15,6 @@
     let exchange: HTTPExchange
     private let url: HTTPURL
     private let engine: CurlEngine
-    private let settings: CurlSettings
     private let library: CurlLibrary
     private let proxy: CurlProxy?
 
@@ -45,14 +44,13 @@
     private var facts: CurlExchangeFacts?
 
     init(
-      _ exchange: HTTPExchange, _ url: HTTPURL, _ library: CurlLibrary, _ settings: CurlSettings, _ engine: CurlEngine
+      _ exchange: HTTPExchange, _ url: HTTPURL, _ library: CurlLibrary, _ engine: CurlEngine
     ) {
       self.exchange = exchange
       self.url = url
       self.library = library
-      self.settings = settings
       self.engine = engine
-      proxy = settings.proxy(for: url)
+      proxy = engine.settings.proxy(for: url)
     }
 
     /// Stops the request. Called on any thread.
@@ -62,6 +60,8 @@
     var isWanted: Bool { exchange.isWanted }
 
     private var request: HTTPRequest { exchange.request }
+
+    private var settings: CurlSettings { engine.settings }
 
     /// The names that must be looked up before the request begins.
     var names: [NameResolver.Name] {
@@ -208,13 +208,17 @@
     func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
       let wasPaused = isPaused
       do throws(HTTPError) {
-        if var chunked {
-          self.chunked = nil  // Unique while it is changed.
-          defer { self.chunked = chunked }
-          try receive(bytes, &chunked)
-        } else {
+        if chunked == nil {
           remaining = remaining.map { $0 - bytes.count }
           try receive(bytes)
+        } else {
+          var rest = bytes
+          while let part = try chunked!.next(&rest) {
+            switch part {
+            case .bytes(let bytes): try receive(bytes)
+            case .trailer(let line): head.readTrailer(line)
+            }
+          }
         }
       } catch {
         fault = error
@@ -225,23 +229,6 @@
       // some versions read once more.
       if isPaused, !wasPaused { handle?.pause(true) }
       return true
-    }
-
-    private func receive(_ bytes: UnsafeRawBufferPointer, _ chunked: inout ChunkedBody) throws(HTTPError) {
-      var rest = bytes
-      do {
-        while let part = try chunked.next(&rest) {
-          switch part {
-          case .bytes(let bytes): try receive(bytes)
-          case .trailer(let line): head.readTrailer(line)
-          }
-        }
-      } catch let fault as ChunkedBody.Fault {
-        throw HTTPError(
-          .ambiguousBody, "The response has \(fault.text), so the end of its body is unknown. Fix the server.")
-      } catch {
-        throw error as! HTTPError  // `receive` throws no other error.
-      }
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
@@ -314,13 +301,7 @@
 
     /// - Returns: Whether the body can be sent again from its beginning.
     func rewind() -> Bool {
-      guard mayRepeat() else { return false }
-      guard request.body.isReplayable else {
-        fault = HTTPError(
-          .bodyNotReplayable,
-          "The connection was closed before a response arrived. The body can be sent only once. Use data or a file.")
-        return false
-      }
+      guard mayRepeat(hasReadBody: true) else { return false }
       if let upload {
         upload.stop()
         released.append(upload.released)
@@ -329,12 +310,9 @@
       return true
     }
 
-    private func mayRepeat() -> Bool {
-      guard !isIdempotent else { return true }
-      fault = HTTPError(
-        .connectionLost,
-        "The connection was closed before a response arrived. \(request.method) requests are not repeated automatically. Load "
-          + "again if the request may be sent twice.")
+    private func mayRepeat(hasReadBody: Bool = false) -> Bool {
+      guard let reason = request.reasonNotToRepeat(hasReadBody: hasReadBody) else { return true }
+      fault = reason
       return false
     }
 
@@ -373,7 +351,7 @@
     // MARK: - Ends
 
     /// Reads the facts before the handle is used again.
-    func willEnd(_ result: Int32, _ handle: CurlHandle) {
+    func willEnd(_ handle: CurlHandle) {
       if settings.onExchange != nil { facts = CurlExchangeFacts(request, handle, head, attempts: sendCount) }
     }
 

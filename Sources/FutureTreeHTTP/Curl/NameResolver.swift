@@ -96,7 +96,7 @@
           ? HTTPError(
             .unknownHost,
             "No name server answered for the host \(name.host). Check the network connection, and load again.")
-          : unknown(name.host)
+          : ConnectionFault.unknownHost(name.host).error()
       }
       var addresses: [String] = []
       var next = list
@@ -111,12 +111,8 @@
         }
         next = entry.pointee.ai_next
       }
-      guard !addresses.isEmpty else { throw unknown(name.host) }
+      guard !addresses.isEmpty else { throw ConnectionFault.unknownHost(name.host).error() }
       return addresses
-    }
-
-    private static func unknown(_ host: String) -> HTTPError {
-      HTTPError(.unknownHost, "The host \(host) has no address. Check its spelling and the network connection.")
     }
 
     static func error(_ error: any Error) -> HTTPError {

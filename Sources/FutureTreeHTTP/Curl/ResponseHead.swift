@@ -87,27 +87,17 @@ struct ResponseHead {
     if FieldSyntax.isBlank(line[0]) {
       guard !fields.isEmpty else { return false }
       let name = fields[fields.count - 1].name
-      fields[fields.count - 1].value += " " + value(trimmed(line[...]), of: name)
+      fields[fields.count - 1].value += " " + ResponseReceiver.decoded(trimmed(line[...]), of: name)
       return true
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
     let name = String(decoding: line[..<colon], as: UTF8.self)
-    fields.append((name, value(trimmed(line[(colon + 1)...]), of: name)))
+    fields.append((name, ResponseReceiver.decoded(trimmed(line[(colon + 1)...]), of: name)))
     return true
   }
 
   private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
     let bytes = bytes.drop(while: FieldSyntax.isBlank)
     return bytes.dropLast(bytes.reversed().prefix(while: FieldSyntax.isBlank).count)
-  }
-
-  /// Decodes a value as UTF-8, or as ISO-8859-1. A client sends the values of some fields back, so these are UTF-8 or lose bytes
-  /// visibly.
-  private static func value(_ bytes: Slice<UnsafeRawBufferPointer>, of name: String) -> String {
-    if let text = String(validating: bytes, as: UTF8.self) { return text }
-    guard !ResponseReceiver.returnedFields.contains(name.lowercased()) else {
-      return String(decoding: bytes, as: UTF8.self)
-    }
-    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 }

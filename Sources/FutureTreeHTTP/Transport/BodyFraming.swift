@@ -28,11 +28,11 @@ enum BodyFraming {
     if let encoding = encodings.first(where: { !$0.isAccepted })?.name {
       self = .refused(BodyFraming.notAccepted(encoding, decoding))
     } else if !codings.isEmpty, !lengths.isEmpty {
-      self = BodyFraming.ambiguous("both Content-Length and Transfer-Encoding")
+      self = .refused(BodyFraming.ambiguous("both Content-Length and Transfer-Encoding"))
     } else if !codings.isEmpty, codings.map({ FieldSyntax.trimmed($0).lowercased() }) != ["chunked"] {
-      self = BodyFraming.ambiguous("a Transfer-Encoding other than chunked")
+      self = .refused(BodyFraming.ambiguous("a Transfer-Encoding other than chunked"))
     } else if lengths.contains(where: { $0 != lengths[0] }) {
-      self = BodyFraming.ambiguous("different values of Content-Length")
+      self = .refused(BodyFraming.ambiguous("different values of Content-Length"))
     } else if !encodings.isEmpty {
       self = .decoded
     } else if let length = lengths.first {
@@ -40,7 +40,7 @@ enum BodyFraming {
       let isSigned = length.utf8.first.map { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") } ?? true
       self =
         (isSigned ? nil : Int(length)).map { .declared($0) }
-        ?? BodyFraming.ambiguous("a Content-Length that is not a number")
+        ?? .refused(BodyFraming.ambiguous("a Content-Length that is not a number"))
     } else {
       self = .undeclared
     }
@@ -97,11 +97,10 @@ enum BodyFraming {
   /// platform may have interpreted it.
   static let fields: Set = ["content-length", "transfer-encoding", "content-encoding"]
 
-  static let omitted = ambiguous("a framing field with an invalid byte")
+  static let omitted = BodyFraming.refused(ambiguous("a framing field with an invalid byte"))
 
-  private static func ambiguous(_ fault: String) -> BodyFraming {
-    .refused(
-      HTTPError(
-        .ambiguousBody, "The response has \(fault), so the end of its body is unknown. Fix the server."))
+  /// - Parameter fault: What the response has, such as "different values of Content-Length".
+  static func ambiguous(_ fault: String) -> HTTPError {
+    HTTPError(.ambiguousBody, "The response has \(fault), so the end of its body is unknown. Fix the server.")
   }
 }

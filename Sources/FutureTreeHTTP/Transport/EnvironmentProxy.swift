@@ -51,10 +51,15 @@ struct EnvironmentProxy: Sendable, Equatable {
     }
   }
 
+  #if canImport(FoundationNetworking)
+    /// Returns the value of a variable of the process.
+    static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+  #endif
+
   /// Returns the proxy for a URL. `nil` on platforms that do not read it from the environment.
   static func current(for url: HTTPURL?) -> EnvironmentProxy? {
     #if canImport(FoundationNetworking)
-      url.flatMap { EnvironmentProxy(for: $0) { name in getenv(name).map { String(cString: $0) } } }
+      url.flatMap { EnvironmentProxy(for: $0, variable) }
     #else
       nil
     #endif

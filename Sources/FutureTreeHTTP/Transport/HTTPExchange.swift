@@ -48,6 +48,12 @@ public final class HTTPExchange: Sendable {
       self.idleTimeout = idleTimeout
       self.maximumBodySize = maximumBodySize
     }
+
+    /// The limits as a configuration prints them.
+    var text: String {
+      "timeout \(timeout.map { "\($0)" } ?? "none"), idle timeout \(idleTimeout.map { "\($0)" } ?? "none"), "
+        + "at most \(maximumBodySize) bytes"
+    }
   }
 
   /// The end of a load, as the transport reports it.

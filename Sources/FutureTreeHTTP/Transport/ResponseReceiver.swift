@@ -172,6 +172,13 @@ extension ResponseReceiver {
   /// The fields whose values a client sends back or follows, so that it needs all their bytes.
   static let returnedFields: Set = ["set-cookie", "location", "etag"]
 
+  /// Decodes the value of a field as UTF-8, or as ISO-8859-1. The values that a client sends back are UTF-8, or lose bytes visibly.
+  static func decoded(_ bytes: some Collection<UInt8>, of name: String) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    guard !returnedFields.contains(name.lowercased()) else { return String(decoding: bytes, as: UTF8.self) }
+    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  }
+
   /// Returns a field as it was received, or `nil` if it is omitted.
   private static func field(_ name: String, _ value: String) -> HTTPHeaders.Field? {
     if let field = try? HTTPHeaders.Field(name, value) { return field }

@@ -31,8 +31,7 @@ enum PlatformFields {
   static func decoded(_ value: String, of name: String) -> String {
     let bytes = value.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
     guard bytes.count == value.unicodeScalars.count else { return value }  // The platform has decoded UTF-8.
-    if let text = String(validating: bytes, as: UTF8.self) { return text }
-    return ResponseReceiver.returnedFields.contains(name.lowercased()) ? String(decoding: bytes, as: UTF8.self) : value
+    return ResponseReceiver.decoded(bytes, of: name)
   }
 
   /// Splits cookies that a platform joined with commas. `Set-Cookie` is the only field whose values contain commas, in

@@ -155,27 +155,11 @@ extension Transfer {
       defer { guarded.hasOpenedBody = true }
       return guarded.hasOpenedBody
     }
-    let fault = isRepeated ? reasonNotToRepeat : nil
+    let fault = isRepeated ? request.reasonNotToRepeat(hasReadBody: true) : nil
     if let fault { exchange.fail(fault) }
     return BodyStream(request.body, length: exchange.bodyLength, refusal: fault, bodyInterruption) {
       [exchange, queues] error in
       queues.reports.addOperation { exchange.fail(error) }
     }
-  }
-
-  private var reasonNotToRepeat: HTTPError? {
-    if !request.method.inUpperCase.isIdempotent {
-      return HTTPError(
-        .connectionLost,
-        "The connection was closed before a response arrived. \(request.method) requests are not repeated automatically. Load "
-          + "again if the request may be sent twice.")
-    }
-    if !request.body.isReplayable {
-      return HTTPError(
-        .bodyNotReplayable,
-        "The connection was closed before a response arrived. The body can be sent only once. "
-          + "Use data or a file.")
-    }
-    return nil
   }
 }

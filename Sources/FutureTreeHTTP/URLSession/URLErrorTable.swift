@@ -30,22 +30,15 @@ enum URLErrorTable {
     let peer = peer(of: request)
     switch code {
     case -1003, -1006:
-      return HTTPError(
-        .unknownHost, "The host \(url?.host ?? "") has no address. Check its spelling and the network connection.",
-        underlying: underlying)
+      return ConnectionFault.unknownHost(url?.host ?? "").error(underlying)
     case -1004, -1009, -1018, -1019, -1020:
-      return HTTPError(
-        .cannotConnect, "No server accepts connections at \(peer). Check the port, and whether the server is running.",
-        underlying: underlying)
+      return ConnectionFault.refused(peer: peer).error(underlying)
     case -1001:
       return HTTPError(
         .timedOut, "The platform timed out while waiting for \(peer). Load again, or allow more time.",
         underlying: underlying)
     case -1022, -1206...(-1200):
-      return HTTPError(
-        .insecureConnection,
-        "The identity of \(peer) cannot be verified. Check its certificate and the clock of this device.",
-        underlying: underlying)
+      return ConnectionFault.unverified(peer: peer).error(underlying)
     case -1000 where isLinux && url?.host.hasPrefix("[") == true:
       return HTTPError(
         .invalidURL,
@@ -78,9 +71,7 @@ enum URLErrorTable {
         underlying: underlying)
     case -1, -1005, -1008, -1011, -1014, -1017, -1002:
       return hasHead
-        ? HTTPError(
-          .truncatedBody, "The body is incomplete. The connection was closed before its end. Load again.",
-          underlying: underlying)
+        ? ConnectionFault.truncated.error(underlying)
         : withoutHead(code, underlying, request: request, peer: peer)
     default:
       return unclear(underlying)
@@ -98,18 +89,11 @@ enum URLErrorTable {
           + "is not UTF-8. Fix the server, or use another transport.",
         underlying: underlying)
     case -1002, -1014, -1017:
-      return HTTPError(
-        .invalidResponse, "The response from \(peer) is not HTTP. Check the port.", underlying: underlying)
+      return ConnectionFault.notHTTP(peer: peer).error(underlying)
     case -1 where request.url?.scheme == .https:
-      return HTTPError(
-        .insecureConnection,
-        "No secure connection to \(peer) could be established. Check whether the server supports https on this port.",
-        underlying: underlying)
+      return ConnectionFault.insecure(peer: peer).error(underlying)
     default:
-      return HTTPError(
-        .connectionLost,
-        "The connection to \(peer) was closed before a response arrived. Load again if the request may be sent twice.",
-        underlying: underlying)
+      return ConnectionFault.closed(peer: peer).error(underlying)
     }
   }
 

@@ -33,12 +33,7 @@ extension URLRequest {
       throw HTTPError(
         .invalidURL, "The platform would change the URL \(target). Percent-encode its special characters.")
     }
-    guard request.body.isEmpty || ![.get, .head].contains(request.method.inUpperCase) else {
-      throw HTTPError(
-        .forbiddenBody,
-        "A \(request.method) request cannot have a body. Use another method, or send the data in the query.")
-    }
-    try request.body.checkContentType()
+    try request.checkBody()
     self = template
     self.url = url
     if request.method != .get { httpMethod = request.method.name }

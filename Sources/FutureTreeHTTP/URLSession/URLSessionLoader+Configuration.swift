@@ -173,8 +173,7 @@ extension URLSessionLoader {
 extension URLSessionLoader.Configuration: CustomStringConvertible, CustomReflectable {
   /// The limits, without the platform's configuration: proxies can have passwords.
   public var description: String {
-    "timeout \(timeout.map { "\($0)" } ?? "none"), idle timeout \(idleTimeout.map { "\($0)" } ?? "none"), "
-      + "at most \(maximumBodySize) bytes, \(maximumConnectionsPerHost) connections per host"
+    "\(limits.text), \(maximumConnectionsPerHost) connections per host"
   }
 
   public var customMirror: Mirror {

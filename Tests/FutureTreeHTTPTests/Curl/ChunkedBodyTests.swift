@@ -23,7 +23,8 @@ import Testing
         }
       }
     } catch {
-      return "\(result)! \((error as? ChunkedBody.Fault)?.text ?? "\(error)")"
+      let text = (error as? HTTPError)?.message ?? "\(error)"
+      return "\(result)! \(text.trimmingPrefix("The response has ").prefix { $0 != "," })"
     }
     return body.hasEnded ? result + "." : result
   }
