@@ -212,6 +212,7 @@
         transfer.willEnd(handle)
         remove(handle, transfer)
         transfer.removed()
+        if transfer.isHeld { waiting.insert(ObjectIdentifier(transfer)) }
       case .resume(let transfer):
         transfer.resume()
         if !transfer.isHeld { waiting.remove(ObjectIdentifier(transfer)) }

@@ -334,16 +334,15 @@
 
     /// Continues after a pause. While the reader is behind, both directions remain paused.
     func resume() {
-      guard !hasEnded else { return }
-      guard !isPaused else { return }
-      room = nil
+      guard !hasEnded, !isPaused else { return }
+      room = nil  // Another room means another call, also if the reader makes it at once.
       do throws(HTTPError) { try passKept() } catch { fault = error }
       if let held = heldResult {
-        if fault != nil || !isPaused { finish(held.code, held.text) }
+        if fault != nil || room == nil { finish(held.code, held.text) }
       } else if fault != nil, let handle {
         loop?.remove(handle, self)
         finish(23, "")
-      } else if !isPaused {
+      } else if room == nil {
         handle?.pause(false)
       }
     }
@@ -357,7 +356,9 @@
 
     /// Receives the result of libcurl, after the handle was removed.
     func completed(_ code: Int32, _ text: String) {
-      guard fault == nil, isPaused, decoder?.hasRest ?? !kept.isEmpty else { return finish(code, text) }
+      // `resume` follows as long as there is a room, also if the reader has made it by now.
+      let isBehind = room != nil && decoder?.hasRest ?? !kept.isEmpty
+      guard fault == nil, isWanted, isBehind else { return finish(code, text) }
       heldResult = (code, text)
     }
 
@@ -367,7 +368,7 @@
     /// Registers that the transfer was stopped.
     func removed() {
       guard isAnsweredEarly, fault == nil else { return ended(.stopped) }
-      finish(0, "")
+      completed(0, "")
     }
 
     private func finish(_ code: Int32, _ text: String) {
