@@ -4,7 +4,7 @@
 
   /// A decoder of an encoded body (RFC 9110, section 8.4.1) over the libraries of the system.
   ///
-  /// It checks what libcurl and the platform's `URLSession` do not: the encoded data must end, and nothing may follow its end. A
+  /// libcurl and the platform's `URLSession` lack two of its checks: the encoded data must end, and nothing may follow its end. A
   /// body that ends inside its encoded data is truncated, although its framing is whole. The decoded size is limited in relation to
   /// the encoded size, against data that is made to fill the memory.
   ///

@@ -10,7 +10,7 @@
   ///    whole, after the source of the request's body was released.
   /// 3. Each sending of the request is counted. libcurl repeats a request whose reused connection was closed before the first byte of a
   ///    response: that is stopped for a method that is not idempotent (RFC 9110, section 9.2.2), and for a body that can be read once.
-  /// 4. While the reader of a stream is behind, libcurl is paused, and what it still delivers is kept.
+  /// 4. While the reader of a stream is behind, libcurl is paused, and the bytes that it still delivers are kept.
   final class CurlTransfer: @unchecked Sendable {  // Because: see invariant 1.
     let exchange: HTTPExchange
     private let url: HTTPURL

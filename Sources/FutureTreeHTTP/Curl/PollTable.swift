@@ -1,7 +1,7 @@
-/// The sockets of an engine: what libcurl waits for, and what the kernel watches. Pure: makes no system call.
+/// The sockets of an engine: the interest of libcurl in each, and the events that the kernel watches. Pure: makes no system call.
 ///
 /// # Invariants
-/// 1. After the caller has performed the returned action, the kernel watches each socket for at least what libcurl waits for.
+/// 1. After the caller has performed the returned action, the kernel watches each socket for at least the interest of libcurl.
 /// 2. A socket for which libcurl waits for nothing is one of an idle connection. It remains watched until its first event, which saves
 ///    two system calls for each request.
 /// 3. A descriptor that was closed is not watched: the kernel forgets it. libcurl closes some sockets without a report, so that a
