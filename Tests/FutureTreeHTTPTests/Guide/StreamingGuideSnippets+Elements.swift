@@ -63,7 +63,7 @@ struct StreamingElementsGuideSnippets {
     // end
 
     #expect(shown.value == ["12"])
-    #expect(prices.transfer.isCompleted)
+    #expect(await prices.transfer.outcome.ending == .succeeded)
     #expect(server.requests.map { $0.values(for: "Last-Event-ID") } == [[], ["7"]])
     stopButton.action?()
     #expect(await prices.transfer.outcome.ending == .succeeded)

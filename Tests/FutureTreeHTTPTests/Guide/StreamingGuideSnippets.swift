@@ -35,7 +35,7 @@ struct StreamingGuideSnippets {
     // end
 
     #expect(folder.text(of: "film") == "a film")
-    #expect(response.transfer.isCompleted)
+    #expect(await response.transfer.outcome.ending == .succeeded)
   }
 
   @Test("A body is resumed")

@@ -75,7 +75,7 @@ struct WritingATransportStreamsGuideSnippets {
 
     #expect(try await whole.bodyStream.texts() == ["a", "b"])
     await #expect(throws: Oops.self) { try await cut.bodyStream.texts() }
-    #expect(cut.transfer.isCompleted)
+    #expect(await cut.transfer.outcome.ending == .failed)
   }
 
   @Test("A response with an error status, and a buffered one, have a whole body")

@@ -26,6 +26,6 @@ import Testing
 
     #expect(try await isCalledInside.future.value == false)
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(stream.transfer.isCompleted)
+    #expect(await stream.transfer.outcome.ending == .cancelled)
   }
 }
