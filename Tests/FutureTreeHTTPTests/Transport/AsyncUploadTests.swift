@@ -45,9 +45,12 @@ import Testing
 
   @Test("The end of a load ends the wait for its source, whatever the cause", arguments: End.allCases)
   func ends(_ end: End) async throws {
-    let source = RecordedChunks("01", then: .never)
-    let load = try send(.asyncStream { source })
+    let (source, sent) = (RecordedChunks("01", then: .never), Promise<Void>())
+    var request = try request(.asyncStream { source })
+    request[option: ProgressHandler.self] = { if $0.sent.completed == 2 { sent.succeed() } }
+    let load = loader.load(request)
     _ = await source.waits.future.outcome
+    _ = await sent.future.outcome  // A report while the clock advances would begin the idle time again.
 
     switch end {
     case .cancel: load.cancel()
