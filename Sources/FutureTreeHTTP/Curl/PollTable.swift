@@ -30,7 +30,9 @@ struct PollTable {
   /// By descriptor, because descriptors are small numbers.
   private var entries: [Entry] = []
 
+  /// Registers the interest of libcurl, which is also reported for sockets that could not be opened, with the descriptor -1.
   mutating func interestChanged(_ interest: Interest, of descriptor: Int32) -> Action {
+    guard descriptor >= 0 else { return .none }
     let index = Int(descriptor)
     if index >= entries.count {
       entries += Array(repeating: Entry(), count: max(64, index + 1 - entries.count, entries.count))
@@ -56,6 +58,6 @@ struct PollTable {
 
   /// Registers that a descriptor belongs to a new socket, or to none.
   mutating func forget(_ descriptor: Int32) {
-    if Int(descriptor) < entries.count { entries[Int(descriptor)] = Entry() }
+    if entries.indices.contains(Int(descriptor)) { entries[Int(descriptor)] = Entry() }
   }
 }

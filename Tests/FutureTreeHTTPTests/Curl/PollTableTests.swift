@@ -39,6 +39,15 @@ import Testing
     #expect(table.interestChanged(.read, of: 5) == .add(.read))
   }
 
+  @Test("A socket that could not be opened is not watched")
+  func unopened() {
+    var table = PollTable()
+    table.forget(-1)
+
+    #expect(table.interestChanged([], of: -1) == .none)
+    #expect(table.interestChanged(.read, of: -1) == .none)
+  }
+
   @Test("An event of an unknown socket removes it")
   func unknown() {
     var table = PollTable()
