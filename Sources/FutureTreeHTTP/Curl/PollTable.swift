@@ -30,7 +30,7 @@ struct PollTable {
   /// By descriptor, because descriptors are small numbers.
   private var entries: [Entry] = []
 
-  /// Registers the interest of libcurl, which is also reported for sockets that could not be opened, with the descriptor -1.
+  /// Registers the interest of libcurl. The descriptor can be -1, which is no socket (`CURL_SOCKET_BAD`).
   mutating func interestChanged(_ interest: Interest, of descriptor: Int32) -> Action {
     guard descriptor >= 0 else { return .none }
     let index = Int(descriptor)

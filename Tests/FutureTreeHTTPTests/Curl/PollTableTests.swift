@@ -39,8 +39,8 @@ import Testing
     #expect(table.interestChanged(.read, of: 5) == .add(.read))
   }
 
-  @Test("A socket that could not be opened is not watched")
-  func unopened() {
+  @Test("A descriptor that is no socket is not watched")
+  func noSocket() {
     var table = PollTable()
     table.forget(-1)
 
