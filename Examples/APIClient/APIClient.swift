@@ -35,11 +35,11 @@ struct APIClient: Sendable {
     log: @escaping @Sendable (String) -> Void = { print($0) }, clock: any FutureClock = .system,
     jitter: RandomSource = .system
   ) {
-    let oauth = OAuth2(logIn, store: store, tokens: URLSessionLoader(clock: clock), clock: clock)
+    let oauth = OAuth2(logIn, store: store, tokens: SystemLoader(clock: clock), clock: clock)
     loader =
       (ResetGuard() --> Autocancel(clock: clock) --> Log(log, clock: clock) --> ApplyEnvironment(server) --> Coalesce()
         --> Retry(clock: clock, random: jitter) --> oauth --> Throttle(2, clock: clock)
-        --> Timeout(attempt: .seconds(10), clock: clock) --> Redirect() --> URLSessionLoader(clock: clock))
+        --> Timeout(attempt: .seconds(10), clock: clock) --> Redirect() --> SystemLoader(clock: clock))
   }
 
   /// Cancels the loads in flight and deletes the credential. The next call logs in again.

@@ -41,7 +41,7 @@ import FutureTreeOAuth2
 
   private init() throws {
     server = try Server()
-    let browser = Browser(loader: URLSessionLoader())
+    let browser = Browser(loader: SystemLoader())
     let logIn = OAuth2Configuration(
       client: .public(id: "com.example.notes"), tokenEndpoint: try HTTPURL(server.url("/token")), scope: ["notes"],
       grant: .authorizationCode(

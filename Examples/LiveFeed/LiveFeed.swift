@@ -27,7 +27,7 @@ import FutureTreeHTTP
     }
     let stalls = !arguments.isEmpty
     let (server, screen) = (try TramServer(stalls: stalls), Screen())
-    let api = ConnectionNotes(screen: screen) --> URLSessionLoader()
+    let api = ConnectionNotes(screen: screen) --> SystemLoader()
     let events = api.events { try HTTPRequest(server.url) }
 
     let receipt = Promise<Void>()

@@ -5,7 +5,7 @@ import FutureTreeHTTP
 @main struct QuickStart {
   static func main() async throws {
     let server = try BlogServer()
-    let blog = Blog(at: server.url, over: URLSessionLoader())
+    let blog = Blog(at: server.url, over: SystemLoader())
 
     title("A user, then the posts, then the comments on each of three posts")
     let posts = blog.user(1).onSuccess { user in blog.posts(of: user) }.named("posts")

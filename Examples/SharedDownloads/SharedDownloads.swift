@@ -28,7 +28,7 @@ import FutureTreeHTTP
     }
     let (server, screen) = (try FileServer(ServedFile.all), Screen())
     let office = try Office(
-      server: server, loader: URLSessionLoader(), disk: Disk(isStuck: stall == .disk), screen: screen)
+      server: server, loader: SystemLoader(), disk: Disk(isStuck: stall == .disk), screen: screen)
     let everybody = Future.allSettled(office.waiters.map(\.copy)).named("everybody")
     let stopScript = CancellationTokenSource()
 

@@ -10,8 +10,8 @@ import FutureTreeHTTP
 ///   grant: .authorizationCode(at: try HTTPURL("https://id.example.com/authorize"), redirectURI: "com.example.app:/in") { page in
 ///     browser.open(page)
 ///   })
-/// let oauth = OAuth2(configuration, store: Keychain(), tokens: URLSessionLoader())
-/// let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> URLSessionLoader()
+/// let oauth = OAuth2(configuration, store: Keychain(), tokens: SystemLoader())
+/// let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> SystemLoader()
 /// ```
 ///
 /// The first load reads the credential from the store. If the store is empty, the grant is used: one login for all loads

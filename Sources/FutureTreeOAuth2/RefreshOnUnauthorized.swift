@@ -7,7 +7,7 @@ import FutureTreeHTTP
 /// let api = ApplyEnvironment(server) --> RefreshOnUnauthorized(savedToken) { loader in
 ///   (ApplyEnvironment(server) --> loader).post("session", json: RefreshRequest(keychain), as: Session.self)
 ///     .map { session in try BearerToken(session.token) }
-/// } --> Redirect() --> URLSessionLoader()
+/// } --> Redirect() --> SystemLoader()
 /// ```
 ///
 /// Put the layer after the layer that fills in the host, because it must know the origin to which a token is sent. The

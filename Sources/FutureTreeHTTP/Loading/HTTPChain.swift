@@ -11,7 +11,7 @@ infix operator --> : HTTPChainPrecedence
 /// Returns a loader that consists of a layer and the loader after it.
 ///
 /// ```swift
-/// let api = Stamp() --> Log() --> URLSessionLoader()
+/// let api = Stamp() --> Log() --> SystemLoader()
 /// ```
 public func --> (layer: some HTTPLayer, next: any HTTPLoader) -> any HTTPLoader {
   chain(layer, before: next)
@@ -21,7 +21,7 @@ public func --> (layer: some HTTPLayer, next: any HTTPLoader) -> any HTTPLoader 
 /// loader.
 ///
 /// ```swift
-/// let api = (isVerbose ? Log() : nil) --> URLSessionLoader()
+/// let api = (isVerbose ? Log() : nil) --> SystemLoader()
 /// ```
 public func --> (layer: (some HTTPLayer)?, next: any HTTPLoader) -> any HTTPLoader {
   guard let layer else { return next }

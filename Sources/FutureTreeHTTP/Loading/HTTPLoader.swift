@@ -3,7 +3,7 @@ import FutureTree
 /// A type that loads requests: the end of a chain, or a whole chain.
 ///
 /// ```swift
-/// let api: any HTTPLoader = Log() --> URLSessionLoader()
+/// let api: any HTTPLoader = Log() --> SystemLoader()
 /// let response = try await api.load(HTTPRequest("https://example.com/")).value
 /// ```
 ///
@@ -32,7 +32,7 @@ public protocol HTTPLoader: Sendable {
 ///     return next.load(request)
 ///   }
 /// }
-/// let api = Stamp() --> URLSessionLoader()
+/// let api = Stamp() --> SystemLoader()
 /// ```
 ///
 /// A layer receives its `next` with each call. A chain is therefore a value, which cannot contain a cycle and always

@@ -128,7 +128,7 @@ struct TestingYourCodeGuideSnippets {
     let rest = LoopbackAnswer.respond(status: 206, headers: [tag, ("Content-Range", "bytes 2-5/6")], body: "film")
     server.on("/film", .respond(headers: [tag], body: "a film").cut(at: 2), rest)
 
-    let api = Resume(.immediately()) --> URLSessionLoader(.init(timeout: nil))
+    let api = Resume(.immediately()) --> SystemLoader(.init(timeout: nil))
     let film = try await api.stream { try HTTPRequest(server.url("/film")) }.value
     var body = Data()
     for try await chunk in film.bodyStream { body += chunk }
@@ -145,7 +145,7 @@ struct TestingYourCodeGuideSnippets {
     let (server, gate) = (try LoopbackServer(), LoopbackGate())
     server.on("/log", .stream(["one\n", "two\n"]).held(at: 6, by: gate).cut(at: 6))
 
-    let log = try await URLSessionLoader(.init(timeout: nil)).stream { try HTTPRequest(server.url("/log")) }.value
+    let log = try await SystemLoader(.init(timeout: nil)).stream { try HTTPRequest(server.url("/log")) }.value
     do {
       for try await line in log.lines {
         print(line)  // one
@@ -197,7 +197,7 @@ struct TestingYourCodeGuideSnippets {
     let server = try LoopbackServer()
     server.on("/feed", .stall)
 
-    let feed = URLSessionLoader(.init(timeout: nil)).load(try HTTPRequest(server.url("/feed")))
+    let feed = SystemLoader(.init(timeout: nil)).load(try HTTPRequest(server.url("/feed")))
     _ = try await server.waitForRequest(to: "/feed").value
     feed.cancel(reason: "the page was closed")
     let record = try await server.waitForClose(of: "/feed").value
@@ -213,7 +213,7 @@ struct TestingYourCodeGuideSnippets {
   func down() async throws {
     // guide down
     let down = try RefusingPort()
-    let api = ApplyEnvironment(down.environment) --> Retry(.immediately()) --> URLSessionLoader(.init(timeout: nil))
+    let api = ApplyEnvironment(down.environment) --> Retry(.immediately()) --> SystemLoader(.init(timeout: nil))
 
     do { _ = try await api.get("feed").value } catch let error as HTTPError {
       print(error.code)  // cannotConnect
@@ -230,7 +230,7 @@ struct TestingYourCodeGuideSnippets {
     let (server, gate) = (try LoopbackServer(), LoopbackGate())
     server.on("/feed", .text("news").held(by: gate))
     server.on("/flaky", .status(503), .reset, .text("at last"))  // One answer for each request. The last repeats.
-    let loader = URLSessionLoader(.init(timeout: nil))
+    let loader = SystemLoader(.init(timeout: nil))
 
     let feed = loader.load(try HTTPRequest(server.url("/feed")))
     try await gate.waitForHolders().value
@@ -264,7 +264,7 @@ struct TestingYourCodeGuideSnippets {
     let added = ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]
     // guide conformance
     let conformance = TransportConformance("Reader's transport", addedFields: added, timeLimit: .seconds(600)) {
-      URLSessionLoader(.init(timeout: nil))
+      SystemLoader(.init(timeout: nil))
     }
 
     let report = await conformance.run(only: [.redirects, .cookies, .cutBody])
@@ -292,7 +292,7 @@ struct TestingYourCodeGuideSnippets {
   /// Compiled and not run: the counts need a process of their own. `StreamStressTests` runs it.
   func load() async throws {
     // guide load
-    let load = TransportLoad("Reader's transport") { URLSessionLoader(.init(timeout: nil)) }
+    let load = TransportLoad("Reader's transport") { SystemLoader(.init(timeout: nil)) }
 
     let report = try await load.run(cancelled: 10_000)
 

@@ -12,7 +12,7 @@ extension FeedAPI {
   /// An API that keeps the cookies of the server, and loads what it has stored only when that is stale.
   static func remembering(
     server: ServerEnvironment, cookies: CookieJar = CookieJar(), cache: HTTPCache = HTTPCache(),
-    transport: any HTTPLoader = URLSessionLoader()
+    transport: any HTTPLoader = SystemLoader()
   ) -> FeedAPI {
     let state = Redirect() --> CacheResponses(in: cache) --> StoreCookies(in: cookies) --> transport
     return FeedAPI(server: server, transport: state)

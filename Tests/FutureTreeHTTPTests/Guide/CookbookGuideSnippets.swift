@@ -19,7 +19,7 @@ struct FeedAPI: Sendable {
 
 extension FeedAPI {
   init(
-    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> URLSessionLoader()
+    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> SystemLoader()
   ) {
     self.init(http: ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> retry --> transport)
   }
@@ -209,7 +209,7 @@ final class Account: Sendable {
   private let logInAPI: FeedAPI
 
   init(
-    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> URLSessionLoader(),
+    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> SystemLoader(),
     deviceSecret: String, savedToken: BearerToken? = nil, save: @escaping @Sendable (BearerToken?) -> Void
   ) {
     tokens = RefreshOnUnauthorized(savedToken) { loader in

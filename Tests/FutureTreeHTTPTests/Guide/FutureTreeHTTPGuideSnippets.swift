@@ -18,7 +18,7 @@ struct FutureTreeHTTPGuideSnippets {
     // guide chain
     let api =
       ResetGuard() --> Autocancel() --> ApplyEnvironment(production)
-      --> ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> URLSessionLoader()
+      --> ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> SystemLoader()
 
     let user = api.get("users/1", as: User.self)
     user.cancel(reason: "the page was closed")

@@ -76,11 +76,11 @@ struct GettingStartedGuideSnippets {
     let (server, folder) = (environment, try Folder())
     // Without its default deadline, which three attempts exceed on a busy machine.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    func URLSessionLoader() -> FutureTreeHTTP.URLSessionLoader { FutureTreeHTTP.URLSessionLoader(.patient) }
+    func SystemLoader() -> FutureTreeHTTP.SystemLoader { FutureTreeHTTP.SystemLoader(.patient) }
     // guide chain
     let api =
       ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> Retry(attempts: 3) --> Redirect()
-      --> URLSessionLoader()
+      --> SystemLoader()
     // end
     let client = Client(api: api, bar: Bar())
     self.server.on("/users/1%2F2", .json(#"{"name": "Ada"}"#))

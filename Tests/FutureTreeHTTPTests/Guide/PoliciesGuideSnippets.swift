@@ -19,11 +19,11 @@ struct PoliciesGuideSnippets {
     let oauth = OAuth2(
       OAuth2Configuration(
         client: .confidential(id: "app", secret: secret), tokenEndpoint: try HTTPURL("https://id.example.com/token"),
-        grant: .clientCredentials), tokens: URLSessionLoader())
+        grant: .clientCredentials), tokens: SystemLoader())
 
     let api =
       ResetGuard() --> Autocancel() --> Log() --> ApplyEnvironment(production) --> Coalesce() --> Retry() --> oauth
-      --> Throttle(4) --> Timeout(attempt: .seconds(30)) --> Redirect() --> URLSessionLoader()
+      --> Throttle(4) --> Timeout(attempt: .seconds(30)) --> Redirect() --> SystemLoader()
     // end
 
     let reset = api.reset()

@@ -21,7 +21,7 @@ struct StreamingElementsGuideSnippets {
   init() throws {
     server = try Loopback.server()
     let environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(server.port))
-    api = (ApplyEnvironment(environment) --> URLSessionLoader(.patient))
+    api = (ApplyEnvironment(environment) --> SystemLoader(.patient))
   }
 
   private struct Reading: Decodable, Sendable {

@@ -16,7 +16,7 @@ struct StreamingGuideSnippets {
   init() throws {
     server = try Loopback.server()
     environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: UInt16(server.port))
-    api = (ApplyEnvironment(environment) --> URLSessionLoader(.patient))
+    api = (ApplyEnvironment(environment) --> SystemLoader(.patient))
   }
 
   @Test("A body is written while it arrives")
@@ -43,7 +43,7 @@ struct StreamingGuideSnippets {
     let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 6\r\n\r\na f"
     let part = [("Content-Range", "bytes 3-5/6"), ("ETag", "\"v1\"")]
     server.on("/films/7", [.send(head), .close], .respond(status: 206, headers: part, body: "ilm"))
-    let (production, transport, id) = (environment, URLSessionLoader(.patient), 7)
+    let (production, transport, id) = (environment, SystemLoader(.patient), 7)
     let folder = try Folder()
     let file = try FileHandle(forWritingTo: folder.write("", to: "film"))
 
@@ -69,7 +69,7 @@ struct StreamingGuideSnippets {
     let folder = try Folder()
     let (caches, file) = (folder.url, folder.file("film"))
     let first = Resume(.immediately(attempts: 1), directory: folder.file("downloads"))
-    let transport = URLSessionLoader(.patient)
+    let transport = SystemLoader(.patient)
     let firstRun = ApplyEnvironment(environment) --> first --> transport
     #expect(await firstRun.download("films/\(id)", to: file).outcome.code == .truncatedBody)
     let production = environment

@@ -16,6 +16,11 @@ enum Loopback {
   }()
 }
 
+extension SystemLoader.Configuration {
+  /// No deadline: see `URLSessionLoader.Configuration.patient`.
+  static var patient: Self { Self(timeout: nil) }
+}
+
 extension URLSessionLoader.Configuration {
   /// No deadline: on a busy machine, a test can wait longer for a thread than for a server.
   static var patient: Self { Self(timeout: nil) }

@@ -16,8 +16,8 @@ struct FutureTreeOAuth2GuideSnippets {
     let oauth = OAuth2(
       OAuth2Configuration(
         client: .confidential(id: "app", secret: secret), tokenEndpoint: try HTTPURL("https://id.example.com/token"),
-        grant: .clientCredentials), tokens: URLSessionLoader())
-    let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> URLSessionLoader()
+        grant: .clientCredentials), tokens: SystemLoader())
+    let api = ResetGuard() --> Autocancel() --> Retry() --> oauth --> Redirect() --> SystemLoader()
     // end
 
     #expect(api.reset().cancelRequest == nil)

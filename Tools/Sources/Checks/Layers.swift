@@ -26,7 +26,7 @@ public struct Layers {
         folders: ["Vocabulary", "Core", "Future", "Operators", "Concurrency", "Interop", "Diagnostics"], closed: "Node"),
       Module(
         name: "FutureTreeHTTP",
-        folders: ["Messages", "Loading", "Layers", "Pages", "Streams", "Transport", "URLSession", "Curl"]),
+        folders: ["Messages", "Loading", "Layers", "Pages", "Streams", "Transport", "URLSession", "Curl", "System"]),
     ]
   }
 

@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that adds the server to requests: the host, the path prefix, header fields and query items that they lack.
 ///
 /// ```swift
-/// let api = ApplyEnvironment(production) --> URLSessionLoader()
+/// let api = ApplyEnvironment(production) --> SystemLoader()
 ///
 /// var request = try HTTPRequest(.get, path: "users/1")
 /// request.serverEnvironment = staging  // This request uses another server.

@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that cancels all loads in flight when the chain is reset, and waits for them.
 ///
 /// ```swift
-/// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
+/// let api = ResetGuard() --> Autocancel() --> SystemLoader()
 /// api.reset()  // Every load completes as `.cancelled`. Then the loaders after the layer are reset.
 /// ```
 ///

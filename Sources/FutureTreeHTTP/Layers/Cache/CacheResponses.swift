@@ -5,7 +5,7 @@ import FutureTree
 ///
 /// ```swift
 /// let cache = HTTPCache()
-/// let api = ResetGuard() --> Autocancel() --> Redirect() --> CacheResponses(in: cache) --> URLSessionLoader()
+/// let api = ResetGuard() --> Autocancel() --> Redirect() --> CacheResponses(in: cache) --> SystemLoader()
 /// let feed = api.get("https://example.com/feed")  // Sent again only when the stored response is stale.
 /// ```
 ///

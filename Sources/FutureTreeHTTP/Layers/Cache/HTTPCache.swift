@@ -5,7 +5,7 @@ import FutureTree
 ///
 /// ```swift
 /// let cache = HTTPCache()
-/// let api = ResetGuard() --> Autocancel() --> Retry() --> CacheResponses(in: cache) --> URLSessionLoader()
+/// let api = ResetGuard() --> Autocancel() --> Retry() --> CacheResponses(in: cache) --> SystemLoader()
 /// ```
 ///
 /// ``CacheResponses`` uses it. One cache can be part of several chains.

@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that stops sending requests to an origin whose requests fail.
 ///
 /// ```swift
-/// let api = Retry() --> CircuitBreaker() --> Throttle(4) --> URLSessionLoader()
+/// let api = Retry() --> CircuitBreaker() --> Throttle(4) --> SystemLoader()
 /// ```
 ///
 /// Each origin (scheme, host and port) has a circuit with three states:

@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that deduplicates identical requests in flight: they share one load.
 ///
 /// ```swift
-/// let api = Coalesce() --> Retry() --> Throttle(4) --> URLSessionLoader()
+/// let api = Coalesce() --> Retry() --> Throttle(4) --> SystemLoader()
 /// let (first, second) = (api.load(request), api.load(request))  // One request is sent, and both futures get its response.
 /// ```
 ///

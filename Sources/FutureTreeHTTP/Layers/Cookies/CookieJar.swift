@@ -5,7 +5,7 @@ import FutureTree
 ///
 /// ```swift
 /// let jar = CookieJar()
-/// let api = ResetGuard() --> Autocancel() --> Redirect() --> StoreCookies(in: jar) --> URLSessionLoader()
+/// let api = ResetGuard() --> Autocancel() --> Redirect() --> StoreCookies(in: jar) --> SystemLoader()
 /// ```
 ///
 /// ``StoreCookies`` sends its cookies and stores new ones. One jar can be part of several chains.

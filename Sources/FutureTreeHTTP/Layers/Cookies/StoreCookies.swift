@@ -4,7 +4,7 @@ import FutureTree
 ///
 /// ```swift
 /// let jar = CookieJar()
-/// let api = ResetGuard() --> Autocancel() --> Redirect() --> StoreCookies(in: jar) --> URLSessionLoader()
+/// let api = ResetGuard() --> Autocancel() --> Redirect() --> StoreCookies(in: jar) --> SystemLoader()
 /// ```
 ///
 /// A request that has the header `Cookie` is sent with it and without the cookies of the jar. The cookies of its response are

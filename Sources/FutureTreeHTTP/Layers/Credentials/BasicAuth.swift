@@ -4,8 +4,8 @@ import FutureTree
 ///
 /// ```swift
 /// let credentials = try BasicCredentials(userName: "Aladdin", password: "open sesame")
-/// let api = BasicAuth(credentials) --> URLSessionLoader()
-/// let other = BasicAuth { keychain.credentials() } --> URLSessionLoader()
+/// let api = BasicAuth(credentials) --> SystemLoader()
+/// let other = BasicAuth { keychain.credentials() } --> SystemLoader()
 /// ```
 ///
 /// If a request has its own credentials (`HTTPRequest.basicCredentials`), they are used instead of the layer's, even if

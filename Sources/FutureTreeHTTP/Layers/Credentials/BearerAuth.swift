@@ -3,8 +3,8 @@ import FutureTree
 /// A layer that authenticates requests with a bearer token from another source (RFC 6750, section 2.1).
 ///
 /// ```swift
-/// let api = BearerAuth(try BearerToken(text)) --> URLSessionLoader()
-/// let other = BearerAuth { session.token() } --> URLSessionLoader()
+/// let api = BearerAuth(try BearerToken(text)) --> SystemLoader()
+/// let other = BearerAuth { session.token() } --> SystemLoader()
 /// ```
 ///
 /// If a request has its own token (`HTTPRequest.bearerToken`), it is used instead of the layer's, even if the request is

@@ -3,7 +3,7 @@ import FutureTree
 /// The set of requests that get the credentials of a layer.
 ///
 /// ```swift
-/// let api = BearerAuth(token, for: .origins(try HTTPURL("https://api.example.com/"))) --> URLSessionLoader()
+/// let api = BearerAuth(token, for: .origins(try HTTPURL("https://api.example.com/"))) --> SystemLoader()
 /// ```
 ///
 /// Other requests are forwarded without credentials. The targets are not evaluated again for redirects: `Redirect`, which

@@ -4,7 +4,7 @@ import FutureTree
 /// response.
 ///
 /// ```swift
-/// let api = Retry() --> Hedge(after: .percentile(0.95)) --> Throttle(4) --> URLSessionLoader()
+/// let api = Retry() --> Hedge(after: .percentile(0.95)) --> Throttle(4) --> SystemLoader()
 /// ```
 ///
 /// A page that needs many responses waits for the slowest of them. By default, the second request is sent when the first has

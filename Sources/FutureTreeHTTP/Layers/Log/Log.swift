@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that writes one log line when a load begins, and another when it completes. A stream completes with its transfer.
 ///
 /// ```swift
-/// let api = Log() --> URLSessionLoader()
+/// let api = Log() --> SystemLoader()
 /// ```
 /// ```
 /// [1] GET https://example.com/feed?page=REDACTED: begins

@@ -6,7 +6,7 @@ import FutureTree
 /// ```swift
 /// let api = Retry() --> RequestMetrics { measurement in
 ///   for sample in measurement.samples { meter.add(sample.value, to: sample.name, sample.attributes) }
-/// } --> URLSessionLoader()
+/// } --> SystemLoader()
 /// ```
 ///
 /// The observer is called twice for each load, outside every lock: when the load begins, on the thread that begins it,

@@ -4,7 +4,7 @@ extension ModifyRequest {
   /// Returns a layer that sends the time until the deadline of a request, as the field `request-timeout`.
   ///
   /// ```swift
-  /// let backend = Timeout() --> Retry() --> ModifyRequest.sendingDeadline() --> URLSessionLoader()
+  /// let backend = Timeout() --> Retry() --> ModifyRequest.sendingDeadline() --> SystemLoader()
   /// ```
   ///
   /// The value is the number of milliseconds at the time of the load, and replaces a value of the request. Put the layer after

@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that changes each request.
 ///
 /// ```swift
-/// let api = ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> URLSessionLoader()
+/// let api = ModifyRequest { request in try request.setHeader("Accept", "application/json") } --> SystemLoader()
 ///
 /// let signed = ModifyRequest.deferred { request in keys.current().map { key in try request.signed(with: key) } }
 /// ```

@@ -5,7 +5,7 @@ import FutureTree
 ///
 /// ```swift
 /// let recorder = HTTPRecorder(limit: 200, log: FutureLog())
-/// let api = recorder --> Retry() --> URLSessionLoader()
+/// let api = recorder --> Retry() --> SystemLoader()
 /// try recorder.recording().write(to: URL(filePath: "flight.json"))
 /// ```
 ///

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// let recorder = HTTPRecorder()
-/// let api = Retry() --> recorder --> URLSessionLoader()
+/// let api = Retry() --> recorder --> SystemLoader()
 /// try recorder.archive.write(to: URL(filePath: "feed.har"))
 /// ```
 ///

@@ -5,7 +5,7 @@ import FutureTree
 ///
 /// ```swift
 /// let recorder = HTTPRecorder()
-/// let api = Retry() --> recorder --> URLSessionLoader()
+/// let api = Retry() --> recorder --> SystemLoader()
 /// _ = try await api.get("https://example.com/feed").value
 /// try recorder.archive.write(to: URL(filePath: "feed.har"))
 /// ```
@@ -26,7 +26,7 @@ import FutureTree
 /// let recorder = HTTPRecorder(limit: 200, maximumBodySize: 64 << 10, log: FutureLog()) { request, recorder in
 ///   try? recorder.recording().write(to: URL(filePath: "missed-deadline.json"))
 /// }
-/// let api = recorder --> Retry() --> Timeout() --> URLSessionLoader()
+/// let api = recorder --> Retry() --> Timeout() --> SystemLoader()
 /// ```
 ///
 /// The `HTTPReplayer` of the module FutureTreeHTTPTesting repeats such a recording in the recorded order.

@@ -4,7 +4,7 @@ import FutureTree
 /// section 15.4).
 ///
 /// ```swift
-/// let api = Redirect() --> URLSessionLoader()
+/// let api = Redirect() --> SystemLoader()
 /// let response = try await api.load(HTTPRequest("https://example.com/latest")).value
 /// response.request.url   // The URL of the final request.
 /// response.redirections  // The redirects that were followed.

@@ -22,7 +22,7 @@ extension Redirect {
   /// ```swift
   /// let api = Redirect(policy: .init { proposal in
   ///   proposal.request.url?.host == "example.com" ? .follow(proposal.request) : .stop
-  /// }) --> URLSessionLoader()
+  /// }) --> SystemLoader()
   /// ```
   public struct Policy: Sendable {
     let decide: @Sendable (Proposal) throws -> Decision

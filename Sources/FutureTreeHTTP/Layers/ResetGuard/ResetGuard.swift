@@ -4,7 +4,7 @@ import FutureTree
 /// chain.
 ///
 /// ```swift
-/// let api = ResetGuard() --> Autocancel() --> URLSessionLoader()
+/// let api = ResetGuard() --> Autocancel() --> SystemLoader()
 /// api.reset()
 /// api.load(request)  // Fails with `HTTPError.Code.resetInProgress`.
 /// ```

@@ -6,7 +6,7 @@ import FutureTree
 /// ```swift
 /// let api =
 ///   Autocancel() --> ApplyEnvironment(production) --> Resume() --> Retry() --> Timeout(idle: .seconds(30))
-///   --> URLSessionLoader()
+///   --> SystemLoader()
 ///
 /// let film = try await api.stream("films/\(id)").value
 /// for try await chunk in film.bodyStream { decode(chunk) }  // One body, even if a connection fails in the middle.
@@ -20,7 +20,7 @@ import FutureTree
 ///
 /// ```swift
 /// let downloads = Resume(directory: caches.appendingPathComponent("downloads"))
-/// let api = Autocancel() --> ApplyEnvironment(production) --> downloads --> URLSessionLoader()
+/// let api = Autocancel() --> ApplyEnvironment(production) --> downloads --> SystemLoader()
 ///
 /// api.download("films/\(id)", to: file)  // Cancel it, or quit. The next call continues.
 /// ```

@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that retries transient failures.
 ///
 /// ```swift
-/// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10)) --> URLSessionLoader()
+/// let api = Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10)) --> SystemLoader()
 ///
 /// request[option: RequestRetry.self] = .never  // This request is sent once.
 /// ```
@@ -70,7 +70,7 @@ public final class Retry: HTTPLayer {
   /// `RetryStrategy.exponential(attempts:first:limit:when:)`.
   ///
   /// ```swift
-  /// let api = Retry(attempts: 5) --> URLSessionLoader()
+  /// let api = Retry(attempts: 5) --> SystemLoader()
   /// ```
   ///
   /// - Parameters:

@@ -6,7 +6,7 @@ import FutureTree
 /// let api = Route(
 ///   .when({ $0.path.hasPrefix("/account/") }, BasicAuth(credentials)),
 ///   .when({ $0.url?.host == "static.example.com" }, staticFiles)
-/// ) --> URLSessionLoader()
+/// ) --> SystemLoader()
 /// ```
 ///
 /// A branch is a layer, which continues with the loader after the route, or a loader, which ends the chain.

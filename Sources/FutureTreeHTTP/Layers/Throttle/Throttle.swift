@@ -3,7 +3,7 @@ import FutureTree
 /// A layer that limits concurrent requests and queues the others.
 ///
 /// ```swift
-/// let api = Retry() --> Throttle(4, perHost: 2, rate: .init(100, per: .seconds(60))) --> URLSessionLoader()
+/// let api = Retry() --> Throttle(4, perHost: 2, rate: .init(100, per: .seconds(60))) --> SystemLoader()
 /// ```
 ///
 /// A request begins when fewer than `limit` requests are in flight, fewer than `perHost` of them to its host, and the

@@ -4,7 +4,7 @@ import FutureTree
 ///
 /// ```swift
 /// let api =
-///   Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10), idle: .seconds(5)) --> URLSessionLoader()
+///   Timeout(total: .seconds(30)) --> Retry() --> Timeout(attempt: .seconds(10), idle: .seconds(5)) --> SystemLoader()
 ///
 /// request[option: RequestDeadline.self] = .after(.seconds(2))  // For this request, regardless of the layers.
 /// ```
@@ -32,7 +32,7 @@ import FutureTree
 /// first head that arrives stops the `firstByte` limit of this layer.
 ///
 /// The limits of the transport apply as well, and the shortest limit takes effect. To prevent the general limits of a
-/// loader (`URLSessionLoader.Configuration`) from taking effect first, this layer sets `RequestTimeout` to `attempt` plus
+/// loader (`SystemLoader.Configuration`) from taking effect first, this layer sets `RequestTimeout` to `attempt` plus
 /// one second, and `RequestIdleTimeout` to `idle` plus one second. It does not replace values that the request has.
 ///
 /// When a limit is exceeded, the load fails at once. The next loader receives a cancellation request with a reason that
