@@ -199,7 +199,7 @@ private enum Framing: CaseIterable, Sendable {
 
   /// Reads the body as a stream. Returns its text and its error, if any.
   private func read(onText: (String) -> Void) async throws -> (String, HTTPError?) {
-    let response = try await URLSessionLoader(.init(timeout: nil)).stream { try HTTPRequest(server.url("/a")) }.value
+    let response = try await SystemLoader(.init(timeout: nil)).stream { try HTTPRequest(server.url("/a")) }.value
     var text = ""
     onText(text)
     do {

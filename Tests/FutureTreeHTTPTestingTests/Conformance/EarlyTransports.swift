@@ -41,7 +41,7 @@ private final class EarlyTransport: Sendable {
   private let kept = Locked<[any Sendable]>([])
   private let endings = Locked<[@Sendable () -> Void]>([])
 
-  func load(_ request: HTTPRequest, _ base: URLSessionLoader) -> Future<HTTPResponse> {
+  func load(_ request: HTTPRequest, _ base: SystemLoader) -> Future<HTTPResponse> {
     let (load, promise) = (base.load(request), Promise<HTTPResponse>())
     keep(load) { promise.completeCancelled() }
     load.observe { outcome in promise.complete(with: outcome) }

@@ -6,10 +6,10 @@ import Testing
 
 /// A transport with one deliberate fault, over a correct transport.
 final class FaultyTransport: HTTPLoader {
-  typealias Load = @Sendable (HTTPRequest, URLSessionLoader) -> Future<HTTPResponse>
-  typealias Reset = @Sendable (URLSessionLoader) -> Future<Void>
+  typealias Load = @Sendable (HTTPRequest, SystemLoader) -> Future<HTTPResponse>
+  typealias Reset = @Sendable (SystemLoader) -> Future<Void>
 
-  private let base = URLSessionLoader(.init(timeout: nil))
+  private let base = SystemLoader(.init(timeout: nil))
   private let makeFuture: Load
   private let makeReset: Reset
 

@@ -126,7 +126,7 @@ import Testing
         defer { first = false }
         return first
       }
-      return isFaulty ? hang.transport(clock.fault) : URLSessionLoader(.init(timeout: nil))
+      return isFaulty ? hang.transport(clock.fault) : SystemLoader(.init(timeout: nil))
     }
 
     let report = await conformance.run(only: [hang.check, .cookies])
@@ -140,7 +140,7 @@ import Testing
     let fault = Fault.all[0]
     let limit = TransportConformance.Limit(.redirects, "The platform follows redirects.")
     let faulty = await suite(limits: [limit]) { fault.make() }.run(only: [.redirects, .cookies])
-    let correct = await suite(limits: [limit]) { URLSessionLoader(.init(timeout: nil)) }.run(only: [.redirects])
+    let correct = await suite(limits: [limit]) { SystemLoader(.init(timeout: nil)) }.run(only: [.redirects])
 
     #expect(faulty.isConforming && faulty.description.contains("limit: The platform follows redirects."))
     #expect(correct.nonconforming == [.redirects])
@@ -163,7 +163,7 @@ import Testing
   @Test("A check that ends the process is run only by its name, so its disappearance is reported only then")
   func endsProcess() async {
     let limits = Check.all.map { TransportConformance.Limit($0, "It ends the process.", endsProcess: true) }
-    let conformance = suite(limits: limits) { URLSessionLoader(.init(timeout: nil)) }
+    let conformance = suite(limits: limits) { SystemLoader(.init(timeout: nil)) }
 
     let all = await conformance.run()
     let named = await conformance.run(only: [.cookies])

@@ -24,7 +24,7 @@ import Testing
 
       let faulty = try await TransportLoad("leaking", clock: ImpatientClock()) { leaking }.run(cancelled: 200)
       let correct = try await TransportLoad("correct", clock: ImpatientClock()) {
-        URLSessionLoader(.init(timeout: nil))
+        SystemLoader(.init(timeout: nil))
       }
       .run(cancelled: 200)
 
@@ -75,7 +75,7 @@ import Testing
 
   @Test("Invalid arguments are refused", arguments: [[], ["--cancelled"], ["--cancelled", "0"], ["--other", "1"]])
   func arguments(arguments: [String]) async {
-    let load = TransportLoad("unused") { URLSessionLoader(.init(timeout: nil)) }
+    let load = TransportLoad("unused") { SystemLoader(.init(timeout: nil)) }
 
     #expect(await load.run(arguments: arguments) == 64)
   }

@@ -11,7 +11,7 @@ struct H05TransportConfirmsTests {
     arguments: [[], .doNotForwardIfOthersWaiting] as [CancellationOptions])
   func confirms(options: CancellationOptions) async throws {
     let server = try Loopback.server()
-    let loader = URLSessionLoader(.init(timeout: nil, maximumConnectionsPerHost: 1))
+    let loader = SystemLoader(.init(timeout: nil, maximumConnectionsPerHost: 1))
     server.on("/held", .stall)
     server.on("/next", .respond(body: "next"))
     let load = loader.load(try HTTPRequest(server.url("/held")))
@@ -29,7 +29,7 @@ struct H05TransportConfirmsTests {
   @Test("A forced load ends at once, and its transport is stopped")
   func force() async throws {
     let server = try Loopback.server()
-    let loader = URLSessionLoader(.patient)
+    let loader = SystemLoader(.patient)
     server.on("/held", .stall)
     let load = loader.load(try HTTPRequest(server.url("/held")))
     _ = await server.waitForRequest(to: "/held").outcome

@@ -15,7 +15,7 @@ struct H10OriginTests {
     var request = try HTTPRequest(server.url("/"))
     try request.setHeader("Authorization", "Bearer \(sentinel)")
 
-    let response = try await URLSessionLoader(.patient).load(request).value
+    let response = try await SystemLoader(.patient).load(request).value
 
     #expect(response.status.code == status)
     #expect(server.record.requests.count == 1 && other.record.requests.isEmpty)

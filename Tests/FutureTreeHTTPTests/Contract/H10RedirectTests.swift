@@ -154,7 +154,7 @@ struct H10RedirectTests {
     try request.setHeader("Cookie", "id=secret")
     request.body = .data(Data("body".utf8), contentType: "text/plain")
 
-    let response = try await (Redirect() --> URLSessionLoader(.patient)).load(request).value
+    let response = try await (Redirect() --> SystemLoader(.patient)).load(request).value
 
     #expect(try response.body == Data("there".utf8))
     let (first, second, third) = (

@@ -150,7 +150,7 @@ struct H11SentinelTests {
       error { _ = try Future.succeeded(H11SentinelTests.page()).decoded(as: Value.self).outcomeIfCompleted?.get() },
       error { _ = try mock.load(H11SentinelTests.request()).outcomeIfCompleted?.get() },
       error { try mock.verify() },
-      error { _ = try URLSessionLoader(.patient).load(H11SentinelTests.request()).outcomeIfCompleted?.get() },
+      error { _ = try SystemLoader(.patient).load(H11SentinelTests.request()).outcomeIfCompleted?.get() },
     ]
 
     for error in errors { expectNoSecret(in: [try #require(error)]) }

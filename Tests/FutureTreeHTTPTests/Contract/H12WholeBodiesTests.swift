@@ -30,7 +30,7 @@ struct H12WholeBodiesTests {
     let server = try Loopback.server()
     server.on("/", [.send(answer.text), .close])
 
-    let outcome = try await URLSessionLoader(.init(timeout: nil, maximumBodySize: 10)).load(
+    let outcome = try await SystemLoader(.init(timeout: nil, maximumBodySize: 10)).load(
       HTTPRequest(server.url("/"))
     ).outcome
 

@@ -14,7 +14,7 @@ struct CoalesceLoopbackTests {
     .timeLimit(.minutes(20)))
   func someDetach() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
-    let api = coalesce --> URLSessionLoader(.patient)
+    let api = coalesce --> SystemLoader(.patient)
     server.on("/shared", .text("answer").held(by: gate))
     let loads = try (0..<5).map { _ in api.load(try HTTPRequest(server.url("/shared"))) }
     _ = try await gate.waitForHolders().value
@@ -31,7 +31,7 @@ struct CoalesceLoopbackTests {
   @Test("All callers cancel: the server sees one request and one abort", .timeLimit(.minutes(20)))
   func allDetach() async throws {
     let (server, coalesce, gate) = (try Loopback.server(), Coalesce(), LoopbackGate())
-    let api = coalesce --> URLSessionLoader(.patient)
+    let api = coalesce --> SystemLoader(.patient)
     server.on("/shared", .text("answer").held(by: gate))
     let loads = try (0..<5).map { _ in api.load(try HTTPRequest(server.url("/shared"))) }
     _ = try await gate.waitForHolders().value

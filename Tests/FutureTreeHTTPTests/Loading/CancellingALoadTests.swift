@@ -92,7 +92,7 @@ import Testing
   func onTheWire() async throws {
     let server = try Loopback.server()
     server.on("/feed", .stall)
-    let feed = (Pass() --> URLSessionLoader(.patient)).load(try HTTPRequest(server.url("/feed")))
+    let feed = (Pass() --> SystemLoader(.patient)).load(try HTTPRequest(server.url("/feed")))
     _ = await server.waitForRequest(to: "/feed").outcome
 
     feed.cancel()
@@ -107,7 +107,7 @@ import Testing
     let server = try Loopback.server()
     let gate = LoopbackGate()
     server.on("/feed", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .hold(gate)])
-    let feed = (Pass() --> URLSessionLoader(.patient)).load(try HTTPRequest(server.url("/feed")))
+    let feed = (Pass() --> SystemLoader(.patient)).load(try HTTPRequest(server.url("/feed")))
     _ = await gate.waitForHolders().outcome
 
     feed.cancel()

@@ -17,7 +17,7 @@ import Testing
     server = try Loopback.server()
     let port = try HTTPURL(server.url("/")).port
     let environment = try ServerEnvironment(scheme: .http, host: "127.0.0.1", port: port)
-    api = (ApplyEnvironment(environment) --> URLSessionLoader(.patient))
+    api = (ApplyEnvironment(environment) --> SystemLoader(.patient))
     folder = try Folder()
   }
 

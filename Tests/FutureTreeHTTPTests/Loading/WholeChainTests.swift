@@ -21,7 +21,7 @@ struct WholeChainTests {
     api =
       (ResetGuard() --> Autocancel() --> ApplyEnvironment(host)
         --> ModifyRequest { request in try request.setHeader("Accept", "application/json") }
-        --> URLSessionLoader(.patient))
+        --> SystemLoader(.patient))
   }
 
   @Test("A value is sent as JSON and decoded from JSON")

@@ -43,7 +43,7 @@ import Testing
   func loaders() async throws {
     let server = try Loopback.server()
     server.on("/held", .stall)
-    let loader = URLSessionLoader(.patient)
+    let loader = SystemLoader(.patient)
     var request = try HTTPRequest(server.url("/held?\(secret)"))
     try request.setHeader("Authorization", secret)
 

@@ -153,7 +153,7 @@ extension HTTPErrorTextTests {
   private func send(_ method: HTTPMethod, _ body: HTTPBody) async throws {
     var request = try HTTPRequest(method, "http://127.0.0.1:9/")
     request.body = body
-    try await load(request, URLSessionLoader())
+    try await load(request, SystemLoader())
   }
 
   private func loadDuringReset() async throws {

@@ -54,7 +54,7 @@ import Testing
     server.on("/feed", .reset)
 
     let error = await #expect(throws: HTTPError.self) {
-      try await URLSessionLoader(.patient).load(try HTTPRequest(server.url("/feed"))).value
+      try await SystemLoader(.patient).load(try HTTPRequest(server.url("/feed"))).value
     }
 
     #expect("\(try #require(error))".contains("GET \(server.url("/feed")): "))
@@ -65,8 +65,8 @@ import Testing
     var request = try HTTPRequest(.put, "http://example.com/up?\(sentinel)")
     request.body = .file(URL(filePath: "/no/such/\(sentinel)"))
     let errors = [
-      try #require(URLSessionLoader().load(request).outcomeIfCompleted?.error),
-      try #require(URLSessionLoader().load(try HTTPRequest(.get, path: "feed")).outcomeIfCompleted?.error),
+      try #require(SystemLoader().load(request).outcomeIfCompleted?.error),
+      try #require(SystemLoader().load(try HTTPRequest(.get, path: "feed")).outcomeIfCompleted?.error),
     ]
 
     #expect(

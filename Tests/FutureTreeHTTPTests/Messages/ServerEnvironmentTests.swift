@@ -95,7 +95,7 @@ import Testing
 
   @Test("A transport refuses a request without a host, and a body type that splits the head")
   func transport() throws {
-    let loader = URLSessionLoader(.patient)
+    let loader = SystemLoader(.patient)
     var split = try HTTPRequest(.post, "http://127.0.0.1:9/")
     split.body = .data(.init(), contentType: "text/plain\r\nX-Injected: 1")
 

@@ -17,7 +17,7 @@ import Testing
       [.send(Self.head + "Connection: close\r\n\r\nretry: 0\nid: 1\ndata: a\n\nid: 2\ndata: lost\n"), .close],
       [.send(Self.head + "Content-Length: 100\r\n\r\nid: café\r\ndata: b\r\n\r\nid: 4\r\n"), .hold(gate), .reset],
       .status(204))
-    let api = URLSessionLoader(.patient)
+    let api = SystemLoader(.patient)
     var events = api.events { try HTTPRequest(server.url("/feed")) }.makeAsyncIterator()
 
     #expect(try await events.next() == ServerSentEvent(data: "a", id: "1"))
@@ -33,7 +33,7 @@ import Testing
   func leaves() async throws {
     let server = try Loopback.server()
     server.on("/feed", [.send(Self.head + "\r\ndata: a\n\n"), .stall])
-    let events = URLSessionLoader(.patient).events { try HTTPRequest(server.url("/feed")) }
+    let events = SystemLoader(.patient).events { try HTTPRequest(server.url("/feed")) }
 
     for try await event in events {
       #expect(event.data == "a")
@@ -48,7 +48,7 @@ import Testing
   func cancelled() async throws {
     let server = try Loopback.server()
     server.on("/feed", [.send(Self.head + "\r\ndata: a\n\n"), .stall])
-    let events = URLSessionLoader(.patient).events { try HTTPRequest(server.url("/feed")) }
+    let events = SystemLoader(.patient).events { try HTTPRequest(server.url("/feed")) }
     var iterator = events.makeAsyncIterator()
     #expect(try await iterator.next()?.data == "a")
 

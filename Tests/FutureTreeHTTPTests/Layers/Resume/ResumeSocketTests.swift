@@ -10,7 +10,7 @@ import Testing
 @Suite("Layers: Resume on sockets", .onSockets, .timeLimit(.minutes(20))) struct ResumeSocketTests {
   private let server: LoopbackServer
   /// The strategy allows any number of attempts, because a reset can discard all bytes of a connection.
-  private let api = Resume(.immediately(attempts: 1_000)) --> URLSessionLoader(.patient)
+  private let api = Resume(.immediately(attempts: 1_000)) --> SystemLoader(.patient)
 
   init() throws {
     server = try Loopback.server()
@@ -63,7 +63,7 @@ import Testing
     var request = try HTTPRequest(server.url("/film"))
     request[option: ResponseDelivery.self] = .file(folder.file("film"))
     for _ in 1...100 where !folder.names.contains("film") {
-      let run = Resume(.immediately(attempts: 1), directory: folder.file("partial")) --> URLSessionLoader(.patient)
+      let run = Resume(.immediately(attempts: 1), directory: folder.file("partial")) --> SystemLoader(.patient)
       let code = await run.load(request).outcome.code
       #expect(code == nil || code == .truncatedBody || code == .connectionLost)
     }
