@@ -13,8 +13,8 @@
 /// not matter.
 ///
 /// **Values beyond ASCII.** A program can add only values of visible ASCII, spaces and tabs. A value that a server sent can also
-/// have characters beyond ASCII (RFC 9110, section 5.5). It is read as UTF-8, and as ISO-8859-1 if its bytes are not UTF-8. On
-/// Linux, `URLSession` cannot read such bytes: see row 36 of <doc:URLSessionTraps>. Values are compared by their bytes in UTF-8.
+/// have characters beyond ASCII (RFC 9110, section 5.5). It is read as UTF-8, and as ISO-8859-1 if its bytes are not UTF-8
+/// (`URLSession` on Linux cannot read the latter). Values are compared by their bytes in UTF-8.
 public struct HTTPHeaders: Sendable {
   /// One header field. Fields are equal if their values are equal and their names differ at most in case.
   public struct Field: Sendable {

@@ -41,15 +41,8 @@ import FutureTree
 ///
 /// **Reset.** A reset cancels all requests in flight and waits until the platform has released them.
 ///
-/// - Warning: On Linux (Swift 6.3), `URLSession` ends the process with a fatal error in two cases. First, the server
-///   closes the connection between the status line and the end of the header fields, and no earlier field announced a
-///   body. Second, the server sends fields after the last chunk of a body (trailers, RFC 9112, section 7.1.2), although
-///   trailers are valid. A caller of `URLSession` cannot prevent either. If servers are not trusted, use
-///   `AsyncHTTPClientLoader`, the transport for servers, which is a package of its own.
-/// - Note: On Linux, `URLSession` uses `http_proxy`, `https_proxy` and `no_proxy` of the environment, sends known methods
-///   in upper case, joins header fields of one name, and cannot load from an IPv6 address in a URL. Requests ask for no
-///   content encoding by default, because the platform decodes bodies and hides whether they were complete: see
-///   `Configuration.acceptsEncodedBodies`. The article <doc:URLSessionTraps> describes all known differences.
+/// - Warning: On Linux, use `SystemLoader`. A peer that closes a connection inside the head of a response, or sends trailers, ends the
+///   process with a fatal error of `URLSession`. The article <doc:URLSessionTraps> has all limits.
 public final class URLSessionLoader: HTTPLoader {
   private let configuration: Configuration
   private let template: URLRequest

@@ -5,7 +5,7 @@ import FutureTreeHTTPTesting
 import HTTPTestSupport
 import Testing
 
-/// Redirects that `URLSession` on Linux handles incorrectly (rows 11 and 12 of the article *URLSession on Linux*).
+/// Redirects that `URLSession` on Linux handles incorrectly: it sends credentials to other hosts, and loses bodies.
 @Suite("Redirect over URLSessionLoader", .onSockets, .timeLimit(.minutes(20)))
 struct RedirectTransportTests {
   private let server: LoopbackServer

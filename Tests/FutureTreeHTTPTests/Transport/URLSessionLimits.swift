@@ -10,24 +10,24 @@ enum URLSessionLimits {
 
   #if canImport(FoundationNetworking)
     static let limits: [TransportConformance.Limit] = [
-      .init(.cutFields, "A fatal error of Foundation, at once (row 29 of the article).", endsProcess: true),
-      .init(.trailers, "A fatal error of Foundation, at once (row 34 of the article).", endsProcess: true),
+      .init(.cutFields, "A fatal error of Foundation, at once (*Cut head* in the article).", endsProcess: true),
+      .init(.trailers, "A fatal error of Foundation, at once (*Trailers* in the article).", endsProcess: true),
       .init(
-        .headerOrder, "Fields are joined by name, with commas, and their order is lost (row 15 of the article).",
+        .headerOrder, "Fields are joined by name, with commas, and their order is lost (*Fields* in the article).",
         faultText: "sent: "),
       .init(
-        .methodCase, "Known methods are sent in upper case (row 16 of the article).", faultText: "was sent as"),
+        .methodCase, "Known methods are sent in upper case (*Methods* in the article).", faultText: "was sent as"),
       .init(
         .chunkSuffixes, "libcurl ignores the rest of the line after the size of a chunk. The body is whole.",
         faultText: "got status 200 with 2 bytes"),
       .init(
-        .fieldCase, "One of two fields whose names differ in case is lost (row 15 of the article).",
+        .fieldCase, "One of two fields whose names differ in case is lost (*Fields* in the article).",
         faultText: "one of two fields was lost"),
       .init(
-        .latinFields, "A byte that is not UTF-8 ends the transfer (row 36 of the article).",
+        .latinFields, "A byte that is not UTF-8 ends the transfer (*Bytes of the head* in the article).",
         faultText: "invalidResponse"),
       .init(
-        .unknownEncodings, "libcurl refuses the body (row 9 of the article).", faultText: "encodedBody"),
+        .unknownEncodings, "libcurl refuses the body (*Encoded bodies* in the article).", faultText: "encodedBody"),
     ]
   #else
     static let limits: [TransportConformance.Limit] = [
