@@ -21,7 +21,6 @@ typedef struct {
   F(Version *, curl_version_info, (int)) \
   F(CCurlEasy *, curl_easy_init, (void)) \
   F(void, curl_easy_cleanup, (CCurlEasy *)) \
-  F(void, curl_easy_reset, (CCurlEasy *)) \
   F(int, curl_easy_pause, (CCurlEasy *, int)) \
   F(const char *, curl_easy_strerror, (int)) \
   F(int, curl_easy_setopt, (CCurlEasy *, int, ...)) \
@@ -131,7 +130,6 @@ const char *ccurl_version(void) { return curl.curl_version_info(0)->version; }
 
 CCurlEasy *ccurl_easy_create(void) { return curl.curl_easy_init(); }
 void ccurl_easy_destroy(CCurlEasy *easy) { curl.curl_easy_cleanup(easy); }
-void ccurl_easy_reset(CCurlEasy *easy) { curl.curl_easy_reset(easy); }
 int ccurl_easy_pause(CCurlEasy *easy, int directions) { return curl.curl_easy_pause(easy, directions); }
 const char *ccurl_easy_text(int result) { return curl.curl_easy_strerror(result); }
 

@@ -72,7 +72,6 @@ void ccurl_leave(void);
 
 CCurlEasy *ccurl_easy_create(void);
 void ccurl_easy_destroy(CCurlEasy *easy);
-void ccurl_easy_reset(CCurlEasy *easy);
 int ccurl_easy_pause(CCurlEasy *easy, int directions);
 const char *ccurl_easy_text(int result);
 

@@ -84,8 +84,6 @@
       static let maximumPerHost: Int32 = 7, maximumInAll: Int32 = 13
     }
 
-    private static let largestSpareCount = 256
-
     private let engine: CurlEngine
     private let multi: OpaquePointer
     private let poller: CurlPoller
@@ -93,7 +91,6 @@
     private var active: [OpaquePointer: CurlTransfer] = [:]
     /// The transfers that wait outside libcurl: for a lookup, or, after the end of libcurl, for their reader.
     private var waiting: Set<ObjectIdentifier> = []
-    private var spare: [CurlHandle] = []
     /// When the timer of libcurl ends, on the clock of the system.
     private var deadline: Duration?
     private var isClosing = false
@@ -130,7 +127,6 @@
         poller.forEach(count) { descriptor, events in ccurl_multi_act(multi, descriptor, events.rawValue) }
         readResults()
       }
-      spare = []
       withExtendedLifetime(self) { ccurl_multi_destroy(multi) }  // It calls the loop when it closes its sockets.
       ccurl_leave()
     }
@@ -221,7 +217,7 @@
     }
 
     private func begin(_ transfer: CurlTransfer, _ found: [NameResolver.Found]) {
-      guard let handle = spare.popLast() ?? CurlHandle() else {
+      guard let handle = CurlHandle() else {
         return transfer.ended(
           .failed(HTTPError(.transportFailed, "There is no memory for the request. Load again later.")))
       }
@@ -234,8 +230,6 @@
         try transfer.configure(handle, self, found)
       } catch {
         transfer.handle = nil
-        handle.reset()
-        spare.append(handle)
         return transfer.ended(.failed(error))
       }
       active[handle.easy] = transfer
@@ -260,8 +254,6 @@
       ccurl_multi_remove(multi, handle.easy)
       active[handle.easy] = nil
       transfer.handle = nil
-      handle.reset()
-      if spare.count < CurlLoop.largestSpareCount { spare.append(handle) }
     }
 
     /// Registers a new socket, whose number can be that of a socket that libcurl closed without a report.
