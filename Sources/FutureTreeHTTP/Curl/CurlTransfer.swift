@@ -17,11 +17,12 @@
     private let engine: CurlEngine
     private let library: CurlLibrary
     private let proxy: CurlProxy?
+    private let mayBeHTTP2: Bool
 
     /// The handle, while it is in the multi handle.
     var handle: CurlHandle?
     private unowned(unsafe) var loop: CurlLoop?
-    private var head = ResponseHead()
+    private var head: ResponseHead
     private var chunked: ChunkedBody?
     private var decoder: BodyDecoder?
     private var upload: CurlUpload?
@@ -51,6 +52,11 @@
       self.library = library
       self.engine = engine
       proxy = engine.settings.proxy(for: url)
+      // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
+      // that says HTTP/2 over HTTP/1.1 would receive all requests at once.
+      mayBeHTTP2 =
+        engine.settings.allowsHTTP2 && url.scheme == .https && !exchange.request[option: ResponseDelivery.self].isStream
+      head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     }
 
     /// Stops the request. Called on any thread.
@@ -123,10 +129,8 @@
           handle.set(Option.proxyPassword, server.password)
         }
       }
-      // With HTTP/2, libcurl stores what a paused stream receives, without a limit.
-      let isMultiplexed = settings.allowsHTTP2 && !request[option: ResponseDelivery.self].isStream
-      handle.set(Option.httpVersion, isMultiplexed ? 4 : 2)  // 2 over TLS, or 1.1.
-      handle.set(Option.waitsForMultiplexing, isMultiplexed && url.scheme == .https)
+      handle.set(Option.httpVersion, mayBeHTTP2 ? 4 : 2)  // 2 over TLS, or 1.1.
+      handle.set(Option.waitsForMultiplexing, mayBeHTTP2)
       // Before 7.80, a repetition over another reused connection is not reported.
       if !library.isAtLeast(7, 80), !isIdempotent { handle.set(Option.freshConnection, true) }
     }

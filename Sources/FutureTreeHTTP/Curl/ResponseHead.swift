@@ -35,9 +35,13 @@ struct ResponseHead {
   /// The statuses and fields of informational heads, such as 103.
   private(set) var interim: [(status: HTTPStatus, fields: Fields)] = []
 
+  /// Whether the connection may speak HTTP/2, whose heads libcurl writes as lines.
+  private let mayBeHTTP2: Bool
   private var state = State.statusLine
   private var fields: Fields = []
   private var size = 0
+
+  init(mayBeHTTP2: Bool = false) { self.mayBeHTTP2 = mayBeHTTP2 }
 
   /// Reads a line with or without its end.
   mutating func read(_ line: UnsafeRawBufferPointer) -> Event {
@@ -50,6 +54,10 @@ struct ResponseHead {
     switch state {
     case .statusLine:
       guard let status = ResponseHead.status(text) else { return .invalid("Its first line is no status line.") }
+      // libcurl believes the line, and would send further requests over the connection before this response has ended.
+      guard mayBeHTTP2 || !text.starts(with: "HTTP/2".utf8) else {
+        return .invalid("Its first line says HTTP/2, and the connection speaks HTTP/1.1.")
+      }
       state = .fields(status)
       fields = []
       return .none

@@ -18,8 +18,8 @@ import Testing
     }.filter { !$0.isEmpty }.joined(separator: "; ")
   }
 
-  private func read(_ lines: String...) -> String {
-    var head = ResponseHead()
+  private func read(_ lines: String..., mayBeHTTP2: Bool = false) -> String {
+    var head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     return read(&head, lines.map { Array($0.utf8) })
   }
 
@@ -27,7 +27,7 @@ import Testing
   func fields() {
     #expect(
       read("HTTP/1.1 200 OK\r\n", "A:  b \t\r\n", "a: c:d\r\n", "Empty:\r\n", "\r\n") == "200 A=b|a=c:d|Empty=")
-    #expect(read("HTTP/2 204 \n", "\n") == "204 ")
+    #expect(read("HTTP/2 204 \n", "\n", mayBeHTTP2: true) == "204 ")
     #expect(read("HTTP/1.1 404\r\n", "\r\n") == "404 ")
   }
 
@@ -66,6 +66,11 @@ import Testing
     ])
   func statusLine(line: String) {
     #expect(read(line) == "invalid: Its first line is no status line.")
+  }
+
+  @Test("HTTP/2 is refused on a connection that speaks HTTP/1.1", arguments: ["HTTP/2 200", "HTTP/2.0 200 OK"])
+  func version(line: String) {
+    #expect(read(line) == "invalid: Its first line says HTTP/2, and the connection speaks HTTP/1.1.")
   }
 
   @Test("A line without a colon is refused, and so is a head that is too long")
