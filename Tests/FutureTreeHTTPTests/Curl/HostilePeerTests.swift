@@ -21,7 +21,7 @@
         stalling.onOthers { HostilePeer(answering: $0.path, mayStall: true).answer }
         let loader = CurlLoader(.patient)
         let api = Redirect(limit: 3) --> loader
-        let count = LongTest.count(100_000, small: 10_000)
+        let count = LongTest.count(100_000, small: 2_000)
 
         await withTaskGroup(of: Void.self) { group in
           for lane in 0..<32 {

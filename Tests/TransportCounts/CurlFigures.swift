@@ -1,0 +1,75 @@
+#if os(Linux)
+  import Foundation
+  import FutureTree
+  import FutureTreeHTTP
+
+  /// Figures of `CurlLoader` for which a process and a server of their own are needed: `.ci/servers` starts the server.
+  enum CurlFigures {
+    private static let loader = CurlLoader(
+      .init(timeout: nil, maximumConnectionsPerHost: 100_000), clock: .system)
+
+    /// Prints the memory of loads whose server does not answer, and cancels them, three times. The allocator keeps the memory for the
+    /// next round.
+    static func inFlight(_ count: Int, _ url: String) async throws {
+      let request = try HTTPRequest(url)
+      let first = loader.load(request)
+      try await Task.sleep(for: .seconds(1))
+      let before = resident
+      for _ in 1...3 {
+        let loads = (0..<count).map { _ in loader.load(request) }
+        try await Task.sleep(for: .seconds(5))
+        print("\(count) loads in flight: \((resident - before) / count) bytes each, \(descriptors) descriptors")
+        for load in loads { load.cancel() }
+        for load in loads { _ = await load.outcome }
+        try await Task.sleep(for: .seconds(1))
+        print("all cancelled: \(descriptors) descriptors")
+      }
+      first.cancel()
+    }
+
+    /// Reads a body with 10 MB/s, and prints the memory that the process needed at most.
+    static func slowly(_ url: String) async throws {
+      var request = try HTTPRequest(url)
+      request[option: ResponseDelivery.self] = .stream(bufferLimit: 1 << 20)
+      let response = try await loader.load(request).value
+      let clock = ContinuousClock()
+      let (start, before) = (clock.now, resident)
+      var size = 0
+      for try await chunk in response.bodyStream {
+        size += chunk.count
+        let due = start + .seconds(Double(size) / 10_000_000)
+        if due > clock.now { try await Task.sleep(until: due, clock: clock) }
+      }
+      print(
+        "\(size) bytes in \(start.duration(to: clock.now)): \(before >> 20) MiB before, \(number("VmHWM")! >> 10) MiB at most"
+      )
+    }
+
+    /// Ends the process while loads over TLS are in flight.
+    static func exitDuring(_ url: String, roots: String, after delay: Duration) async throws {
+      var configuration = CurlLoader.Configuration(timeout: nil)
+      configuration.security.roots = .file(roots)
+      let loaders = [true, false].map { allowsHTTP2 in
+        configuration.allowsHTTP2 = allowsHTTP2
+        return CurlLoader(configuration)
+      }
+      let request = try HTTPRequest(url)
+      for _ in 0..<8 {
+        for loader in loaders { loader.load(request).onSuccess { _ in loader.load(request) } }
+      }
+      try await Task.sleep(for: delay)
+      exit(0)
+    }
+
+    private static var resident: Int { number("VmRSS")! << 10 }
+
+    private static var descriptors: Int { try! FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+
+    /// A number of `/proc/self/status`, in KiB.
+    private static func number(_ name: String) -> Int? {
+      let status = try! String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+      let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+      return line.flatMap { $0.split(whereSeparator: \.isWhitespace).lazy.compactMap { Int($0) }.first }
+    }
+  }
+#endif
