@@ -14,14 +14,15 @@
     func isAtLeast(_ major: UInt32, _ minor: UInt32) -> Bool { number >= major << 16 | minor << 8 }
 
     /// The library, or the error of each load. The library is searched once.
-    static let shared = Result { () throws(HTTPError) in try CurlLibrary() }
+    static let shared = Result { () throws(HTTPError) in
+      if let fault = ccurl_load() { throw CurlLibrary.fault("\(String(cString: fault)).") }
+      return try CurlLibrary(version: String(cString: ccurl_version()), number: ccurl_version_number())
+    }
 
-    private init() throws(HTTPError) {
-      if let fault = ccurl_load() {
-        throw CurlLibrary.fault("\(String(cString: fault)).")
-      }
-      number = ccurl_version_number()
-      version = String(cString: ccurl_version())
+    /// - Parameter number: The version with a byte for each of its parts.
+    init(version: String, number: UInt32) throws(HTTPError) {
+      self.version = version
+      self.number = number
       guard number >= CurlLibrary.minimum else { throw CurlLibrary.fault("libcurl \(version) is older than 7.76.") }
     }
 

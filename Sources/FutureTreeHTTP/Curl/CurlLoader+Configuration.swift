@@ -15,7 +15,8 @@
       /// `ResponseDelivery` of a request takes precedence.
       public var maximumBodySize: Int
       /// The maximum number of connections to one host. Defaults to 6. Values below 1 are treated as 1. Further requests
-      /// wait, and their time limits apply while they wait. Requests that share a connection with HTTP/2 do not wait.
+      /// wait in the order of their arrival, and their time limits apply while they wait. Requests that share a connection with HTTP/2 do
+      /// not wait.
       public var maximumConnectionsPerHost: Int
       /// The maximum number of connections in all. Defaults to `nil`, which disables the limit. Values below 1 are treated as 1.
       public var maximumConnections: Int?

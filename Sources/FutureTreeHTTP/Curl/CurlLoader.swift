@@ -10,6 +10,16 @@
   /// page.cancel()  // The connection is closed, then the future ends with `.cancelled`.
   /// ```
   ///
+  /// Its configuration has what `SystemLoader` cannot have on every platform:
+  ///
+  /// ```swift
+  /// var configuration = CurlLoader.Configuration(maximumConnectionsPerHost: 20)
+  /// configuration.proxy = .environment
+  /// configuration.security.roots = .file("/etc/ssl/company.pem")
+  /// configuration.onExchange = { exchange in print(exchange) }
+  /// let loader = CurlLoader(configuration)
+  /// ```
+  ///
   /// It supports HTTP/1.1 and HTTP/2, TLS, proxies and Unix domain sockets. Each load sends one request and follows no redirects. The
   /// loader stores no cookies, no cache and no credentials. If a body is truncated, too long, or has no clear end, the load fails,
   /// also if the body is encoded (`Configuration.acceptsEncodedBodies`).

@@ -17,7 +17,12 @@
     private let engine: CurlEngine
     private let library: CurlLibrary
     private let proxy: CurlProxy?
-    private let mayBeHTTP2: Bool
+    /// Whether the request may share a connection with others.
+    let mayBeHTTP2: Bool
+    /// The scheme, the host and the port of the URL.
+    let origin: String
+    /// The place in the queue of the engine, while the request waits for a connection.
+    var ticket: UInt64?
 
     /// The handle, while it is in the multi handle.
     var handle: CurlHandle?
@@ -51,6 +56,7 @@
       self.url = url
       self.library = library
       self.engine = engine
+      origin = url.origin
       proxy = engine.settings.proxy(for: url)
       // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
       // that says HTTP/2 over HTTP/1.1 would receive all requests at once.

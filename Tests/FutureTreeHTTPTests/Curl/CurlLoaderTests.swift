@@ -324,6 +324,30 @@
       for load in loads { _ = try await load.value }
     }
 
+    @Test("Loads that wait for a connection to their host begin in their order, and a cancelled one leaves at once")
+    func connectionsPerHost() async throws {
+      let loader = CurlLoader(.patient { $0.maximumConnectionsPerHost = 2 })
+      let gate = LoopbackGate()
+      server.onOthers(.respond().held(by: gate))
+      let loads = try (0..<40).map { loader.load(try request(.get, "/\($0)")) }
+      _ = try await gate.waitForHolders(2).value
+
+      for index in stride(from: 10, to: 40, by: 2) {
+        loads[index].cancel()
+        #expect(await loads[index].outcome.ending == .cancelled)
+      }
+      #expect(server.requestCount == 2)
+      gate.open()
+      for (index, load) in loads.enumerated() where index < 10 || !index.isMultiple(of: 2) { _ = try await load.value }
+
+      let begun = server.requests.map(\.target)
+      #expect(Set(begun).count == 25 && Set(begun[..<2]) == ["/0", "/1"])
+      // Two connections are independent, so that a request can overtake the one before it.
+      let order = begun.compactMap { Int($0.dropFirst()) }
+      #expect(zip(order, order.sorted()).allSatisfy { abs($0 - $1) <= 4 }, "\(order)")
+      #expect(Set(server.requests.map(\.connection)).count == 2)
+    }
+
     // MARK: - Proxies
 
     @Test("The environment names no proxy by default, and each request can use it by choice")
