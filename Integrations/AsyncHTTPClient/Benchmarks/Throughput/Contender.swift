@@ -21,7 +21,7 @@ struct Session {
 struct Figures {
   /// The loads per second.
   let rate: Double
-  /// The processor time of one load, with that of the server, in seconds.
+  /// The processor time of one load in this process, in seconds.
   let processorTime: Double
 }
 

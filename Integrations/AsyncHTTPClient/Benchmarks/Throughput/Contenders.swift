@@ -1,10 +1,15 @@
 import AsyncHTTPClient
+import Foundation
 import FutureTree
 import FutureTreeAsyncHTTPClient
 import FutureTreeHTTP
 import NIOCore
 import NIOHTTP1
 import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// All contenders: AsyncHTTPClient, the steps from it to the loader, and what users build from the loader.
 struct Contenders {
@@ -25,6 +30,7 @@ struct Contenders {
       over("the loader behind five layers") { transport in
         ResetGuard() --> Autocancel() --> Retry() --> Throttle(1000) --> Redirect() --> transport
       },
+      bareURLSession("`URLSession`, data tasks"),
       overURLSession("`URLSessionLoader`"),
     ]
   }
@@ -158,6 +164,15 @@ extension Contenders {
   #else
     private var overCurl: [Contender] { [] }
   #endif
+
+  private func bareURLSession(_ name: String) -> Contender {
+    Contender(name: name) { [url] in
+      let (session, url) = (URLSession(configuration: .ephemeral), URL(string: url)!)
+      return Session(
+        load: { completion in session.dataTask(with: url) { data, _, _ in completion(data!.count) }.resume() },
+        close: { session.invalidateAndCancel() })
+    }
+  }
 
   private func overURLSession(_ name: String) -> Contender {
     Contender(name: name) { [url] in

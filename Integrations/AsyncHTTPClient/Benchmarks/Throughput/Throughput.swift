@@ -7,19 +7,22 @@ import NIOPosix
 ///     swift run -c release Throughput
 ///     swift run -c release Throughput --rounds 21 --requests 5000
 ///     swift run -c release Throughput --only loader
+///     .ci/servers --run 'swift run -c release Throughput --url {plain} --size 5'    # nginx serves the file `5`
 ///
 /// Each round measures every transport once, in turn, with new connections, and each ratio is that of two figures of one round.
 /// The figures of a table are medians. The transports share event loops, one for each processor, as is the default of both
-/// libraries. The server has one of its own, and runs on the same processors.
+/// libraries. The server has one of its own in the same process, unless a URL is given: then the processor time is that of the client
+/// alone. It runs on the same processors.
 @main enum Throughput {
   static func main() throws {
     var options = Options()
     try options.read(CommandLine.arguments.dropFirst())
     let loops = options.loops ?? System.coreCount
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
-    let server = try BenchmarkServer()
+    let server = try options.url == nil ? BenchmarkServer() : nil
     for size in options.size.map({ [$0] }) ?? [100, 100_000] {
-      let contenders = Contenders(group: group, url: server.url(ofSize: size)).all.filter {
+      let contenders = Contenders(group: group, url: server?.url(ofSize: size) ?? "\(options.url!)/\(size)").all.filter
+      {
         options.only.isEmpty || $0.name.contains(options.only)
       }
       let rounds = options.rounds(of: contenders, requests: size > 1000 ? options.requests / 4 : options.requests)
@@ -36,6 +39,8 @@ struct Options {
   var requests = 4000
   var concurrency = 32
   var only = ""
+  /// The folder of a server, with files whose names are sizes.
+  var url: String?
   var size: Int?
   var loops: Int?
 
@@ -45,6 +50,10 @@ struct Options {
       let text = rest.popFirst() ?? ""
       if name == "--only" {
         only = text
+        continue
+      }
+      if name == "--url" {
+        url = text
         continue
       }
       guard let value = Int(text), value > 0 else { throw Misuse(argument: name) }
@@ -68,7 +77,7 @@ struct Options {
 struct Misuse: Error, CustomStringConvertible {
   let argument: String
   var description: String {
-    "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --loops, --only."
+    "\(argument) is not an option with a value: --rounds, --requests, --concurrency, --size, --loops, --only, --url."
   }
 }
 
