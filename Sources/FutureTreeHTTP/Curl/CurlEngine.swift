@@ -251,7 +251,7 @@
           return close(descriptor)
         }, Unmanaged.passUnretained(self).toOpaque())
       do throws(HTTPError) {
-        try transfer.configure(handle, self, found)
+        try transfer.configure(handle, self, found, isOneOfMany: active.count > 64)
       } catch {
         transfer.handle = nil
         return transfer.ended(.failed(error))

@@ -90,7 +90,11 @@
     // MARK: - Options
 
     /// Sets the options of the request.
-    func configure(_ handle: CurlHandle, _ loop: CurlLoop, _ found: [NameResolver.Found]) throws(HTTPError) {
+    ///
+    /// - Parameter isOneOfMany: Whether so many requests are in flight that each of them should need little memory.
+    func configure(
+      _ handle: CurlHandle, _ loop: CurlLoop, _ found: [NameResolver.Found], isOneOfMany: Bool
+    ) throws(HTTPError) {
       typealias Option = CurlHandle.Option
       (self.handle, self.loop) = (handle, loop)
       handle.call(self, reportsRequests: library.isAtLeast(7, 80))
@@ -107,7 +111,7 @@
       handle.set(Option.transferDecoding, false)  // `ChunkedBody` decides.
       handle.set(Option.suppressesConnectHeaders, true)
       handle.set(Option.connectTimeout, 7 * 24 * 60 * 60 * 1000)  // The exchange has the time limits.
-      handle.set(Option.bufferSize, 1 << 17)
+      handle.set(Option.bufferSize, isOneOfMany ? 1 << 14 : 1 << 17)
       setNames(handle, found)
       setConnection(handle)
       try settings.security.apply(to: handle, library)
