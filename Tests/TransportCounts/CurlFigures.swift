@@ -45,6 +45,23 @@
       )
     }
 
+    /// Prints the processor time of a load over a reused connection, with and without TLS, and over a new one with TLS.
+    static func secured(_ plain: String, _ reused: String, _ new: String, roots: String) async throws {
+      var configuration = CurlLoader.Configuration(timeout: nil)
+      configuration.security.roots = .file(roots)
+      configuration.allowsHTTP2 = false
+      let loader = CurlLoader(configuration)
+      for (name, url) in [("plain", plain), ("TLS", reused), ("TLS, a new connection", new)] {
+        let request = try HTTPRequest(url)
+        var start = 0
+        for number in -100..<1_000 {
+          if number == 0 { start = clock() }
+          _ = try await loader.load(request).value
+        }
+        print("\(name): \((clock() - start) / 1_000) µs of a processor for a load")
+      }
+    }
+
     /// Ends the process while loads over TLS are in flight.
     static func exitDuring(_ url: String, roots: String, after delay: Duration) async throws {
       var configuration = CurlLoader.Configuration(timeout: nil)

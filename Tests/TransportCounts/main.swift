@@ -8,6 +8,7 @@
 //   swift run TransportCounts --curl --minutes 10
 //   .ci/servers --run 'swift run TransportCounts --curl --in-flight 10000 {held}'
 //   .ci/servers --run 'swift run TransportCounts --curl --slowly {plain}/gigabyte'
+//   .ci/servers --run 'swift run TransportCounts --curl --secured {plain}/5 {nginx}/5 {tls12}/5 {roots}'
 //   .ci/servers --exits 1000 .build/debug/TransportCounts    # each exits while TLS is in use
 
 import Foundation
@@ -25,6 +26,9 @@ var load = TransportLoad("URLSessionLoader") { URLSessionLoader(.init(timeout: n
       exit(0)
     case "--slowly" where arguments.count == 2:
       try await CurlFigures.slowly(arguments[1])
+      exit(0)
+    case "--secured" where arguments.count == 5:
+      try await CurlFigures.secured(arguments[1], arguments[2], arguments[3], roots: arguments[4])
       exit(0)
     case "--exit" where arguments.count == 4:
       try await CurlFigures.exitDuring(
