@@ -57,7 +57,7 @@ public final class SystemLoader: HTTPLoader {
   /// The reason why loaders use `URLSession` on a system that should have libcurl. `nil` if they use what the platform should have.
   ///
   /// ```swift
-  /// if let reason = SystemLoader.substitution { logger.warning("\(reason)") }
+  /// if let reason = SystemLoader.substitution { print(reason) }
   /// ```
   public static var substitution: HTTPError? {
     #if os(Linux)
