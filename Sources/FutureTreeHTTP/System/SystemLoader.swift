@@ -60,7 +60,7 @@ public final class SystemLoader: HTTPLoader {
   /// if let reason = SystemLoader.substitution { print(reason) }
   /// ```
   public static var substitution: HTTPError? {
-    #if os(Linux)
+    #if os(Linux) && canImport(CCurl)
       if case .failure(let error) = CurlLibrary.shared { return error }
     #endif
     return nil
@@ -74,14 +74,14 @@ public final class SystemLoader: HTTPLoader {
   ///   - configuration: The settings for all requests.
   ///   - clock: The clock of the time limits. Defaults to the system clock.
   public init(_ configuration: Configuration = Configuration(), clock: any FutureClock = .system) {
-    #if os(Linux)
+    #if os(Linux) && canImport(CCurl)
       loader = SystemLoader.loader(configuration, isLibraryMissing: SystemLoader.substitution != nil, clock: clock)
     #else
       loader = URLSessionLoader(.init(configuration), clock: clock)
     #endif
   }
 
-  #if os(Linux)
+  #if os(Linux) && canImport(CCurl)
     static func loader(
       _ configuration: Configuration, isLibraryMissing: Bool, clock: any FutureClock = .system
     ) -> any HTTPLoader {
@@ -113,7 +113,7 @@ extension URLSessionLoader.Configuration {
   }
 }
 
-#if os(Linux)
+#if os(Linux) && canImport(CCurl)
   extension CurlLoader.Configuration {
     fileprivate init(_ settings: SystemLoader.Configuration) {
       self.init(
