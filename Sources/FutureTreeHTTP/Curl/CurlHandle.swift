@@ -2,8 +2,10 @@
   internal import CCurl
   import Foundation
 
-  /// An easy handle of libcurl: the options of one transfer, and its result. It is not used again: before 8.1.0, a handle that was
-  /// used can read and change freed memory if a head begins with the continuation of a field. A new one costs less than 1 µs more.
+  /// An easy handle of libcurl: the options of one transfer, and its result.
+  ///
+  /// Each transfer has a new handle, which costs about 1 µs. libcurl before 8.1.0 reads and changes freed memory if a handle is used
+  /// again and the head of a response begins with the continuation of a field.
   ///
   /// # Invariants
   /// 1. `easy` and the buffer of the error text are valid from `init` to `deinit`. The handle is in no multi handle at `deinit`.

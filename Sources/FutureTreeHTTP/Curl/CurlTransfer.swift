@@ -17,10 +17,10 @@
     private let engine: CurlEngine
     private let library: CurlLibrary
     private let proxy: CurlProxy?
-    /// Whether the request may share a connection with others.
-    let mayBeHTTP2: Bool
-    /// The scheme, the host and the port of the URL.
-    let origin: String
+    private let mayBeHTTP2: Bool
+    /// The origin of the URL, if its limit of connections applies to the request. It does not apply to a request that may be HTTP/2, which
+    /// can share a connection.
+    let limitedOrigin: String?
     /// The place in the queue of the engine, while the request waits for a connection.
     var ticket: UInt64?
 
@@ -56,12 +56,12 @@
       self.url = url
       self.library = library
       self.engine = engine
-      origin = url.origin
       proxy = engine.settings.proxy(for: url)
       // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
       // that says HTTP/2 over HTTP/1.1 would receive all requests at once.
       mayBeHTTP2 =
         engine.settings.allowsHTTP2 && url.scheme == .https && !exchange.request[option: ResponseDelivery.self].isStream
+      limitedOrigin = mayBeHTTP2 ? nil : url.origin
       head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     }
 

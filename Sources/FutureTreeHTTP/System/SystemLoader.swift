@@ -12,8 +12,8 @@ import FutureTree
 /// 7.76, it is a `URLSessionLoader` as well, and `substitution` has the reason.
 ///
 /// Each load sends one request and follows no redirects. The loader stores no cookies, no cache and no credentials. If a body is
-/// truncated, too long, or has no clear end, the load fails. The settings are those that both loaders have: create one of them for the
-/// others, such as a proxy or the roots of TLS.
+/// truncated, too long, or has no clear end, the load fails. Its settings are those that both loaders have. If you need others, such
+/// as a proxy or the roots of TLS, create the loader of the platform instead.
 ///
 /// **Cancellation.** A cancellation request closes the connection. The future ends then (the rule *Confirmed cancellation*). With
 /// `.forceImmediately` the future ends at once.
@@ -104,7 +104,14 @@ extension SystemLoader: CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["loader": loader], displayStyle: .class) }
 }
 
-extension URLSessionLoader.Configuration {
+/// The settings of a loader that `SystemLoader` sets.
+private protocol SystemSettings {
+  var acceptsEncodedBodies: Bool { get set }
+
+  init(timeout: Duration?, idleTimeout: Duration?, maximumBodySize: Int, maximumConnectionsPerHost: Int)
+}
+
+extension SystemSettings {
   fileprivate init(_ settings: SystemLoader.Configuration) {
     self.init(
       timeout: settings.timeout, idleTimeout: settings.idleTimeout, maximumBodySize: settings.maximumBodySize,
@@ -113,13 +120,8 @@ extension URLSessionLoader.Configuration {
   }
 }
 
+extension URLSessionLoader.Configuration: SystemSettings {}
+
 #if os(Linux) && canImport(CCurl)
-  extension CurlLoader.Configuration {
-    fileprivate init(_ settings: SystemLoader.Configuration) {
-      self.init(
-        timeout: settings.timeout, idleTimeout: settings.idleTimeout, maximumBodySize: settings.maximumBodySize,
-        maximumConnectionsPerHost: settings.maximumConnectionsPerHost)
-      if let acceptsEncodedBodies = settings.acceptsEncodedBodies { self.acceptsEncodedBodies = acceptsEncodedBodies }
-    }
-  }
+  extension CurlLoader.Configuration: SystemSettings {}
 #endif

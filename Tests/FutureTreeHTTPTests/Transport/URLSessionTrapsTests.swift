@@ -234,7 +234,7 @@ enum Repository {
 }
 
 @Suite("The article URLSession on Linux") struct URLSessionTrapsArticleTests {
-  @Test("The article has each limit of the conformance suite")
+  @Test("The article has each limit of the conformance suite, with its effect")
   func limits() throws {
     let rows = try Guide("URLSessionTraps", of: "FutureTreeHTTP").page().rows
     let subjects = Set(rows.compactMap(\.first))
@@ -243,5 +243,7 @@ enum Repository {
       guard let name = limit.text.firstMatch(of: /\*.+?\*/) else { continue }
       #expect(subjects.contains(String(name.output)), "\(limit.text)")
     }
+    let traps = rows.filter { $0.first?.hasPrefix("*") == true }
+    #expect(traps.count >= 14 && traps.allSatisfy { $0.count == 3 })
   }
 }
