@@ -2,11 +2,28 @@
   import Foundation
   import FutureTree
   import FutureTreeHTTP
+  import FutureTreeHTTPTesting
 
   /// Figures of `CurlLoader` for which a process and a server of their own are needed: `.ci/servers` starts the server.
   enum CurlFigures {
     private static let loader = CurlLoader(
       .init(timeout: nil, maximumConnectionsPerHost: 100_000), clock: .system)
+
+    /// Measures and prints the figures that the arguments of the command name.
+    ///
+    /// - Returns: Whether they name figures.
+    static func run(_ arguments: [String]) async throws -> Bool {
+      switch (arguments.first, arguments.dropFirst().first.flatMap { Int($0) }, Array(arguments.dropFirst())) {
+      case ("--in-flight", let count?, let rest) where count > 0 && rest.count == 2: try await inFlight(count, rest[1])
+      case ("--slowly", _, let rest) where rest.count == 1: try await slowly(rest[0])
+      case ("--secured", _, let rest) where rest.count == 4:
+        try await secured(rest[0], rest[1], rest[2], roots: rest[3])
+      case ("--exit", let delay?, let rest) where rest.count == 3:
+        try await exitDuring(rest[1], roots: rest[2], after: .microseconds(delay))
+      default: return false
+      }
+      return true
+    }
 
     /// Prints the memory of loads whose server does not answer, and cancels them, three times. The allocator keeps the memory for the
     /// next round.
@@ -14,15 +31,17 @@
       let request = try HTTPRequest(url)
       let first = loader.load(request)
       try await Task.sleep(for: .seconds(1))
-      let before = resident
+      let before = ProcessResources.current.residentBytes!
       for _ in 1...3 {
         let loads = (0..<count).map { _ in loader.load(request) }
         try await Task.sleep(for: .seconds(5))
-        print("\(count) loads in flight: \((resident - before) / count) bytes each, \(descriptors) descriptors")
+        let during = ProcessResources.current
+        print(
+          "\(count) loads in flight: \((during.residentBytes! - before) / count) bytes each; in all \(during)")
         for load in loads { load.cancel() }
         for load in loads { _ = await load.outcome }
         try await Task.sleep(for: .seconds(1))
-        print("all cancelled: \(descriptors) descriptors")
+        print("all cancelled: \(ProcessResources.current)")
       }
       first.cancel()
     }
@@ -33,16 +52,16 @@
       request[option: ResponseDelivery.self] = .stream(bufferLimit: 1 << 20)
       let response = try await loader.load(request).value
       let clock = ContinuousClock()
-      let (start, before) = (clock.now, resident)
+      let start = clock.now
       var size = 0
       for try await chunk in response.bodyStream {
         size += chunk.count
         let due = start + .seconds(Double(size) / 10_000_000)
         if due > clock.now { try await Task.sleep(until: due, clock: clock) }
       }
-      print(
-        "\(size) bytes in \(start.duration(to: clock.now)): \(before >> 20) MiB before, \(number("VmHWM")! >> 10) MiB at most"
-      )
+      var usage = rusage()
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+      print("\(size) bytes in \(start.duration(to: clock.now)): \(usage.ru_maxrss >> 10) MiB at most")
     }
 
     /// Prints the processor time of a load over a reused connection, with and without TLS, and over a new one with TLS.
@@ -76,17 +95,6 @@
       }
       try await Task.sleep(for: delay)
       exit(0)
-    }
-
-    private static var resident: Int { number("VmRSS")! << 10 }
-
-    private static var descriptors: Int { try! FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
-
-    /// A number of `/proc/self/status`, in KiB.
-    private static func number(_ name: String) -> Int? {
-      let status = try! String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-      let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }
-      return line.flatMap { $0.split(whereSeparator: \.isWhitespace).lazy.compactMap { Int($0) }.first }
     }
   }
 #endif

@@ -20,21 +20,7 @@ var load = TransportLoad("URLSessionLoader") { URLSessionLoader(.init(timeout: n
 #if os(Linux)
   if arguments.first == "--curl" {
     arguments.removeFirst()
-    switch arguments.first {
-    case "--in-flight" where arguments.count == 3:
-      try await CurlFigures.inFlight(Int(arguments[1]) ?? 10_000, arguments[2])
-      exit(0)
-    case "--slowly" where arguments.count == 2:
-      try await CurlFigures.slowly(arguments[1])
-      exit(0)
-    case "--secured" where arguments.count == 5:
-      try await CurlFigures.secured(arguments[1], arguments[2], arguments[3], roots: arguments[4])
-      exit(0)
-    case "--exit" where arguments.count == 4:
-      try await CurlFigures.exitDuring(
-        arguments[1], roots: arguments[2], after: .microseconds(Int(arguments[3]) ?? 0))
-    default: break
-    }
+    if try await CurlFigures.run(arguments) { exit(0) }
     load = TransportLoad("CurlLoader") { CurlLoader(.init(timeout: nil)) }
   }
 #endif

@@ -11,7 +11,6 @@
   private struct Servers: Decodable, Sendable {
     let nginx: String
     let tls12: String
-    let plain: String
     let httpbin: String?
     let early: String
     let socket: String
@@ -213,7 +212,7 @@
       #expect(try await loader.load(HTTPRequest("\(servers.nginx)/put/\(allowsHTTP2)")).value.body == body)
     }
 
-    @Test("Redirects, log-ins, cookies, streams and retries work with httpbin")
+    @Test("Redirects, log-ins, cookies, streams and cancellations work with httpbin")
     func httpbin() async throws {
       guard let httpbin = servers.httpbin else { return }
       let loader = loader()
