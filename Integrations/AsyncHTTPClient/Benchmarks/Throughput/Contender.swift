@@ -26,18 +26,18 @@ struct Figures {
 }
 
 extension Contender {
-  /// Opens the connections, and loads `count` times after a warm-up.
-  func measure(_ count: Int, _ concurrency: Int) -> Figures {
+  /// Opens the connections, and loads `count` times after a warm-up. Another size ends the program, such as that of an error page.
+  func measure(_ count: Int, _ concurrency: Int, size: Int) -> Figures {
     let session = open()
     defer { session.close() }
-    _ = session.measure(count / 4, concurrency)
-    return session.measure(count, concurrency)
+    _ = session.measure(count / 4, concurrency, size)
+    return session.measure(count, concurrency, size)
   }
 }
 
 extension Session {
-  fileprivate func measure(_ count: Int, _ concurrency: Int) -> Figures {
-    let run = Run(count, load)
+  fileprivate func measure(_ count: Int, _ concurrency: Int, _ size: Int) -> Figures {
+    let run = Run(count, size, load)
     let start = clock()  // The processor time of all threads.
     let elapsed = ContinuousClock().measure {
       for _ in 0..<concurrency { run.next() }
@@ -52,17 +52,20 @@ extension Session {
     let done = DispatchSemaphore(value: 0)
     private let left: Atomic<Int>
     private let unfinished: Atomic<Int>
+    private let size: Int
     private let load: Load
 
-    init(_ count: Int, _ load: @escaping Load) {
+    init(_ count: Int, _ size: Int, _ load: @escaping Load) {
       left = Atomic(count)
       unfinished = Atomic(count)
+      self.size = size
       self.load = load
     }
 
     func next() {
       guard left.subtract(1, ordering: .relaxed).newValue >= 0 else { return }
-      load { [self] _ in
+      load { [self] count in
+        guard count == size else { fatalError("A body has \(count) bytes, and not \(size).") }
         if unfinished.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done.signal() } else { next() }
       }
     }

@@ -19,13 +19,14 @@ import NIOPosix
     try options.read(CommandLine.arguments.dropFirst())
     let loops = options.loops ?? System.coreCount
     let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
-    let server = try options.url == nil ? BenchmarkServer() : nil
+    let url: (Int) -> String
+    if let folder = options.url { url = { "\(folder)/\($0)" } } else { url = try BenchmarkServer().url(ofSize:) }
     for size in options.size.map({ [$0] }) ?? [100, 100_000] {
-      let contenders = Contenders(group: group, url: server?.url(ofSize: size) ?? "\(options.url!)/\(size)").all.filter
-      {
+      let contenders = Contenders(group: group, url: url(size)).all.filter {
         options.only.isEmpty || $0.name.contains(options.only)
       }
-      let rounds = options.rounds(of: contenders, requests: size > 1000 ? options.requests / 4 : options.requests)
+      let requests = size > 1000 ? options.requests / 4 : options.requests
+      let rounds = options.rounds(of: contenders, requests: requests, size: size)
       print(
         "\n\(size) bytes, \(options.concurrency) requests at a time, \(loops) event loops, \(rounds.count) rounds\n")
       print(Table(contenders.map(\.name), rounds))
@@ -69,8 +70,8 @@ struct Options {
   }
 
   /// - Returns: The figures of each contender, for each round.
-  func rounds(of contenders: [Contender], requests: Int) -> [[Figures]] {
-    (0..<rounds).map { _ in contenders.map { $0.measure(requests, concurrency) } }
+  func rounds(of contenders: [Contender], requests: Int, size: Int) -> [[Figures]] {
+    (0..<rounds).map { _ in contenders.map { $0.measure(requests, concurrency, size: size) } }
   }
 }
 
