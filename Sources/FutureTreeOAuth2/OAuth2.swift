@@ -57,12 +57,12 @@ import FutureTreeHTTP
 /// cancelled. A request that was forwarded is cancelled by the loaders after this layer; if its response rejects the token,
 /// that is the response of the load.
 ///
-/// **Reset.** A reset has these effects. Each part is reset even if another fails.
+/// **Reset.** A reset has these effects:
 ///
 /// - Loads that wait complete as `.cancelled`.
-/// - Work in flight for the credential is asked to cancel and awaited, and its result is discarded.
-/// - The store is emptied, and is not read again.
-/// - The token loader and the next loader are reset.
+/// - Work in flight for the credential is asked to cancel, and its result is discarded.
+/// - The token loader is reset, because it is one of the `parts` of this layer.
+/// - When the work has ended, the store is emptied. It is not read again.
 ///
 /// If the token of a load that was sent before the reset is rejected, the rejection is its response. Loads that begin during the
 /// reset wait for its end. Then they log in again, or fail with `authenticationRequired`.
@@ -127,10 +127,19 @@ public final class OAuth2: HTTPLayer {
     loads.load(request, next: next)
   }
 
-  /// Deletes the credential, and resets the token loader and `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    ResetNotes.current?.wiped("the credential")
-    return .resets([session.wipe(), tokens.reset(), next.reset()])
+  /// The loader for token requests.
+  public var parts: [any HTTPPart] { [tokens] }
+
+  /// Cancels the loads that wait, and asks the work for the credential to cancel.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
+    notes.drained(session.beginWipe())
+    return .succeeded
+  }
+
+  /// Deletes the credential, when the work for it has ended.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
+    notes.wiped("the credential")
+    return session.wipe()
   }
 
   /// Whether no load waits and no work is in flight.

@@ -136,10 +136,16 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     return loads.load(request, next: next)
   }
 
-  /// Deletes the token, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    ResetNotes.current?.wiped("the token")
-    return .resets([loads.session.wipe(), next.reset()])
+  /// Cancels the loads that wait, and asks the refresh to cancel.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
+    notes.drained(loads.session.beginWipe())
+    return .succeeded
+  }
+
+  /// Deletes the token, when the refresh has ended.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
+    notes.wiped("the token")
+    return loads.session.wipe()
   }
 
   /// Whether no load waits and no refresh is in flight.

@@ -65,12 +65,13 @@ struct OAuth2ResetTests {
     #expect(load.text == "cancelled" && store.log.entries == ["load", "save a2"] && store.saves.cancelRequest == nil)
     #expect(end.resetCount == 1 && tokens.resetCount == 1)
     let during = api.load(request)
+    end.endReset()
+    tokens.endReset()
+    #expect(store.log.entries == ["load", "save a2"])
     store.saves.succeed()
     #expect(store.log.entries.last == "delete" && during.text == "pending")
     store.deletes.succeed()
     #expect(during.text == "authenticationRequired" && store.log.entries.count == 3, "the store is not loaded again")
-    end.endReset()
-    tokens.endReset()
 
     #expect(reset.text == "success" && end.log.entries == ["end resets"] && layer.isIdle && clock.timerCount == 0)
   }
@@ -104,12 +105,13 @@ struct OAuth2ResetTests {
     let other = HeldResets()
     let resets = [(layer --> end).reset(), (layer --> other).reset()]
 
-    #expect(store.log.entries == ["delete"] && end.resetCount == 1 && other.resetCount == 1 && tokens.resetCount == 2)
+    #expect(end.resetCount == 1 && other.resetCount == 1 && tokens.resetCount == 2)
+    for loader in [end, other] { loader.endReset() }
+    for number in 0...1 { tokens.endReset(number) }
+    #expect(store.log.entries == ["delete"])
     #expect(layer.replaceCredential(with: old).text == "resetInProgress")
     resets[0].cancel()
     store.deletes.succeed()
-    for loader in [end, other] { loader.endReset() }
-    for number in 0...1 { tokens.endReset(number) }
 
     #expect(resets.map(\.text) == ["cancelled", "success"] && layer.isIdle)
   }
@@ -123,6 +125,8 @@ struct OAuth2ResetTests {
     let reset = api.reset()
     #expect(load.text == "cancelled" && store.loads.cancelRequest != nil && store.log.entries == ["load"])
     store.loads.succeed(old)
+    end.endReset()
+    tokens.endReset()
     store.deletes.succeed()
 
     #expect(api.load(request).text == "authenticationRequired" && tokens.mock.requests.isEmpty && layer.isIdle)

@@ -59,7 +59,7 @@ extension RefreshOnUnauthorizedTests {
     let layer = refreshing()
     let load = (layer --> mock).load(request("/x"))
 
-    let reset = layer.reset(next: HeldResets())
+    let reset = (layer --> MockLoader()).reset()
     #expect(load.text == "cancelled" && refresh.cancelRequest != nil && !reset.isCompleted)
     refresh.answer(.text("a2"))
 
@@ -73,7 +73,7 @@ extension RefreshOnUnauthorizedTests {
     let layer = refreshing()
     let load = (layer --> mock).load(request("/x"))
 
-    _ = layer.reset(next: mock)
+    _ = (layer --> MockLoader()).reset()
     held.answer(.status(.unauthorized))
 
     #expect(load.isCompleted && load.text != "pending" && sent == ["/x a1"] && changes.value == [nil])

@@ -51,7 +51,7 @@ package final class HeldResets: HTTPLoader {
   }
 }
 
-/// A layer that logs its resets, before and after the reset of the next loader, and optionally fails.
+/// A layer that logs its wipes, and optionally fails.
 package struct Wiping: HTTPLayer {
   private let log: Recorder
   private let name: String
@@ -63,9 +63,9 @@ package struct Wiping: HTTPLayer {
 
   package func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
 
-  package func reset(next: any HTTPLoader) -> Future<Void> {
+  package func wipe(_ notes: ResetNotes) -> Future<Void> {
     log("\(name) wipes")
-    return .resets([error.map { .failed($0) } ?? .succeeded(()), next.reset()])
+    return error.map { .failed($0) } ?? .succeeded
   }
 }
 

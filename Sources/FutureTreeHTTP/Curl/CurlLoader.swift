@@ -91,7 +91,9 @@
     package var liveCount: Int { live.count }
 
     /// Cancels all requests in flight, and waits until each has ended. The loader is usable at once.
-    public func reset() -> Future<Void> { live.reset() }
+    public func reset() -> Future<Void> { live.drain() }
+
+    public func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
   }
 
   extension CurlLoader: CustomReflectable {

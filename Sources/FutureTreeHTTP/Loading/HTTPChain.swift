@@ -12,6 +12,7 @@ infix operator --> : HTTPChainPrecedence
 ///
 /// ```swift
 /// let api = Stamp() --> Log() --> SystemLoader()
+/// print(api)  // Stamp --> Log --> SystemLoader
 /// ```
 public func --> (layer: some HTTPLayer, next: any HTTPLoader) -> any HTTPLoader {
   chain(layer, before: next)
@@ -30,59 +31,33 @@ public func --> (layer: (some HTTPLayer)?, next: any HTTPLoader) -> any HTTPLoad
 
 /// Returns a layer that consists of two layers. It can be put before several loaders.
 public func --> (first: some HTTPLayer, second: any HTTPLayer) -> any HTTPLayer {
-  LayeredLayer(first: first, second: second)
+  LayerList(first, second)
 }
 
 /// Returns a layer that consists of an optional layer and the layer after it. If the first layer is `nil`, returns the
 /// second.
 public func --> (first: (some HTTPLayer)?, second: any HTTPLayer) -> any HTTPLayer {
   guard let first else { return second }
-  return LayeredLayer(first: first, second: second)
+  return LayerList(first, second)
 }
 
-/// Builds a chain from a layer and a loader. Composed layers are split, so that each layer has a link with its own
-/// identity.
-///
-/// - Parameter isPlaced: See `LayeredLoader`.
-func chain(
-  _ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil, isPlaced: Bool = true
-) -> any HTTPLoader {
-  guard let layers = layer as? LayeredLayer else {
-    return LayeredLoader(layer, before: next, in: group, isPlaced: isPlaced)
-  }
-  let second = chain(layers.second, before: next, in: layers, isPlaced: isPlaced)
-  return chain(layers.first, before: second, in: group, isPlaced: isPlaced)
+/// Returns the chain of a layer, or of each layer of a list, and a loader.
+func chain(_ layer: any HTTPLayer, before next: any HTTPLoader) -> any HTTPLoader {
+  (layer as? LayerList)?.chain(before: next) ?? HTTPChain(layer, before: next)
 }
 
-/// One link of a chain. The `next` of its layer is an object, so that resets of the same loader can be recognized.
-final class LayeredLoader: HTTPLoader {
+/// A chain is a list: a layer, and the rest of the list, which is the `next` of that layer. The last rest is the end, a loader
+/// that is no chain. The list is immutable, and chains can share a rest.
+final class HTTPChain: HTTPLoader {
   let layer: any HTTPLayer
   let next: any HTTPLoader
-  /// The composed layers whose second part begins with this link. A branch of a route creates such links for each load.
-  let group: LayeredLayer?
-  /// Whether the link is in `ChainOrder`. A link that is created for a single load is not: only resets need the order.
-  private let isPlaced: Bool
+  /// The place of the layer in a list of layers. Such chains are created for each load, and compared by their places.
+  let place: (list: LayerList, index: Int)?
 
-  init(_ layer: any HTTPLayer, before next: any HTTPLoader, in group: LayeredLayer? = nil, isPlaced: Bool = true) {
+  init(_ layer: any HTTPLayer, before next: any HTTPLoader, at place: (list: LayerList, index: Int)? = nil) {
     self.layer = layer
-    self.group = group
-    self.isPlaced = isPlaced
-    self.next = identified(next)
-    guard isPlaced else { return }
-    let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(self.next as AnyObject))
-    ChainOrder.current.withLock { order in
-      order.insert(nextID)
-      order.insert(id, leadingTo: layer is any Branching ? nil : nextID)
-    }
-  }
-
-  deinit {
-    guard isPlaced else { return }
-    let (id, nextID) = (ObjectIdentifier(self), ObjectIdentifier(next as AnyObject))
-    ChainOrder.current.withLock { order in
-      order.remove(id)
-      order.remove(nextID)
-    }
+    self.next = identity(of: next) == nil ? LoaderBox(next) : next
+    self.place = place
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
@@ -93,23 +68,55 @@ final class LayeredLoader: HTTPLoader {
     return file.map(response.committing) ?? response
   }
 
-  func reset() -> Future<Void> { ResetRun.reset(self) ?? resetLayer(next: next) }
-
-  /// Resets the layer, with notes if the reset has a receipt.
-  func resetLayer(next: any HTTPLoader) -> Future<Void> {
-    ResetReport.current?.reset(layer, next: next) ?? layer.reset(next: next)
+  func reset() -> Future<Void> {
+    resetWithReceipt().map { receipt in if let error = receipt.error { throw error } }.shielded()
   }
 }
 
-/// A layer that leads to loaders other than its `next`.
-protocol Branching {
-  func loaders(before next: any HTTPLoader) -> [any HTTPLoader]
+extension HTTPChain: CustomStringConvertible {
+  /// The types of the layers and of the end.
+  var description: String {
+    let rest = next as? HTTPChain
+    return "\(layer.typeName) --> \(rest.map { "\($0)" } ?? next.typeName)"
+  }
 }
 
-/// Returns the loader if it is an object, otherwise an object that wraps it.
-func identified(_ loader: any HTTPLoader) -> any HTTPLoader {
-  identity(of: loader) == nil
-    ? LoaderObject(loader) { ResetReport.current?.reset(loader) ?? loader.reset() } : loader
+/// A loader that is a value, as an object. Its identity is that of its place in a chain.
+private final class LoaderBox: HTTPLoader {
+  let loader: any HTTPLoader
+
+  init(_ loader: any HTTPLoader) { self.loader = loader }
+
+  var parts: [any HTTPPart] { loader.parts }
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
+
+  func reset() -> Future<Void> { loader.reset() }
+
+  func refuse(_ notes: ResetNotes) -> Future<Void> { loader.refuse(notes) }
+
+  func drain(_ notes: ResetNotes) -> Future<Void> { loader.drain(notes) }
+
+  func wipe(_ notes: ResetNotes) -> Future<Void> { loader.wipe(notes) }
+
+  func admit(_ notes: ResetNotes) { loader.admit(notes) }
+}
+
+/// Layers without an end, which can be put before several loaders.
+final class LayerList: HTTPLayer {
+  let layers: [any HTTPLayer]
+
+  init(_ layers: any HTTPLayer...) {
+    self.layers = layers.flatMap { ($0 as? LayerList)?.layers ?? [$0] }
+  }
+
+  func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+    chain(before: next).load(request)
+  }
+
+  func chain(before next: any HTTPLoader) -> any HTTPLoader {
+    layers.indices.reversed().reduce(next) { HTTPChain(layers[$1], before: $0, at: (self, $1)) }
+  }
 }
 
 /// Returns the identity of a loader or a layer, or `nil` if it is a value type.
@@ -117,46 +124,10 @@ func identity<Object>(of object: Object) -> ObjectIdentifier? {
   type(of: object as Any) is any AnyObject.Type ? ObjectIdentifier(object as AnyObject) : nil
 }
 
-/// A loader with its own identity.
-final class LoaderObject: HTTPLoader {
-  private let loader: any HTTPLoader
-  private let representedIdentity: ObjectIdentifier?
-  private let resetLoader: @Sendable () -> Future<Void>
-
-  /// - Parameter identity: The identity of the loader that this object stands for.
-  init(
-    _ loader: any HTTPLoader, identity: ObjectIdentifier? = nil, reset: @escaping @Sendable () -> Future<Void>
-  ) {
-    self.loader = loader
-    representedIdentity = identity
-    resetLoader = reset
-  }
-
-  /// Returns the identity of a loader, also if an object stands for it during a reset.
-  static func representedIdentity(of loader: any HTTPLoader) -> ObjectIdentifier? {
-    (loader as? LoaderObject)?.representedIdentity ?? identity(of: loader)
-  }
-
-  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
-
-  func reset() -> Future<Void> { resetLoader() }
-}
-
-/// Two composed layers, which can be put before several loaders.
-final class LayeredLayer: HTTPLayer {
-  let first: any HTTPLayer
-  let second: any HTTPLayer
-
-  init(first: any HTTPLayer, second: any HTTPLayer) {
-    self.first = first
-    self.second = second
-  }
-
-  func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    chain(self, before: next, isPlaced: false).load(request)
-  }
-
-  func reset(next: any HTTPLoader) -> Future<Void> {
-    chain(self, before: next).reset()
+extension HTTPPart {
+  /// The type of the part, for texts.
+  var typeName: String {
+    let part: any HTTPPart = (self as? LoaderBox)?.loader ?? self
+    return "\(type(of: part))"
   }
 }

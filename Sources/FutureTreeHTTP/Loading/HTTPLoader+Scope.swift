@@ -32,15 +32,13 @@ extension HTTPLoader {
   func layers<Found>(as type: Found.Type) -> [Found] {
     var found: [Found] = []
     var seen: Set<ObjectIdentifier> = []
-    var pending: [any HTTPLoader] = [self]
-    while let loader = pending.popLast() {
-      guard let link = loader as? LayeredLoader else { continue }
-      if let layer = link.layer as? Found {
-        if seen.insert(ObjectIdentifier(layer as AnyObject)).inserted { found.append(layer) }
-      } else {
-        pending.append(link.next)
-        pending += (link.layer as? any Branching)?.loaders(before: link.next) ?? []
+    var pending: [any HTTPPart] = [self]
+    while let part = pending.popLast() {
+      guard let layer = ((part as? HTTPChain)?.layer ?? part) as? Found else {
+        pending += (part as? HTTPChain)?.loaders.reversed() ?? part.parts
+        continue
       }
+      if seen.insert(ObjectIdentifier(layer as AnyObject)).inserted { found.append(layer) }
     }
     return found
   }

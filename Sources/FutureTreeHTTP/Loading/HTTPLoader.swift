@@ -13,11 +13,13 @@ import FutureTree
 ///   lock.
 /// - *The holder completes*: A cancellation request reaches the part of the chain that holds the request at that moment.
 /// - *One load, one execution*: If a request is loaded twice, it is executed twice.
-public protocol HTTPLoader: Sendable {
+public protocol HTTPLoader: HTTPPart {
   /// Begins to load a request.
   func load(_ request: HTTPRequest) -> Future<HTTPResponse>
 
   /// Cancels all loads, waits until they have completed, and removes stored state. The loader is usable afterward.
+  ///
+  /// - Returns: A future that fails with ``ResetFailed`` if a part of a chain failed. Cancelling it only ends the wait.
   @discardableResult
   func reset() -> Future<Void>
 }
@@ -41,7 +43,9 @@ public protocol HTTPLoader: Sendable {
 /// The rule *The holder completes* says how a layer handles a cancellation request. A layer that holds a request
 /// completes its future as `.cancelled`. A layer that has forwarded the request returns the future of `next`, or a
 /// future derived from it, so that the cancellation request is forwarded.
-public protocol HTTPLayer: Sendable {
+///
+/// A layer with state implements ``HTTPPart/wipe(_:)``.
+public protocol HTTPLayer: HTTPPart {
   /// Loads a request, usually through `next`.
   ///
   /// - Parameters:
@@ -50,15 +54,4 @@ public protocol HTTPLayer: Sendable {
   /// - Returns: A future that completes once. It forwards a cancellation request to the part of the chain that holds the
   ///   request.
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse>
-
-  /// Removes the state of this layer, and resets the loader after it.
-  @discardableResult
-  func reset(next: any HTTPLoader) -> Future<Void>
-}
-
-extension HTTPLayer {
-  /// Resets `next`. Use this default for layers without state.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    next.reset()
-  }
 }

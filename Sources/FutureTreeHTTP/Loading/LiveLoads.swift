@@ -1,6 +1,6 @@
 import FutureTree
 
-/// A registry of the loads of one transport that have not ended, for the transport's `reset()`.
+/// A registry of the loads of one transport that have not ended, for the transport's resets.
 ///
 /// ```swift
 /// final class Transport: HTTPLoader {
@@ -10,7 +10,8 @@ import FutureTree
 ///     live.track(Future.task { try await exchange(request) })
 ///   }
 ///
-///   func reset() -> Future<Void> { live.reset() }
+///   func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
+///   func reset() -> Future<Void> { live.drain() }
 /// }
 /// ```
 ///
@@ -81,11 +82,12 @@ public final class LiveLoads: Sendable {
   /// Loads that begin in the meantime are neither cancelled nor awaited. Cancelling the returned future only stops the
   /// wait.
   ///
+  /// - Parameter notes: The notes that receive the number of loads.
   /// - Returns: A future that succeeds, regardless of the outcomes of the loads.
   /// - Complexity: O(n) in the number of loads.
-  public func reset() -> Future<Void> {
+  public func drain(_ notes: ResetNotes? = nil) -> Future<Void> {
     let drains = state.withLock { $0.drains.sorted { $0.key < $1.key } }
-    ResetNotes.current?.drained(drains.count)
+    notes?.drained(drains.count)
     return Future.all(drains.map { $0.value() }).map { [state] _ in
       // A load that ends on another thread at this moment may not have removed itself yet.
       let ended = state.withLock { state in drains.map { state.drains.removeValue(forKey: $0.key) } }

@@ -25,19 +25,19 @@ public struct ResetReceipt: Sendable {
     public let forced: Int
     /// The state that was removed, such as `2 cookies`.
     public let wiped: [String]
-    /// The time from the reset of this part to its completion. It includes the parts after it, for which it waited.
+    /// The time that the steps of this part took, including the wait of a guard for the loads that it had admitted.
     public let duration: Duration
-    /// The outcome of the reset of this part, or `nil` if it had not completed when the receipt was made.
-    public let ending: Ending?
+    /// The errors of the steps that failed.
+    public let errors: [any Error]
   }
 
-  /// The parts in the order in which they were reset.
+  /// The parts, from the outer end of the chain.
   public let parts: [Part]
   /// The duration of the whole reset.
   public let duration: Duration
-  /// The error of the reset, usually ``ResetFailed``, or `nil` if every part was reset.
-  public let error: (any Error)?
 
+  /// The error of the reset, or `nil` if every part was reset.
+  public var error: ResetFailed? { ResetFailed(parts.flatMap(\.errors)) }
   /// The number of loads that were refused.
   public var refused: Int { parts.reduce(0) { $0 + $1.refused } }
   /// The number of loads and transfers that were forced to complete.
@@ -46,19 +46,86 @@ public struct ResetReceipt: Sendable {
   public var wiped: [String] { parts.flatMap(\.wiped) }
 }
 
-extension HTTPLoader {
-  /// Resets the loader, as `reset()` does, and returns a receipt.
-  ///
-  /// Layers report through ``ResetNotes``. A reset that joins a running reset reports only its own parts.
-  ///
-  /// - Parameter clock: The clock of the durations.
-  /// - Returns: A future that succeeds when the reset has completed, also if it has failed: see ``ResetReceipt/error``.
-  ///   Cancelling it only ends the wait.
-  public func resetWithReceipt(clock: any FutureClock = .system) -> Future<ResetReceipt> {
-    let report = ResetReport(clock)
-    return report.reset(self)
-      .onComplete { outcome in .success(report.receipt(outcome)) }
-      .shielded()
+/// The notes of one part of a chain for the receipt of a reset. Each step of the part receives the same notes.
+///
+/// ```swift
+/// func wipe(_ notes: ResetNotes) -> Future<Void> {
+///   notes.wiped("\(thumbnails.removeAll()) thumbnails")
+///   return .succeeded
+/// }
+/// ```
+///
+/// Notes that arrive after the reset has completed are ignored.
+///
+/// - Note: All members can be used from any thread.
+public final class ResetNotes: Sendable {
+  private struct State {
+    var refused = 0
+    var drained = 0
+    var forced = 0
+    var wiped: [String] = []
+    var duration = Duration.zero
+    var errors: [any Error] = []
+  }
+
+  private let name: String
+  private let clock: any FutureClock
+  private let state = Locked(State())
+
+  init(_ name: String, _ clock: any FutureClock) {
+    self.name = name
+    self.clock = clock
+  }
+
+  /// Adds loads that were refused.
+  public func refused(_ count: Int) {
+    state.withLock { $0.refused += count }
+  }
+
+  /// Adds loads or transfers that are cancelled and awaited.
+  public func drained(_ count: Int) {
+    state.withLock { $0.drained += count }
+  }
+
+  /// Adds loads or transfers that were forced to complete. Count them in `drained(_:)` as well.
+  public func forced(_ count: Int) {
+    state.withLock { $0.forced += count }
+  }
+
+  /// Adds a description of removed state. It must not contain secrets.
+  public func wiped(_ state: String) {
+    self.state.withLock { $0.wiped.append(state) }
+  }
+
+  /// Adds a number of removed items, such as `2 cookies`. Zero items are not added.
+  package func wiped(_ count: Int, _ noun: String, plural: String? = nil) {
+    guard count > 0 else { return }
+    wiped("\(count) \(count == 1 ? noun : plural ?? noun + "s")")
+  }
+
+  /// Adds the time and the error of a step, and returns its future.
+  func measure(_ step: Future<Void>) -> Future<Void> {
+    if let outcome = step.outcomeIfCompleted {
+      add(.zero, outcome.resetErrors)
+    } else {
+      let start = clock.now
+      step.observe { [self] in add(clock.now - start, $0.resetErrors) }
+    }
+    return step
+  }
+
+  private func add(_ duration: Duration, _ errors: [any Error]) {
+    state.withLock { state in
+      state.duration += duration
+      state.errors += errors
+    }
+  }
+
+  var part: ResetReceipt.Part {
+    let state = state.value
+    return ResetReceipt.Part(
+      name: name, refused: state.refused, drained: state.drained, forced: state.forced, wiped: state.wiped,
+      duration: state.duration, errors: state.errors)
   }
 }
 
@@ -89,10 +156,7 @@ extension ResetReceipt: CustomStringConvertible {
 
 extension ResetReceipt.Part {
   fileprivate var faultOrWiped: String {
-    switch ending {
-    case .succeeded: wiped.isEmpty ? "" : "wiped \(wiped.joined(separator: ", "))"
-    case .failed, .cancelled: "failed"
-    case nil: "not completed"
-    }
+    if !errors.isEmpty { return "failed" }
+    return wiped.isEmpty ? "" : "wiped \(wiped.joined(separator: ", "))"
   }
 }

@@ -97,6 +97,8 @@ public final class SystemLoader: HTTPLoader {
 
   /// Cancels all requests in flight, and waits until each has ended. The loader is usable at once.
   public func reset() -> Future<Void> { loader.reset() }
+
+  public func drain(_ notes: ResetNotes) -> Future<Void> { loader.drain(notes) }
 }
 
 extension SystemLoader: CustomReflectable {

@@ -126,7 +126,9 @@ public final class URLSessionLoader: HTTPLoader {
 
   /// Cancels all requests in flight, and waits until the platform has released each of them, including those whose
   /// futures completed before. Late results are discarded. The loader is usable at once.
-  public func reset() -> Future<Void> { live.reset() }
+  public func reset() -> Future<Void> { live.drain() }
+
+  public func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
 }
 
 extension URLSessionLoader: CustomReflectable {

@@ -69,9 +69,15 @@ public final class MockLoader: HTTPLoader {
   ///
   /// It does not wait for answers that ignore cancellation (`HeldAnswer.WhenCancelled.ignore`). Stubs and recorded requests
   /// stay.
-  public func reset() -> Future<Void> {
+  public func reset() -> Future<Void> { end(pending.withLock { $0.all }) }
+
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
     let loads = pending.withLock { $0.all }
-    ResetNotes.current?.drained(loads.count)
+    notes.drained(loads.count)
+    return end(loads)
+  }
+
+  private func end(_ loads: [PendingLoads.Load]) -> Future<Void> {
     for load in loads { load.cancel("the mock was reset") }
     return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.ended() }).map { _ in }
   }

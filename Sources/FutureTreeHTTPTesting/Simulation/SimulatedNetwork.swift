@@ -86,7 +86,9 @@ public final class SimulatedNetwork: HTTPLoader {
     )
   }
 
-  public func reset() -> Future<Void> { live.reset() }
+  public func reset() -> Future<Void> { live.drain() }
+
+  public func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
 
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     for rule in state.withLock({ $0.rules }) {

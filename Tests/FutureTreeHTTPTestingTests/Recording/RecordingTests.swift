@@ -222,7 +222,7 @@ import Testing
     let held = mock.hold()
     _ = (recorder --> mock).load(anyRequest())
 
-    _ = recorder.reset(next: HeldResets())
+    _ = (recorder --> MockLoader()).reset()
     #expect(recorder.archive.count == 0)
     held.answer()
 

@@ -290,9 +290,9 @@ private final class Translations: HTTPLayer {
     return load
   }
 
-  func reset(next: any HTTPLoader) -> Future<Void> {
+  func wipe(_ notes: ResetNotes) -> Future<Void> {
     forget()
-    return next.reset()
+    return .succeeded
   }
 
   private func forget() { state.withLock { $0.stored = [:] } }

@@ -61,7 +61,7 @@ struct SimulationBugsTests {
         } --> world.network
       },
       Bug("a reset does not wait for the transport", finds: "Refuse, drain, wipe") { world in
-        Modified(resets: false) { $1 } --> world.network
+        Forgets(loader: world.network)
       },
       Bug("a response of the time before a reset is stored", finds: "The rule “nothing is stored") { world in
         let store = Remembers(.ignoresReset)
@@ -217,7 +217,6 @@ private final class Repeats: HTTPLayer {
 }
 
 private struct Modified: HTTPLayer {
-  var resets = true
   var before: @Sendable (inout HTTPRequest) -> Void = { _ in }
   let change: @Sendable (HTTPRequest, Future<HTTPResponse>) -> Future<HTTPResponse>
 
@@ -226,8 +225,15 @@ private struct Modified: HTTPLayer {
     before(&request)
     return change(request, next.load(request))
   }
+}
 
-  func reset(next: any HTTPLoader) -> Future<Void> { resets ? next.reset() : .succeeded }
+/// Does not forward its reset.
+private struct Forgets: HTTPLoader {
+  let loader: any HTTPLoader
+
+  func load(_ request: HTTPRequest) -> Future<HTTPResponse> { loader.load(request) }
+
+  func reset() -> Future<Void> { .succeeded }
 }
 
 /// Adds one credential to every request.
@@ -265,9 +271,9 @@ private final class Remembers: HTTPLayer {
     return load
   }
 
-  func reset(next: any HTTPLoader) -> Future<Void> {
+  func wipe(_ notes: ResetNotes) -> Future<Void> {
     state.withLock { $0.generation += 1 }
-    return next.reset()
+    return .succeeded
   }
 }
 
@@ -296,9 +302,9 @@ private final class Stores: HTTPLayer {
     return load
   }
 
-  func reset(next: any HTTPLoader) -> Future<Void> {
+  func wipe(_ notes: ResetNotes) -> Future<Void> {
     responses.withLock { $0 = [:] }
-    return next.reset()
+    return .succeeded
   }
 }
 

@@ -78,8 +78,9 @@ struct MigratingFromHTTPInSwiftGuideSnippets {
       }
     }
 
-    func reset(next: any HTTPLoader) -> Future<Void> {
-      next.reset().ensure { [store] in store.removeAll() }
+    func wipe(_ notes: ResetNotes) -> Future<Void> {
+      store.removeAll()
+      return .succeeded
     }
   }
   // end

@@ -48,51 +48,38 @@ struct ResettingGuideSnippets {
     held.complete(.cancelled)
   }
 
-  // guide generation
+  // guide state
   final class LatestResponse: HTTPLayer {
-    fileprivate let kept = Mutex((generation: 0, response: HTTPResponse?.none))
+    fileprivate let latest = Mutex(HTTPResponse?.none)
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-      let generation = kept.withLock { $0.generation }
-      return next.load(request).map { response in
-        self.kept.withLock { if $0.generation == generation { $0.response = response } }
+      next.load(request).map { response in
+        self.latest.withLock { $0 = response }
         return response
       }
     }
 
-    func reset(next: any HTTPLoader) -> Future<Void> {
-      kept.withLock { $0 = ($0.generation + 1, nil) }
-      return next.reset()
+    func wipe(_ notes: ResetNotes) -> Future<Void> {
+      latest.withLock { $0 = nil }
+      return .succeeded
     }
   }
   // end
 
   @Test("A response from before a reset writes nothing (H6, refuse, drain, wipe)")
-  func generation() {
+  func state() {
     let layer = LatestResponse()
     let held = mock.hold("/old", whenCancelled: .ignore)
     mock.on("/new", .status(.ok))
-    let api = layer --> mock
+    let api = ResetGuard() --> Autocancel(drainTimeout: .zero) --> layer --> mock
     let old = api.load(anyRequest("/old"))
 
-    #expect(api.reset().text == "success")
+    let reset = api.reset()
     held.answer()
 
-    #expect(old.text == "success" && layer.path == nil)
+    #expect(old.text == "cancelled" && reset.text == "success" && layer.path == nil)
     _ = api.load(anyRequest("/new"))
     #expect(layer.path == "/new")
-  }
-
-  private struct Files: HTTPLayer {
-    let deleteFiles: @Sendable () -> Future<Void>
-
-    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
-
-    // guide resets
-    func reset(next: any HTTPLoader) -> Future<Void> {
-      .resets([deleteFiles(), next.reset()])
-    }
-    // end
   }
 
   private struct Thumbnails: HTTPLayer {
@@ -101,9 +88,9 @@ struct ResettingGuideSnippets {
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
 
     // guide notes
-    func reset(next: any HTTPLoader) -> Future<Void> {
-      ResetNotes.current?.wiped("the thumbnails")
-      return .resets([deleteFiles(), next.reset()])
+    func wipe(_ notes: ResetNotes) -> Future<Void> {
+      notes.wiped("the thumbnails")
+      return deleteFiles()
     }
     // end
   }
@@ -122,7 +109,7 @@ struct ResettingGuideSnippets {
   @Test("Each part of a reset runs even if another fails or its future is cancelled (H6, refuse, drain, wipe)")
   func resets() {
     let end = HeldResets()
-    let api = Files { .failed(Oops(name: "disk full")) } --> end
+    let api = Thumbnails { .failed(Oops(name: "disk full")) } --> end
 
     let failed = api.reset()
     end.endReset()
@@ -136,5 +123,5 @@ struct ResettingGuideSnippets {
 
 extension ResettingGuideSnippets.LatestResponse {
   /// The path of the stored response.
-  fileprivate var path: String? { kept.withLock { $0.response?.request.path } }
+  fileprivate var path: String? { latest.withLock { $0?.request.path } }
 }

@@ -55,7 +55,9 @@ struct PhoneLoader: HTTPLoader {
     return future
   }
 
-  func reset() -> Future<Void> { live.reset() }
+  func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
+
+  func reset() -> Future<Void> { live.drain() }
 }
 // end
 

@@ -24,7 +24,9 @@ private struct StreamingLoader: HTTPLoader {
     live.track(Future.task { try await respond(to: request, over: connection) })
   }
 
-  func reset() -> Future<Void> { live.reset() }
+  func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
+
+  func reset() -> Future<Void> { live.drain() }
 
   private func buffer(_ connection: Connection, for request: HTTPRequest) async throws -> HTTPResponse {
     var body = Data()

@@ -31,7 +31,9 @@ final class InProcessLoader: HTTPLoader {
     .named(request.description)
   }
 
-  func reset() -> Future<Void> { live.reset() }
+  func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
+
+  func reset() -> Future<Void> { live.drain() }
 
   private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
     try request.body.checkContentType()

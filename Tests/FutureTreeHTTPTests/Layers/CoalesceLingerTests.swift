@@ -98,7 +98,7 @@ struct CoalesceLingerTests {
     let held = mock.hold()
     load().cancel()
 
-    let reset = coalesce.reset(next: ForgetfulLoader())
+    let reset = (coalesce --> ForgetfulLoader()).reset()
     #expect(!reset.isCompleted)
     clock.advance(by: .seconds(5))
 

@@ -227,12 +227,12 @@ import Testing
 
     let reset = api.reset()
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && clock.timerCount == 0 && fixture.retry.isIdle)
+    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && clock.timerCount == 0)
     guard case .cancelled(let reason) = loads[0].outcomeIfCompleted else { return #expect(Bool(false)) }
     #expect(reason.message == "the chain was reset")
     #expect(end.resetCount == 1 && reset.text == "pending")
     end.endReset()
-    #expect(reset.text == "success")
+    #expect(reset.text == "success" && fixture.retry.isIdle)
     clock.advance(by: .seconds(60))
     #expect(end.mock.requests.count == 2)
   }
@@ -243,7 +243,7 @@ import Testing
     let held = fixture.mock.hold()
     let load = fixture.api.load(anyRequest())
 
-    _ = fixture.retry.reset(next: MockLoader())
+    _ = (fixture.retry --> MockLoader()).reset()
     fixture.mock.onOthers(.status(.serviceUnavailable))
     _ = fixture.api.load(anyRequest("/spends"))
     #expect(fixture.mock.requests.count == 3)
@@ -257,13 +257,13 @@ import Testing
 
   @Test("A reset from the strategy prevents the next attempt", arguments: [0, 1])
   func resetFromStrategy(seconds: Int) {
-    let chain = Locked<Retry?>(nil)
+    let chain = Locked<(any HTTPLoader)?>(nil)
     let fixture = RetryFixture(
       RetryStrategy { _ in
-        _ = chain.value?.reset(next: MockLoader())
+        _ = chain.value?.reset()
         return .seconds(seconds)
       })
-    chain.value = fixture.retry
+    chain.value = (fixture.retry --> MockLoader())
     fixture.mock.on(.any, .status(.serviceUnavailable).forever())
 
     let load = fixture.api.load(anyRequest())

@@ -37,7 +37,7 @@ struct RetryFixture {
   /// Expects that no load waits and that a reset leaves no budget in use.
   func expectNothingLeft() {
     #expect(clock.timerCount == 0 && retry.waitingCount == 0 && mock.pendingCount == 0)
-    let reset = retry.reset(next: mock)
+    let reset = (retry --> mock).reset()
     #expect(reset.isCompleted)
     #expect(retry.isIdle)
   }

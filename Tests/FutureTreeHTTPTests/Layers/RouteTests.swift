@@ -55,13 +55,13 @@ struct RouteTests {
       ) --> end
 
     let reset = api.reset()
-
-    #expect(log.entries == ["a wipes", "b wipes", "c wipes", "end resets"])
+    #expect(log.entries == ["end resets"])
     end.endReset()
-    #expect(reset.text == "success")
+
+    #expect(log.entries == ["end resets", "a wipes", "b wipes", "c wipes"] && reset.text == "success")
   }
 
-  @Test("The next loader is reset when every branch has reset")
+  @Test("The next loader is reset when every branch has been drained")
   func waitsForAll() {
     let held = end.mock.hold()
     let api =
@@ -69,10 +69,10 @@ struct RouteTests {
     let load = api.load(anyRequest("/a"))
 
     let reset = api.reset()
-    #expect(log.entries == ["end loads", "b wipes"])
+    #expect(log.entries == ["end loads"])
     held.complete(.cancelled)
 
-    #expect(log.entries == ["end loads", "b wipes", "end resets"])
+    #expect(log.entries == ["end loads", "end resets"])
     end.endReset()
     #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
@@ -88,11 +88,10 @@ struct RouteTests {
       ) --> end
 
     let reset = api.reset()
+    end.endReset()
+    shared.endReset()
 
     #expect(log.entries.sorted() == ["a wipes", "b wipes", "end resets", "shared resets"])
-    shared.endReset()
-    #expect(reset.text == "pending")
-    end.endReset()
     #expect(reset.text == "success")
   }
 
@@ -108,7 +107,7 @@ struct RouteTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(log.entries == ["a wipes", "b wipes", "tail wipes", "end resets"])
+    #expect(log.entries == ["end resets", "a wipes", "b wipes", "tail wipes"])
     #expect(reset.text == "success")
   }
 
@@ -142,73 +141,19 @@ struct RouteTests {
     }
   }
 
-  @Test("A chain that nested routes share is reset once, after its last branch, and fails once")
-  func sharedByNested() {
-    let files = HeldResets(log, "files")
-    let held = files.mock.hold()
-    let tail = Wiping(log: log, name: "tail") --> files
-    let api =
-      Route(
-        .when(isUnder("/a"), Route(.when(isUnder("/a/1"), Autocancel() --> tail))),
-        .when(isUnder("/b"), Route(.when(isUnder("/b/1"), Wiping(log: log, name: "b") --> tail))),
-        .when(isUnder("/c"), files)
-      ) --> end
-    let load = api.load(anyRequest("/a/1"))
-
-    let reset = api.reset()
-    #expect(log.entries.sorted() == ["b wipes", "end resets", "files loads"])
-    held.complete(.cancelled)
-
-    #expect(log.entries.suffix(2) == ["tail wipes", "files resets"])
-    end.endReset()
-    #expect(reset.text == "pending")
-    files.endReset(0, .failure(Oops(name: "files")))
-    #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
-  }
-
-  @Test("A route waits for a nested branch that leads to its own next loader")
-  func nestedTail() {
-    let held = end.mock.hold()
-    let tail = Wiping(log: log, name: "tail") --> end
-    let inner = Route(.when(isUnder("/a/1"), Autocancel() --> tail))
-    let api = Route(.when(isUnder("/a"), inner)) --> tail
-    let load = api.load(anyRequest("/a/1"))
-
-    let reset = api.reset()
-    #expect(log.entries == ["end loads"])
-    held.complete(.cancelled)
-    end.endReset()
-
-    #expect(log.entries == ["end loads", "tail wipes", "end resets"])
-    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
-  }
-
   @Test("A failed part does not prevent other resets, and is reported once (H6, refuse, drain, wipe)")
   func failures() {
+    let tail = Wiping(log: log, name: "tail", error: Oops(name: "tail")) --> end
     let api =
       Route(
-        .when(isUnder("/a"), Wiping(log: log, name: "a", error: Oops(name: "a"))),
-        .when(isUnder("/b"), Wiping(log: log, name: "b"))
+        .when(isUnder("/a"), Wiping(log: log, name: "a", error: Oops(name: "a")) --> tail),
+        .when(isUnder("/b"), Wiping(log: log, name: "b") --> tail)
       ) --> end
 
     let reset = api.reset()
     end.endReset(0, .failure(Oops(name: "end")))
 
-    #expect(log.entries == ["a wipes", "b wipes", "end resets"])
-    #expect(reset.text == "resetFailed: a, end")
-  }
-
-  @Test("A branch that does not forward the reset delays no other")
-  func carelessBranch() {
-    struct Careless: HTTPLayer {
-      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
-      func reset(next: any HTTPLoader) -> Future<Void> { .succeeded(()) }
-    }
-    let api = Route(.when(isUnder("/a"), Careless())) --> end
-
-    let reset = api.reset()
-    end.endReset()
-
-    #expect(end.resetCount == 1 && reset.text == "success")
+    #expect(log.entries == ["end resets", "a wipes", "b wipes", "tail wipes"])
+    #expect(reset.text == "resetFailed: a, tail, end")
   }
 }

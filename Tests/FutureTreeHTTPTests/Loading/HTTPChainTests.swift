@@ -15,15 +15,15 @@ import Testing
     }
   }
 
-  /// Counts its resets, and forwards them.
+  /// Counts its resets.
   private final class Counting: HTTPLayer {
     let resets = Locked(0)
 
     func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
 
-    func reset(next: any HTTPLoader) -> Future<Void> {
+    func wipe(_ notes: ResetNotes) -> Future<Void> {
       resets.withLock { $0 += 1 }
-      return next.reset()
+      return .succeeded
     }
   }
 
@@ -67,6 +67,20 @@ import Testing
     _ = (front --> mock).load(try HTTPRequest("http://example.com/"))
 
     #expect(stamps() == (isPresent ? ["a", "b", "a", "c"] : ["b", "c"]))
+  }
+
+  @Test("The text of a chain has the types of its layers and of its end")
+  func description() {
+    let front: any HTTPLayer = Stamp(name: "secret") --> Counting()
+
+    #expect("\(front --> Retry() --> mock)" == "Stamp --> Counting --> Retry --> MockLoader")
+    #expect("\(Stamp(name: "secret") --> Constant())" == "Stamp --> Constant")
+  }
+
+  /// A loader that is a value.
+  private struct Constant: HTTPLoader {
+    func load(_ request: HTTPRequest) -> Future<HTTPResponse> { .cancelled("not used") }
+    func reset() -> Future<Void> { .succeeded }
   }
 
   @Test("A reset passes through every layer to the end, once")

@@ -36,7 +36,7 @@ import Testing
     let load = live.track(work.future)
 
     load.cancel(.forceImmediately)
-    let reset = live.reset()
+    let reset = live.drain()
 
     #expect(load.text == "cancelled" && work.cancelRequest?.options == [])
     #expect(reset.text == "pending" && live.count == 1)
@@ -50,7 +50,7 @@ import Testing
     let loads = works.map { live.track($0.future).shared() }
     let waiting = loads.map { $0.map { $0 } }
 
-    let reset = live.reset()
+    let reset = live.drain()
 
     #expect(works.allSatisfy { $0.cancelRequest?.reason.message == "the loader was reset" })
     works[0].succeed(1)
@@ -58,14 +58,14 @@ import Testing
     #expect(reset.text == "pending")
     works[2].completeCancelled()
     #expect(reset.text == "success" && waiting.map(\.text) == ["success", "oops", "cancelled"])
-    #expect(live.reset().text == "success")
+    #expect(live.drain().text == "success")
   }
 
   @Test("Cancelling a reset stops only the wait")
   func resetCancelled() {
     let work = Promise<Int>()
     _ = live.track(work.future)
-    let reset = live.reset()
+    let reset = live.drain()
 
     reset.cancel()
 
@@ -80,7 +80,7 @@ import Testing
     // This observer is notified before the registry.
     work.future.observe { [live] _ in
       onAnotherThread {
-        if live.reset().isCompleted { seen.value = live.count }
+        if live.drain().isCompleted { seen.value = live.count }
       }
     }
     _ = live.track(work.future)

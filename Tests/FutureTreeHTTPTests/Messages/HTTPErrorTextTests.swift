@@ -44,8 +44,8 @@ import Testing
   }
 
   @Test("A failed reset says how many parts failed", arguments: [1, 2])
-  func reset(count: Int) {
-    #expect(ErrorText.fault(of: ResetFailed(Array(repeating: Oops(), count: count))) == nil)
+  func reset(count: Int) throws {
+    #expect(ErrorText.fault(of: try #require(ResetFailed(Array(repeating: Oops(), count: count)))) == nil)
   }
 
   @Test("A failed transfer names its request")

@@ -39,7 +39,7 @@ final class StreamTransport: HTTPLoader {
     return live.track(head.future)
   }
 
-  func reset() -> Future<Void> { live.reset() }
+  func reset() -> Future<Void> { live.drain() }
 
   private func stop() {
     state.withLock { $0.stops += 1 }

@@ -113,7 +113,7 @@ import Testing
     let (exchange, load) = try exchange()
 
     load.cancel(.forceImmediately)
-    let reset = live.reset()
+    let reset = live.drain()
 
     #expect(log.entries == ["stop"] && load.text == "cancelled" && reset.text == "pending")
     exchange.end(.stopped)
@@ -125,7 +125,7 @@ import Testing
     let (exchange, load) = try exchange()
     let waiting = load.shared().map { $0 }
 
-    let reset = live.reset()
+    let reset = live.drain()
 
     #expect(log.entries == ["stop"])
     exchange.end(.stopped)

@@ -85,7 +85,9 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
   }
 
   /// Cancels all requests in flight, and waits until each has ended. The loader is usable at once.
-  public func reset() -> Future<Void> { live.reset() }
+  public func reset() -> Future<Void> { live.drain() }
+
+  public func drain(_ notes: ResetNotes) -> Future<Void> { live.drain(notes) }
 
   /// Cancels all requests in flight, waits for them, and closes all connections. Later loads fail.
   ///

@@ -42,8 +42,8 @@ import FutureTree
 /// caller of a shared load can cancel without the others. Nothing is stored from a response that arrives after a cancellation
 /// request, or from a body that is not whole.
 ///
-/// **Reset.** All responses are removed at once, and the reset waits for their files. Validations that run in the background are
-/// cancelled, and the reset waits for them. Loads in flight store nothing, and no later request joins them.
+/// **Reset.** Validations that run in the background are cancelled, and the reset waits for them. Then all responses are removed,
+/// and the reset waits for their files. Loads from before store nothing, and no later request joins them.
 ///
 /// **In two chains.** A reset of either chain removes the responses of both.
 public final class CacheResponses: HTTPLayer {
@@ -82,12 +82,11 @@ public final class CacheResponses: HTTPLayer {
       .named(.cacheResponses)
   }
 
-  /// Removes all responses, cancels the validations in the background, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    cache.removeAll()
-    let below = flights.reset(next: next)
-    return .resets([refreshes.reset(), below, below.onComplete { [cache] _ in .completeUsing(cache.removeAll()) }])
-  }
+  /// Cancels the validations in the background, and awaits them.
+  public func drain(_ notes: ResetNotes) -> Future<Void> { .resets([flights.drain(notes), refreshes.drain(notes)]) }
+
+  /// Removes all responses.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> { cache.removeAll(notes) }
 
   /// The number of loads and validations in flight.
   package var flightCount: Int { flights.flightCount + refreshes.count }

@@ -135,7 +135,9 @@ public final class HTTPCache: Sendable {
   ///
   /// - Returns: A future that fails with the code `storeFailed` if the files cannot be removed.
   @discardableResult
-  public func removeAll() -> Future<Void> {
+  public func removeAll() -> Future<Void> { removeAll(nil) }
+
+  func removeAll(_ notes: ResetNotes?) -> Future<Void> {
     let removed = guarded.withLock { guarded in
       defer {
         guarded.state.removeAll()
@@ -144,8 +146,8 @@ public final class HTTPCache: Sendable {
       return guarded.state
     }
     // The responses are released here, not under the lock.
-    ResetNotes.current?.wiped(removed.count, "response")
-    if files != nil { ResetNotes.current?.wiped("the files of the cache") }
+    notes?.wiped(removed.count, "response")
+    if files != nil { notes?.wiped("the files of the cache") }
     return files?.removeAll() ?? .succeeded
   }
 }

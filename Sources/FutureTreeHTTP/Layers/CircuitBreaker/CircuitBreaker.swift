@@ -120,11 +120,11 @@ public final class CircuitBreaker: HTTPLayer {
     }
   }
 
-  /// Closes all circuits, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
+  /// Closes all circuits.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
     let count = state.withLock { $0.reset() }
-    ResetNotes.current?.wiped(count, "circuit")
-    return next.reset()
+    notes.wiped(count, "circuit")
+    return .succeeded
   }
 
   /// Returns the state of the circuit of an origin: the scheme, the host and the port of a URL.

@@ -46,7 +46,7 @@ import FutureTree
 /// `forceImmediately` does not wait for the linger. The guide *Cancellation* of FutureTree has the law of lingering.
 ///
 /// **Reset.** After a reset, no request joins an earlier load. A load that lingers is cancelled, and awaited for up to 5 seconds
-/// before the next loader is reset. Other loads are not cancelled. An `Autocancel` before this layer cancels the callers, and
+/// before the next loader is drained. Other loads are not cancelled. An `Autocancel` before this layer cancels the callers, and
 /// therefore the loads.
 ///
 /// **In two chains.** Loads of both chains are shared if the layer is followed by the same loader in both.
@@ -117,14 +117,13 @@ public final class Coalesce: HTTPLayer {
     return own.named(.coalesce)
   }
 
-  /// Excludes the loads in flight from sharing, cancels the loads that linger, waits for them, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
+  /// Excludes the loads in flight from sharing, cancels the loads that linger, and waits for them.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
     generation.withLock { $0 += 1 }
     let lingering = flights.stopLingering()
-    guard !lingering.isEmpty else { return next.reset() }
-    ResetNotes.current?.drained(lingering.count)
-    return Future.allSettled(lingering).timeout(after: Coalesce.drainTimeout, clock: clock)
-      .onComplete { _ in .completeUsing(next.reset()) }.shielded()
+    guard !lingering.isEmpty else { return .succeeded }
+    notes.drained(lingering.count)
+    return Future.allSettled(lingering).timeout(after: Coalesce.drainTimeout, clock: clock).onComplete { _ in .success }
   }
 
   /// Returns the request without the options that belong to the caller.

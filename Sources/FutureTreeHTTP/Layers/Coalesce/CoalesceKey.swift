@@ -19,25 +19,24 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
   private struct Asked: Equatable {
     private let loader: any HTTPLoader
     let id: ObjectIdentifier
-    private var groups: [ObjectIdentifier] = []
+    /// The lists of layers before that loader, each as its identity and an index.
+    private var places: [(list: ObjectIdentifier, index: Int)] = []
 
-    /// Returns `nil` for a loader without an identity. A link that is created for one load is identified by its layers.
+    /// Returns `nil` for a loader without an identity. A chain that is created for one load is identified by its layers.
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
       var loader = loader
-      while let link = loader as? LayeredLoader {
-        guard let group = link.group else {
-          id = ObjectIdentifier(link)
-          return
-        }
-        groups.append(ObjectIdentifier(group))
-        loader = link.next
+      while let chain = loader as? HTTPChain, let place = chain.place {
+        places.append((ObjectIdentifier(place.list), place.index))
+        loader = chain.next
       }
       guard let id = identity(of: loader) else { return nil }
       self.id = id
     }
 
-    static func == (first: Asked, second: Asked) -> Bool { first.id == second.id && first.groups == second.groups }
+    static func == (first: Asked, second: Asked) -> Bool {
+      first.id == second.id && first.places.elementsEqual(second.places, by: ==)
+    }
   }
 
   private struct Compared: Equatable {

@@ -128,14 +128,16 @@ public final class CookieJar: Sendable {
   ///
   /// - Returns: A future that fails with the code `storeFailed` if the file cannot be removed.
   @discardableResult
-  public func removeAll() -> Future<Void> {
+  public func removeAll() -> Future<Void> { removeAll(nil) }
+
+  func removeAll(_ notes: ResetNotes?) -> Future<Void> {
     let (version, count) = guarded.withLock { guarded in
       defer { guarded.state.removeAll() }
       guarded.generation += 1
       guarded.version += 1
       return (guarded.version, guarded.state.count)
     }
-    ResetNotes.current?.wiped(count, "cookie")
+    notes?.wiped(count, "cookie")
     guard let file else { return .succeeded }
     file.write([], version: version)
     return file.flush()

@@ -16,9 +16,8 @@ import FutureTree
 /// **Cancellation.** The layer holds no requests. Nothing is stored from a response that arrives after a cancellation request, or
 /// after the future has completed (the rule *Nothing after completion*).
 ///
-/// **Reset.** All cookies are removed at once, in memory and in the file. Loads in flight store nothing. The cookies are removed
-/// again when the next loader has been reset. Put `Autocancel` before the layer: otherwise a redirect or a retry of an old load
-/// can store cookies after the reset.
+/// **Reset.** All cookies are removed, in memory and in the file. Loads from before store nothing. Put `ResetGuard` or `Autocancel`
+/// before the layer: otherwise a redirect or a retry of an old load can store cookies after the reset.
 ///
 /// **Bytes.** A cookie with UTF-8 beyond ASCII is stored, and sent back with the same bytes. A cookie with other bytes beyond ASCII
 /// is ignored, because platforms lose them.
@@ -63,12 +62,8 @@ public struct StoreCookies: HTTPLayer {
     }.named(.storeCookies)
   }
 
-  /// Removes all cookies, resets `next`, and removes the cookies of loads that were in flight.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    jar.removeAll()
-    let below = next.reset()
-    return .resets([below, below.onComplete { [jar] _ in .completeUsing(jar.removeAll()) }])
-  }
+  /// Removes all cookies.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> { jar.removeAll(notes) }
 }
 
 /// A request option that determines whether `StoreCookies` handles the cookies of the request.

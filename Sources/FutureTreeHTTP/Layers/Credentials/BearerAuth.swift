@@ -21,8 +21,8 @@ import FutureTree
 /// `.cancelled` and is never sent. Other loads continue to wait. When the last waiting load is cancelled, the future of
 /// the provider is asked to cancel. A request that was forwarded is cancelled by the loaders after this layer.
 ///
-/// **Reset.** Loads that wait for the provider complete as `.cancelled`, and the result of the provider is ignored. Then
-/// the next loader is reset. A fixed token is kept, because it is part of the configuration.
+/// **Reset.** Loads that wait for the provider complete as `.cancelled`, and the result of the provider is ignored. A fixed
+/// token is kept, because it is part of the configuration.
 ///
 /// **In two chains.** The loads of both chains share one call of the provider. A reset of either chain cancels the
 /// waiting loads of both.
@@ -60,10 +60,8 @@ public final class BearerAuth: HTTPLayer {
     auth.load(request, own: request.bearerToken, next: next)
   }
 
-  /// Cancels the loads that wait for the provider, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    auth.reset(next: next)
-  }
+  /// Cancels the loads that wait for the provider.
+  public func drain(_ notes: ResetNotes) -> Future<Void> { auth.drain(notes) }
 }
 
 extension FutureName {

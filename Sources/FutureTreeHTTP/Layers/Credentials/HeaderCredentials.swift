@@ -39,9 +39,9 @@ struct HeaderAuth<Credentials: HeaderCredentials>: Sendable {
     }
   }
 
-  func reset(next: any HTTPLoader) -> Future<Void> {
-    if case .provided(let provider) = source { provider.reset() }
-    return next.reset()
+  func drain(_ notes: ResetNotes) -> Future<Void> {
+    if case .provided(let provider) = source { notes.drained(provider.cancelAll()) }
+    return .succeeded
   }
 
   private func send(

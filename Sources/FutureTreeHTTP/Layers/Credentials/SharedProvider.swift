@@ -49,8 +49,12 @@ final class SharedProvider<Value: Sendable>: Sendable {
   }
 
   /// Cancels the waiting loads, so that the call is asked to cancel. The call is not awaited, and its result is ignored.
-  func reset() {
-    for waiting in state.withLock({ $0.reset() }) { waiting.cancel(reason: "the chain was reset") }
+  ///
+  /// - Returns: The number of the loads.
+  func cancelAll() -> Int {
+    let all = state.withLock { $0.reset() }
+    for waiting in all { waiting.cancel(reason: "the chain was reset") }
+    return all.count
   }
 
   private func remove(_ id: Int) {

@@ -75,11 +75,17 @@ public final class Hedge: HTTPLayer {
     return load
   }
 
-  /// Removes the measured times, refills the budgets, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    let count = state.withLock { $0.reset() }
-    ResetNotes.current?.wiped(count, "measured origin")
-    return next.reset()
+  /// Prevents second requests of the loads in flight.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
+    state.withLock { $0.drain() }
+    return .succeeded
+  }
+
+  /// Removes the measured times, and refills the budgets.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
+    let count = state.withLock { $0.wipe() }
+    notes.wiped(count, "measured origin")
+    return .succeeded
   }
 
   /// The number of origins with measured times.

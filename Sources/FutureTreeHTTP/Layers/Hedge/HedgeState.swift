@@ -12,7 +12,7 @@ struct HedgeState {
   private let delay: HedgeDelay
   private var origins: [String: Origin] = [:]
   private var budgets: RetryBudgets
-  /// The number of resets.
+  /// The number of resets. A load that outlives a reset must send no second request, and must not be measured.
   private(set) var generation = 0
 
   init(_ delay: HedgeDelay, _ budget: RetryBudget?) {
@@ -51,9 +51,13 @@ struct HedgeState {
     origins[origin]!.lastUse = now
   }
 
-  /// Removes the times and refills the budgets. Returns the number of origins with measured times.
-  mutating func reset() -> Int {
+  /// Excludes all loads so far.
+  mutating func drain() {
     generation += 1
+  }
+
+  /// Removes the times and refills the budgets. Returns the number of origins with measured times.
+  mutating func wipe() -> Int {
     budgets.clear()
     defer { origins = [:] }
     return origins.count

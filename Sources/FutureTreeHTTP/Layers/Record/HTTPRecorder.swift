@@ -144,15 +144,15 @@ public final class HTTPRecorder: HTTPLayer {
     return future
   }
 
-  /// Removes the recorded entries, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
+  /// Removes the recorded entries.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
     let count = state.withLock { state in
       defer { (state.live, state.ended) = ([:], [:]) }
       state.generation += 1
       return state.live.count + state.ended.count
     }
-    ResetNotes.current?.wiped(count, "recorded entry", plural: "recorded entries")
-    return next.reset()
+    notes.wiped(count, "recorded entry", plural: "recorded entries")
+    return .succeeded
   }
 
   private func record(_ outcome: Outcome<HTTPResponse>, of load: Load) {

@@ -176,20 +176,19 @@ public final class Resume: HTTPLayer {
     return ended
   }
 
-  /// Cancels the pauses, resets `next`, and removes the partial files that no other process uses.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    let (live, files) = bodies.withLock { bodies in
-      (bodies.live.sorted { $0.key < $1.key }.map(\.value), Array(bodies.files.values))
-    }
+  /// Cancels the pauses. No transfer follows the current one.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
+    let live = bodies.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
     for body in live { body.reset("the chain was reset") }
-    let notes = ResetNotes.current
-    let below = next.reset()
-    guard let directory else { return below }
-    let wiped = Future.allSettled(files).flatMap { _ in
-      Future<Void> { try PartialFile.removeAll(in: directory) }
-    }
-    notes?.wiped("the partial downloads")
-    return .resets([below, wiped])
+    return .succeeded
+  }
+
+  /// Removes the partial files that no other process uses, when this process has closed them.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
+    guard let directory else { return .succeeded }
+    notes.wiped("the partial downloads")
+    let files = bodies.withLock { Array($0.files.values) }
+    return Future.allSettled(files).flatMap { _ in Future<Void> { try PartialFile.removeAll(in: directory) } }
   }
 
   /// The number of bodies that have not ended.

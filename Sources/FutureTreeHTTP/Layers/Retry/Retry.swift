@@ -93,15 +93,21 @@ public final class Retry: HTTPLayer {
     return future
   }
 
-  /// Cancels the waiting loads, refills the budgets, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    let pauses = state.withLock { $0.reset() }
-    ResetNotes.current?.drained(pauses.count)
+  /// Cancels the waiting loads. Loads in flight begin no further attempt.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
+    let pauses = state.withLock { $0.drain() }
+    notes.drained(pauses.count)
     for pause in pauses { pause.cancel(reason: Retry.resetReason) }
-    return next.reset()
+    return .succeeded
   }
 
   private static let resetReason: CancellationReason = "the chain was reset"
+
+  /// Refills the budgets.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> {
+    state.withLock { $0.wipe() }
+    return .succeeded
+  }
 
   /// The number of loads that wait for their next attempt.
   package var waitingCount: Int { state.withLock { $0.waitingCount } }

@@ -14,12 +14,7 @@ import FutureTree
 /// **Cancellation.** The layer holds no requests.
 ///
 /// **Reset.** Every branch is reset, including branches that have not received a request. A loader that several branches
-/// share, such as the loader after the route, is reset once, after all of these branches have passed on the reset. Until
-/// then, loads of another branch may still reach it. If one part fails, the others are still reset.
-///
-/// The same applies to a chain inside a loader of your own, if its `reset()` resets the chain before it returns. A
-/// loader that is not built with `-->` is reset once for each of your own loaders that calls it. Your `reset()` must not
-/// block its thread until another reset has ended, because that reset begins only after your method has returned.
+/// share, such as the loader after the route, is reset once, after all of these branches have been drained.
 public struct Route: HTTPLayer {
   /// One branch of a route.
   public struct Branch: Sendable {
@@ -38,25 +33,20 @@ public struct Route: HTTPLayer {
     public static func when(
       _ predicate: @escaping @Sendable (HTTPRequest) -> Bool, _ loader: any HTTPLoader
     ) -> Branch {
-      Branch(takes: predicate, way: .to(LayeredLoader(Entrance(), before: loader)))
+      Branch(takes: predicate, way: .to(loader))
     }
   }
 
   fileprivate enum Way: Sendable {
     case through(any HTTPLayer)
-    case to(LayeredLoader)
+    case to(any HTTPLoader)
 
-    func loader(before next: any HTTPLoader) -> any HTTPLoader {
+    var part: any HTTPPart {
       switch self {
-      case .through(let layer): chain(layer, before: next)
+      case .through(let layer): layer
       case .to(let loader): loader
       }
     }
-  }
-
-  /// A layer that gives the loader of a branch a position in the order of loaders.
-  private struct Entrance: HTTPLayer {
-    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
   }
 
   private let branches: [Branch]
@@ -75,13 +65,6 @@ public struct Route: HTTPLayer {
     }
   }
 
-  /// Resets every branch. Shared loaders are reset once.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
-    let next = identified(next)
-    return ResetRun.reset(loaders(before: next) + [next])
-  }
-}
-
-extension Route: Branching {
-  func loaders(before next: any HTTPLoader) -> [any HTTPLoader] { branches.map { $0.way.loader(before: next) } }
+  /// The layers and loaders of the branches.
+  public var parts: [any HTTPPart] { branches.map(\.way.part) }
 }

@@ -27,8 +27,8 @@ import FutureTree
 /// loader. The requests that run before a queued request are neither its upstream nor asked to cancel (the law *Ordering
 /// is not interest*).
 ///
-/// **Reset.** Queued requests complete as `.cancelled`, the bucket of the rate is refilled, and the next loader is
-/// reset. Requests in flight count until they complete. The limit and the pause are kept.
+/// **Reset.** Queued requests complete as `.cancelled`, and the bucket of the rate is refilled. Requests in flight count until
+/// they complete. The limit and the pause are kept.
 ///
 /// **In two chains.** The limits apply to the requests of both chains together. A reset of either completes the queued
 /// requests of both.
@@ -97,18 +97,18 @@ public final class Throttle: HTTPLayer {
     return waiter.promise.future.named(.throttle)
   }
 
-  /// Cancels the queued requests, refills the bucket, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
+  /// Cancels the queued requests, and refills the bucket.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
     // The bucket is full again, so the time of the next token is obsolete.
     let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.refillTimer.isNotNeeded()) }
     timer?.cancel()
-    ResetNotes.current?.drained(waiting.count)
+    notes.drained(waiting.count)
     for waiter in waiting {
       waiter.hasGone()
       waiter.promise.completeCancelled("the chain was reset")
     }
     advance()
-    return next.reset()
+    return .succeeded
   }
 }
 

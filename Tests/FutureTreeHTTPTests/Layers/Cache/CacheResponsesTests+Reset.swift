@@ -17,7 +17,7 @@ extension CacheResponsesTests {
     let load = chain.load(anyRequest("/b"))
 
     let reset = chain.reset()
-    #expect(api.cache.count == 0 && reset.outcomeIfCompleted == nil)
+    #expect(api.cache.count == 1 && reset.outcomeIfCompleted == nil)
     held.answer(headers: Self.fresh)
     below.endReset()
 
@@ -59,7 +59,7 @@ extension CacheResponsesTests {
     let held = api.mock.hold()
     api.load()
 
-    let reset = api.layer.reset(next: HeldResets(Recorder()).mock)
+    let reset = (api.layer --> MockLoader()).reset()
     #expect(held.cancelRequest != nil && reset.outcomeIfCompleted == nil)
     held.complete(.cancelled)
 

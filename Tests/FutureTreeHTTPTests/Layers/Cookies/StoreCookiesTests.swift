@@ -117,7 +117,6 @@ import Testing
     let load = api.load(anyRequest())
 
     let reset = api.reset()
-    #expect(jar.cookies == [])
     below.endReset()
     held.answer(headers: Self.setting("late=1"))
 

@@ -226,7 +226,7 @@ extension PartialFileTests {
     await part.sendNext("345")
     while !part.isAwaited { await Task.yield() }
 
-    let reset = film.resume.reset(next: film.mock)
+    let reset = (film.resume --> film.mock).reset()
     #expect(!reset.isCompleted)
     while part.cancelRequest == nil { await Task.yield() }
     part.completeCancelled()
@@ -248,7 +248,7 @@ extension PartialFileTests {
     let foreign = file.directory.appendingPathComponent("\(sentinel).partial")
     try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: true)
 
-    let outcome = await film.resume.reset(next: film.mock).outcome
+    let outcome = await (film.resume --> film.mock).reset().outcome
 
     let error = #expect(throws: ResetFailed.self) { try outcome.get() }
     #expect(error?.errors.map { "\($0)".contains("directory") } == [true])

@@ -147,7 +147,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let other = film.whole()
     let flowing = try film.load().value(in: film)
     // The reset of another transport: that of the mock would cancel its stream.
-    #expect(await film.resume.reset(next: MockLoader()).outcome.text == "success")
+    #expect(await (film.resume --> MockLoader()).reset().outcome.text == "success")
 
     #expect(await waiting.response?.text() == "0123 FutureCancelled")
     #expect(waiting.response?.transfer.text == "cancelled")

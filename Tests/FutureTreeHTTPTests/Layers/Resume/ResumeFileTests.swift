@@ -143,7 +143,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(load.text == "cancelled")
     while whole.cancelRequest == nil { await Task.yield() }
     whole.completeCancelled()
-    #expect(try await film.resume.reset(next: film.mock).outcome.get() == ())
+    #expect(try await (film.resume --> film.mock).reset().outcome.get() == ())
 
     #expect(file.kept == [])
   }

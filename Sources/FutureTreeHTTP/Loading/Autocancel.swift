@@ -4,11 +4,11 @@ import FutureTree
 ///
 /// ```swift
 /// let api = ResetGuard() --> Autocancel() --> SystemLoader()
-/// api.reset()  // Every load completes as `.cancelled`. Then the loaders after the layer are reset.
+/// api.reset()  // Every load completes as `.cancelled`. Then the loaders after the layer are drained.
 /// ```
 ///
-/// **Reset.** A reset cancels every load and every stream in flight, as if by `cancel()`, and waits for it. Only then is the
-/// next loader reset, so that no earlier load reaches a loader that has been reset.
+/// **Reset.** A reset cancels every load and every stream in flight, as if by `cancel()`, and waits for it. Only then are
+/// the loaders after it drained, so that no earlier load reaches a loader that has been drained.
 ///
 /// - If a load has not completed after `drainTimeout`, it is cancelled again with `.forceImmediately`.
 /// - If a load succeeds before it reacts to the cancellation, its result is kept.
@@ -99,8 +99,8 @@ public final class Autocancel: HTTPLayer {
     return loads.withLock { $0.insert(request, future, undoOf: scope) }
   }
 
-  /// Cancels the loads in flight, waits for them, and resets `next`.
-  public func reset(next: any HTTPLoader) -> Future<Void> {
+  /// Cancels the loads in flight, and waits for them.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
     let (live, undos, streams, scopes) = loads.withLock { loads in
       let live = loads.live.sorted { $0.key < $1.key }
       return (
@@ -108,28 +108,26 @@ public final class Autocancel: HTTPLayer {
         loads.streams(of: loads.transfers.keys), loads.scopes.sorted { $0.key < $1.key }.map(\.value)
       )
     }
-    guard !live.isEmpty || !streams.isEmpty || !scopes.isEmpty else { return next.reset() }
     for scope in scopes { scope.cancelForReset(because: Autocancel.reason) }
     // A load can succeed with a stream before it reacts.
-    let notes = ResetNotes.current
     let drained = drain(live.map(\.value.future), notes).flatMap { _ in
       self.drain(self.loads.withLock { $0.streams(of: live.map(\.key)) }, notes)
     }
     let undone = Future.allSettled(scopes.map(\.settled)).flatMap { _ in
       self.drain(undos.filter { !$0.isCompleted }, notes)
     }
-    return Future.allSettled([drain(streams, notes), drained, undone]).flatMap { _ in next.reset() }.shielded()
+    return Future.allSettled([drain(streams, notes), drained, undone]).map { _ in }
   }
 
   /// Cancels futures, and waits for them. One propagation: each load receives the request before the end of another load
   /// can let it proceed.
-  private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes?) -> Future<Void> {
+  private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes) -> Future<Void> {
     guard !futures.isEmpty else { return .succeeded }
-    notes?.drained(futures.count)
+    notes.drained(futures.count)
     Future.allSettled(futures).cancel(reason: Autocancel.reason)
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {
-        notes?.forced(futures.count { !$0.isCompleted })
+        notes.forced(futures.count { !$0.isCompleted })
         for future in futures {
           future.cancel(.forceImmediately, reason: "the chain was reset, and this load did not end in time")
         }

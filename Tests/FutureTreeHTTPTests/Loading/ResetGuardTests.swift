@@ -62,7 +62,7 @@ struct ResetGuardTests {
     end.endReset(0, error.map { .failure($0) } ?? .success(()))
     end.mock.answer()
 
-    #expect(reset.text == (error == nil ? "success" : "\(Oops())"))
+    #expect(reset.text == (error == nil ? "success" : "resetFailed: \(Oops())"))
     #expect(api.load(anyRequest()).text == "success")
     let again = api.reset()
     end.endReset(1)
@@ -102,6 +102,32 @@ struct ResetGuardTests {
     #expect(api.load(anyRequest()).text == "resetInProgress")
     held.answer()
     #expect(load.text == "success" && reset.text == "success")
+  }
+
+  @Test("No state is wiped while an admitted load is in flight")
+  func wipesAfterLoads() {
+    let api = ResetGuard() --> Wiping(log: log, name: "store") --> end
+    let held = end.mock.hold()
+    let load = api.load(anyRequest())
+
+    let reset = api.reset()
+    end.endReset()
+    #expect(log.entries == ["end loads", "end resets"])
+    held.answer()
+
+    #expect(log.entries.last == "store wipes" && load.text == "success" && reset.text == "success")
+  }
+
+  @Test("Resets join only if all loads of the chain pass the guard", arguments: [true, false])
+  func joinsIfGuarded(isGuarded: Bool) {
+    let layer = ResetGuard()
+    let api: any HTTPLoader = isGuarded ? Log { _ in } --> layer --> end : Route(.when({ _ in true }, layer)) --> end
+
+    let resets = [api.reset(), api.reset()]
+
+    #expect(end.resetCount == (isGuarded ? 1 : 2))
+    for number in 0..<end.resetCount { end.endReset(number) }
+    #expect(resets.map(\.text) == ["success", "success"])
   }
 
   @Test(
@@ -170,21 +196,21 @@ struct ResetGuardTests {
     #expect(reset.text == "success")
   }
 
-  @Test("A layer may reset another chain with the same guard")
+  @Test("A layer may lead to another chain with the same guard")
   func nested() {
     struct Refresh: HTTPLayer {
       let tokens: any HTTPLoader
+      var parts: [any HTTPPart] { [tokens] }
       func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
-      func reset(next: any HTTPLoader) -> Future<Void> { .resets([tokens.reset(), next.reset()]) }
     }
     let guardLayer = ResetGuard()
     let tokens = HeldResets(log, "tokens")
     let api = guardLayer --> Refresh(tokens: guardLayer --> tokens) --> end
 
     let reset = api.reset()
-    tokens.endReset()
-    #expect(reset.text == "pending" && api.load(anyRequest()).text == "resetInProgress")
     end.endReset()
+    #expect(reset.text == "pending" && api.load(anyRequest()).text == "resetInProgress")
+    tokens.endReset()
 
     end.mock.answer()
     #expect(reset.text == "success" && api.load(anyRequest()).text == "success")
