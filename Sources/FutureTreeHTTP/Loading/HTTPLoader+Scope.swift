@@ -24,23 +24,8 @@ extension HTTPLoader {
     undoTimeout: Duration = .seconds(30), clock: any FutureClock = .system
   ) -> CancelScope {
     let scope = CancelScope(name, whenEnded: policy, undoTimeout: undoTimeout, clock: clock)
-    for layer in layers(as: (any ResetTracking).self) { layer.track(scope.tracked) }
+    for layer in PartGraph(self).outermost(as: (any ResetTracking).self) { layer.track(scope.tracked) }
     return scope
-  }
-
-  /// The layers of the chain that conform to a protocol, each once. The search does not go beyond them.
-  func layers<Found>(as type: Found.Type) -> [Found] {
-    var found: [Found] = []
-    var seen: Set<ObjectIdentifier> = []
-    var pending: [any HTTPPart] = [self]
-    while let part = pending.popLast() {
-      guard let layer = ((part as? HTTPChain)?.layer ?? part) as? Found else {
-        pending += (part as? HTTPChain)?.loaders.reversed() ?? part.parts
-        continue
-      }
-      if seen.insert(ObjectIdentifier(layer as AnyObject)).inserted { found.append(layer) }
-    }
-    return found
   }
 }
 

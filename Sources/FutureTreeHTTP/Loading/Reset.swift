@@ -62,65 +62,7 @@ struct Reset {
   }
 }
 
-/// The parts of a chain, each once, wherever and however often it stands.
-private struct PartGraph {
-  /// A place of a part, with the places to which it leads.
-  private struct Place {
-    let part: any HTTPPart
-    var next: [Int] = []
-    var level = 0
-  }
-
-  private var places: [Place] = []
-  private var numbers: [ObjectIdentifier: Int] = [:]
-  /// The places, each after those to which it leads.
-  private var order: [Int] = []
-
-  init(_ loader: any HTTPLoader) {
-    _ = add(loader)
-    for number in order.reversed() {
-      for next in places[number].next { places[next].level = max(places[next].level, places[number].level + 1) }
-    }
-  }
-
-  /// The parts by the longest way from the outer end to them.
-  var levels: [[any HTTPPart]] {
-    var last: [ObjectIdentifier: Int] = [:]
-    for place in places {
-      if let id = identity(of: place.part) { last[id] = max(last[id] ?? 0, place.level) }
-    }
-    var levels = Array(repeating: [any HTTPPart](), count: (places.map(\.level).max() ?? 0) + 1)
-    for place in order.reversed().map({ places[$0] }) {
-      guard let id = identity(of: place.part) else {
-        levels[place.level].append(place.part)
-        continue
-      }
-      if let level = last.removeValue(forKey: id) { levels[level].append(place.part) }
-    }
-    return levels.filter { !$0.isEmpty }
-  }
-
-  /// Adds a part, and those to which it leads. Returns the number of its place.
-  private mutating func add(_ part: any HTTPPart) -> Int {
-    let id = identity(of: part)
-    if let id, let number = numbers[id] { return number }
-    let chain = part as? HTTPChain
-    let number = places.count
-    places.append(Place(part: chain?.layer ?? part))
-    if let id { numbers[id] = number }
-    // Backward, because `order` is reversed.
-    places[number].next = (chain?.loaders ?? part.parts).reversed().map { add($0) }
-    order.append(number)
-    return number
-  }
-}
-
 extension HTTPChain {
-  /// The parts to which the layer leads. A layer among them is followed by `next`.
-  var loaders: [any HTTPPart] {
-    layer.parts.map { part in (part as? any HTTPLayer).map { chain($0, before: next) } ?? part } + [next]
-  }
-
   /// The guard through which all loads of the chain pass.
   var resetGuard: ResetGuard? {
     layer as? ResetGuard ?? (layer.parts.isEmpty ? (next as? HTTPChain)?.resetGuard : nil)

@@ -68,8 +68,9 @@ extension HTTPLoader {
   ///
   /// - Complexity: O(futures + edges) of the trees of the loads and scopes.
   public func previewReset() -> ResetPreview {
-    let previews = layers(as: (any ResetTracking).self).map(\.preview)
-    let lingering = layers(as: (any LingeringLayer).self).flatMap(\.lingeringLoads)
+    let graph = PartGraph(self)
+    let previews = graph.outermost(as: (any ResetTracking).self).map(\.preview)
+    let lingering = graph.outermost(as: (any LingeringLayer).self).flatMap(\.lingeringLoads)
     return ResetPreview(loads: previews.flatMap(\.loads) + lingering, scopes: previews.flatMap(\.scopes))
   }
 }

@@ -124,6 +124,22 @@ struct ResetTests {
     #expect(log.entries.count { $0 == "shared wipes" } == 1 && end.resetCount == 1 && reset.text == "success")
   }
 
+  @Test("Branches with layers, inside each other and after each other, are all reset")
+  func branchesWithLayers() {
+    let names = (0..<16).map { "\($0)" }
+    let inner = names.map { Route(.when(isUnder("/"), steps($0))) }
+    let first = Route(.when(isUnder("/a"), inner[0]), .when(isUnder("/b"), inner[1]), .when(isUnder("/c"), inner[2]))
+    var api: any HTTPLoader = end
+    for route in inner.dropFirst(3) { api = (Route(.when(isUnder("/d"), route)) --> api) }
+    api = (first --> api)
+
+    let reset = api.reset()
+    end.endReset()
+
+    #expect(Set(log.entries.filter { $0.hasSuffix("wipes") }) == Set(names.map { "\($0) wipes" }))
+    #expect(reset.text == "success")
+  }
+
   @Test("Nothing is wiped while a branch drains")
   func wipesLast() {
     let drained = Promise<Void>()
