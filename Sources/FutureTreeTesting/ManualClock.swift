@@ -67,8 +67,7 @@ public final class ManualClock: FutureClock {
     // Weak: only the clock keeps the body, so that the body is released with the clock.
     return FutureTimer { [weak self, weak entry] in
       guard let self, let entry else { return }
-      let body = time.withLock { $0.timers.remove(entry) }
-      _ = body  // Released here, outside the lock.
+      time.release { $0.timers.remove(entry) }
     }
   }
 

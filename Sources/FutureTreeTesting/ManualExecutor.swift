@@ -60,10 +60,9 @@ public final class ManualExecutor: Sendable {
 
   /// Drops every job without running it, as an executor does when it is shut down.
   public func dropAll() {
-    let dropped = jobs.withLock { jobs in
+    jobs.release { jobs in
       defer { jobs = [] }
       return jobs
     }
-    _ = dropped  // Released here, outside the lock.
   }
 }

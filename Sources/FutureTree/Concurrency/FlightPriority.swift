@@ -118,8 +118,7 @@ extension SingleFlight {
     }
     if isNew {
       flight.observe { [weak self] _ in
-        let ended = self?.priorities.withLock { $0.removeValue(forKey: flight) }
-        _ = ended  // Released here, not under the lock.
+        self?.priorities.release { $0.removeValue(forKey: flight) }
       }
     }
     return priority

@@ -127,11 +127,10 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   }
 
   @inlinable func end(_ flight: Future<Value>, _ key: Key) {
-    let ended = flights.withLock { flights in
+    flights.release { flights in
       guard let index = flights.index(forKey: key), flights[index].value == flight else { return nil as Flight? }
       return flights.remove(at: index)
     }
-    _ = ended  // Released here, not under the lock: the key may have a `deinit`.
   }
 
   /// Ends the linger of all flights. Their last requests are delivered at once.

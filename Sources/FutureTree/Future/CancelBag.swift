@@ -90,8 +90,7 @@ public final class CancelBag: Sendable {
     }
 
     func remove(_ id: ObjectIdentifier) {
-      let removed = lock.withLock { items.removeValue(forKey: id) }
-      _ = removed  // Released here, not under the lock.
+      lock.release { items.removeValue(forKey: id) }
     }
 
     /// Removes all tokens, and returns them in insertion order.

@@ -84,11 +84,10 @@ private final class TokenEntry: Waiter, @unchecked Sendable {  // Because: `lock
 
   func end(with node: Node) {
     let ending = node.endingOnceEnded
-    let previous = lock.withLock {
+    lock.release {
       defer { current = .ended(ending) }
       return current
     }
-    _ = previous  // Released here, not under the lock.
   }
 }
 

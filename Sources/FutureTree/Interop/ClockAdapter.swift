@@ -24,8 +24,7 @@ public struct ClockAdapter<Adapted: Clock>: FutureClock where Adapted.Duration =
       body.withLock { $0.take() }?()
     }
     return FutureTimer {
-      let unused = body.withLock { $0.take() }
-      _ = unused  // Released here, not under the lock.
+      body.release { $0.take() }
       task.cancel()
     }
   }

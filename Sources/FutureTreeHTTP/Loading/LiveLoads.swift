@@ -70,8 +70,7 @@ public final class LiveLoads: Sendable {
     // An observer has no interest, so it does not withhold a request of the caller.
     work.observe { [weak self] outcome in
       if let rest = rest(outcome) { self?.add(rest) }
-      let ended = self?.state.withLock { $0.drains.removeValue(forKey: id) }
-      _ = ended  // Released here, not under the lock.
+      self?.state.release { $0.drains.removeValue(forKey: id) }
     }
   }
 
@@ -90,8 +89,7 @@ public final class LiveLoads: Sendable {
     notes?.drained(drains.count)
     return Future.all(drains.map { $0.value() }).map { [state] _ in
       // A load that ends on another thread at this moment may not have removed itself yet.
-      let ended = state.withLock { state in drains.map { state.drains.removeValue(forKey: $0.key) } }
-      _ = ended  // Released here, not under the lock.
+      state.release { state in drains.map { state.drains.removeValue(forKey: $0.key) } }
     }.shielded()
   }
 }

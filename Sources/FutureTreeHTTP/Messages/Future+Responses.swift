@@ -40,8 +40,7 @@ extension Future where Value == HTTPResponse {
   /// begun when the future is cancelled, it does not begin.
   ///
   /// The messages of decoding errors contain positions and types, never values. If the body is not JSON, the message
-  /// names its content type. If the body is an HTML page, the message shows the first elements of the page, without
-  /// attributes and text.
+  /// names its content type, and says whether it is a page.
   ///
   /// If the type is optional, a body that is empty or blank is `nil`. This includes responses that never have a body, such
   /// as 204.
@@ -60,7 +59,7 @@ extension Future where Value == HTTPResponse {
     map(on: executor) { response in
       let body = try response.body
       // `Optional` is the only type of the standard library that has an empty value in this sense.
-      if body.allSatisfy(JSONSyntax.isBlank), let optional = Decoded.self as? any ExpressibleByNilLiteral.Type,
+      if body.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }), let optional = Decoded.self as? any ExpressibleByNilLiteral.Type,
         let none = optional.init(nilLiteral: ()) as? Decoded
       {
         return none

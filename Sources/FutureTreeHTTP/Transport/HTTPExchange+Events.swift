@@ -67,11 +67,10 @@ extension HTTPExchange {
   /// A response with the end `completed` is a success only if its body is whole.
   public func end(_ end: End) {
     act { $0.transportEnded(end) }
-    let stop = guarded.withLock { guarded in
+    guarded.release { guarded in
       guarded.hasTransportEnded = true
       return guarded.stopTransport.take()
     }
-    _ = stop  // Released here, not under the lock.
     confirmation.succeed(())
   }
 }

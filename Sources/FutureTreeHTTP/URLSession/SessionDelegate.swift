@@ -19,8 +19,7 @@ final class TransferTable: Sendable {
   }
 
   func remove(_ task: URLSessionTask) {
-    let removed = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-    _ = removed  // Released here, not under the lock.
+    transfers.release { $0.removeValue(forKey: task.taskIdentifier) }
   }
 }
 

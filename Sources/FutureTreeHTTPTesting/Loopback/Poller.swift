@@ -62,12 +62,11 @@ final class Poller: @unchecked Sendable {  // Because: all mutable state is in `
 
   /// Reports once when the socket is ready. A socket that failed is reported as ready for everything.
   func watch(_ descriptor: Int32, for awaited: Readiness, report: @escaping @Sendable (Readiness) -> Void) {
-    let previous = state.withLock { state in
+    state.release { state in
       let watch = state.watches[descriptor]
       state.watches[descriptor] = Watch(awaited: awaited.union(watch?.awaited ?? []), report: report)
       return watch
     }
-    _ = previous  // Released here, outside the lock.
     wake()
   }
 

@@ -292,8 +292,7 @@ extension MockLoader {
   private func track<Value>(_ future: Future<Value>, _ ignoresCancel: Bool) {
     let id = pending.withLock { $0.add(PendingLoads.Load(future, ignoresCancel: ignoresCancel)) }
     future.observe { [weak self] _ in
-      let ended = self?.pending.withLock { $0.remove(id) }
-      _ = ended  // Released here, outside the lock.
+      self?.pending.release { $0.remove(id) }
     }
   }
 }

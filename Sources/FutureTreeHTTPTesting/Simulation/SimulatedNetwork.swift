@@ -60,11 +60,10 @@ public final class SimulatedNetwork: HTTPLoader {
   /// }
   /// ```
   public func respond(_ answer: @escaping Answer) {
-    let replaced = state.withLock { state in
+    state.release { state in
       defer { state.answer = answer }
       return state.answer
     }
-    _ = replaced  // Released here, not under the lock.
   }
 
   /// Adds a rule for the requests that reach the network. It returns the problem of a request, or `nil`.

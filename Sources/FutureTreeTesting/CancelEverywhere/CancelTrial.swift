@@ -58,10 +58,9 @@ public final class CancelTrial: Sendable {
   var tracked: [Tracked] { state.withLock { $0.tracked } }
 
   func removeRules() {
-    let removed = state.withLock { state in
+    state.release { state in
       defer { state.rules = [] }
       return state.rules
     }
-    _ = removed  // Released here, outside the lock.
   }
 }

@@ -45,8 +45,7 @@ final class TrialWatch: Sendable {
 
   /// Releases the future.
   func end() {
-    let target = state.withLock { $0.target.take() }
-    _ = target  // Released here, outside the lock.
+    state.release { $0.target.take() }
   }
 
   /// Counts a point, and cancels if it is the one. Returns whether it has cancelled.

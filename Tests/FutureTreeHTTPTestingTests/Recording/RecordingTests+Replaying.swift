@@ -83,13 +83,13 @@ extension RecordingTests {
   @Test(
     "A file that is not an archive is a clear error",
     arguments: [
-      ("", "it is not JSON"), ("{}", "log is missing"), (#"{"log": {}}"#, "log.entries is missing"),
-      (#"{"log": {"entries": [{"request": 1}]}}"#, "log.entries.Index 0.request has another type"),
-      (#"{"log": {"entries": [{"request": {"method": "GET"}}]}}"#, "log.entries.Index 0.request.url is missing"),
+      ("", "it is empty"), ("<html>", "it is not JSON"), ("{}", "log is missing"), (#"{"log": {}}"#, "log.entries is missing"),
+      (#"{"log": {"entries": [{"request": 1}]}}"#, "log.entries[0].request is not of type Dictionary<String, Any>"),
+      (#"{"log": {"entries": [{"request": {"method": "GET"}}]}}"#, "log.entries[0].request.url is missing"),
     ])
   func invalid(json: String, reason: String) throws {
     let error = #expect(throws: InvalidArchive.self) { try HTTPArchive(Data(json.utf8)) }
-    #expect(error?.reason.replacing("Index 0", with: "0") == reason.replacing("Index 0", with: "0"))
+    #expect(error?.reason == reason)
   }
 
   @Test("An archive is written to a file and read again, and damage never ends the process")

@@ -20,17 +20,16 @@ import Testing
     return error.message
   }
 
-  @Test("The error names the content type and the beginning of the page")
-  func page() throws {
-    let page = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>502 Bad Gateway</title></head><body>\(sentinel)"
+  @Test("The error names the content type, and says that the body is a page", arguments: ["", "\u{FEFF} \n"])
+  func page(start: String) throws {
+    let page = start + "<html lang=\"en\"><head><title>502 Bad Gateway</title></head><body>\(sentinel)"
 
     let message = try message(page, "text/html; charset=utf-8", status: HTTPStatus(502))
 
     #expect(
       message == """
-        The response to GET https://example.com/user cannot be decoded as Dictionary<String, String>: the body is not JSON at \
-        byte 0. The content type is text/html, and the body begins with \
-        `<!DOCTYPE html><html><head><title>502 Bad Gateway…`. Compare the body in `response` with the type.
+        The response to GET https://example.com/user cannot be decoded as Dictionary<String, String>: the body is not JSON. \
+        The content type is text/html, and the body is HTML or XML. Compare the body in `response` with the type.
         """)
   }
 
@@ -55,57 +54,5 @@ import Testing
     let message = try message("x", "application/x-\(sentinel)", sensitive: "Content-Type")
 
     #expect(message.contains("The content type may contain secrets and is not shown.") && !message.contains(sentinel))
-  }
-
-  @Test(
-    "The outline of a page has only element names and known words of its title",
-    arguments: [
-      ("<html><head><title>Sign in, SECRET</title>", "<html><head><title>Sign In …"),
-      ("<title>Sign in</title><input value=SECRET>", "<title>Sign In…"),
-      ("<title>SECRET</title>", "<title>…"), ("<title>200 4711 OK</title>", "<title>200 …"),
-      ("<title SECRET>Log in</title>", "<title>Log In…"),
-      ("<meta name=\"csrf-token\" content=\"SECRET\"><body>", "<meta><body>…"),
-      ("<meta content='a>SECRET'><p>", "<meta>…<p>…"), ("<SECRET><html>", "…<html>…"),
-      ("<html SECRET", "…"), ("<!-- SECRET --><html>", "…<html>…"),
-      ("<!DOCTYPE SECRET><html>", "…<html>…"),
-      ("<!doctype html SECRET><html>", "…<html>…"), ("<?xml version=\"SECRET\"?><rss>", "<?xml …?><rss>…"),
-      ("<?SECRET ?>", "…"), ("\u{FEFF} \n<html>SECRET<p>", "<html>…<p>…"), ("</SECRET><p>", "<p>…"),
-      ("<p><script>SECRET</script>", "<p><script>…"), ("<title><p>Error</title>", "<title>…"),
-      ("<title>Error\u{202E}\n\u{7}</title>", "<title>…"), ("<", "…"), ("<>", "…"),
-      (String(repeating: "<p>", count: 99), nil),
-      ("<html>" + String(repeating: "SECRET", count: 1000), "<html>…"), ("SECRET<html>", nil), ("", nil),
-    ] as [(String, String?)])
-  func outline(body: String, expected: String?) {
-    let body = body.replacing("SECRET", with: sentinel)  // Arguments are printed.
-
-    let outline = MarkupOutline(of: Data(body.utf8), status: .ok)?.description
-
-    if let expected { #expect(outline == expected) }
-    #expect((outline ?? "").count < 60)
-    #expect(outline?.contains(sentinel) != true)
-  }
-
-  @Test("The outline of random bytes has only constants")
-  func random() {
-    var random = Generator(state: 7)
-    let pieces = [
-      "<", ">", "title", "html", " ", "\"", "'", "/", "!", "!--", "-->", "?", "&", "\u{E9}", "\n", sentinel,
-    ]
-    for _ in 0..<2_000 {
-      let body = "<" + (0..<20).map { _ in pieces.randomElement(using: &random)! }.joined()
-      let outline = MarkupOutline(of: Data(body.utf8), status: .ok)?.description ?? ""
-      let rest = outline.replacing("<title>", with: "").replacing("<html>", with: "").replacing("…", with: "")
-        .replacing(" ", with: "")
-      #expect(rest == "", "\(body)")
-    }
-  }
-
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state
-    }
   }
 }

@@ -153,7 +153,7 @@ extension ResponseLinesTests {
     for (line, fault) in [
       (#"{"place": {"floor": "\#(sentinel)"}}"#, "place.floor is not of type Int. Compare the line with the type."),
       (#"{"place": {}}"#, "place.floor is missing. Compare"),
-      ("\(sentinel)", "the line is not JSON at byte 0. The response has no content type. Compare"),
+      ("\(sentinel)", "the line is not JSON. The response has no content type. Compare"),
     ] {
       let response = buffered("\(good)\n\n \t\r\n\(line)\n\(good)")
       var values = response.jsonLines(of: Reading.self).makeAsyncIterator()

@@ -61,11 +61,10 @@ final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inp
   }
 
   @usableFromInline func release() {
-    let inputs = lock.withLock {
+    lock.release {
       defer { self.inputs = [] }
       return self.inputs
     }
-    _ = inputs  // Released here, outside the lock.
     releaseSlots()
   }
 }

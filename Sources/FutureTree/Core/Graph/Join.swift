@@ -100,7 +100,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   /// - Parameter step: Closes the slot when the input has ended.
   final func order(after input: Node, step: @escaping Step) {
     let slot = Slot(join: self, index: 0, step: step)
-    let removed = lock.withLock { () -> [Slot] in
+    lock.release { () -> [Slot] in
       guard state.isPending else { return [] }
       defer { slots.append(slot) }
       openSlots += 1
@@ -109,7 +109,6 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
       slots = slots.filter { $0.endedInputs == 0 }
       return ended
     }
-    _ = removed  // Released here, outside the lock.
     wait(in: slot, for: input, after: 0, isWanted: false)
   }
 
@@ -219,11 +218,10 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 
   /// Releases the slots of a join that has ended.
   @usableFromInline final func releaseSlots() {
-    let slots = lock.withLock {
+    lock.release {
       defer { self.slots = [] }
       return self.slots
     }
-    _ = slots  // Released here, outside the lock.
   }
 }
 

@@ -158,8 +158,7 @@ private final class SystemTimers: @unchecked Sendable {  // Because: `timers` an
   }
 
   func remove(_ entry: TimerQueue.Entry) {
-    let body = lock.withLock { timers.remove(entry) }
-    _ = body  // Released here, outside the lock.
+    lock.release { timers.remove(entry) }
   }
 
   private func fire() {

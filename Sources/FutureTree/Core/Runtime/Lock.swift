@@ -36,6 +36,12 @@
     return result
   }
 
+  /// Runs `body` under the lock, and releases what it returns after the lock: a `deinit` may be user code.
+  @inline(__always)
+  func release<Removed>(_ body: () -> Removed) {
+    _ = withLock(body)
+  }
+
   /// Runs `body` under the lock. This method is not generic: other modules cannot inline `withLock`, and their specialized code
   /// would receive a generic result through metadata.
   @usableFromInline func runLocked(_ body: () throws -> Void) rethrows {

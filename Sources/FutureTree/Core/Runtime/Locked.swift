@@ -14,6 +14,11 @@
     return result!
   }
 
+  /// Changes the value, and releases what `body` returns after the lock: a `deinit` may be user code.
+  @inlinable package func release<Removed>(_ body: (inout State) -> Removed) {
+    _ = withLock(body)
+  }
+
   #if FUTURETREE_EXPLORER
     package var explored: ExploredLock { lock.explored }
   #endif

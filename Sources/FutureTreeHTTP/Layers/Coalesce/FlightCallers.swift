@@ -76,8 +76,7 @@ extension FlightCallers {
   func follow(_ id: Int, _ future: Future<HTTPResponse>) {
     state.withLock { $0.listeners[id]?.future = future }
     future.observe { [weak state] _ in
-      let ended = state?.withLock { $0.listeners.removeValue(forKey: id) }
-      _ = ended  // Released here, not under the lock.
+      state?.release { $0.listeners.removeValue(forKey: id) }
     }
   }
 
@@ -138,11 +137,10 @@ extension FlightCallers {
   }
 
   func remove(_ request: QueuedRequest) {
-    let removed = state.withLock { state -> QueuedRequest? in
+    state.release { state -> QueuedRequest? in
       if let queued = state.queued, queued == request { return state.queued.take() }
       return state.moreQueued.firstIndex(of: request).map { state.moreQueued.remove(at: $0) }
     }
-    _ = removed  // Released here, not under the lock.
   }
 
   /// Reports the priority, and again if another thread has changed it in between: that thread may have reported before.

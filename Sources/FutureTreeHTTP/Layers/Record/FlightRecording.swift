@@ -33,7 +33,7 @@ public struct FlightRecording: Sendable, Equatable, Codable {
     do {
       self = try JSONDecoder().decode(FlightRecording.self, from: data)
     } catch {
-      throw InvalidArchive(error)
+      throw InvalidArchive(error, in: data)
     }
   }
 

@@ -39,7 +39,7 @@ public struct HTTPArchive: Sendable, Equatable {
     do {
       self = try JSONDecoder().decode(HTTPArchive.self, from: data)
     } catch {
-      throw InvalidArchive(error)
+      throw InvalidArchive(error, in: data)
     }
   }
 
@@ -100,25 +100,9 @@ public struct InvalidArchive: LocalizedError, Hashable, CustomStringConvertible 
     self.reason = reason
   }
 
-  /// - Parameter error: The error of a decoder.
-  init(_ error: any Error) {
-    self.init(reason: Self.reason(error))
-  }
-
-  private static func reason(_ error: any Error) -> String {
-    guard let error = error as? DecodingError else { return "it cannot be decoded" }
-    switch error {
-    case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])) is missing"
-    case .typeMismatch(_, let context), .valueNotFound(_, let context):
-      return "\(path(context.codingPath)) has another type"
-    case .dataCorrupted(let context):
-      return context.codingPath.isEmpty ? "it is not JSON" : "\(path(context.codingPath)) is invalid"
-    @unknown default: return "it cannot be decoded"
-    }
-  }
-
-  private static func path(_ keys: [any CodingKey]) -> String {
-    keys.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+  /// Creates the error of a decoder.
+  init(_ error: any Error, in bytes: Data) {
+    self.init(reason: DecodingFault(error, in: bytes, named: "it").description)
   }
 }
 

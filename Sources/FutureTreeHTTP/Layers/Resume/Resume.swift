@@ -156,8 +156,7 @@ public final class Resume: HTTPLayer {
     }
     Task {
       await body.run(first, state)
-      let ended = bodies.withLock { $0.live.removeValue(forKey: number) }
-      _ = ended  // Released here, not under the lock.
+      bodies.release { $0.live.removeValue(forKey: number) }
     }
   }
 
@@ -170,8 +169,7 @@ public final class Resume: HTTPLayer {
       return number
     }
     ended.future.observe { [weak self] _ in
-      let future = self?.bodies.withLock { $0.files.removeValue(forKey: number) }
-      _ = future  // Released here, not under the lock.
+      self?.bodies.release { $0.files.removeValue(forKey: number) }
     }
     return ended
   }

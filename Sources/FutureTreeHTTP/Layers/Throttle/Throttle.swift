@@ -208,8 +208,7 @@ extension Throttle {
   private func setRefillTimer(_ number: Int?, after duration: Duration) {
     guard let number else { return }
     let timer = clock.schedule(after: duration) {
-      let fired = self.state.withLock { $0.refillTimer.fired(number) }
-      _ = fired  // Released here, not under the lock.
+      self.state.release { $0.refillTimer.fired(number) }
       self.advance()
     }
     state.withLock { $0.refillTimer.didSet(timer, number) }?.cancel()

@@ -15,7 +15,7 @@ package final class BodyCopy: Sendable {
   package var body: Data? { bytes.value }
 
   func append(_ chunk: Data) {
-    let dropped = bytes.withLock { bytes -> Data? in
+    bytes.release { bytes -> Data? in
       guard let count = bytes?.count else { return nil }
       if chunk.count <= limit - count {
         bytes?.append(chunk)
@@ -23,7 +23,6 @@ package final class BodyCopy: Sendable {
       }
       return bytes.take()
     }
-    _ = dropped  // Released here, not under the lock.
   }
 }
 
