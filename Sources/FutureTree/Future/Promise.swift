@@ -277,3 +277,48 @@ public struct BrokenPromise: Error, Hashable, CustomStringConvertible {
       + "Complete the promise on every path."
   }
 }
+
+extension Promise {
+  /// Completes with the future that a body returned. If the promise was forced while the body ran, that future receives
+  /// the request without the force. Law 5 (force).
+  @discardableResult
+  package func seal(onto future: Future<Value>) -> Bool {
+    if source.seal(onto: future.node, as: .work) { return true }
+    if let request = source.lock.withLock({ source.state.requests.furthest?.forwarded }) {
+      CancellationPropagation.run(Signal(node: future.node, request: request))
+    }
+    return false
+  }
+
+  /// Completes the future with the result of `body`. If `body` throws an error that means a cancellation, cancels the future.
+  @discardableResult
+  @usableFromInline func complete(_ body: () throws -> Completion<Value>) -> Bool {
+    do {
+      return complete(try Trampoline.run(body))
+    } catch let cancelled as FutureCancelled {
+      return complete(.cancelled(cancelled.reason))
+    } catch {
+      return complete(error is CancellationError ? .cancelled : .failure(error))
+    }
+  }
+}
+
+/// A handler entry that knows the value type of its promise.
+@usableFromInline
+final class PromiseHandler<Value: Sendable>: HandlerEntry, @unchecked Sendable {  // Because: see `HandlerEntry`.
+  @usableFromInline typealias Handler = @Sendable (ReceivedCancelRequest<Value>) -> CancelRequestResponse<Value>
+
+  @exclusivity(unchecked) @usableFromInline var handler: Handler?
+
+  @inlinable init(of source: Source, on executor: FutureExecutor, _ handler: @escaping Handler) {
+    self.handler = handler
+    super.init(of: source, on: executor) { entry, source, request in
+      let entry = unsafeDowncast(entry, to: PromiseHandler<Value>.self)
+      guard let handler = entry.handler.take(), let request else { return }
+      let received = ReceivedCancelRequest<Value>(source: source, request: request)
+      if case .complete(let completion) = handler(received) {
+        source.fulfill(completion, innerRole: .answer(to: request))
+      }
+    }
+  }
+}

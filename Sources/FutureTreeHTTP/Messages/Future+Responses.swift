@@ -59,7 +59,8 @@ extension Future where Value == HTTPResponse {
     map(on: executor) { response in
       let body = try response.body
       // `Optional` is the only type of the standard library that has an empty value in this sense.
-      if body.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }), let optional = Decoded.self as? any ExpressibleByNilLiteral.Type,
+      if body.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }),
+        let optional = Decoded.self as? any ExpressibleByNilLiteral.Type,
         let none = optional.init(nilLiteral: ()) as? Decoded
       {
         return none

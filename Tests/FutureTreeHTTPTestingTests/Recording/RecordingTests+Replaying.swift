@@ -83,7 +83,8 @@ extension RecordingTests {
   @Test(
     "A file that is not an archive is a clear error",
     arguments: [
-      ("", "it is empty"), ("<html>", "it is not JSON"), ("{}", "log is missing"), (#"{"log": {}}"#, "log.entries is missing"),
+      ("", "it is empty"), ("<html>", "it is not JSON"), ("{}", "log is missing"),
+      (#"{"log": {}}"#, "log.entries is missing"),
       (#"{"log": {"entries": [{"request": 1}]}}"#, "log.entries[0].request is not of type Dictionary<String, Any>"),
       (#"{"log": {"entries": [{"request": {"method": "GET"}}]}}"#, "log.entries[0].request.url is missing"),
     ])

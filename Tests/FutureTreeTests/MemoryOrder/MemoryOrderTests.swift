@@ -1,6 +1,6 @@
 import Testing
 
-/// The lock, and the reads without it that the header of `Node` lists, in the model of memory order. Each program also runs
+/// The lock, and the reads without it that `docs/the-core.md` lists, in the model of memory order. Each program also runs
 /// with an order that is too weak, or without a step. Then the model must find the bug.
 @Suite("Memory order")
 struct MemoryOrderTests {

@@ -298,3 +298,208 @@ extension FutureState {
     return true
   }
 }
+
+// The rarely set properties of a `FutureState`.
+
+extension FutureState {
+  /// Properties that few futures have. Code outside `FutureState` uses the accessors below.
+  struct Marks: OptionSet {
+    let rawValue: UInt8
+    static let isShared = Marks(rawValue: 1 << 0)
+    static let isWatched = Marks(rawValue: 1 << 1)
+    static let innerIsCleanUp = Marks(rawValue: 1 << 2)
+    static let isAbandoned = Marks(rawValue: 1 << 3)
+    static let isHeard = Marks(rawValue: 1 << 4)
+    static let isInner = Marks(rawValue: 1 << 5)
+    static let isObserved = Marks(rawValue: 1 << 6)
+    static let isAwaited = Marks(rawValue: 1 << 7)
+
+    subscript(mark: Marks) -> Bool {
+      get { contains(mark) }
+      set { if newValue { insert(mark) } else { remove(mark) } }
+    }
+  }
+
+  /// Law 6 (shared futures): while other consumers have interest, every request is treated as under law 3 (stopping where
+  /// others wait).
+  var isShared: Bool {
+    get { marks[.isShared] }
+    set { marks[.isShared] = newValue }
+  }
+
+  /// Whether a monitor observes this future, or it lingers, or it is a pause. The common cases are for other futures. Does not
+  /// change after the future has ended.
+  var isWatched: Bool {
+    get { marks[.isWatched] }
+    set { marks[.isWatched] = newValue }
+  }
+
+  /// Whether a handler of this source has received a request.
+  var isHeard: Bool {
+    get { marks[.isHeard] }
+    set { marks[.isHeard] = newValue }
+  }
+
+  /// Whether another future is or was linked to this one to take its outcome.
+  var isInner: Bool {
+    get { marks[.isInner] }
+    set { marks[.isInner] = newValue }
+  }
+
+  /// Whether the storage for the first observer of this source was used. Does not change after the future has ended.
+  var isObserved: Bool { marks[.isObserved] }
+
+  /// Marks the storage for the first observer as used. Returns false, and does nothing, if a monitor observes this source or if
+  /// the storage was used before.
+  mutating func observesFirst() -> Bool {
+    guard marks.isDisjoint(with: [.isWatched, .isObserved]) else { return false }
+    marks.insert(.isObserved)
+    return true
+  }
+
+  /// Whether an awaiting task used the storage for the first observer.
+  var isAwaited: Bool { marks[.isAwaited] }
+
+  /// Marks that storage as used by an awaiting task, and counts the task as a consumer. Returns false if that is not possible.
+  mutating func awaitsFirst() -> Bool {
+    guard !isAbandoned, observesFirst(), oneMoreConsumer() else { return false }
+    marks.insert(.isAwaited)
+    return true
+  }
+
+  /// Whether another future that begins to wait for this one needs no signal from it.
+  var forwardsNothing: Bool {
+    guard isPending, marks.isDisjoint(with: [.isAbandoned, .isWatched]), case .none = requests else { return false }
+    return true
+  }
+}
+
+// The results of `FutureState`: transitions, dispositions, effects and starts.
+
+extension FutureState {
+  /// The changes that signals made at one future. Retains nothing in the common case.
+  struct Transition {
+    /// The disposition of the request, or `nil` if there was none.
+    var disposition: Disposition?
+    /// The request stopped here, so its senders are no longer counted as consumers.
+    var uncountsAll = false
+    /// The departure in the signals to the futures that this one waits for, or `nil` if they receive no signal.
+    var onward: Signal.Departure?
+    /// Whether those futures also receive the request.
+    var forwards = false
+    /// The request that is applied, and the request that is forwarded upstream. `nil` if both are the received request.
+    var delivered: Delivered?
+
+    /// A class, so that the common case copies one word.
+    final class Delivered: Sendable {
+      let applied: CancelRequest
+      let forwarded: CancelRequest
+
+      init(applied: CancelRequest, forwarded: CancelRequest) {
+        self.applied = applied
+        self.forwarded = forwarded
+      }
+    }
+
+    /// Returns the request that takes effect, if any.
+    func applied(_ request: CancelRequest?) -> CancelRequest? { delivered?.applied ?? request }
+
+    /// Returns the request that the futures that this one waits for receive, if any.
+    func forwarded(_ request: CancelRequest?) -> CancelRequest? {
+      forwards ? (delivered?.forwarded ?? request)?.forwarded : nil
+    }
+  }
+
+  /// The decision of one future about a request.
+  enum Disposition: Equatable {
+    case tooLate(Ending)
+    /// The future received a request that was at least as strong before.
+    case duplicate
+    /// A duplicate at a source without a handler: the earlier request is stored there.
+    case storedBefore
+    /// No other consumer means that the future lingers. Law 24 (lingering).
+    case withheld(others: Int)
+    case applied(Effect)
+  }
+
+  /// The effect of a request that is applied to a future.
+  enum Effect: Equatable {
+    /// The handlers of the source receive the request. The future stays pending.
+    case callsHandlers
+    /// The futures that it waits for receive the request. The future stays pending.
+    case forwards
+    /// No other future receives the request now. A future that the body returns receives it when it is linked. A clean-up never
+    /// receives it. Law 8 (no request is lost).
+    case stores
+    /// The future ends as `.cancelled` now and detaches from the futures that it waits for. They receive the request, unless it
+    /// is not forwarded.
+    case ends
+    /// The future ends now because its body will not run: with the failure of its upstream, or `.cancelled`.
+    case skipsBody
+  }
+
+  /// The reaction of a derived future to the end of its upstream.
+  enum Start: Equatable {
+    /// No reaction: the future ended before.
+    case gone
+    /// It ends with the outcome of its upstream.
+    case passes
+    /// It ends as `.cancelled`, because it received a request before its body began.
+    case cancels
+    /// The body runs now.
+    case runs
+    /// The body is submitted to its executor.
+    case queues
+  }
+}
+
+/// The interest that a future has in itself while it lingers. Law 24 (lingering).
+extension FutureState {
+  enum OwnInterest: UInt8 {
+    /// The future does not linger.
+    case none
+    /// The time has passed, or nothing delays the request. A new consumer begins the interest again.
+    case over
+    /// It is counted as a consumer.
+    case counted
+    /// It is counted, and is the only interest. The timer runs, or is about to be set.
+    case isEnding
+  }
+
+  /// Whether the future lingers. Its mark `isWatched` is then set.
+  var lingers: Bool { ownInterest != .none }
+
+  /// Whether the future's own interest is counted as a consumer.
+  var hasOwnInterest: Bool { ownInterest.rawValue >= OwnInterest.counted.rawValue }
+
+  /// The number of consumers, without the future's own interest.
+  var otherConsumers: Int { Int(consumers) - (hasOwnInterest ? 1 : 0) }
+
+  /// Whether the future's own interest is the only interest in it.
+  var isOnlyLingering: Bool { hasOwnInterest && consumers == 1 }
+
+  /// Begins the interest, or stops its timer.
+  mutating func beginOwnInterest() {
+    if !hasOwnInterest { consumers += 1 }
+    ownInterest = .counted
+    isWatched = true
+  }
+
+  /// Starts the timer if there is no other interest.
+  mutating func endOwnInterestLater() {
+    if ownInterest == .counted, consumers == 1 { ownInterest = .isEnding }
+  }
+
+  /// Ends the interest if no consumer but the senders has interest, and a request is not delayed.
+  @inline(never)
+  mutating func endOwnInterest(for request: CancelRequest?, senders: Int) {
+    guard Int(consumers) == senders + 1, request?.endsLinger == true || requests.withheld?.endsLinger == true else {
+      return
+    }
+    ownInterestDeparted()
+    consumers -= 1
+  }
+
+  /// Records that the entry of the `Linger`, which is no longer counted, has sent a signal with which it departed.
+  mutating func ownInterestDeparted() { ownInterest = .over }
+}

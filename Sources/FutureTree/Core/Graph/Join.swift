@@ -232,3 +232,286 @@ extension Array where Element: AnyObject {
     withUnsafeBytes { for element in $0.bindMemory(to: Unmanaged<Element>.self) { body(element) } }
   }
 }
+
+/// A join with the type of its value. `rule` has the behavior of its operator.
+///
+/// The class is specialized at each call of an operator. Code that needs the types is inlined there. All other code is in `Join`.
+@usableFromInline
+final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because: `rule` is guarded by the lock.
+  /// The behavior of one operator. Its closures are called outside every lock.
+  @usableFromInline
+  struct Rule: Sendable {
+    /// Returns the verdict of the join when the input of a slot has ended.
+    @usableFromInline let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+    /// Returns the outcome of the join when no slot waits and none has decided. `nil` if that cannot happen.
+    @usableFromInline let whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)?
+
+    @inlinable init(
+      whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil,
+      whenEnded: @escaping @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+    ) {
+      self.whenEnded = whenEnded
+      self.whenNoneDecided = whenNoneDecided
+    }
+  }
+
+  @exclusivity(unchecked) @usableFromInline var rule: Rule?
+
+  @inlinable init(_ createdBy: Operator, rule: Rule) {
+    self.rule = rule
+    super.init(
+      createdBy: createdBy,
+      step: StoredStep { entry, upstream, action in
+        let node = unsafeDowncast(entry, to: JoinNode<Output>.self)
+        return node.perform(action, with: upstream, as: Output.self) { node.release() }
+      })
+  }
+
+  /// Creates the slots. They begin to wait with `wait(in:for:)`.
+  @inlinable func makeSlots(_ count: Int) -> [Slot] {
+    makeSlots(count) { entry, input, _ in
+      let slot = unsafeDowncast(entry, to: Slot.self)
+      return unsafeDowncast(slot.join, to: JoinNode<Output>.self).inputEnded(of: slot, input)
+    }
+  }
+
+  @inlinable func inputEnded(of slot: Slot, _ input: Node) -> Bool {
+    var current: Rule?
+    inputEnded(of: slot, ifPending: { current = rule })
+    guard let rule = current else { return false }
+    switch rule.whenEnded(slot, input) {
+    case .waits:
+      guard closeSlot(), let whenNoneDecided = rule.whenNoneDecided else { return false }
+      return end(with: whenNoneDecided(self))
+    case .waitsFor(let next):
+      wait(in: slot, for: next)
+      return false
+    case .ends(let outcome):
+      return end(with: outcome)
+    }
+  }
+
+  @inlinable func end(with outcome: Outcome<Output>) -> Bool {
+    let hasEnded =
+      switch outcome {
+      case .success(let value): decide { $0.initialize(to: value, as: Output.self) }
+      case .failure(let error): decide(failing: error)
+      case .cancelled(let reason): decide(cancelled: reason)
+      }
+    if hasEnded { release() }
+    return hasEnded
+  }
+
+  @inlinable func release() {
+    var released: Rule?
+    locked { swap(&rule, &released) }
+    _ = released  // Released here, outside the lock.
+    releaseSlots()
+  }
+}
+
+/// The decision of a join when one of its inputs has ended.
+@usableFromInline
+enum Verdict<Output: Sendable> {
+  case waits
+  /// The slot waits for this future next.
+  case waitsFor(Node)
+  case ends(Outcome<Output>)
+}
+
+/// A join that collects the values of all inputs, or ends as the first input that does not succeed.
+///
+/// `JoinNode` could do the same, but `all` is the most frequent join and costs less here. It needs types only to collect the
+/// values, in the step for the action `run`, and takes one lock per input.
+@usableFromInline
+final class AllNode: Join, @unchecked Sendable {  // Because: `lock` guards `inputs`.
+  /// The futures whose values are collected. Empty once this future has ended.
+  @exclusivity(unchecked) private var inputs: [Node]
+
+  @usableFromInline init(of inputs: [Node], step: StoredStep) {
+    self.inputs = inputs
+    super.init(createdBy: .all, step: step)
+    let unique = inputs.withoutRepeated()
+    let slots = makeSlots(unique.count) { entry, input, _ in
+      let slot = unsafeDowncast(entry, to: Slot.self)
+      return Unmanaged.passUnretained(unsafeDowncast(slot.join, to: AllNode.self))._withUnsafeGuaranteedRef {
+        $0.inputEnded(of: slot, input)
+      }
+    }
+    // The two arrays keep their elements alive. Counting a reference for each call would cost as much as the call.
+    withExtendedLifetime((slots, unique)) {
+      for index in slots.indices {
+        let (slot, input) = (Unmanaged.passUnretained(slots[index]), Unmanaged.passUnretained(unique[index]))
+        slot._withUnsafeGuaranteedRef { slot in
+          input._withUnsafeGuaranteedRef { wait(in: slot, for: $0, after: 0, isWanted: true) }
+        }
+      }
+    }
+  }
+
+  /// The step of the join.
+  @inlinable @inline(__always)
+  func perform<Value: Sendable>(_ action: Action, _ type: Value.Type) -> Bool {
+    if action == .run { return succeed(values(of: currentInputs(), as: type)) }
+    return perform(action, with: self, as: [Value].self) { release() }
+  }
+
+  @inlinable @inline(__always)
+  func values<Value>(of inputs: [Node], as type: Value.Type) -> [Value] {
+    [Value](unsafeUninitializedCapacity: inputs.count) { buffer, initialized in
+      for index in inputs.indices { buffer.initializeElement(at: index, to: inputs[index].value(as: type)) }
+      initialized = inputs.count
+    }
+  }
+
+  private func inputEnded(of slot: Slot, _ input: Node) -> Bool {
+    let hasSucceeded = input.state.phase == .succeeded
+    let (isPending, allClosed) = inputEnded(of: slot, closes: hasSucceeded)
+    guard isPending else { return false }
+    if hasSucceeded {
+      guard allClosed, step(self, self, .run) else { return false }
+    } else {
+      guard decide(because: decidedReason, { endLocked(as: input) }) else { return false }
+    }
+    release()
+    return true
+  }
+
+  @usableFromInline func currentInputs() -> [Node] {
+    lock.withLock { inputs }
+  }
+
+  @usableFromInline func release() {
+    lock.release {
+      defer { self.inputs = [] }
+      return self.inputs
+    }
+    releaseSlots()
+  }
+}
+
+extension [Node] {
+  /// Returns each future once, in the order of its first occurrence. Builds a set only if a future is repeated.
+  @usableFromInline func withoutRepeated() -> [Node] {
+    if count <= 4, indices.allSatisfy({ index in !self[..<index].contains { $0 === self[index] } }) { return self }
+    var addresses = [UInt](unsafeUninitializedCapacity: count) { buffer, initialized in
+      for index in indices { buffer[index] = UInt(bitPattern: Unmanaged.passUnretained(self[index]).toOpaque()) }
+      initialized = count
+    }
+    addresses.sort()
+    guard zip(addresses, addresses.dropFirst()).contains(where: ==) else { return self }
+    var seen: Set<ObjectIdentifier> = []
+    return filter { seen.insert(ObjectIdentifier($0)).inserted }
+  }
+}
+
+/// The future of a scope. It forwards requests to the work of the scope, and has no interest in that work: if the work has other
+/// consumers, a request that stops where others wait stops there, and the scope still waits.
+final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`. `lock` guards `workRequest`.
+  /// The inputs that have not ended. Each has one slot.
+  private let inputs = Locked<Set<ObjectIdentifier>>([])
+  /// The request that the work has received without the scope.
+  @exclusivity(unchecked) private var workRequest: CancelRequest?
+
+  init() {
+    super.init(
+      createdBy: .scope,
+      step: StoredStep { entry, upstream, action in
+        let node = unsafeDowncast(entry, to: ScopeNode.self)
+        return node.perform(action, with: upstream, as: Void.self) { node.releaseSlots() }
+      })
+  }
+
+  /// Adds work that has begun, unless it was added before. A request to the scope or to its work reaches this work as well. Law 8
+  /// (no request is lost).
+  func add(_ work: Node) {
+    guard inputs.withLock({ $0.insert(ObjectIdentifier(work)).inserted }) else { return }
+    order(after: work) { entry, upstream, _ in
+      let slot = unsafeDowncast(entry, to: Slot.self)
+      let node = unsafeDowncast(slot.join, to: ScopeNode.self)
+      _ = node.inputs.withLock { $0.remove(ObjectIdentifier(upstream)) }
+      _ = node.inputEnded(of: slot, closes: true)
+      return false
+    }
+    // Read after the work was added: `cancelWork` in another thread stores the request, and then reads the work.
+    guard let request = lock.withLock({ workRequest }) else { return }
+    CancellationPropagation.run(Signal(node: work, request: request))
+  }
+
+  /// Asks the work to cancel, also work that is added later, but not the scope itself.
+  func cancelWork(_ request: CancelRequest) {
+    let work = lock.withLock {
+      workRequest = request
+      return waitsFor
+    }
+    CancellationPropagation.run(work.map { Signal(node: $0.node, request: request) })
+  }
+
+  /// Ends with an outcome, unless it has ended early.
+  func end(with outcome: Outcome<Void>) {
+    Trampoline.run {
+      guard decide(because: decidedReason, { endLocked(with: outcome) }) else { return }
+      releaseSlots()
+      Trampoline.notify(self)
+    }
+  }
+}
+
+/// Law 23 (deciding detaches): a future that ends before all its inputs detaches from the remaining ones.
+extension Node {
+  /// Ends, and then detaches from the futures that this one still waits for.
+  ///
+  /// - Parameters:
+  ///   - reason: The reason for the request to the remaining futures.
+  ///   - end: Ends this future, under its lock. Returns false if it had ended.
+  final func decide(because reason: @autoclosure () -> CancellationReason, _ end: () -> Bool) -> Bool {
+    let left = lock.withLock { () -> LeftInputs? in
+      guard state.isPending else { return nil }
+      let inputs = inputsToLeave
+      return end() ? inputs : nil
+    }
+    guard let left else { return false }
+    left.leave(because: reason())
+    return true
+  }
+}
+
+/// The futures that a future still waits for when it is decided, and the entries that wait.
+///
+/// A join may have thousands of inputs, most of which have already ended. Therefore, only references to pending inputs are
+/// counted. `slots` keeps the slots alive. Any other entry is the decided future itself, which the caller keeps alive.
+final class LeftInputs {
+  private var inputs: [(node: Unmanaged<Node>, entry: Unmanaged<Waiter>)] = []
+  private let slots: [Join.Slot]
+
+  /// - Parameter slots: The entries, if they are slots.
+  init(capacity: Int, slots: [Join.Slot] = []) {
+    self.slots = slots
+    inputs.reserveCapacity(capacity)
+  }
+
+  deinit {
+    for input in inputs { input.node.release() }
+  }
+
+  @inline(__always)
+  func append(_ node: Unmanaged<Node>, _ entry: Unmanaged<Waiter>) {
+    inputs.append((node.retain(), entry))
+  }
+
+  /// Withdraws the interest of the entries, with a request that stops where other consumers wait.
+  func leave(because reason: @autoclosure () -> CancellationReason) {
+    var request: CancelRequest?
+    var signals: [Signal] = []
+    for input in inputs {
+      // A request to a future that has ended would be too late.
+      guard input.node._withUnsafeGuaranteedRef({ $0.ending == nil }) else { continue }
+      if request == nil { request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason()) }
+      signals.append(
+        Signal(
+          node: input.node.takeUnretainedValue(), request: request, sender: input.entry.takeUnretainedValue(),
+          departure: .leaves))
+    }
+    CancellationPropagation.run(signals)
+  }
+}

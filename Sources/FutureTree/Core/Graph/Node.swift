@@ -1,4 +1,5 @@
-/// The non-generic base class of all futures. This header explains the core.
+/// The non-generic base class of all futures. This header is the model of the core. `docs/the-core.md` follows a value and a request
+/// through it, and states the order of memory accesses and where something is added.
 ///
 /// # Model
 /// `Future<Value>` is a typed handle to a node. In these comments, *future* means a node. A future is *pending* until it
@@ -62,96 +63,6 @@
 ///    - A future and the entries of its tokens, by the end of the future or by the release of the token.
 ///    - A future and the timer of its linger, by the end of the future, by the timer, or by a new consumer.
 ///    - A future with an async body and its `BodyTask`, by the end of the task.
-///
-/// # Why locks cannot deadlock
-/// By invariant 4, no thread waits for a lock while it holds one. An operation on two futures locks the first, unlocks it, and
-/// then locks the second. Other threads may run in between, so each part checks the state again. `Node.link` and `Join.wait`
-/// first add the entry to the list and then set `upstream` or `input`, so that a thread that sees the field can rely on the
-/// entry. An operator sets `upstream` first, before other threads know the derived future. Debug builds assert that a thread
-/// takes no second lock and calls no user code under a lock (`LockRule`). With `FUTURETREE_EXPLORER`, tests run every
-/// interleaving of the locked sections of small programs (`Tests/FutureTreeTests/Explorer`).
-///
-/// # Memory order
-/// An unlock is a release, and a lock is an acquire. Two fields of the core are atomic: the state of the lock (`ParkingLock`),
-/// and the key of the trampolines (`Trampoline+Thread`), which is stored with release and loaded with acquire. The list of an
-/// upstream and `upstream` publish a future to other threads, both under a lock. Handles are `Sendable`, so user code passes
-/// them safely. Therefore each thread that reaches a future sees everything that its initializer wrote. The following reads
-/// take no lock. Each entry names the release and the acquire that order it.
-///
-/// 1. The thread that ended a future reads `state`, `storage`, `waiters`, and the fields of the entries. Release: the unlock of
-///    each section that changed the list or an entry. Acquire: the lock under which the thread ended the future.
-/// 2. An operation that came too late reads `state` and `storage`. Release: the unlock of the section that ended the future.
-///    Acquire: the lock under which the operation detected the end.
-/// 3. A body on an executor, an awaiting task or a blocked thread reads the same fields. Release: submitting the job, resuming
-///    the task, signalling the semaphore. Acquire: running the job, continuing, the end of the wait.
-/// 4. The last slot of a join reads the `storage` of all inputs. Release: the unlock after each other slot was counted.
-///    Acquire: the lock under which the last slot was counted.
-/// 5. A propagation that ends a queued future reads, under that future's lock, the `state` and `storage` of its ended upstream.
-///    Release: the unlock after the thread that knew of the end set `upstream`. Acquire: the lock of the queued future.
-/// 6. The thread that took over a `body` runs or releases it (invariant 2 of `FutureState`; `Observer`). Release: the unlock
-///    under which the future was published or its body was queued. Acquire: the lock under which the thread took over the body.
-/// 7. A `deinit` reads all fields, and `Promise.deinit` reads `isKnownToBeFulfilled`. Release: dropping a reference. Acquire:
-///    the fence of the runtime before `deinit`.
-/// 8. `isKnownUniquelyReferenced`, in `unlink(fromUnique:)`, reads the reference count, relaxed. Release: dropping a reference.
-///    Acquire: none. The following code reads only fields that the lock of that future guarded, and reads them under that lock.
-/// 9. Constants, such as `step` and `state.createdBy`, are read at any time. Release: publishing the object. Acquire: reaching
-///    it.
-///
-/// A `Trampoline` belongs to one thread, so it needs no ordering. The counters of `FutureLog` are relaxed: a number is taken
-/// inside a locked section, so the numbers have the order of the sections. `MemoryOrderTests` runs the lock and the reads 1, 2,
-/// 4, 7 and 8 in a model of the C11 memory model.
-///
-/// # The path of a value
-/// 1. `Promise.succeed` stores the value in its source under the lock. `FutureState.end` rejects a second completion. The
-///    handlers are released.
-/// 2. `Trampoline.notify` calls the first observer, and then takes the waiters out of the list, one after the other. If this
-///    thread is already in the loop of its trampoline, or in a callback, the source is only added to the queue of the
-///    trampoline.
-/// 3. Each waiter takes its turn. `FutureState.beginsAtOnce` and `passesAtOnce` decide the common cases, and `upstreamEnded`
-///    the others. A derived future runs its body now, submits it to an executor, ends as its upstream did, or ends as
-///    `.cancelled`. Its `step` does the work that needs the types. The `step` is a closure without captures, specialized where
-///    the types are known (`StoredStep`). If the body returned a future, `Node.link` adds the derived future to the list of
-///    that inner future, or `Node.linkOrBypass` removes the derived future from the chain, by law 21 (bounded memory).
-/// 4. A future that has ended in its turn is added to the queue of the trampoline if it has waiters. The loop continues with
-///    the other waiters, and then with the queue. No chain recurses, however long it is, by law 20 (any depth).
-///
-/// # The path of a request
-/// 1. `Future.cancel` runs a `CancellationPropagation` with one `Signal`. While each future sends the signal to one other
-///    future, `StraightWalk` follows it, and also performs the other phases. At a join, at a future with a monitor, or when a
-///    withheld request is delivered, `CancellationPropagation` continues. Its `walk` visits futures upstream. Each future is
-///    visited after all futures that wait for it and that the propagation can reach. Where paths may meet, `TopologicalOrder`
-///    orders the futures. Under the lock of a future, `FutureState` decides on the request: too late, duplicate, stored
-///    already, withheld because other consumers remain, or applied. `appliesAtOnce` and `withholdsAtOnce` decide the common
-///    cases, and `receive` all cases. A request that is applied reaches a source, is forwarded, is stored while a body is
-///    queued or runs or cleans up, ends the future, or skips the body.
-/// 2. If the request was withheld, the futures on the way to the withholding future end as `.cancelled` (`prune`), including
-///    the target of `cancel`.
-/// 3. The futures that ended in step 2, and the entries at which the request stopped, leave the lists that they are in
-///    (`leave`). A future that ended in step 1 has left already: its signals have the departure `.leaves`. Then the reports of
-///    logs are delivered.
-/// 4. `callHandlers` takes and calls the handlers, in the reverse order of the visits. Of one source, it calls the last
-///    installed handler first.
-/// 5. The waiters of ended futures are notified. A future that only forwarded the request stays pending until its upstream
-///    ends.
-///
-/// The source is locked twice between `Future.cancel` and the handler of a promise.
-///
-/// # Where to add something
-/// An operator needs a case of `Operator`, which defines the outcomes on which the body runs, and a file in `Operators`. The
-/// cases of joins begin at `all`. A join over several futures calls `JoinNode.future` with two closures. The first returns a
-/// `Verdict` when an input has ended: the join ends, waits, or waits for another future. The second is needed if all inputs can
-/// end without a decision, and returns the outcome for that case. Counters live in the closures. `traverse` and `retry` make
-/// their own slots, whose inputs begin one after the other. `all` has its own node, `AllNode`.
-///
-/// A linger is a consumer of a future by itself: `Linger`. The future of a scope is a join whose slots are not counted:
-/// `ScopeNode`. Both use the general transitions, not the common cases.
-///
-/// Waiting: `Node+Attaching`, `FirstObserver`. Turns: `Node+Turns`. Inner futures: `Node+Linking`, `Node+Bypassing`. Outcomes:
-/// `Node+Outcome`. Law 10 (one consumer, one count): `Node+Interest`. Joins: `Join`. Law 23 (deciding detaches):
-/// `Node+Deciding`. Requests: `Propagation`.
-///
-/// A race could lose a wake-up in these places: `attach` against `end`, `waitForInner`, `Join.wait`, `Trampoline.notify`,
-/// `notifyOfInterest`, `ParkingLock`.
 @usableFromInline
 class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether `storage` has a value that must be destroyed. False for plain bits such as an `Int`.
@@ -279,5 +190,327 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   struct Link {
     let node: Node
     let entry: Waiter
+  }
+}
+
+/// How entries begin to wait for a future.
+extension Node {
+  /// Adds an entry to the list of this future. Returns false, and does nothing, if this future has ended.
+  func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
+    var revocation: NodeMonitor.Report?
+    let news: News? = lock.withLock {
+      guard state.isPending else { return nil }
+      lock.pointInside()
+      waiters.append(entry)
+      entry.isCounted = isConsumer
+      if entry.isFuture { state.isInner = true }
+      var news: News = state.isWatched ? .isWatched : []
+      if isConsumer {
+        if state.consumerCame() { news.insert(.isWantedAgain) }
+        if news.contains(.isWatched) { revocation = lingerForConsumer() }
+      }
+      return news
+    }
+    guard let news else { return false }
+    revocation?()
+    if news.contains(.isWantedAgain) { notifyOfInterest() }
+    if news.contains(.isWatched) { reportNow(.hasWaiter(entry)) }
+    return true
+  }
+
+  /// The reports that are due after the lock is released.
+  private struct News: OptionSet {
+    let rawValue: UInt8
+    static let isWantedAgain = News(rawValue: 1)
+    static let isWatched = News(rawValue: 2)
+  }
+
+  /// Makes a derived future wait for this one. If this one has ended, the derived future takes its turn.
+  @usableFromInline final func attachDerived(_ derived: Node) {
+    derived.storage.reference = Unmanaged.passUnretained(self).toOpaque()
+    let isAttached = lock.withLock {
+      guard state.isPending, state.oneMoreConsumer() else { return false }
+      waiters.append(derived)
+      derived.isCounted = true
+      return true
+    }
+    if !isAttached { attachDerivedWithNews(derived) }
+  }
+
+  /// Completes `attachDerived` if a change must be reported or if this future has ended.
+  private func attachDerivedWithNews(_ derived: Node) {
+    var isWantedAgain = false
+    var report: NodeMonitor.Report?
+    var revocation: NodeMonitor.Report?
+    let isAttached = lock.withLock {
+      report = self.report(.makes(derived))
+      guard state.isPending else { return false }
+      waiters.append(derived)
+      derived.isCounted = true
+      isWantedAgain = state.consumerCame()
+      if state.isWatched { revocation = lingerForConsumer() }
+      return true
+    }
+    revocation?()
+    if isWantedAgain { notifyOfInterest() }
+    report?()
+    if !isAttached {
+      derived.upstream = nil
+      Trampoline.turn(of: derived, upstream: self, .upstreamEnded)
+    }
+  }
+
+  /// Removes an entry that is not counted as a consumer.
+  func detach(_ entry: Waiter) {
+    lock.withLock {
+      if state.isPending { waiters.remove(entry) }
+    }
+  }
+}
+
+/// How a future begins to take its outcome from an inner future.
+extension Node {
+  /// The relation of a future to an inner future. It decides whether the inner future receives the stored request when it is
+  /// linked. Law 8 (no request is lost).
+  @usableFromInline
+  enum InnerRole {
+    /// It receives the request.
+    case work
+    /// It is the answer to a request. It receives only a stronger one.
+    case answer(to: CancelRequest)
+    /// It cleans up after a cancellation. It receives no request.
+    case cleanUp
+
+    var isCleanUp: Bool { if case .cleanUp = self { true } else { false } }
+  }
+
+  /// Links this future to `inner`, whose outcome it takes. Returns whether this future has ended by that.
+  ///
+  /// - Precondition: The caller has moved the phase to `running`.
+  @usableFromInline final func link(to inner: Node, as role: InnerRole) -> Bool {
+    guard inner !== self else { return fail(CompletedWithItself()) }
+    let (isPending, isWanted, canBeBypassed) = lock.withLock {
+      (state.isPending, !state.isAbandoned, self.canBeBypassed)
+    }
+    guard isPending else {
+      let request = lock.withLock { requestForInner(as: role) }
+      if let request { CancellationPropagation.run(Signal(node: inner, request: request)) }
+      if inner.isPause { inner.endPause() }
+      return false
+    }
+    if canBeBypassed, !inner.isPause, case .work = role, Trampoline.linkAfterTurn(of: self, to: inner) { return false }
+    // The entry is listed first, then `upstream` is set: code that sees `upstream` relies on the entry in the list.
+    guard inner.attach(self, isConsumer: isWanted) else { return take(.upstreamEnded, of: inner) }
+    return waitForInner(inner, as: role, isWanted: isWanted)
+  }
+
+  /// Performs the second part of linking, when this future is in the list of `inner`. Returns whether this future has ended.
+  func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
+    var signal: Signal?
+    var report: NodeMonitor.Report?
+    let isLinked = lock.withLock {
+      guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
+        // This future ended early meanwhile. The future that a running body returned receives the request without the force.
+        // Law 5 (force).
+        signal = Signal(
+          node: inner, request: requestForInner(as: role), sender: self, departure: .leaves)
+        return false
+      }
+      upstream = Unmanaged.passUnretained(inner)
+      signal = firstSignal(at: inner, from: self, request: requestForInner(as: role))
+      report = self.report(.waits(for: inner))
+      return true
+    }
+    report?()
+    // Two threads that close a cycle both set their `upstream` before they search, so at least one of them finds the cycle.
+    if isLinked, inner.waits(for: self), fail(CompletedWithItself()) {
+      CancellationPropagation.run(Signal(node: inner, sender: self, departure: .leaves))
+      return true
+    }
+    if let signal { CancellationPropagation.run(signal) }
+    if !isWanted { notifyOfInterest() }
+    return false
+  }
+
+  /// The signal to a future for which this one has just begun to wait, if one is due. Called under the lock.
+  final func firstSignal(at input: Node, from entry: Waiter, request: CancelRequest?) -> Signal? {
+    guard request != nil || state.isAbandoned else { return nil }
+    return Signal(
+      node: input, request: request, sender: entry, departure: state.isAbandoned ? .losesInterest : .stays)
+  }
+
+  /// The request that an inner future receives when it is linked. Called under the lock.
+  private func requestForInner(as role: InnerRole) -> CancelRequest? {
+    guard let asked = state.requests.asked, let furthest = state.requests.furthest else { return nil }
+    switch role {
+    case .work: return furthest.forwarded
+    case .answer(let consumed):
+      if furthest.isStronger(than: consumed) { return furthest.forwarded }
+      return asked.isStronger(than: consumed) ? asked.forwarded : nil
+    case .cleanUp: return nil
+    }
+  }
+}
+
+extension Node {
+  /// Ends with the outcome of the inner future that a body returned, or links this future to it. Creates no `Completion`.
+  @inlinable @inline(__always)
+  final func resolve<Value: Sendable>(with inner: Node, as type: Value.Type) -> Bool {
+    if _isPOD(type), ValueStorage.isInline(type) { return resolve(withBitsOf: inner) }
+    return inner.hasSucceeded ? succeed(inner.value(as: type)) : link(to: inner, as: .work)
+  }
+
+  /// Performs `resolve(with:as:)` for a value that is plain bits.
+  @usableFromInline final func resolve(withBitsOf inner: Node) -> Bool {
+    guard inner.lock.withLock({ inner.state.phase == .succeeded }) else { return link(to: inner, as: .work) }
+    return lock.withLock { end(.succeeded) { $0 = inner.storage } }
+  }
+}
+
+/// The number of consumers of a future, and how the futures that it waits for are notified of changes. Law 10 (one consumer,
+/// one count).
+extension Node {
+  /// The number of consumers now.
+  var consumers: Int { lock.withLock { state.otherConsumers } }
+
+  /// Removes an entry from the list, and withdraws its interest.
+  final func endInterest(_ entry: Waiter) {
+    if let (isAbandoned, upstream) = withdrawAtOnce(Unmanaged.passUnretained(entry), .leaves) {
+      guard isAbandoned, let upstream else { return }
+      CancellationPropagation.run(Signal(node: upstream, sender: self, departure: .losesInterest))
+    } else {
+      CancellationPropagation.run(Signal(node: self, sender: entry, departure: .leaves))
+    }
+  }
+
+  /// Updates the interest of this future in its inputs, and so on up to the sources.
+  ///
+  /// Threads that change the interest of one future may update its upstream in a different order. Each thread checks again
+  /// afterward, so the last update is right.
+  func notifyOfInterest() {
+    if lock.withLock({ state.isAbandoned || !state.createdBy.isJoin && upstream == nil }) { return }
+    var pending = [self]
+    while let node = pending.popLast() {
+      guard !node.state.createdBy.onlyOrders,
+        let links = node.lock.withLock({ node.state.isAbandoned ? nil : node.waitsFor })
+      else { continue }
+      for link in links where link.node.isWanted(by: link.entry) { pending.append(link.node) }
+      if node.lock.withLock({ node.state.isAbandoned }) {
+        CancellationPropagation.run(links.map { Signal(node: $0.node, sender: $0.entry, departure: .losesInterest) })
+      }
+    }
+  }
+
+  /// Counts a listed entry as a consumer. Returns whether it is the first after all had withdrawn.
+  private func isWanted(by entry: Waiter) -> Bool {
+    var revocation: NodeMonitor.Report?
+    let isFirst = lock.withLock {
+      guard state.isPending, entry.isListed, !entry.isCounted else { return false }
+      entry.isCounted = true
+      defer { if state.isWatched { revocation = lingerForConsumer() } }
+      return state.consumerCame()
+    }
+    revocation?()
+    return isFirst
+  }
+}
+
+/// Bypassing a future that only forwards an outcome, so that a recursion of `flatMap` holds one link instead of one per turn.
+/// Law 21 (bounded memory).
+///
+/// Before the bypass, `outer` waits for `node`, whose body has just returned `inner`. Afterward `outer` waits for `inner`, and
+/// `node` is released. No other code can observe the change: the thread that ends the turn of `node` has the only reference to
+/// it, and only `outer.upstream` points to it.
+extension Node {
+  /// Links a future to the inner future that its body returned, or bypasses it. Called after the turn of `node`, when no frame
+  /// of the turn retains it. Returns the future that has ended by that, if any.
+  static func linkOrBypass(_ node: inout Node, to inner: Node) -> Node? {
+    if let outer = node.onlyWaiter, outer.unlink(fromUnique: &node) {
+      // No other thread can reach `node` now. A thread may have added a consumer or a request before it released its reference.
+      if node.removeOnlyWaiter(outer) { return outer.link(to: inner, as: .work) ? outer : nil }
+      let hasEnded = outer.waitForInner(node, as: .work, isWanted: true)
+      precondition(!hasEnded, "`node` is pending")
+    }
+    // No turn is current, so that `link` does not defer it again.
+    return node.link(to: inner, as: .work) ? node : nil
+  }
+
+  /// Whether this future only forwards an outcome, and has no properties that a tree snapshot shows. Called under the lock.
+  var canBeBypassed: Bool {
+    state.canBeBypassed && details.map { $0.name == nil && $0.place == nil } ?? true
+  }
+
+  /// The future that waits for this one, if it is the only waiter and this one can be bypassed.
+  private var onlyWaiter: Node? {
+    lock.withLock {
+      guard canBeBypassed, let entry = waiters.only, entry.isFuture else { return nil }
+      return unsafeDowncast(entry, to: Node.self)
+    }
+  }
+
+  /// Stops waiting for `inner`, if the caller has its only reference. This future gives no other code a reference meanwhile.
+  private func unlink(fromUnique inner: inout Node) -> Bool {
+    lock.withLock {
+      guard let upstream, upstream.toOpaque() == Unmanaged.passUnretained(inner).toOpaque(),
+        isKnownUniquelyReferenced(&inner), state.unlink()
+      else { return false }
+      self.upstream = nil
+      return true
+    }
+  }
+
+  /// Takes `outer` out of the list, if this future can still be bypassed.
+  private func removeOnlyWaiter(_ outer: Node) -> Bool {
+    lock.withLock {
+      guard canBeBypassed, waiters.only === outer else { return false }
+      waiters.remove(outer)
+      outer.isCounted = false  // `state.consumers` stays: this future is about to be freed.
+      return true
+    }
+  }
+}
+
+extension Node {
+  /// Returns whether this future waits for another, with at most seven futures in between. Every link runs this search, so it
+  /// is bounded: besides the first input of each join, it follows at most 64 inputs, and none of a join with more than 16.
+  func waits(for other: Node) -> Bool {
+    var inputsLeft = 64
+    return waits(for: other, within: 8, &inputsLeft)
+  }
+
+  private func waits(for other: Node, within length: Int, _ inputsLeft: inout Int) -> Bool {
+    var node = self
+    for length in (0..<length).reversed() {
+      guard node.state.createdBy.isJoin else {
+        guard let upstream = node.lock.withLock({ node.upstream?.takeUnretainedValue() }) else { return false }
+        if upstream === other { return true }
+        node = upstream
+        continue
+      }
+      let links = node.lock.withLock { node.hasManyInputs ? TinyArray() : node.waitsFor }
+      guard let first = links.first else { return false }
+      for link in links.others {
+        inputsLeft -= 1
+        if inputsLeft < 0 { return false }
+        if link.node === other || link.node.waits(for: other, within: length, &inputsLeft) { return true }
+      }
+      if first.node === other { return true }
+      node = first.node
+    }
+    return false
+  }
+}
+
+/// The error of a future whose promise or body completed it with itself, or with a future that waits for it.
+///
+/// Such a future would never complete. Cycles of up to nine futures are detected. Longer cycles, and cycles through a join of
+/// more than 16 futures, are not detected. `tree()` shows them, and they keep the captures of their bodies alive.
+public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
+  /// Creates the error, for tests of error handling.
+  public init() {}
+
+  public var description: String {
+    "A future was completed with itself, or with a future that depends on it. It would never complete. "
+      + "Complete it with a value or with an independent future."
   }
 }
