@@ -54,7 +54,7 @@ extension APIClient {
 
   /// - Parameter priority: The priority of the request in the queue of `Throttle`.
   func user(_ id: Int, priority: RequestPriority = .normal) -> Future<User> {
-    loader.get("users/\(id)", as: User.self) { request in request[option: RequestPriority.self] = priority }
+    loader.get("users/\(id)", as: User.self) { request in request.priority = priority }
   }
 
   func notes(of user: Int, containing text: String) -> Future<[Note]> {

@@ -41,7 +41,7 @@ final class Office: Sendable {
     for file: ServedFile, from server: FileServer, _ arrived: Milestones?, _ screen: Screen
   ) throws -> HTTPRequest {
     var request = try HTTPRequest(server.url(of: file))
-    request[option: ProgressHandler.self] = { progress in
+    request.progress = { progress in
       screen.change(file.name) { $0.percent = progress.received.completed * 100 / file.size }
       arrived?.advance(to: progress.received.completed)
     }

@@ -49,7 +49,7 @@
     /// Reads a body with 10 MB/s, and prints the memory that the process needed at most.
     static func slowly(_ url: String) async throws {
       var request = try HTTPRequest(url)
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 1 << 20)
+      request.delivery = .stream(bufferLimit: 1 << 20)
       let response = try await loader.load(request).value
       let clock = ContinuousClock()
       let start = clock.now

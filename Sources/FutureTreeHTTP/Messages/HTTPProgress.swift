@@ -1,7 +1,7 @@
 /// The progress of a request: the bytes sent, and the bytes received.
 ///
 /// ```swift
-/// request[option: ProgressHandler.self] = { progress in
+/// request.progress = { progress in
 ///   bar.show(progress.received.fraction ?? 0)
 /// }
 /// ```
@@ -48,4 +48,12 @@ public struct HTTPProgress: Sendable, Hashable {
 public enum ProgressHandler: HTTPRequestOption {
   /// No closure.
   public static var defaultValue: (@Sendable (HTTPProgress) -> Void)? { nil }
+}
+
+extension HTTPRequest {
+  /// The closure that receives the progress of this load.
+  public var progress: (@Sendable (HTTPProgress) -> Void)? {
+    get { self[option: ProgressHandler.self] }
+    set { self[option: ProgressHandler.self] = newValue }
+  }
 }

@@ -3,7 +3,7 @@ import FutureTree
 /// The instant by which a request must complete. The request carries it through every layer.
 ///
 /// ```swift
-/// request[option: RequestDeadline.self] = .after(.seconds(10))
+/// request.deadline = .after(.seconds(10))
 /// api.load(request)  // A retry or a queue that cannot meet it fails at once, with the code `deadlineExceeded`.
 /// ```
 ///
@@ -37,6 +37,14 @@ public struct HTTPDeadline: Sendable {
 public enum RequestDeadline: HTTPRequestOption {
   /// No deadline.
   public static var defaultValue: HTTPDeadline? { nil }
+}
+
+extension HTTPRequest {
+  /// The instant by which this request must complete.
+  public var deadline: HTTPDeadline? {
+    get { self[option: RequestDeadline.self] }
+    set { self[option: RequestDeadline.self] = newValue }
+  }
 }
 
 extension Duration {

@@ -4,7 +4,7 @@ import FutureTree
 /// A request option that determines where the body of the response is delivered.
 ///
 /// ```swift
-/// request[option: ResponseDelivery.self] = .file(URL(fileURLWithPath: "film.mp4"), maximumSize: 4 << 30)
+/// request.delivery = .file(URL(fileURLWithPath: "film.mp4"), maximumSize: 4 << 30)
 /// let response = try await loader.load(request).value
 /// if case .file(let url, _) = response.content { play(url) }
 /// ```
@@ -62,7 +62,7 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   /// when the head of the response has arrived. The bodies of other responses are delivered in memory, whole.
   ///
   /// ```swift
-  /// request[option: ResponseDelivery.self] = .stream()
+  /// request.delivery = .stream()
   /// for try await chunk in try await api.load(request).value.bodyStream { handle(chunk) }
   /// ```
   ///
@@ -131,6 +131,14 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
     var delivery = ResponseDelivery(place: .file(file.url), maximumSize: maximumSize)
     delivery.pending = file
     return delivery
+  }
+}
+
+extension HTTPRequest {
+  /// The delivery of the body: in memory, into a file, or as a stream.
+  public var delivery: ResponseDelivery {
+    get { self[option: ResponseDelivery.self] }
+    set { self[option: ResponseDelivery.self] = newValue }
   }
 }
 

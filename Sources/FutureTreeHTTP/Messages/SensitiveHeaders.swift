@@ -2,7 +2,7 @@
 /// `Cookie`.
 ///
 /// ```swift
-/// request[option: SensitiveHeaders.self].insert("X-Session")
+/// request.sensitiveHeaders.insert("X-Session")
 /// ```
 ///
 /// A redirect to another origin drops these fields, their values are never printed, and they tell users apart: ``CacheResponses``
@@ -53,8 +53,16 @@ public enum SensitiveHeaders: HTTPRequestOption {
 }
 
 extension HTTPRequest {
+  /// The names of header fields that are secrets of this request, in addition to well-known ones.
+  public var sensitiveHeaders: HeaderNames {
+    get { self[option: SensitiveHeaders.self] }
+    set { self[option: SensitiveHeaders.self] = newValue }
+  }
+}
+
+extension HTTPRequest {
   /// Returns whether the value of this header field is a secret.
   func isSensitive(header name: String) -> Bool {
-    SensitiveHeaders.known.contains(name) || self[option: SensitiveHeaders.self].contains(name)
+    SensitiveHeaders.known.contains(name) || self.sensitiveHeaders.contains(name)
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// // A server continues the trace of the incoming request:
-/// request[option: RequestTraceContext.self] = TraceContext(
+/// request.traceContext = TraceContext(
 ///   traceparent: incoming.headers["traceparent"] ?? "", tracestate: incoming.headers.joined("tracestate"))
 /// ```
 ///
@@ -84,4 +84,12 @@ extension TraceContext: CustomStringConvertible, CustomReflectable {
 public enum RequestTraceContext: HTTPRequestOption {
   /// No context: each load begins a new trace.
   public static var defaultValue: TraceContext? { nil }
+}
+
+extension HTTPRequest {
+  /// The trace context of the operation that this request belongs to.
+  public var traceContext: TraceContext? {
+    get { self[option: RequestTraceContext.self] }
+    set { self[option: RequestTraceContext.self] = newValue }
+  }
 }

@@ -45,7 +45,7 @@ extension CheckRun {
   }
 
   func stream(_ path: String = "/", _ delivery: ResponseDelivery = .stream()) throws -> Future<HTTPResponse> {
-    try load(path) { $0[option: ResponseDelivery.self] = delivery }
+    try load(path) { $0.delivery = delivery }
   }
 
   /// Sends raw bytes in response to a path, and closes the connection. A response that can be whole must announce the close: a

@@ -8,7 +8,7 @@ extension HTTPResponse {
   ///
   /// - Throws: `HTTPError`, as `ResponseReceiver` does.
   func delivered(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
-    let delivery = request[option: ResponseDelivery.self]
+    let delivery = request.delivery
     guard case .data(let body) = content, delivery.isStream || delivery.file != nil else { return self }
     var receiver = try ResponseReceiver(for: request, maximumSize: .max, deliversStreams: true)
     guard let response = try receiver.receiveHead(status, headers.map { ($0.name, $0.value) }) else {

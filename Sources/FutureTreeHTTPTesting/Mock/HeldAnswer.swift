@@ -97,7 +97,7 @@ public final class HeldAnswer: Sendable {
   /// ```
   @discardableResult
   public func report(_ progress: HTTPProgress = HTTPProgress()) -> Bool {
-    guard !isCompleted, let handler = request?[option: ProgressHandler.self] else { return false }
+    guard !isCompleted, let handler = request?.progress else { return false }
     handler(progress)
     return true
   }

@@ -156,7 +156,7 @@ extension HeldStream {
   ///   - record: Called with each cancellation request, before the request takes effect.
   func begin(_ request: HTTPRequest, clock: any FutureClock, record: @escaping Record) -> Future<HTTPResponse> {
     defer { begun.succeed(request) }
-    guard request[option: ResponseDelivery.self].isStream, status.isSuccess else { return buffer(record) }
+    guard request.delivery.isStream, status.isSuccess else { return buffer(record) }
     let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: clock)
     destination.value = .stream(writer)
     writer.onStop { [weak self, transfer = writer.transfer] in

@@ -130,15 +130,15 @@ extension SimulationRun {
         isThrowing
         ? .file(URL(fileURLWithPath: "/nonexistent/body"), contentType: "text/plain") : .data(Data("body".utf8))
     }
-    if load.isStream { request[option: ResponseDelivery.self] = .stream(bufferLimit: 2_048) }
+    if load.isStream { request.delivery = .stream(bufferLimit: 2_048) }
     if let (number, field) = load.user {
       try request.setHeader(field, world.credential(of: number, for: load.host))
-      if field == "X-Session" { request[option: SensitiveHeaders.self].insert(field) }
+      if field == "X-Session" { request.sensitiveHeaders.insert(field) }
     }
     if let language = load.language { try request.setHeader("Accept-Language", language) }
     if load.isOfEvents { request = request.acceptingEvents }
-    request[option: RequestPriority.self] = load.priority
-    if load.hasDeadline { request[option: RequestDeadline.self] = .after(.seconds(8), clock: world.clock) }
+    request.priority = load.priority
+    if load.hasDeadline { request.deadline = .after(.seconds(8), clock: world.clock) }
     return request
   }
 

@@ -84,7 +84,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     Fault("takes a cut body for a whole body", fails: .cutBody, .resetBody, passes: delivery) {
       FaultyTransport { request, base in
         base.load(request).recover { error in
-          guard (error as? HTTPError)?.code == .truncatedBody, request[option: ResponseDelivery.self].file == nil else {
+          guard (error as? HTTPError)?.code == .truncatedBody, request.delivery.file == nil else {
             throw error
           }
           return HTTPResponse(to: request, status: .ok, body: Data("0123".utf8))
@@ -94,14 +94,14 @@ struct Fault: Sendable, CustomTestStringConvertible {
     Fault("ignores the size limit", fails: .sizeLimit, passes: others(of: delivery, than: .sizeLimit)) {
       FaultyTransport { request, base in
         var request = request
-        if request[option: ResponseDelivery.self].file == nil { request[option: ResponseDelivery.self] = .buffered() }
+        if request.delivery.file == nil { request.delivery = .buffered() }
         return base.load(request)
       }
     },
     Fault("leaves the file of a cut body", fails: .fileCut, passes: others(of: delivery, than: .fileCut)) {
       FaultyTransport { request, base in
         base.load(request).onFailure { _ in
-          guard let file = request[option: ResponseDelivery.self].file else { return }
+          guard let file = request.delivery.file else { return }
           try? Data("0123".utf8).write(to: file)
         }
       }
@@ -161,7 +161,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     Fault("limits the whole time of an upload", fails: .slowUpload, passes: [.progressSent, .bodies]) {
       // It measures the time itself: on a busy machine, a timer can fire after the upload.
       FaultyTransport { request, base in
-        let (clock, limit) = (SystemClock(), request[option: RequestIdleTimeout.self])
+        let (clock, limit) = (SystemClock(), request.idleTimeout)
         let start = clock.now
         return base.load(request).map { response in
           guard let limit, clock.now - start > limit else { return response }
@@ -171,7 +171,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     },
     Fault("reports progress after the end", fails: .progressEnds, passes: [.progressReceived, .progressSent]) {
       FaultyTransport { request, base in
-        let report = request[option: ProgressHandler.self]
+        let report = request.progress
         let future = base.load(request)
         future.observe { outcome in
           if outcome.ending == .cancelled { report?(HTTPProgress()) }

@@ -103,13 +103,13 @@ import Testing
           return load
         case .ignoresTimeLimit:
           var request = request
-          if request[option: RequestTimeout.self] != nil { occurred.succeed() }
-          request[option: RequestTimeout.self] = nil
+          if request.timeout != nil { occurred.succeed() }
+          request.timeout = nil
           return base.load(request)
         case .buffersStreams:
           var request = request
-          if request[option: ResponseDelivery.self].isStream { occurred.succeed() }
-          request[option: ResponseDelivery.self] = .buffered()
+          if request.delivery.isStream { occurred.succeed() }
+          request.delivery = .buffered()
           return base.load(request)
         }
       }

@@ -134,7 +134,7 @@ import Testing
   func reports() throws {
     let reported = Locked<[Int]>([])
     var request = try HTTPRequest("http://example.com/")
-    request[option: ProgressHandler.self] = { progress in reported.withLock { $0.append(progress.received.completed) } }
+    request.progress = { progress in reported.withLock { $0.append(progress.received.completed) } }
     let (held, silent) = (mock.hold("/"), mock.hold("/silent"))
     #expect(!held.report())
 

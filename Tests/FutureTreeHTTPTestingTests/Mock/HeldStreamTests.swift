@@ -15,7 +15,7 @@ import Testing
 
   private func load(_ delivery: ResponseDelivery) throws -> Future<HTTPResponse> {
     var request = try HTTPRequest("http://example.com/feed")
-    request[option: ResponseDelivery.self] = delivery
+    request.delivery = delivery
     return mock.load(request)
   }
 

@@ -159,7 +159,7 @@ import Testing
   @Test("A cancelled load after the deadline of its request has missed it")
   func missedByCancellation() {
     var request = anyRequest("/a")
-    request[option: RequestDeadline.self] = .after(.seconds(1), clock: clock)
+    request.deadline = .after(.seconds(1), clock: clock)
     mock.onOthers(.hold(whenCancelled: .complete))
     for seconds in [0, 2] {
       let load = (recorder() --> mock).load(request)

@@ -147,7 +147,7 @@ import Testing
   func streams() async throws {
     let recorder = recorder()
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let held = mock.stream()
     let stream = try await (recorder --> mock).load(request).value.bodyStream
     held.send("one ")
@@ -166,7 +166,7 @@ import Testing
   func cutStreams() async throws {
     let recorder = recorder()
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let held = [mock.stream(), mock.stream()]
     let first = try await (recorder --> mock).load(request).value
     held[0].fail(HTTPError(.truncatedBody, "The body was cut."))
@@ -184,10 +184,10 @@ import Testing
     let folder = try Folder()
     mock.answer(body: "bytes")
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .file(folder.file("one"))
+    request.delivery = .file(folder.file("one"))
     let recorder = recorder()
     _ = (recorder --> mock).load(request)
-    request[option: ResponseDelivery.self] = .file(folder.file("two"))
+    request.delivery = .file(folder.file("two"))
 
     #expect(HTTPReplayer(recorder.archive).load(request).text == "success")
     #expect(try Data(contentsOf: folder.file("two")) == Data("bytes".utf8))

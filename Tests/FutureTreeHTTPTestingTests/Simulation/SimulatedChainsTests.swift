@@ -230,7 +230,7 @@ private final class CheckoutLoader: HTTPLoader {
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     guard request.method == .post else { return api.load(request) }
     var request = request
-    request[option: ResponseDelivery.self] = .buffered()  // A stream that nobody reads would stay open.
+    request.delivery = .buffered()  // A stream that nobody reads would stay open.
     let scope = api.scope("checkout", undoTimeout: .seconds(10), clock: clock)
     let order = scope.run { [request] in api.load(request) }
     order.observe { [orders] in if case .success = $0 { orders.withLock { $0 += 1 } } }
@@ -275,7 +275,7 @@ private final class Translations: HTTPLayer {
     let (now, key) = (clock.now, "\(request) \(request.credentials) \(language)")
     let isStored = state.value.stored[key].map { now < $0 + .seconds(5) } ?? false
     let load = next.load(request)
-    guard request.method == .get, request[option: RequestCaching.self] == .standard, !language.isEmpty else {
+    guard request.method == .get, request.caching == .standard, !language.isEmpty else {
       return load
     }
     load.observe { [state] outcome in

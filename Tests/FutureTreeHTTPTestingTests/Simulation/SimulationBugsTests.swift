@@ -285,7 +285,7 @@ private final class Stores: HTTPLayer {
   init(_ mistake: Mistake?) { self.mistake = mistake }
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    let isUsed = request[option: RequestCaching.self] != .off || mistake == .answersEvents
+    let isUsed = request.caching != .off || mistake == .answersEvents
     guard request.method == .get, isUsed else { return next.load(request) }
     let users = mistake == .sharesUsers ? [] : request.headers.map(\.value).filter { $0.contains("secret") }
     let key = ([request.url?.absoluteString, request.headers["Accept-Language"] ?? ""].compactMap(\.self) + users)
@@ -327,7 +327,7 @@ private final class OnePerRequest: HTTPLayer {
 
   func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let key = "\(request)"
-    guard request[option: ResponseDelivery.self].isStream == ofStreams else { return next.load(request) }
+    guard request.delivery.isStream == ofStreams else { return next.load(request) }
     if let load = loads.withLock({ $0[key] }) { return load.map { $0 } }
     let load = next.load(request)
     loads.withLock { $0[key] = load }

@@ -29,7 +29,7 @@ struct H10RedirectTests {
         ("Cookie", "secret"), ("cOOKIE", "secret"), ("X-Api-Key", "secret"), ("X-SESSION", "secret"),
         ("Origin", "http://a.example"), ("Referer", "http://a.example/secret"), ("Accept", "text/plain"),
       ], body: .data(Data("body".utf8)))
-    request[option: SensitiveHeaders.self].insert("x-session")
+    request.sensitiveHeaders.insert("x-session")
     return request
   }
 

@@ -34,11 +34,11 @@ struct H11SentinelTests {
     let credentials = Data("user:\(sentinel)".utf8).base64EncodedString()
     try request.addHeader("Authorization", "Basic \(credentials)")
     try request.addHeader("Accept", sentinel)
-    request[option: SensitiveHeaders.self].insert("X-Session")
-    request[option: SensitiveHeaders.self].insert("Accept")
-    request[option: RequestTraceContext.self] = TraceContext(
+    request.sensitiveHeaders.insert("X-Session")
+    request.sensitiveHeaders.insert("Accept")
+    request.traceContext = TraceContext(
       traceparent: TraceContext.root().traceparent, tracestate: "vendor=\(sentinel)")
-    request[option: ResponseDelivery.self] = .file(URL(fileURLWithPath: "/home/\(sentinel)/b"), maximumSize: nil)
+    request.delivery = .file(URL(fileURLWithPath: "/home/\(sentinel)/b"), maximumSize: nil)
     request.serverEnvironment = try ServerEnvironment(
       host: "a", headers: [("X-Key", sentinel)], query: [("key", sentinel), (sentinel, nil)])
     request.body = body
@@ -84,8 +84,8 @@ struct H11SentinelTests {
       let request = try H11SentinelTests.request(body)
       expectNoSecret(in: [
         request, request.target, request.headers, request.headers[0], body, body.content, request.url as Any,
-        request.curl(), request[option: RequestTraceContext.self] as Any, request.serverEnvironment as Any,
-        request[option: SensitiveHeaders.self], request[option: ResponseDelivery.self],
+        request.curl(), request.traceContext as Any, request.serverEnvironment as Any,
+        request.sensitiveHeaders, request.delivery,
       ])
       #expect(Secrets.isIn(request.curl(redacting: .nothing)), "Only `.nothing` shows the secret.")
     }

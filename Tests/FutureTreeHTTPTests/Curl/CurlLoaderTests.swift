@@ -191,7 +191,7 @@
       let body = (0..<count).flatMap { _ in frame + filler }
       server.on("/", .respond(headers: [("Content-Encoding", "zstd")], body: body))
       var request = try request()
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 1 << 18)
+      request.delivery = .stream(bufferLimit: 1 << 18)
 
       let response = try await loader.load(request).value
       var size = 0
@@ -215,7 +215,7 @@
       server.on("/", .steps([.send(head + "\r\n\r\n")] + blocks + (isChunked ? [.send("0\r\n\r\n")] : [])))
       server.on("/next", .respond())
       var request = try request()
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: bufferLimit, idleReadTimeout: nil)
+      request.delivery = .stream(bufferLimit: bufferLimit, idleReadTimeout: nil)
 
       let response = try await loader.load(request).value
       var (size, isEqual) = (0, true)

@@ -76,7 +76,7 @@
     var request = try! HTTPRequest([.get, .head, .put].randomElement(using: &random)!, server.url("/\(number)"))
     if request.method == .put { request.body = .data(Data(count: Int.random(in: 0..<200_000, using: &random))) }
     let isStream = Bool.random(using: &random)
-    if isStream { request[option: ResponseDelivery.self] = .stream(bufferLimit: 4096) }
+    if isStream { request.delivery = .stream(bufferLimit: 4096) }
 
     let load = api.load(request)
     if isCancelled {

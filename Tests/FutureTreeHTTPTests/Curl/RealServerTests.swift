@@ -70,7 +70,7 @@
       #expect(await get("\(servers.nginx)/facts", over: loader).hasPrefix("HTTP/2.0 TLSv1.3 "))
       #expect(await get("\(servers.nginx)/facts") { $0.allowsHTTP2 = false }.hasPrefix("HTTP/1.1 TLSv1.3 "))
       var request = try HTTPRequest("\(servers.nginx)/facts")
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 4096)
+      request.delivery = .stream(bufferLimit: 4096)
       let response = try await loader.load(request).value
       var body = Data()
       for try await chunk in response.bodyStream { body += chunk }
@@ -228,7 +228,7 @@
       try request.setHeader("Authorization", "Basic \(Data("user:password".utf8).base64EncodedString())")
       #expect(try await loader.load(request).value.status == .ok)
       request = try HTTPRequest("\(httpbin)/stream/20")
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 256)
+      request.delivery = .stream(bufferLimit: 256)
       var lines = 0
       for try await _ in try await loader.load(request).value.lines { lines += 1 }
       #expect(lines == 20)

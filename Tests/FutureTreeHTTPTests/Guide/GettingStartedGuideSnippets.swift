@@ -121,7 +121,7 @@ struct GettingStartedGuideSnippets {
     // guide change
     let thumbnail = api.get("photos/\(id)") { request in
       try request.setHeader("Accept", "image/webp")
-      request[option: RequestPriority.self] = .low
+      request.priority = .low
     }
     let renamed = api.load {
       var request = try HTTPRequest(.put, to: "photos/\(id)/title")

@@ -50,12 +50,12 @@ struct PoliciesGuideSnippets {
   func options() throws {
     // guide options
     var request = try HTTPRequest("https://example.com/feed")
-    request[option: RequestDeadline.self] = .after(.seconds(10))
-    request[option: RequestPriority.self] = .high
-    request[option: RequestRetry.self] = .exponential(attempts: 5)
+    request.deadline = .after(.seconds(10))
+    request.priority = .high
+    request.retry = .exponential(attempts: 5)
     // end
 
-    #expect(request[option: RequestDeadline.self].map { $0.remaining > .zero } == true)
+    #expect(request.deadline.map { $0.remaining > .zero } == true)
   }
 
   @Test("A request is printed as a cURL command")

@@ -36,7 +36,7 @@ private struct StreamingLoader: HTTPLoader {
 
   // guide stream
   func respond(to request: HTTPRequest, over connection: Connection) async throws -> HTTPResponse {
-    guard request[option: ResponseDelivery.self].isStream, connection.status.isSuccess else {
+    guard request.delivery.isStream, connection.status.isSuccess else {
       return try await buffer(connection, for: request)
     }
     let (stream, writer) = HTTPBodyStream.makeStream(for: request)
@@ -65,7 +65,7 @@ struct WritingATransportStreamsGuideSnippets {
   private func load(_ loader: StreamingLoader, bufferLimit: Int = 100) -> Future<HTTPResponse> {
     loader.stream {
       var request = anyRequest("/feed")
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: bufferLimit)
+      request.delivery = .stream(bufferLimit: bufferLimit)
       return request
     }
   }

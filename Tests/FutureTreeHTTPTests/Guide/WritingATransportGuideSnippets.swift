@@ -39,7 +39,7 @@ final class InProcessLoader: HTTPLoader {
     try request.body.checkContentType()
     var receiver = try ResponseReceiver(for: request, maximumSize: 1 << 20)
     var progress = HTTPProgress(sent: HTTPProgress.Part(total: try request.body.announcedLength()))
-    let report = request[option: ProgressHandler.self]
+    let report = request.progress
 
     var body = Data()
     for try await chunk in request.body.chunks() {
@@ -113,7 +113,7 @@ struct WritingATransportGuideSnippets {
     var request = try HTTPRequest(.post, "http://example.com/feed")
     request.body = .stream(length: 3) { HTTPBodyReader(InputStream(data: Data("abc".utf8))) }
     let seen = Locked<[HTTPProgress]>([])
-    request[option: ProgressHandler.self] = { progress in seen.withLock { $0.append(progress) } }
+    request.progress = { progress in seen.withLock { $0.append(progress) } }
 
     let response = try await api.load(request).value
 
@@ -145,7 +145,7 @@ struct WritingATransportGuideSnippets {
   func cancelInBody() async throws {
     let arrived = Promise<Void>()
     var request = request
-    request[option: ProgressHandler.self] = { if $0.received.completed == 2 { arrived.succeed() } }
+    request.progress = { if $0.received.completed == 2 { arrived.succeed() } }
     let loader = answering(HeldBody("ab"))
     let load = loader.load(request)
     try await arrived.future.value
@@ -194,7 +194,7 @@ struct WritingATransportGuideSnippets {
       ResponseDelivery.buffered(maximumSize: 3), .file(folder.file("body"), maximumSize: 3),
     ] {
       var request = request
-      request[option: ResponseDelivery.self] = delivery
+      request.delivery = delivery
 
       let outcome = await answering(HeldBody("ab", "cd").end()).load(request).outcome
 

@@ -212,7 +212,7 @@ struct CircuitBreakerTests {
     let api = breaker(rate: 0.5, of: 1) --> mock
     let (left, cut) = (mock.stream(whenCancelled: .complete), mock.stream())
     var streamed = request
-    streamed[option: ResponseDelivery.self] = .stream()
+    streamed.delivery = .stream()
 
     let first = api.load(streamed)
     left.send("a")
@@ -232,7 +232,7 @@ struct CircuitBreakerTests {
     let api = breaker --> mock
     let left = mock.stream(whenCancelled: .complete)
     var streamed = request
-    streamed[option: ResponseDelivery.self] = .stream()
+    streamed.delivery = .stream()
     load(api, .serviceUnavailable)
 
     let stream = api.load(streamed)
@@ -252,7 +252,7 @@ struct CircuitBreakerTests {
     clock.advance(by: .seconds(5))
     let left = mock.stream(whenCancelled: .complete)
     var streamed = request
-    streamed[option: ResponseDelivery.self] = .stream()
+    streamed.delivery = .stream()
 
     let probe = api.load(streamed)
     left.send("a")

@@ -60,7 +60,7 @@ struct CoalesceLoopbackTests {
           for _ in 0..<1_500 {
             var request = anyRequest("/\(Int.random(in: 0..<2, using: &random))")
             let ended = Locked(false)
-            request[option: ProgressHandler.self] = { _ in if ended.value { wrong.withLock { $0 += 1 } } }
+            request.progress = { _ in if ended.value { wrong.withLock { $0 += 1 } } }
             let load = api.load(request)
             loads.withLock { $0.append(load) }
             let leaves = Bool.random(using: &random)

@@ -93,7 +93,7 @@ extension CoalesceTests {
 
   private func request(within duration: Duration) -> HTTPRequest {
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(duration, clock: clock)
+    request.deadline = .after(duration, clock: clock)
     return request
   }
 
@@ -101,7 +101,7 @@ extension CoalesceTests {
   func deadline() {
     let held = mock.hold()
     let loads = [request(within: .seconds(1)), anyRequest(), request(within: .seconds(9))].map { api.load($0) }
-    #expect(mock.requests.count == 1 && mock.requests[0][option: RequestDeadline.self] == nil)
+    #expect(mock.requests.count == 1 && mock.requests[0].deadline == nil)
 
     clock.advance(by: .seconds(1))
     #expect(loads.map(\.text) == ["deadlineExceeded", "pending", "pending"] && held.cancelRequest == nil)
@@ -138,7 +138,7 @@ extension CoalesceTests {
 
   private func request(_ log: Recorder, _ name: String) -> HTTPRequest {
     var request = anyRequest()
-    request[option: ProgressHandler.self] = { log("\(name) \($0.received.completed)") }
+    request.progress = { log("\(name) \($0.received.completed)") }
     return request
   }
 
@@ -147,7 +147,7 @@ extension CoalesceTests {
     let (log, held) = (Recorder(), mock.hold())
     let first = api.load(request(log, "first"))
     let silent = api.load(anyRequest())
-    let reportProgress = try #require(mock.requests[0][option: ProgressHandler.self])
+    let reportProgress = try #require(mock.requests[0].progress)
     func report(_ count: Int) { reportProgress(HTTPProgress(received: .init(completed: count, total: 9))) }
 
     report(1)
@@ -167,7 +167,7 @@ extension CoalesceTests {
   func progressAtOnce() {
     let log = Recorder()
     mock.answer { request in
-      request[option: ProgressHandler.self]?(HTTPProgress(received: .init(completed: 7)))
+      request.progress?(HTTPProgress(received: .init(completed: 7)))
       return HTTPResponse(to: request, status: .ok)
     }
 
@@ -183,7 +183,7 @@ extension CoalesceTests {
     let first = api.load(request(log, "first"))
     first.cancel()
     let second = api.load(request(log, "second"))
-    let handlers = try mock.requests.map { try #require($0[option: ProgressHandler.self]) }
+    let handlers = try mock.requests.map { try #require($0.progress) }
 
     handlers[0](HTTPProgress(received: .init(completed: 99)))
     handlers[1](HTTPProgress(received: .init(completed: 1)))
@@ -200,14 +200,14 @@ extension CoalesceTests {
     let held = mock.hold()
     let loads = Locked<[Future<HTTPResponse>]>([])
     var request = anyRequest()
-    request[option: ProgressHandler.self] = { [api] _ in
+    request.progress = { [api] _ in
       loads.withLock { $0.first }?.cancel()
       let another = api.load(anyRequest())
       loads.withLock { $0.append(another) }
     }
     loads.value = [api.load(request)]
 
-    let reportProgress = try #require(mock.requests[0][option: ProgressHandler.self])
+    let reportProgress = try #require(mock.requests[0].progress)
     _ = api.load(anyRequest())
     reportProgress(HTTPProgress())
     held.answer()

@@ -28,7 +28,7 @@ struct CoalesceTests {
   func shares() throws {
     let held = mock.hold()
     var requests = [anyRequest(), anyRequest(), try HTTPRequest("http://example.com:80/")]
-    requests[1][option: RequestPriority.self] = .high
+    requests[1].priority = .high
 
     let loads = requests.map { api.load($0) }
     #expect(mock.requests.count == 1 && coalesce.flightCount == 1)
@@ -36,7 +36,7 @@ struct CoalesceTests {
 
     let answers = try loads.map { try #require($0.outcomeIfCompleted).get() }
     #expect(try answers.allSatisfy { try $0.body == Data("answer".utf8) })
-    #expect(answers.map { $0.request[option: RequestPriority.self] } == [.normal, .high, .normal])
+    #expect(answers.map { $0.request.priority } == [.normal, .high, .normal])
     #expect(answers.map { $0.request.url?.explicitPort } == [nil, nil, 80])
     expectNothingLeft()
   }
@@ -76,7 +76,7 @@ struct CoalesceTests {
 
     let errors = try loads.map { try #require($0.failure as? HTTPError) }
     #expect(errors.allSatisfy { $0.code == .unacceptableStatus && $0.response?.status == .notFound })
-    #expect(errors.map { $0.response?.request[option: RequestPriority.self] } == [.normal, .high])
+    #expect(errors.map { $0.response?.request.priority } == [.normal, .high])
     expectNothingLeft()
   }
 
@@ -84,7 +84,7 @@ struct CoalesceTests {
 
   private func request(_ priority: RequestPriority, to path: String = "/") -> HTTPRequest {
     var request = anyRequest(path)
-    request[option: RequestPriority.self] = priority
+    request.priority = priority
     return request
   }
 
@@ -95,7 +95,7 @@ struct CoalesceTests {
     let chain = coalesce --> Redirect() --> mock
     let handler: ProgressHandler.Value = { _ in }
     var requests = [request(.low, to: "/a"), request(.high, to: "/a")]
-    requests[1][option: ProgressHandler.self] = handler
+    requests[1].progress = handler
 
     let loads = requests.map { chain.load($0) }
     held.held[0].answer(headers: try HTTPHeaders([("Link", "<c>; rel=\"next\"")]))
@@ -104,8 +104,8 @@ struct CoalesceTests {
     #expect(answers.map { $0.request.url?.path } == ["/dir/b", "/dir/b"])
     #expect(try answers.map { try $0.linkedURL("next")?.path } == ["/dir/c", "/dir/c"])
     #expect(answers.map(\.redirections.count) == [1, 1])
-    #expect(answers.map { $0.request[option: RequestPriority.self] } == [.low, .high])
-    #expect(answers.map { $0.request[option: ProgressHandler.self] != nil } == [false, true])
+    #expect(answers.map { $0.request.priority } == [.low, .high])
+    #expect(answers.map { $0.request.progress != nil } == [false, true])
     #expect(answers.allSatisfy { $0.request.sharedCallers == nil })
     expectNothingLeft()
   }
@@ -168,13 +168,13 @@ struct CoalesceTests {
     Difference("representation") { try $0.setHeader("Accept", "text/plain") },
     Difference("range") { try $0.setHeader("Range", "bytes=0-1") },
     Difference("an empty body") { $0.body = .data(Data()) },
-    Difference("size") { $0[option: ResponseDelivery.self] = .buffered(maximumSize: 5) },
-    Difference("timeout") { $0[option: RequestTimeout.self] = .seconds(5) },
-    Difference("bypassing a throttle") { $0[option: BypassesThrottle.self] = true },
+    Difference("size") { $0.delivery = .buffered(maximumSize: 5) },
+    Difference("timeout") { $0.timeout = .seconds(5) },
+    Difference("bypassing a throttle") { $0.bypassesThrottle = true },
     Difference("an option that it does not know") { $0[option: Plain.self] = 1 },
     Difference("an option that cannot be compared") { $0[option: Closure.self] = {} },
-    Difference("a key") { $0[option: RequestCoalescing.self] = .key("a") },
-    Difference("coalescing turned off") { $0[option: RequestCoalescing.self] = .never },
+    Difference("a key") { $0.coalescing = .key("a") },
+    Difference("coalescing turned off") { $0.coalescing = .never },
   ]
 
   @Test("Requests with any difference that can change the response are not shared", arguments: differences)
@@ -202,16 +202,16 @@ struct CoalesceTests {
     for request in [0, 1] {
       let closure = { @Sendable (_: HTTPProgress) in _ = request }
       if request == 0 {
-        first[option: ProgressHandler.self] = closure
+        first.progress = closure
       } else {
-        second[option: ProgressHandler.self] = closure
+        second.progress = closure
       }
     }
     first[option: Plain.self] = 7
     second[option: Plain.self] = 7
     first[option: Closure.self] = nil
     second[option: Closure.self] = nil
-    second[option: RequestAttempt.self] = 2
+    second.attempt = 2
 
     let loads = [api.load(first), api.load(second)]
 
@@ -242,7 +242,7 @@ struct CoalesceTests {
     func post(_ key: String?, _ body: HTTPBody) throws -> HTTPRequest {
       var request = try HTTPRequest(.post, "http://example.com/search")
       request.body = body
-      if let key { request[option: RequestCoalescing.self] = .key(key) }
+      if let key { request.coalescing = .key(key) }
       return request
     }
     let stream = HTTPBody.stream { HTTPBodyReader { _ in Data() } }
@@ -264,8 +264,8 @@ struct CoalesceTests {
   func files() {
     let stub = mock.on(.any, .hold().forever())
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .file(URL(filePath: "/tmp/a"), maximumSize: nil)
-    request[option: RequestCoalescing.self] = .key("a")
+    request.delivery = .file(URL(filePath: "/tmp/a"), maximumSize: nil)
+    request.coalescing = .key("a")
 
     let loads = [api.load(request), api.load(request)]
 
@@ -298,7 +298,7 @@ struct CoalesceTests {
       var request = try HTTPRequest(.post, "http://example.com/?secret=\(number)")
       try request.setHeader("Authorization", "secret")
       request.body = .data(Data("secret".utf8))
-      request[option: RequestCoalescing.self] = .key("secret")
+      request.coalescing = .key("secret")
       request[option: Named.self] = "secret"
       return api.load(request)
     }

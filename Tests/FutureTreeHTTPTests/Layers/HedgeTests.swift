@@ -158,8 +158,8 @@ struct HedgeTests {
   func excluded() throws {
     let post = try HTTPRequest(.post, "https://example.com/orders")
     var (off, file, keyed) = (request, request, post)
-    off[option: RequestHedging.self] = false
-    file[option: ResponseDelivery.self] = .file(URL(fileURLWithPath: "/nowhere"))
+    off.isHedged = false
+    file.delivery = .file(URL(fileURLWithPath: "/nowhere"))
     var once = try HTTPRequest(.put, "https://example.com/orders")
     once.body = .stream(isReplayable: false) { HTTPBodyReader { _ in Data() } }
     try keyed.setHeader("Idempotency-Key", "1")
@@ -176,7 +176,7 @@ struct HedgeTests {
   @Test("A request whose deadline comes before the delay is not hedged")
   func deadline() {
     var request = request
-    request[option: RequestDeadline.self] = .after(.milliseconds(500), clock: clock)
+    request.deadline = .after(.milliseconds(500), clock: clock)
     let held = mock.hold()
 
     let load = api.load(request)
@@ -234,7 +234,7 @@ struct HedgeTests {
   @Test("The stream of a request that loses is closed, although its response arrived after the decision")
   func streams() throws {
     var streamed = request
-    streamed[option: ResponseDelivery.self] = .stream(idleReadTimeout: nil)
+    streamed.delivery = .stream(idleReadTimeout: nil)
     let held = held(2)
     let load = api.load(streamed)
     clock.advance(by: .seconds(1))
@@ -256,7 +256,7 @@ struct HedgeTests {
   func progress() {
     var request = request
     let reports = Recorder()
-    request[option: ProgressHandler.self] = { _ in reports("progress") }
+    request.progress = { _ in reports("progress") }
     let held = held(2)
     let load = api.load(request)
     clock.advance(by: .seconds(1))

@@ -53,7 +53,7 @@ struct LogTests {
   func failures() {
     let api = log --> mock
     var again = anyRequest()
-    again[option: RequestAttempt.self] = 2
+    again.attempt = 2
     mock.fail(HTTPError(.timedOut, sentinel))
     mock.fail(Oops(name: sentinel))
 
@@ -130,7 +130,7 @@ struct LogTests {
   func silenced() {
     mock.answer()
     var request = anyRequest()
-    request[option: RequestLogging.self] = false
+    request.isLogged = false
 
     #expect((log --> mock).load(request).text == "success")
     #expect(lines.entries.isEmpty)

@@ -23,7 +23,7 @@ struct MetricsTests {
     let held = mock.hold()
     var request = try HTTPRequest(.post, "https://example.com:8443/feed?page=2")
     request.body = .data(Data("12345".utf8))
-    request[option: RequestAttempt.self] = 3
+    request.attempt = 3
     _ = api.load(request)
     clock.advance(by: .milliseconds(1_500))
     held.answer(status: .created, body: "123")
@@ -128,7 +128,7 @@ struct MetricsTests {
     let parent = try #require(
       TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", tracestate: "a=1"))
     var request = anyRequest()
-    request[option: RequestTraceContext.self] = parent
+    request.traceContext = parent
     let api = api  // Each access creates a generator.
 
     _ = api.load(request)
@@ -138,7 +138,7 @@ struct MetricsTests {
     #expect(traces.allSatisfy { $0.traceID == parent.traceID && !$0.isSampled })
     #expect(Set(traces.map(\.spanID) + [parent.spanID]).count == 3)
     #expect(mock.requests.map { $0.headers["tracestate"] } == ["a=1", "a=1"])
-    #expect(mock.requests.map { $0[option: RequestTraceContext.self]?.spanID } == traces.map(\.spanID))
+    #expect(mock.requests.map { $0.traceContext?.spanID } == traces.map(\.spanID))
   }
 
   @Test("An inner layer measures child spans and sends them", arguments: [nil, "a=1"])
@@ -146,7 +146,7 @@ struct MetricsTests {
     mock.onOthers(.status(.ok))
     let inner = Measurements()
     var request = anyRequest()
-    request[option: RequestTraceContext.self] = TraceContext(
+    request.traceContext = TraceContext(
       traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: state)
 
     _ = (metrics --> RequestMetrics(clock: clock, random: .seeded(2)) { inner.add($0) } --> mock).load(request)
@@ -163,7 +163,7 @@ struct MetricsTests {
     let header = isValid ? "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" : "none"
     var request = anyRequest()
     try request.setHeader("TraceParent", header)
-    request[option: RequestTraceContext.self] = .root()
+    request.traceContext = .root()
 
     _ = api.load(request)
 
@@ -175,7 +175,7 @@ struct MetricsTests {
   func silenced() {
     mock.answer()
     var request = anyRequest()
-    request[option: RequestMeasurement.self] = false
+    request.isMeasured = false
 
     #expect(api.load(request).text == "success")
     #expect(measured.all.isEmpty && mock.requests[0].headers.isEmpty)

@@ -185,9 +185,9 @@ struct RedirectCancellationTests {
     let received = { HTTPProgress(received: .init(completed: $0)) }
 
     task.start()
-    held[0].request?[option: ProgressHandler.self]?(received(7))
+    held[0].request?.progress?(received(7))
     held[0].redirect(to: "/b")
-    held[1].request?[option: ProgressHandler.self]?(received(3))
+    held[1].request?.progress?(received(3))
     task.cancel()
     held[1].redirect(to: "/c")
 

@@ -91,14 +91,14 @@ struct RedirectPolicyTests {
   func otherOrigin() throws {
     mock.onOthers(.redirect(to: "/b"))
     var request = try request()
-    request[option: SensitiveHeaders.self].insert("x-session")
+    request.sensitiveHeaders.insert("x-session")
     try request.setHeader("Cookie", "secret")
     try request.setHeader("Referer", "http://example.com/")
-    request[option: RequestRedirects.self] = .limit(1)
+    request.redirects = .limit(1)
     let api = api { proposal in
       var next = proposal.request
       next.target = .url(try HTTPURL("http://other.example/"))
-      next[option: SensitiveHeaders.self] = SensitiveHeaders.defaultValue
+      next.sensitiveHeaders = SensitiveHeaders.defaultValue
       try next.addHeader("Authorization", "its own")
       return .follow(next)
     }
@@ -113,7 +113,7 @@ struct RedirectPolicyTests {
   func givesBack() throws {
     mock.onOthers(.redirect(to: "http://other.example/"))
     var request = try request()
-    request[option: RequestRedirects.self] = .limit(1)
+    request.redirects = .limit(1)
     let api = api { proposal in
       var next = proposal.response.request
       next.target = proposal.request.target

@@ -12,7 +12,7 @@ struct RedirectProgressTests {
 
   /// Calls the progress handler of the request.
   private func report(_ request: HTTPRequest?, sent: Int, of total: Int? = nil, received: Int, of size: Int? = nil) {
-    request?[option: ProgressHandler.self]?(
+    request?.progress?(
       HTTPProgress(
         sent: .init(completed: sent, total: total), received: .init(completed: received, total: size)))
   }
@@ -23,7 +23,7 @@ struct RedirectProgressTests {
     var request = anyRequest("/a")
     request.method = .post
     request.body = .data(Data(count: 100))
-    request[option: ProgressHandler.self] = { [reports] progress in reports.withLock { $0.append(progress) } }
+    request.progress = { [reports] progress in reports.withLock { $0.append(progress) } }
     let load = (Redirect() --> mock).load(request)
 
     report(held[0].request, sent: 100, of: 100, received: 0)
@@ -47,7 +47,7 @@ struct RedirectProgressTests {
     mock.on("/a", .redirect(to: "/b"))
     mock.on("/b", .text("b"))
     var request = anyRequest("/a")
-    request[option: ProgressHandler.self] = { [reports] progress in reports.withLock { $0.append(progress) } }
+    request.progress = { [reports] progress in reports.withLock { $0.append(progress) } }
     let load = (Redirect() --> mock).load(request)
     report(mock.requests[1], sent: 7, received: 7)
 
@@ -62,6 +62,6 @@ struct RedirectProgressTests {
 
     let load = (Redirect() --> mock).load(anyRequest())
 
-    #expect(load.text == "success" && mock.requests.allSatisfy { $0[option: ProgressHandler.self] == nil })
+    #expect(load.text == "success" && mock.requests.allSatisfy { $0.progress == nil })
   }
 }

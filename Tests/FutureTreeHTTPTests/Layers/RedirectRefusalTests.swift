@@ -91,9 +91,9 @@ struct RedirectRefusalTests {
   func options() {
     mock.onOthers(.redirect(to: "/a"))
     var (limited, off, last) = (anyRequest(), anyRequest(), anyRequest())
-    limited[option: RequestRedirects.self] = .limit(2)
-    off[option: RequestRedirects.self] = .off
-    last[option: RequestRedirects.self] = .limit(.max)
+    limited.redirects = .limit(2)
+    off.redirects = .off
+    last.redirects = .limit(.max)
 
     #expect(api.load(limited).text == "tooManyRedirects" && mock.requests.count == 3)
     #expect(api.load(off).outcomeIfCompleted?.value?.status.code == 302 && mock.requests.count == 4)

@@ -143,11 +143,11 @@ struct RedirectTests {
     mock.on("/a", .redirect(to: "/b"))
     mock.on("/b", .fail(Oops()))
     var request = anyRequest("/a")
-    request[option: RequestAttempt.self] = 7
+    request.attempt = 7
 
     let load = api.load(request)
 
-    #expect(load.text == "oops" && mock.requests.map { $0[option: RequestAttempt.self] } == [7, 7])
+    #expect(load.text == "oops" && mock.requests.map { $0.attempt } == [7, 7])
   }
 
   @Test("Loading the request of a response again begins without redirects")

@@ -32,7 +32,7 @@ struct RetryFixture {
   }
 
   /// The numbers of the attempts that the mock received.
-  var attempts: [Int] { mock.requests.map { $0[option: RequestAttempt.self] } }
+  var attempts: [Int] { mock.requests.map { $0.attempt } }
 
   /// Expects that no load waits and that a reset leaves no budget in use.
   func expectNothingLeft() {
@@ -135,9 +135,9 @@ struct RetryFixture {
     mock.on(.any, .status(.serviceUnavailable).forever())
     var request = anyRequest()
 
-    request[option: RequestRetry.self] = .never
+    request.retry = .never
     #expect(fixture.api.load(request).status == "503" && mock.requests.count == 1)
-    request[option: RequestRetry.self] = .immediately(attempts: 5)
+    request.retry = .immediately(attempts: 5)
     #expect(fixture.api.load(request).status == "503" && mock.requests.count == 6)
     fixture.expectNothingLeft()
   }
@@ -248,7 +248,7 @@ struct RetryFixture {
     mock.on("/error", .fail(HTTPError(.connectionLost, "")))
     let loads = ["/answer", "/error"].map { path in
       var request = anyRequest(path)
-      request[option: RequestDeadline.self] = .after(.milliseconds(500), clock: clock)
+      request.deadline = .after(.milliseconds(500), clock: clock)
       return fixture.api.load(request)
     }
 
@@ -264,7 +264,7 @@ struct RetryFixture {
   func deadlineInTime() {
     mock.on(.any, .status(.serviceUnavailable), .status(.ok))
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(.milliseconds(501), clock: clock)
+    request.deadline = .after(.milliseconds(501), clock: clock)
 
     let load = fixture.api.load(request)
     clock.advance(by: .milliseconds(500))

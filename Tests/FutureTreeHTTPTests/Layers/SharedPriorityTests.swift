@@ -23,7 +23,7 @@ struct SharedPriorityTests {
 
   private func load(_ path: String, _ priority: RequestPriority) throws -> Future<HTTPResponse> {
     var request = try HTTPRequest("https://example.com/\(path)")
-    request[option: RequestPriority.self] = priority
+    request.priority = priority
     return api.load(request)
   }
 
@@ -84,8 +84,8 @@ struct SharedPriorityTests {
   @Test("A caller whose deadline passes does not count")
   func deadline() throws {
     var request = try HTTPRequest("https://example.com/b")
-    request[option: RequestPriority.self] = .high
-    request[option: RequestDeadline.self] = .after(.seconds(1), clock: clock)
+    request.priority = .high
+    request.deadline = .after(.seconds(1), clock: clock)
     let loads = try [load("a", .normal), load("b", .low), api.load(request)]
 
     clock.advance(by: .seconds(1))
@@ -105,8 +105,8 @@ struct SharedPriorityTests {
     mock.on("/b", .status(.serviceUnavailable))
     let api = Coalesce() --> Retry(clock: clock, random: .constant(1)) --> throttle --> mock
     var (low, high) = try (HTTPRequest("https://example.com/b"), HTTPRequest("https://example.com/b"))
-    low[option: RequestPriority.self] = .low
-    high[option: RequestPriority.self] = .high
+    low.priority = .low
+    high.priority = .high
     let first = api.load(low)
     throttle.resume()
     throttle.pause()
@@ -123,8 +123,8 @@ struct SharedPriorityTests {
     let inner = Coalesce() --> throttle --> mock
     let outer = Coalesce() --> inner
     var (low, high) = try (HTTPRequest("https://example.com/b"), HTTPRequest("https://example.com/b"))
-    low[option: RequestPriority.self] = .low
-    high[option: RequestPriority.self] = .high
+    low.priority = .low
+    high.priority = .high
     let first = outer.load(low)
     let other = try load("a", .normal)
     let second = outer.load(high)
@@ -139,8 +139,8 @@ struct SharedPriorityTests {
   func nestedFalls() throws {
     let outer = Coalesce() --> Coalesce() --> throttle --> mock
     var (low, high) = try (HTTPRequest("https://example.com/b"), HTTPRequest("https://example.com/b"))
-    low[option: RequestPriority.self] = .low
-    high[option: RequestPriority.self] = .high
+    low.priority = .low
+    high.priority = .high
     let first = outer.load(low)
     let other = try load("a", .normal)
     outer.load(high).cancel()

@@ -21,7 +21,7 @@ struct ThrottleTests {
     _ path: String, _ priority: RequestPriority = .normal, host: String = "example.com"
   ) throws -> HTTPRequest {
     var request = try HTTPRequest("http://\(host)\(path)")
-    request[option: RequestPriority.self] = priority
+    request.priority = priority
     return request
   }
 
@@ -138,7 +138,7 @@ struct ThrottleTests {
     let loads = try ["/a", "/b"].map { api.load(try request($0)) }
     throttle.pause()
     var urgent = try request("/urgent")
-    urgent[option: BypassesThrottle.self] = true
+    urgent.bypassesThrottle = true
 
     let load = api.load(urgent)
 

@@ -48,7 +48,7 @@ struct ThrottleThreadsTests {
         let priorities: [RequestPriority] = [.lowest, .low, .normal, .high, .highest]
         for round in 0..<rounds {
           var request = try! HTTPRequest("http://host\(round % 3)/")  // A valid URL.
-          request[option: RequestPriority.self] = priorities[Int.random(in: 0..<5, using: &random)]
+          request.priority = priorities[Int.random(in: 0..<5, using: &random)]
           let load = api.load(request)
           loads.withLock { $0.append(load) }
           switch Int.random(in: 0..<8, using: &random) {

@@ -20,7 +20,7 @@ struct ThrottleWaitingTests {
 
   private func withDeadline(_ duration: Duration, _ path: String = "/") -> HTTPRequest {
     var request = anyRequest(path)
-    request[option: RequestDeadline.self] = .after(duration, clock: clock)
+    request.deadline = .after(duration, clock: clock)
     return request
   }
 
@@ -65,7 +65,7 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     throttle.pause()
     var request = anyRequest("/asked")
-    request[option: RequestDeadline.self] = HTTPDeadline(.seconds(1), of: deadlines)
+    request.deadline = HTTPDeadline(.seconds(1), of: deadlines)
     let cancelled = api.load(request)
     deadlines.load.value = cancelled
     let others = ["/b", "/c"].map { api.load(anyRequest($0)) }
@@ -181,7 +181,7 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     for path in ["/a", "/b", "/c"] { _ = api.load(anyRequest(path)) }
     var urgent = anyRequest("/urgent")
-    urgent[option: RequestPriority.self] = .high
+    urgent.priority = .high
 
     _ = api.load(urgent)
     clock.advance(by: .seconds(3))
@@ -301,7 +301,7 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     func passing(_ path: String) -> HTTPRequest {
       var request = anyRequest(path)
-      request[option: BypassesThrottle.self] = true
+      request.bypassesThrottle = true
       return request
     }
     for _ in 0..<2 { _ = api.load(passing("/debt")) }

@@ -12,7 +12,7 @@ import Testing
 
   private func request(deadline: Int) -> HTTPRequest {
     var request = anyRequest()
-    request[option: RequestDeadline.self] = HTTPDeadline(.seconds(deadline), of: clock)
+    request.deadline = HTTPDeadline(.seconds(deadline), of: clock)
     return request
   }
 
@@ -36,7 +36,7 @@ import Testing
 
     let load = api.load(given.map(request) ?? anyRequest())
 
-    #expect(held.request?[option: RequestDeadline.self]?.instant == .seconds(expected))
+    #expect(held.request?.deadline?.instant == .seconds(expected))
     clock.advance(by: .seconds(expected))
     #expect(load.text == "deadlineExceeded" && clock.timerCount == 0)
   }
@@ -49,7 +49,7 @@ import Testing
     mock.onOthers(.status(.ok))
     for deadline in [HTTPDeadline(duration, of: clock), .after(duration, clock: clock)] {
       var request = anyRequest()
-      request[option: RequestDeadline.self] = deadline
+      request.deadline = deadline
 
       #expect(
         (Timeout(clock: clock) --> mock).load(request).text == (duration > .zero ? "success" : "deadlineExceeded"))
@@ -60,7 +60,7 @@ import Testing
   func otherClock() {
     let (other, held) = (ManualClock(), mock.hold())
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(.seconds(2), clock: other)
+    request.deadline = .after(.seconds(2), clock: other)
     let load = (Timeout(total: .seconds(5), clock: clock) --> mock).load(request)
 
     other.advance(by: .seconds(2))
@@ -86,7 +86,7 @@ import Testing
   func inBackOff() {
     let retry = Retry(.constant(.seconds(3), attempts: 9), clock: clock)
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(.seconds(4), clock: clock)
+    request.deadline = .after(.seconds(4), clock: clock)
     let outer = Timeout(attempt: .seconds(2), clock: clock) --> retry --> mock
     mock.on(.any, .status(.serviceUnavailable).forever())
 
@@ -107,7 +107,7 @@ import Testing
     clock.advance(by: .seconds(3))
 
     #expect(load.text == "success" && held.cancelRequest != nil && clock.timerCount == 0)
-    #expect(mock.requests.map { $0[option: RequestAttempt.self] } == [1, 2])
+    #expect(mock.requests.map { $0.attempt } == [1, 2])
   }
 
   @Test("The limits of the transport exceed those of Timeout, unless the request sets them")
@@ -117,13 +117,13 @@ import Testing
       --> mock
     mock.onOthers(.status(.ok))
     var own = anyRequest()
-    own[option: RequestTimeout.self] = .seconds(77)
-    own[option: RequestIdleTimeout.self] = .seconds(66)
+    own.timeout = .seconds(77)
+    own.idleTimeout = .seconds(66)
 
     for request in [anyRequest(), own] { _ = api.load(request) }
     _ = (Timeout(total: .seconds(9), clock: clock) --> mock).load(anyRequest())
 
-    #expect(mock.requests.map { $0[option: RequestTimeout.self] } == [.seconds(6), .seconds(77), nil])
-    #expect(mock.requests.map { $0[option: RequestIdleTimeout.self] } == [.seconds(3), .seconds(66), nil])
+    #expect(mock.requests.map { $0.timeout } == [.seconds(6), .seconds(77), nil])
+    #expect(mock.requests.map { $0.idleTimeout } == [.seconds(3), .seconds(66), nil])
   }
 }

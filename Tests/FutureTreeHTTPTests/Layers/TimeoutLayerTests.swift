@@ -23,7 +23,7 @@ import Testing
 
   private func request(deadline: Duration) -> HTTPRequest {
     var request = anyRequest()
-    request[option: RequestDeadline.self] = HTTPDeadline(deadline, of: clock)
+    request.deadline = HTTPDeadline(deadline, of: clock)
     return request
   }
 

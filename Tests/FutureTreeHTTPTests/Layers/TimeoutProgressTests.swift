@@ -54,7 +54,7 @@ import Testing
     let mock = MockLoader(clock: clock)
     let held = mock.stream()
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream(idleReadTimeout: nil)
+    request.delivery = .stream(idleReadTimeout: nil)
     let response = try await (Timeout(idle: .seconds(5), clock: clock) --> mock).load(request).value
     held.send("ab")
     var reader = response.bodyStream.makeAsyncIterator()
@@ -75,7 +75,7 @@ import Testing
     let mock = MockLoader(clock: clock)
     let held = mock.stream()
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream(idleReadTimeout: .seconds(5))
+    request.delivery = .stream(idleReadTimeout: .seconds(5))
     let response = try await mock.load(request).value
 
     clock.advance(by: .seconds(5))
@@ -88,7 +88,7 @@ import Testing
   func handler() {
     let (reports, held) = (Locked(0), mock.hold())
     var request = anyRequest()
-    request[option: ProgressHandler.self] = { _ in reports.withLock { $0 += 1 } }
+    request.progress = { _ in reports.withLock { $0 += 1 } }
     let load = (Timeout(firstByte: .seconds(5), idle: .seconds(5), clock: clock) --> mock).load(request)
 
     held.report()
@@ -104,7 +104,7 @@ import Testing
     mock.answer()
     _ = (Timeout(total: .seconds(1), attempt: .seconds(1), clock: clock) --> mock).load(anyRequest())
 
-    #expect(mock.requests.map { $0[option: ProgressHandler.self] == nil } == [true])
+    #expect(mock.requests.map { $0.progress == nil } == [true])
   }
 
   @Test("A long-lived response retains no timer and no load")

@@ -72,11 +72,11 @@ import Testing
 
     let load = mock.get("users/1", as: User.self) { request in
       try request.setHeader("Accept", "application/vnd.user+json")
-      request[option: RequestPriority.self] = .high
+      request.priority = .high
     }
 
     #expect(load.text == "success" && sent[1] == "application/vnd.user+json")
-    #expect(mock.requests[0][option: RequestPriority.self] == .high)
+    #expect(mock.requests[0].priority == .high)
   }
 
   @Test("Encoders and decoders of the caller are used")

@@ -235,13 +235,13 @@ import Testing
     let held = mock.hold()
     let reports = Locked<[HTTPProgress]>([])
     var request = request
-    request[option: ProgressHandler.self] = { progress in reports.withLock { $0.append(progress) } }
+    request.progress = { progress in reports.withLock { $0.append(progress) } }
     let task = mock.task(for: request)
     #expect(task.progress == HTTPProgress())
     task.start()
     let report = HTTPProgress(received: .init(completed: 5, total: 10))
 
-    let handler = held.request?[option: ProgressHandler.self]
+    let handler = held.request?.progress
     handler?(report)
 
     #expect(task.progress == report)

@@ -54,7 +54,7 @@ import Testing
   private func begin(_ way: Way) throws -> Future<HTTPResponse> {
     let chain = Redirect() --> Retry() --> transport
     var request = try HTTPRequest("http://a/film")
-    request[option: ResponseDelivery.self] = .file(folder.file("body"))
+    request.delivery = .file(folder.file("body"))
     return switch way {
     case .download: transport.download("http://a/film", to: folder.file("body"))
     case .downloadThroughLayers: chain.download("http://a/film", to: folder.file("body"))
@@ -89,7 +89,7 @@ import Testing
       Issue.record("another file")
       return
     }
-    #expect(response.request[option: ResponseDelivery.self].file == folder.file("body"))
+    #expect(response.request.delivery.file == folder.file("body"))
     #expect(folder.text(of: "body") == "new" && folder.names == ["body"])
   }
 

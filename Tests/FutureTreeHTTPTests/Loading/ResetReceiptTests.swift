@@ -77,7 +77,7 @@ struct ResetReceiptTests {
     let api = Autocancel(clock: clock) --> mock
     let stream = mock.stream(whenCancelled: .complete)
     var request = try request()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let load = api.load(request)
     stream.send("a")
 
@@ -245,7 +245,7 @@ struct ResetReceiptTests {
     let api = Route(.when({ _ in true }, guarded), .when({ _ in false }, guarded)) --> MockLoader()
     let stream = mock.stream()
     var request = try request()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let load = api.load(request)
     stream.send("a")
 

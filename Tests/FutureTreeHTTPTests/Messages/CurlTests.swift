@@ -49,7 +49,7 @@ struct CurlTests {
     let name = isKnown ? "Authorization" : "Accept"
     var request = try HTTPRequest("https://example.com/")
     try request.setHeader(name, sentinel)
-    if !isKnown { request[option: SensitiveHeaders.self].insert(name) }
+    if !isKnown { request.sensitiveHeaders.insert(name) }
 
     #expect(!request.curl(redacting: Redaction(shownHeaders: HeaderNames([name]))).contains(sentinel))
     #expect(request.curl(redacting: .nothing) == "curl --header '\(name): \(sentinel)' --url 'https://example.com/'")

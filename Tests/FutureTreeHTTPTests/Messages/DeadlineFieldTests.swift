@@ -47,7 +47,7 @@ import Testing
     let fixture = RetryFixture()
     fixture.mock.on(.any, .status(.serviceUnavailable), .status(.ok))
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(.seconds(5), clock: fixture.clock)
+    request.deadline = .after(.seconds(5), clock: fixture.clock)
 
     let load = (fixture.retry --> ModifyRequest.sendingDeadline() --> fixture.mock).load(request)
     fixture.clock.advance(by: .milliseconds(500))
@@ -62,7 +62,7 @@ import Testing
     mock.onOthers(.status(.ok))
     let api = ModifyRequest.sendingDeadline() --> mock
     var late = anyRequest()
-    late[option: RequestDeadline.self] = .after(.zero, clock: clock)
+    late.deadline = .after(.zero, clock: clock)
 
     let loads = [api.load(anyRequest()), api.load(late)]
 

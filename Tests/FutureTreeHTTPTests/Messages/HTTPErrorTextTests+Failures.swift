@@ -131,13 +131,13 @@ extension HTTPErrorTextTests {
   /// A request with a deadline that has passed.
   private var onlyCached: HTTPRequest {
     var request = anyRequest()
-    request[option: RequestCaching.self] = .onlyCached
+    request.caching = .onlyCached
     return request
   }
 
   private var late: HTTPRequest {
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(.seconds(-1))
+    request.deadline = .after(.seconds(-1))
     return request
   }
 

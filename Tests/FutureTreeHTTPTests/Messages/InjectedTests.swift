@@ -46,7 +46,7 @@ import Testing
   @Test("Names of sensitive fields are compared without case")
   func sensitive() {
     var request = anyRequest()
-    request[option: SensitiveHeaders.self].insert("X-Session")
+    request.sensitiveHeaders.insert("X-Session")
 
     #expect(["authorization", "COOKIE", "x-session"].allSatisfy(request.isSensitive(header:)))
     #expect(!request.isSensitive(header: "Accept") && !anyRequest().isSensitive(header: "X-Session"))

@@ -12,7 +12,7 @@ import Testing
     -> String
   {
     var request = try HTTPRequest("https://example.com/user")
-    request[option: SensitiveHeaders.self].insert(sensitive)
+    request.sensitiveHeaders.insert(sensitive)
     let headers = try HTTPHeaders(type.map { [("Content-Type", $0)] } ?? [])
     let response = HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))
     let outcome = Future.succeeded(response).decoded(as: [String: String].self).outcomeIfCompleted

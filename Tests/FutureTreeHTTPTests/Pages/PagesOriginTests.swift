@@ -17,7 +17,7 @@ import Testing
     var request = try HTTPRequest(url)
     for name in ["Authorization", "Cookie", "Referer", "X-Mine"] { try request.setHeader(name, sentinel) }
     try request.setHeader("Accept", "text/plain")
-    request[option: SensitiveHeaders.self].insert("X-Mine")
+    request.sensitiveHeaders.insert("X-Mine")
     request.bearerToken = try BearerToken(sentinel)
     request.basicCredentials = try BasicCredentials(userName: "user", password: sentinel)
     return request
@@ -217,13 +217,13 @@ extension PagesOriginTests {
     var first = try HTTPRequest(.post, "https://example.com/a?x")
     try first.setHeader("Accept", "text/plain")
     first.body = .data(.init("query".utf8), contentType: "text/plain")
-    first[option: RequestDeadline.self] = .after(.seconds(60))
+    first.deadline = .after(.seconds(60))
 
     #expect(try await load(mock.pages(followingLinksFrom: first)) == 3)
 
     #expect(mock.requests.map { $0.url?.absoluteString.dropFirst(19) } == ["/a?x", "/b", "/c"])
     #expect(mock.requests.allSatisfy { $0.method == .post && $0.headers == first.headers })
-    #expect(mock.requests.allSatisfy { $0[option: RequestDeadline.self] != nil })
+    #expect(mock.requests.allSatisfy { $0.deadline != nil })
     #expect(mock.requests.allSatisfy { RequestMatcher.body("query").matches($0) })
   }
 

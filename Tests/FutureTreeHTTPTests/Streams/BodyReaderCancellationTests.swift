@@ -9,7 +9,7 @@ import Testing
   @Test("Cancelling a task calls no code of the transport, because the runtime may hold a lock of the task")
   func calledLater() async throws {
     var request = try HTTPRequest("http://example.com/feed")
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let (stream, writer) = HTTPBodyStream.makeStream(for: request, clock: ManualClock())
     let cancelling = Locked<pthread_t?>(nil)
     let isCalledInside = Promise<Bool>()

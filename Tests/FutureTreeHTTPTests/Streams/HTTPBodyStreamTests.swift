@@ -18,7 +18,7 @@ import Testing
     _ delivery: ResponseDelivery = .stream(bufferLimit: 8)
   ) -> (stream: HTTPBodyStream, writer: HTTPBodyWriter) {
     var request = request
-    request[option: ResponseDelivery.self] = delivery
+    request.delivery = delivery
     let made = HTTPBodyStream.makeStream(for: request, clock: clock)
     made.writer.onStop { [stops] in stops.withLock { $0 += 1 } }
     return made

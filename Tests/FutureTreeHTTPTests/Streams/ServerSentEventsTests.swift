@@ -39,17 +39,17 @@ import Testing
     _ = await script.feed { request in
       try request.setHeader("accept", "text/event-stream;q=1")
       try request.setHeader("Cache-Control", "no-transform")
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 7)
-      request[option: RequestCaching.self] = .preferCached
+      request.delivery = .stream(bufferLimit: 7)
+      request.caching = .preferCached
     }.data()
 
     let (first, second) = (script.requests[0], script.requests[1])
     #expect(first.url?.absoluteString == "http://example.com/feed?a=b" && first.method == .get)
     #expect(first.headers["Accept"] == "text/event-stream" && first.headers["Cache-Control"] == "no-cache")
-    #expect(first[option: ResponseDelivery.self].isStream && first[option: RequestCaching.self] == .off)
+    #expect(first.delivery.isStream && first.caching == .off)
     #expect(second.headers.values(for: "Accept") == ["text/event-stream;q=1"])
     #expect(second.headers.values(for: "Cache-Control") == ["no-transform"])
-    #expect(second[option: RequestCaching.self] == .off)
+    #expect(second.caching == .off)
   }
 
   @Test("A stored response is not a connection: events never come from a cache, and are not stored")

@@ -108,7 +108,7 @@ import Testing
   func notShared() throws {
     let chain = try StreamChain("Coalesce")
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let load = chain.api.load(request)
 
     #expect(chain.transport.liveCount == 1)
@@ -188,7 +188,7 @@ final class StreamChainRun: @unchecked Sendable {  // Because: a test runs it in
     self.layer = layer
     chain = try StreamChain(layer)
     var request = try HTTPRequest("http://example.com/feed")
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     task = chain.api.task(for: request)
     task.start()
   }

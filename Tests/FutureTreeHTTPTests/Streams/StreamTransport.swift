@@ -95,6 +95,6 @@ extension StreamTransport {
       state.received += count
       return state.received
     }
-    request[option: ProgressHandler.self]?(HTTPProgress(received: .init(completed: received)))
+    request.progress?(HTTPProgress(received: .init(completed: received)))
   }
 }

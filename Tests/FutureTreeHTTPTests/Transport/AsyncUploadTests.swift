@@ -47,7 +47,7 @@ import Testing
   func ends(_ end: End) async throws {
     let (source, sent) = (RecordedChunks("01", then: .never), Promise<Void>())
     var request = try request(.asyncStream { source })
-    request[option: ProgressHandler.self] = { if $0.sent.completed == 2 { sent.succeed() } }
+    request.progress = { if $0.sent.completed == 2 { sent.succeed() } }
     let load = loader.load(request)
     _ = await source.waits.future.outcome
     _ = await sent.future.outcome  // A report while the clock advances would begin the idle time again.

@@ -64,10 +64,10 @@ import Testing
     for delivery in [
       ResponseDelivery.buffered(maximumSize: 22), .file(folder.file("body"), maximumSize: 22),
     ] {
-      let outcome = try await load("/gzip") { $0[option: ResponseDelivery.self] = delivery }.outcome
+      let outcome = try await load("/gzip") { $0.delivery = delivery }.outcome
       #expect(outcome.code == .bodyTooLarge)
     }
-    let whole = try await load("/gzip") { $0[option: ResponseDelivery.self] = .file(folder.file("body")) }.value
+    let whole = try await load("/gzip") { $0.delivery = .file(folder.file("body")) }.value
 
     #expect(whole.bodySize == 23 && folder.names == ["body"] && folder.text(of: "body") == Self.text)
   }
@@ -78,7 +78,7 @@ import Testing
     let seen = Locked<[HTTPProgress.Part]>([])
 
     _ = try await load("/gzip") { request in
-      request[option: ProgressHandler.self] = { progress in seen.withLock { $0.append(progress.received) } }
+      request.progress = { progress in seen.withLock { $0.append(progress.received) } }
     }.value
 
     #expect(seen.value.last == HTTPProgress.Part(completed: 23, total: nil))

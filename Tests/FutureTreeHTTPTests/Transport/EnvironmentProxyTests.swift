@@ -67,7 +67,7 @@ import Testing
 
   private func begin(isStream: Bool = false) throws -> (Transfer, Future<HTTPResponse>) {
     var request = try HTTPRequest("https://bank.example/")
-    if isStream { request[option: ResponseDelivery.self] = .stream() }
+    if isStream { request.delivery = .stream() }
     let exchange = try HTTPExchange(of: request, .init(timeout: nil, idleTimeout: nil, maximumBodySize: 100))
     let url = try HTTPURL("https://bank.example/")
     let transfer = Transfer(exchange, SessionQueues(), EnvironmentProxy(for: url) { $0 == "https_proxy" ? "p:1" : nil })
@@ -170,7 +170,7 @@ import Testing
     }
     for (name, value) in variables { setenv(name, value, 1) }
     var request = try HTTPRequest(url)
-    if isStream { request[option: ResponseDelivery.self] = .stream() }
+    if isStream { request.delivery = .stream() }
     return await URLSessionLoader(.patient).load(request).outcome
   }
 

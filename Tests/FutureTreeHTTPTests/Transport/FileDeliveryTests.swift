@@ -18,7 +18,7 @@ import Testing
 
   private func load(_ path: String, maximumSize: Int? = nil, to name: String = "body") throws -> Future<HTTPResponse> {
     var request = try HTTPRequest(server.url(path))
-    request[option: ResponseDelivery.self] = .file(folder.file(name), maximumSize: maximumSize)
+    request.delivery = .file(folder.file(name), maximumSize: maximumSize)
     return loader.load(request)
   }
 
@@ -89,8 +89,8 @@ import Testing
     server.on("/held", [.send(Self.cut), .hold(gate)])
     let begun = Promise<Void>()
     var request = try HTTPRequest(server.url("/held"))
-    request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: nil)
-    request[option: ProgressHandler.self] = { if $0.received.completed > 0 { begun.succeed(()) } }
+    request.delivery = .file(folder.file("body"), maximumSize: nil)
+    request.progress = { if $0.received.completed > 0 { begun.succeed(()) } }
     let future = loader.load(request)
     _ = await begun.future.outcome
     #expect(folder.names.count == 1)
@@ -106,7 +106,7 @@ import Testing
   func nowhere() async throws {
     for url in [folder.file("missing/body"), folder.url, try #require(URL(string: "http://localhost/body"))] {
       var request = try HTTPRequest(server.url("/file"))
-      request[option: ResponseDelivery.self] = .file(url, maximumSize: nil)
+      request.delivery = .file(url, maximumSize: nil)
 
       #expect(await loader.load(request).outcome.code == .unwritableBody)
     }
@@ -141,7 +141,7 @@ import Testing
         setrlimit(RLIMIT_FSIZE, &limit)
       #endif
       var request = try HTTPRequest(server.url("/file"))
-      request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: nil)
+      request.delivery = .file(folder.file("body"), maximumSize: nil)
 
       let outcome = await URLSessionLoader(.patient).load(request).outcome
 

@@ -45,7 +45,7 @@ import Testing
   @Test("Events before the start are kept", arguments: [true, false], [true, false])
   func beforeStart(isStream: Bool, hasEnded: Bool) async throws {
     var request = try HTTPRequest("http://localhost/")
-    if isStream { request[option: ResponseDelivery.self] = .stream() }
+    if isStream { request.delivery = .stream() }
     let exchange = try HTTPExchange(
       of: request, .init(timeout: .seconds(9), idleTimeout: nil, maximumBodySize: 9), clock: clock)
     exchange.receiveHead(.ok, [("Content-Length", "2")])
@@ -160,8 +160,8 @@ import Testing
   @Test("The options of a request replace the limits")
   func options() throws {
     let (exchange, load) = try exchange(timeout: .seconds(5), idle: .seconds(5)) { request in
-      request[option: RequestTimeout.self] = .seconds(50)
-      request[option: RequestIdleTimeout.self] = .seconds(7)
+      request.timeout = .seconds(50)
+      request.idleTimeout = .seconds(7)
     }
 
     clock.advance(by: .seconds(6))
@@ -205,7 +205,7 @@ import Testing
   func progress() throws {
     let (exchange, load) = try exchange { [log] request in
       request.body = .data(Data("body".utf8))
-      request[option: ProgressHandler.self] = { progress in
+      request.progress = { progress in
         log("\(progress.sent.completed) of \(progress.sent.total ?? -1), \(progress.received.completed)")
       }
     }
@@ -225,7 +225,7 @@ import Testing
   @Test("A stream completes the load at its head, and asks for a pause while its reader is behind")
   func stream() async throws {
     let (exchange, load) = try exchange(timeout: .seconds(9), idle: .seconds(5)) { request in
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 4, idleReadTimeout: nil)
+      request.delivery = .stream(bufferLimit: 4, idleReadTimeout: nil)
     }
     exchange.receiveHead(.ok, [("Content-Length", "4")])
     var reader = try await load.value.bodyStream.makeAsyncIterator()
@@ -250,9 +250,9 @@ import Testing
     let load = Locked<Future<HTTPResponse>?>(nil)
     let clock = clock
     let (exchange, future) = try exchange {
-      $0[option: ResponseDelivery.self] = .stream(idleReadTimeout: .seconds(1))
+      $0.delivery = .stream(idleReadTimeout: .seconds(1))
       // The head has arrived, and the stream is not delivered yet.
-      $0[option: ProgressHandler.self] = { _ in
+      $0.progress = { _ in
         clock.advance(by: .seconds(1))
         if isAsked { load.value?.cancel() }
       }

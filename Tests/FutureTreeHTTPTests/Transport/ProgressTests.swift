@@ -22,7 +22,7 @@ import Testing
     server.on("/body", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .stall])
     let (begun, mayEnd) = (Promise<Void>(), DispatchSemaphore(value: 0))
     var request = try HTTPRequest(server.url("/body"))
-    request[option: ProgressHandler.self] = { [reports] progress in
+    request.progress = { [reports] progress in
       reports.withLock { $0.append(progress) }
       guard progress.received.completed == 4 else { return }
       begun.succeed(())
@@ -49,7 +49,7 @@ import Testing
     let ready = DispatchSemaphore(value: 0)
     server.on("/body", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .stall])
     var request = try HTTPRequest(server.url("/body"))
-    request[option: ProgressHandler.self] = { progress in
+    request.progress = { progress in
       guard progress.received.completed == 4 else { return }
       ready.wait()
       loaded.value?.cancel(options)

@@ -155,7 +155,7 @@ struct RedirectTransportTests {
     var texts: [String] = []
     for path in ["/a", "/c"] {
       var request = try HTTPRequest(server.url(path))
-      request[option: ResponseDelivery.self] = .file(folder.file(String(path.dropFirst())), maximumSize: nil)
+      request.delivery = .file(folder.file(String(path.dropFirst())), maximumSize: nil)
       texts.append(try await api.load(request).value.content.description)
     }
 
@@ -169,7 +169,7 @@ struct RedirectTransportTests {
     redirect("/a", 307, to: "/b")
     server.on("/b", .respond(body: String(repeating: "x", count: 300_000)))
     var request = try HTTPRequest.sending(.post, server.url("/a"), body: .data(Data(count: 200_000)))
-    request[option: ProgressHandler.self] = { progress in reports.withLock { $0.append(progress) } }
+    request.progress = { progress in reports.withLock { $0.append(progress) } }
 
     _ = try await api.load(request).value
 

@@ -262,7 +262,7 @@ private struct Arrival {
 
   init() throws {
     folder = try Folder()
-    arrival.request[option: ResponseDelivery.self] = .file(folder.file("body"), maximumSize: 12)
+    arrival.request.delivery = .file(folder.file("body"), maximumSize: 12)
   }
 
   @Test("The body of a success is written to the file, under the limit of the file")
@@ -304,7 +304,7 @@ private struct Arrival {
   @Test("An impossible file is refused before a request is sent")
   func impossible() throws {
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .file(folder.file("missing/\(sentinel)"))
+    request.delivery = .file(folder.file("missing/\(sentinel)"))
 
     let error = #expect(throws: HTTPError.self) { _ = try ResponseReceiver(for: request, maximumSize: 10) }
 
@@ -315,7 +315,7 @@ private struct Arrival {
   @Test("The limit of a stream applies although the transport delivers it in memory")
   func bufferedStream() throws {
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream(maximumSize: 3)
+    request.delivery = .stream(maximumSize: 3)
     for (status, limit, expected) in [(200, 100, "bodyTooLarge"), (200, 2, "bodyTooLarge"), (404, 100, "fits")] {
       var receiver = try ResponseReceiver(for: request, maximumSize: limit)
       try receiver.receiveHead(HTTPStatus(status), [])

@@ -22,7 +22,7 @@ import Testing
   ) -> Future<HTTPResponse> {
     (loader ?? self.loader).stream {
       var request = try HTTPRequest(server.url(path))
-      request[option: ResponseDelivery.self] = delivery
+      request.delivery = delivery
       return request
     }
   }
@@ -145,8 +145,8 @@ import Testing
     holdRest(.send("56789"))
     let counts = Locked<[Int]>([])
     var request = try HTTPRequest(server.url("/held"))
-    request[option: ResponseDelivery.self] = .stream()
-    request[option: ProgressHandler.self] = { progress in counts.withLock { $0.append(progress.received.completed) } }
+    request.delivery = .stream()
+    request.progress = { progress in counts.withLock { $0.append(progress.received.completed) } }
     let response = try await loader.load(request).value
     gate.open()
     _ = try await response.bodyStream.texts()

@@ -119,7 +119,7 @@ enum Stress {
     var request = try HTTPRequest(index % 4 == 2 ? .put : .get, server.url("/"))
     let token = counter.token()
     switch index % 4 {
-    case 1: request[option: ProgressHandler.self] = { _ in withExtendedLifetime(token) {} }
+    case 1: request.progress = { _ in withExtendedLifetime(token) {} }
     case 2:
       request.body = .stream(length: 20_000) {
         var left = 20_000
@@ -128,7 +128,7 @@ enum Stress {
           return withExtendedLifetime(token) { Data(count: min(left, maximum)) }
         }
       }
-    case 3: request[option: ResponseDelivery.self] = .file(folder.file("\(index)"), maximumSize: nil)
+    case 3: request.delivery = .file(folder.file("\(index)"), maximumSize: nil)
     default: break
     }
     return request

@@ -40,8 +40,8 @@ import Testing
   func ownTimes() async throws {
     let loader = loader(timeout: .seconds(1), idle: .seconds(1))
     var request = try request()
-    request[option: RequestTimeout.self] = .seconds(100)
-    request[option: RequestIdleTimeout.self] = .seconds(50)
+    request.timeout = .seconds(100)
+    request.idleTimeout = .seconds(50)
     let future = loader.load(request)
     _ = try await gate.waitForHolders().value
 
@@ -71,7 +71,7 @@ import Testing
     server.on("/half", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n0123"), .stall])
     let loader = loader(idle: .seconds(10))
     var request = try request("/half")
-    request[option: ProgressHandler.self] = { if $0.received.completed == 4 { half.succeed(()) } }
+    request.progress = { if $0.received.completed == 4 { half.succeed(()) } }
     let silent = loader.load(try self.request())
     _ = try await gate.waitForHolders().value
     clock.advance(by: .seconds(6))
@@ -94,7 +94,7 @@ import Testing
     server.on("/drip", .steps([head] + gates.flatMap { [.hold($0), .send("x")] }))
     let arrived = (0...4).map { _ in Promise<Void>() }
     var request = try request("/drip")
-    request[option: ProgressHandler.self] = { arrived[$0.received.completed].succeed(()) }
+    request.progress = { arrived[$0.received.completed].succeed(()) }
     let future = loader(idle: .seconds(10)).load(request)
 
     for (index, gate) in gates.enumerated() {
@@ -136,7 +136,7 @@ import Testing
     let first = loader.load(try request())
     _ = try await gate.waitForHolders().value
     var impatient = try request("/ok")
-    impatient[option: RequestTimeout.self] = .milliseconds(1500)
+    impatient.timeout = .milliseconds(1500)
     let second = loader.load(impatient)
     let third = loader.load(try request("/ok"))
 

@@ -103,7 +103,7 @@ import Testing
 
     let refused = loader.load(try HTTPRequest(down.url()))
     let unknown = loader.load(try HTTPRequest("http://nobody.invalid/"))
-    let late = try load("/stall") { $0[option: RequestTimeout.self] = .milliseconds(50) }
+    let late = try load("/stall") { $0.timeout = .milliseconds(50) }
 
     #expect(code(of: await refused.outcome) == .cannotConnect)
     #expect(code(of: await unknown.outcome) == .unknownHost)
@@ -152,7 +152,7 @@ import Testing
     // A timeout that is due at once must not race a response.
     server.on("/", timeout > .zero ? .respond() : .stall)
 
-    let outcome = try await load("/") { $0[option: RequestTimeout.self] = timeout }.outcome
+    let outcome = try await load("/") { $0.timeout = timeout }.outcome
 
     #expect(outcome.ending == (timeout > .zero ? .succeeded : .failed))
   }

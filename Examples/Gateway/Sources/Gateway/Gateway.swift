@@ -51,7 +51,7 @@ import FutureTreeHTTP
   private static func visit(_ children: [Child], end: (Future<HTTPResponse>) throws -> Void) async throws -> Bool {
     let client = AsyncHTTPClientLoader()
     var request = try HTTPRequest("http://127.0.0.1:\(children[0].port)/page")
-    request[option: RequestDeadline.self] = .after(.seconds(60), clock: StoppedClock())
+    request.deadline = .after(.seconds(60), clock: StoppedClock())
     let load = (ModifyRequest.sendingDeadline() --> client).load(request)
     for child in children {
       let waiting = child.service == .stock ? 2 : 1

@@ -26,7 +26,7 @@ import FutureTreeHTTP
     let server = try StreamServer.start()
     defer { server.process.terminate() }
     var request = try HTTPRequest("http://127.0.0.1:\(server.port)/\(megabytes)")
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let loader = AsyncHTTPClientLoader(.init(timeout: nil))
     let response = try await loader.load(request).value
     var size = 0

@@ -45,7 +45,7 @@ final class Transfer: HTTPClientResponseDelegate {
     self.client = client
     self.body = body
     self.socketPath = socketPath
-    let delivery = exchange.request[option: ResponseDelivery.self]
+    let delivery = exchange.request.delivery
     isForFile = delivery.file != nil
     isForStream = delivery.isStream
   }

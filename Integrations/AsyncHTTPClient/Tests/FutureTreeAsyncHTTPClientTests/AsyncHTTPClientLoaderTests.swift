@@ -143,7 +143,7 @@ extension Outcome {
     let chunks = (0..<200).map { LoopbackStep.chunk([UInt8](repeating: $0, count: 1_000)) }
     server.on("/cut", .steps([.respond(headers: [("Transfer-Encoding", "chunked")])] + chunks + [.close]))
     let response = try await load("/cut") { request in
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: bufferLimit)
+      request.delivery = .stream(bufferLimit: bufferLimit)
     }.value
     if isLate { _ = try await server.waitUntil { $0.openConnectionCount == 0 }.value }
 
@@ -162,7 +162,7 @@ extension Outcome {
     let chunks = (0..<200).map { LoopbackStep.chunk([UInt8](repeating: $0, count: 1_000)) }
     server.on("/cut", .steps([.respond(headers: [("Transfer-Encoding", "chunked")])] + chunks + [.close]))
     let response = try await load("/cut") { request in
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 1_000)
+      request.delivery = .stream(bufferLimit: 1_000)
     }.value
     _ = try await server.waitUntil { $0.openConnectionCount == 0 }.value
 
@@ -203,7 +203,7 @@ extension Outcome {
 
     let refused = loader.load(try HTTPRequest(down.url()))
     let unknown = loader.load(try HTTPRequest("http://nobody.invalid/"))
-    let late = try load("/stall") { $0[option: RequestTimeout.self] = .milliseconds(50) }
+    let late = try load("/stall") { $0.timeout = .milliseconds(50) }
 
     #expect(await refused.outcome.code == .cannotConnect)
     #expect(await unknown.outcome.code == .unknownHost)
@@ -313,10 +313,10 @@ extension Outcome {
     server.on("/whole", .respond(body: String(repeating: "x", count: 300_000)))
     server.on("/cut", [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .close])
 
-    let cut = try await load("/cut") { $0[option: ResponseDelivery.self] = .file(file) }.outcome
+    let cut = try await load("/cut") { $0.delivery = .file(file) }.outcome
     #expect(cut.code == .truncatedBody)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
-    let whole = try await load("/whole") { $0[option: ResponseDelivery.self] = .file(file) }.value
+    let whole = try await load("/whole") { $0.delivery = .file(file) }.value
 
     #expect(whole.status == .ok)
     #expect(try Data(contentsOf: file).count == 300_000)

@@ -104,7 +104,7 @@ struct EarlyResponseTests {
       }
     }
     var (request, continuation) = try upload(server.url("/", scheme: security == .none ? "http" : "https"))
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
 
     let response = try await loader.load(request).value
     var reader = response.bodyStream.makeAsyncIterator()

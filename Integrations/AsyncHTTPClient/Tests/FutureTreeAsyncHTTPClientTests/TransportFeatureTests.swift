@@ -189,7 +189,7 @@ import Testing
       send(0)
     }
     var request = try HTTPRequest(server.url("/"))
-    request[option: ResponseDelivery.self] = .stream(bufferLimit: 1 << 18)
+    request.delivery = .stream(bufferLimit: 1 << 18)
     let response = try await AsyncHTTPClientLoader(.init(timeout: nil)).load(request).value
     var reader = response.bodyStream.makeAsyncIterator()
     var size = try #require(await reader.next()).count
@@ -250,7 +250,7 @@ import Testing
     let counts = NIOLockedValueBox<[Int]>([])
     var request = try HTTPRequest(.put, server.url("/"))
     request.body = .data(Data(count: 1 << 20), contentType: "text/plain")
-    request[option: ProgressHandler.self] = { report in
+    request.progress = { report in
       counts.withLockedValue { $0.append(report.sent.completed) }
       clock.advance(by: .milliseconds(900))
     }
@@ -271,8 +271,8 @@ import Testing
     let reports = NIOLockedValueBox<[HTTPProgress]>([])
     var request = try HTTPRequest(.post, server.url("/"))
     request.body = .data(Data(count: 200_000), contentType: "text/plain")
-    if isForFile { request[option: ResponseDelivery.self] = .file(file) }
-    request[option: ProgressHandler.self] = { report in reports.withLockedValue { $0.append(report) } }
+    if isForFile { request.delivery = .file(file) }
+    request.progress = { report in reports.withLockedValue { $0.append(report) } }
 
     _ = try await AsyncHTTPClientLoader(.init(timeout: nil)).load(request).value
 

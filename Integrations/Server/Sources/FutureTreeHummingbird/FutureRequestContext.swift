@@ -85,12 +85,12 @@ public struct IncomingRequest: Sendable {
 
   fileprivate var outgoing: ModifyRequest {
     ModifyRequest { [deadline, trace] request in
-      if let deadline, request[option: RequestDeadline.self].map({ deadline.remaining < $0.remaining }) ?? true {
-        request[option: RequestDeadline.self] = deadline
+      if let deadline, request.deadline.map({ deadline.remaining < $0.remaining }) ?? true {
+        request.deadline = deadline
       }
-      let hasTrace = request[option: RequestTraceContext.self] != nil || request.headers.contains("traceparent")
+      let hasTrace = request.traceContext != nil || request.headers.contains("traceparent")
       guard let trace, !hasTrace else { return }
-      request[option: RequestTraceContext.self] = trace
+      request.traceContext = trace
       try request.setHeader("traceparent", trace.traceparent)
       if let state = trace.state { try request.setHeader("tracestate", state) }
     }

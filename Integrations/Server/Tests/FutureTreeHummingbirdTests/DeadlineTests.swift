@@ -76,7 +76,7 @@ import Testing
     router.future(.get, "feed") { _, context in
       context.incoming.channel.closeFuture.whenComplete { _ in closed.succeed() }
       var request = try HTTPRequest("http://backend/feed")
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 64 << 20)
+      request.delivery = .stream(bufferLimit: 64 << 20)
       let (stream, writer) = HTTPBodyStream.makeStream(for: request)
       for _ in 0..<32 { try writer.write(chunk) }  // More than the buffers of the sockets hold.
       if isReceived { writer.finish() }
@@ -171,7 +171,7 @@ import Testing
     #expect(sent.headers["request-timeout"] == "400")
     #expect(sent.headers["traceparent"] == traceparent)
     #expect(sent.headers["tracestate"] == "a=1")
-    #expect(sent[option: RequestTraceContext.self]?.traceparent == traceparent)
+    #expect(sent.traceContext?.traceparent == traceparent)
   }
 
   @Test("A request keeps its own trace, and its own deadline if that is earlier")
@@ -181,8 +181,8 @@ import Testing
     router.future(.get, "users") { [mock, clock] _, context in
       let api = context.outgoing --> ModifyRequest.sendingDeadline() --> mock
       var (earlier, later) = (try HTTPRequest("http://backend/"), try HTTPRequest("http://backend/"))
-      earlier[option: RequestDeadline.self] = .after(.milliseconds(50), clock: clock)
-      later[option: RequestDeadline.self] = .after(.milliseconds(900), clock: clock)
+      earlier.deadline = .after(.milliseconds(50), clock: clock)
+      later.deadline = .after(.milliseconds(900), clock: clock)
       try later.setHeader("traceparent", own)
       return Future.zip(api.load(earlier), api.load(later)).map { $0.1 }
     }
@@ -194,7 +194,7 @@ import Testing
 
     #expect(mock.requests.map { $0.headers["request-timeout"] } == ["50", "500"])
     #expect(mock.requests.last?.headers["traceparent"] == own)
-    #expect(mock.requests.last?[option: RequestTraceContext.self] == nil)
+    #expect(mock.requests.last?.traceContext == nil)
   }
 
   @Test("A measured load is a child of the incoming trace")

@@ -198,7 +198,7 @@ extension HTTPRequest {
   /// A request for a body as a stream.
   static func streaming(_ url: String) throws -> HTTPRequest {
     var request = try HTTPRequest(url)
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     return request
   }
 }

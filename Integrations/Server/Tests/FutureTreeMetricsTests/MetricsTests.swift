@@ -48,7 +48,7 @@ import Testing
   func measuresTransfer() throws {
     let stream = mock.stream()
     var request = try HTTPRequest("https://example.com/feed")
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let load = api.load(request)
     #expect(load.isCompleted)
     #expect(metrics.counters.isEmpty)

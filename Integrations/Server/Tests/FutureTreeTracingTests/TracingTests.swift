@@ -167,7 +167,7 @@ import Tracing
   func stream() throws {
     let stream = mock.stream()
     var request = request
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let load = api.load(request)
     #expect(load.isCompleted)
     #expect(tracer.finishedSpans.isEmpty)

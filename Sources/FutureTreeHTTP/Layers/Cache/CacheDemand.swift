@@ -21,14 +21,14 @@ struct CacheDemand: Sendable, Equatable {
     // Section 5.4: `Pragma` counts only without `Cache-Control`.
     let hasPragma = !hasControl && request.headers.elements(of: "Pragma").contains { $0.lowercased() == "no-cache" }
     needsValidation = control.contains("no-cache") || hasPragma
-    isRetry = request[option: RequestAttempt.self] > 1
+    isRetry = request.attempt > 1
     forbidsStoring = control.contains("no-store")
     isOnlyIfCached = control.contains("only-if-cached")
     maximumAge = control.seconds("max-age") ?? .infinity
     minimumFreshness = control.seconds("min-fresh", missing: .infinity, invalid: .infinity) ?? 0
     maximumStaleness = control.seconds("max-stale", missing: .infinity) ?? 0
     staleIfError = control.seconds("stale-if-error") ?? 0
-    switch request[option: RequestCaching.self] {
+    switch request.caching {
     case .standard, .off: break
     case .reload: needsValidation = true
     case .preferCached: maximumStaleness = .infinity
@@ -40,8 +40,8 @@ struct CacheDemand: Sendable, Equatable {
 /// A request option that determines how `CacheResponses` handles the request.
 ///
 /// ```swift
-/// request[option: RequestCaching.self] = .reload        // The user pulled to refresh.
-/// request[option: RequestCaching.self] = .preferCached  // Something to show at once.
+/// request.caching = .reload        // The user pulled to refresh.
+/// request.caching = .preferCached  // Something to show at once.
 /// ```
 ///
 /// The directives of a header `Cache-Control` of the request apply as well.
@@ -60,4 +60,12 @@ public enum RequestCaching: HTTPRequestOption, Sendable, Hashable {
 
   /// Defaults to `standard`.
   public static var defaultValue: RequestCaching { .standard }
+}
+
+extension HTTPRequest {
+  /// The use of `CacheResponses` for this request.
+  public var caching: RequestCaching {
+    get { self[option: RequestCaching.self] }
+    set { self[option: RequestCaching.self] = newValue }
+  }
 }

@@ -1,8 +1,8 @@
 /// A request option that determines whether identical requests may share one load.
 ///
 /// ```swift
-/// poll[option: RequestCoalescing.self] = .never            // Each poll needs its own response.
-/// search[option: RequestCoalescing.self] = .key("search")  // A POST that changes nothing.
+/// poll.coalescing = .never            // Each poll needs its own response.
+/// search.coalescing = .key("search")  // A POST that changes nothing.
 /// ```
 public struct RequestCoalescing: HTTPRequestOption, Sendable, Hashable {
   enum Rule: Sendable, Hashable {
@@ -25,4 +25,12 @@ public struct RequestCoalescing: HTTPRequestOption, Sendable, Hashable {
 
   /// Defaults to `automatic`.
   public static var defaultValue: RequestCoalescing { .automatic }
+}
+
+extension HTTPRequest {
+  /// Whether `Coalesce` may share this load with identical requests.
+  public var coalescing: RequestCoalescing {
+    get { self[option: RequestCoalescing.self] }
+    set { self[option: RequestCoalescing.self] = newValue }
+  }
 }

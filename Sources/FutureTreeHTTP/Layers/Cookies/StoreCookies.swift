@@ -41,7 +41,7 @@ public struct StoreCookies: HTTPLayer {
   ///
   /// - Returns: A future with the outcome of `next`. It fails with the code `missingHost` if the request has only a path.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestCookies.self] == .standard else { return next.load(request) }
+    guard request.cookies == .standard else { return next.load(request) }
     let url: HTTPURL
     let generation: Int
     var sent = request
@@ -69,7 +69,7 @@ public struct StoreCookies: HTTPLayer {
 /// A request option that determines whether `StoreCookies` handles the cookies of the request.
 ///
 /// ```swift
-/// request[option: RequestCookies.self] = .off  // Sends no cookies, and stores none.
+/// request.cookies = .off  // Sends no cookies, and stores none.
 /// ```
 public enum RequestCookies: HTTPRequestOption, Sendable, Hashable {
   /// Sends the cookies of the jar, and stores those of the response.
@@ -79,6 +79,14 @@ public enum RequestCookies: HTTPRequestOption, Sendable, Hashable {
 
   /// Defaults to `standard`.
   public static var defaultValue: RequestCookies { .standard }
+}
+
+extension HTTPRequest {
+  /// The use of `StoreCookies` for this request.
+  public var cookies: RequestCookies {
+    get { self[option: RequestCookies.self] }
+    set { self[option: RequestCookies.self] = newValue }
+  }
 }
 
 extension FutureName {

@@ -36,9 +36,17 @@ public struct HedgeDelay: Sendable, Hashable {
 /// A request option that determines whether ``Hedge`` can send the request a second time.
 ///
 /// ```swift
-/// report[option: RequestHedging.self] = false  // The server takes long for each report.
+/// report.isHedged = false  // The server takes long for each report.
 /// ```
 public enum RequestHedging: HTTPRequestOption {
   /// Requests that can be repeated are hedged.
   public static var defaultValue: Bool { true }
+}
+
+extension HTTPRequest {
+  /// Whether `Hedge` may send a second request for this one.
+  public var isHedged: Bool {
+    get { self[option: RequestHedging.self] }
+    set { self[option: RequestHedging.self] = newValue }
+  }
 }

@@ -62,7 +62,7 @@ public final class Log: HTTPLayer {
   ///
   /// - Returns: The future of `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestLogging.self], !Observing.isUnderWay else { return next.load(request) }
+    guard request.isLogged, !Observing.isUnderWay else { return next.load(request) }
     let number = lastNumber.withLock { number in
       number += 1
       return number
@@ -83,9 +83,17 @@ public final class Log: HTTPLayer {
 /// A request option that determines whether `Log` writes the load.
 ///
 /// ```swift
-/// request[option: RequestLogging.self] = false  // A poll every second.
+/// request.isLogged = false  // A poll every second.
 /// ```
 public enum RequestLogging: HTTPRequestOption {
   /// Defaults to `true`.
   public static var defaultValue: Bool { true }
+}
+
+extension HTTPRequest {
+  /// Whether `Log` writes lines for this request.
+  public var isLogged: Bool {
+    get { self[option: RequestLogging.self] }
+    set { self[option: RequestLogging.self] = newValue }
+  }
 }

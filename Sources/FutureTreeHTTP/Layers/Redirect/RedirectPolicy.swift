@@ -47,7 +47,7 @@ extension Redirect {
 /// A request option that determines how `Redirect` handles the redirects of the request.
 ///
 /// ```swift
-/// request[option: RequestRedirects.self] = .off  // The load returns a 302.
+/// request.redirects = .off  // The load returns a 302.
 /// ```
 public enum RequestRedirects: HTTPRequestOption, Sendable, Hashable {
   /// Uses the configuration of the layer.
@@ -59,6 +59,14 @@ public enum RequestRedirects: HTTPRequestOption, Sendable, Hashable {
 
   /// Defaults to `standard`.
   public static var defaultValue: RequestRedirects { .standard }
+}
+
+extension HTTPRequest {
+  /// Whether `Redirect` follows the redirects of this request.
+  public var redirects: RequestRedirects {
+    get { self[option: RequestRedirects.self] }
+    set { self[option: RequestRedirects.self] = newValue }
+  }
 }
 
 /// A redirect that was followed.

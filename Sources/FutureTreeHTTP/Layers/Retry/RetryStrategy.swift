@@ -76,9 +76,17 @@ public struct RetryStrategy: Sendable {
 /// The retry strategy of one request, which replaces the strategy of the layer.
 ///
 /// ```swift
-/// request[option: RequestRetry.self] = .never
+/// request.retry = .never
 /// ```
 public enum RequestRetry: HTTPRequestOption {
   /// `nil`: the layer uses its own strategy.
   public static var defaultValue: RetryStrategy? { nil }
+}
+
+extension HTTPRequest {
+  /// The strategy of this request, which replaces that of `Retry` and `Resume`.
+  public var retry: RetryStrategy? {
+    get { self[option: RequestRetry.self] }
+    set { self[option: RequestRetry.self] = newValue }
+  }
 }

@@ -1,7 +1,7 @@
 /// A request option that sets the priority of the request among queued requests.
 ///
 /// ```swift
-/// request[option: RequestPriority.self] = .high
+/// request.priority = .high
 /// ```
 ///
 /// A load that `Coalesce` or `CacheResponses` shares has the highest priority of the callers that have not detached. The priority
@@ -30,6 +30,14 @@ public struct RequestPriority: HTTPRequestOption, Sendable, Hashable, Comparable
   public static func < (first: RequestPriority, second: RequestPriority) -> Bool { first.level < second.level }
 }
 
+extension HTTPRequest {
+  /// The priority of this request in the queue of `Throttle`.
+  public var priority: RequestPriority {
+    get { self[option: RequestPriority.self] }
+    set { self[option: RequestPriority.self] = newValue }
+  }
+}
+
 extension RequestPriority: CustomStringConvertible {
   /// The name of the priority, such as `high`.
   public var description: String { ["lowest", "low", "normal", "high", "highest"][level] }
@@ -39,9 +47,17 @@ extension RequestPriority: CustomStringConvertible {
 /// running and takes a token of the rate, but it never waits, not even while the throttle is paused.
 ///
 /// ```swift
-/// refresh[option: BypassesThrottle.self] = true  // The requests that wait for the token fill the throttle.
+/// refresh.bypassesThrottle = true  // The requests that wait for the token fill the throttle.
 /// ```
 public enum BypassesThrottle: HTTPRequestOption {
   /// Defaults to `false`: the request waits for its turn.
   public static var defaultValue: Bool { false }
+}
+
+extension HTTPRequest {
+  /// Whether this request begins at once, without waiting in the queue of `Throttle`.
+  public var bypassesThrottle: Bool {
+    get { self[option: BypassesThrottle.self] }
+    set { self[option: BypassesThrottle.self] = newValue }
+  }
 }

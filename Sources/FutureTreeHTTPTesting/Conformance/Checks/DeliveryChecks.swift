@@ -17,7 +17,7 @@ extension TransportConformance.Check {
     // A connection exists, so that the request arrives within its time limit.
     try await run.expectUsable("before a time limit")
 
-    let load = try run.load("/stall") { $0[option: RequestTimeout.self] = .milliseconds(100) }
+    let load = try run.load("/stall") { $0.timeout = .milliseconds(100) }
 
     await run.expectFailure(of: load, .timedOut, name: "a server that does not answer")
     try await run.waitUntilAbandoned("/stall")
@@ -31,7 +31,7 @@ extension TransportConformance.Check {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
     run.server.on("/slow", [.send(head), .drip(String(repeating: "x", count: 100_000), every: .milliseconds(2))])
 
-    let load = try run.load("/slow") { $0[option: RequestTimeout.self] = .milliseconds(100) }
+    let load = try run.load("/slow") { $0.timeout = .milliseconds(100) }
 
     await run.expectFailure(of: load, .timedOut, name: "a slow body")
     try await run.waitUntilAbandoned("/slow")
@@ -44,7 +44,7 @@ extension TransportConformance.Check {
   ) { run in
     run.server.on("/stall", [.send(Framing.length.half), .stall])
 
-    let load = try run.load("/stall") { $0[option: RequestIdleTimeout.self] = .milliseconds(100) }
+    let load = try run.load("/stall") { $0.idleTimeout = .milliseconds(100) }
 
     await run.expectFailure(of: load, .timedOut, name: "a body that stops")
     try await run.waitUntilAbandoned("/stall")
@@ -64,7 +64,7 @@ extension TransportConformance.Check {
       run.server.on(
         path, beginning: .headComplete, .steps([.stopReading] + reads + [.read(size), .respond(body: "received")]))
       var request = try run.request(path, .put, body: .data(Data(count: size)))
-      request[option: RequestIdleTimeout.self] = timeout
+      request.idleTimeout = timeout
       pauses.observe(&request)
 
       let load = run.loader.load(request)
@@ -156,8 +156,8 @@ extension TransportConformance.Check {
         number.isMultiple(of: 2)
         ? run.loader.download(.url(try HTTPURL(run.server.url(path))), to: file, onProgress: onProgress)
         : try run.load(path) {
-          $0[option: ResponseDelivery.self] = .file(file)
-          $0[option: ProgressHandler.self] = onProgress
+          $0.delivery = .file(file)
+          $0.progress = onProgress
         }
       cancelled.value = load
       gate.open()
@@ -237,7 +237,7 @@ private final class Reports: Sendable {
   let lateCount = Locked(0)
 
   func observe(_ request: inout HTTPRequest) {
-    request[option: ProgressHandler.self] = { progress in
+    request.progress = { progress in
       if self.load.value?.isCompleted == true { self.lateCount.withLock { $0 += 1 } }
       self.all.withLock { $0.append(progress) }
       if progress.received.completed > 0 { self.begun.succeed() }
@@ -247,7 +247,7 @@ private final class Reports: Sendable {
 
 extension CheckRun {
   fileprivate func load(_ path: String, to file: URL, maximumSize: Int? = nil) throws -> Future<HTTPResponse> {
-    try load(path) { $0[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize) }
+    try load(path) { $0.delivery = .file(file, maximumSize: maximumSize) }
   }
 
   fileprivate func load(_ path: String, _ reports: Reports) throws -> Future<HTTPResponse> {
@@ -260,7 +260,7 @@ private final class Pauses: Sendable {
   private let times = Locked((last: SystemClock().now, longest: Duration.zero))
 
   func observe(_ request: inout HTTPRequest) {
-    request[option: ProgressHandler.self] = { [self] _ in _ = longest() }
+    request.progress = { [self] _ in _ = longest() }
   }
 
   /// Returns the longest time between two reports, or since the last one.

@@ -186,7 +186,7 @@ extension TransportConformance.Check {
       run.server.on("/length", .respond(body: body))
       run.server.on("/chunked", .stream([body]))
       for path in ["/length", "/chunked"] {
-        let load = try run.load(path) { $0[option: ResponseDelivery.self] = .buffered(maximumSize: 10) }
+        let load = try run.load(path) { $0.delivery = .buffered(maximumSize: 10) }
         guard isWithin else {
           await run.expectFailure(of: load, .bodyTooLarge, name: path)
           continue

@@ -16,8 +16,8 @@ extension TransportConformance.Check {
 
     for url in ["/cut", "/malformed", "/close", "/stall", "/large"].map({ run.server.url($0) }) + [down.url()] {
       var request = try Secret.request(url)
-      request[option: RequestTimeout.self] = .milliseconds(url.hasSuffix("/stall") ? 50 : 60_000)
-      request[option: ResponseDelivery.self] = .buffered(maximumSize: 10)
+      request.timeout = .milliseconds(url.hasSuffix("/stall") ? 50 : 60_000)
+      request.delivery = .buffered(maximumSize: 10)
       run.server.on("/close", .close)
       let load = run.loader.load(request)
       let outcome = await load.outcome

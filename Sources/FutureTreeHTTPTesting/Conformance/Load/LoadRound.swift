@@ -155,7 +155,7 @@ extension LoadRound {
     var request = try request("/slow")
     let time = Duration.milliseconds(Int.random(in: 1..<50, using: &random))
     guard Bool.random(using: &random) else {
-      request[option: RequestTimeout.self] = time
+      request.timeout = time
       return await whole(loader.load(request))
     }
     let load = loader.load(request)
@@ -172,7 +172,7 @@ extension LoadRound {
 
   private func unread() async throws -> String {
     var request = try request("/stall")
-    request[option: ResponseDelivery.self] = .stream(idleReadTimeout: .milliseconds(20))
+    request.delivery = .stream(idleReadTimeout: .milliseconds(20))
     let load = loader.load(request)
     guard case .success(let response) = await completed(load) else { return await whole(load) }
     return ending(await completed(response.transfer))
@@ -236,7 +236,7 @@ extension LoadRound {
 
   private func streamed(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     return request
   }
 

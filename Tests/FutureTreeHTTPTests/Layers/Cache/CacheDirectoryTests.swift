@@ -163,7 +163,7 @@ import Testing
     #expect(stored.load(api).summary == "200 old|fwd=stale; fwd-status=304")
     let held = api.mock.stream("/stream", headers: CacheResponsesTests.fresh)
     var request = anyRequest("/stream")
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let response = try await api.chain.load(request).value
     held.send("text")
     held.finish()

@@ -87,14 +87,14 @@ extension CacheResponsesTests {
     api.clock.advance(by: .seconds(20))
     let held = api.mock.hold()
     var request = anyRequest()
-    request[option: RequestDeadline.self] = .after(.seconds(1), clock: api.clock)
-    request[option: ResponseDelivery.self] = .stream()
+    request.deadline = .after(.seconds(1), clock: api.clock)
+    request.delivery = .stream()
 
     let stale = api.chain.load(request).outcomeIfCompleted.flatMap { try? $0.get() }
     api.clock.advance(by: .seconds(5))
 
     #expect(stale.summary == "200 one|hit; ttl=-10" && held.cancelRequest == nil)
-    #expect(held.request?[option: ResponseDelivery.self].isStream == false)
+    #expect(held.request?.delivery.isStream == false)
   }
 
   @Test("A stored response that is larger than the request accepts is not used")
@@ -103,12 +103,12 @@ extension CacheResponsesTests {
     api.load()
     api.answer("12345", [("Cache-Control", "max-age=60")])
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .buffered(maximumSize: 4)
+    request.delivery = .buffered(maximumSize: 4)
 
     // A transport fails with the code `bodyTooLarge`. The mock has no limit.
     _ = api.chain.load(request)
     #expect(api.sentCount == 2 && api.mock.requests[1].headers.isEmpty)
-    request[option: ResponseDelivery.self] = .buffered(maximumSize: 5)
+    request.delivery = .buffered(maximumSize: 5)
     _ = api.chain.load(request)
 
     #expect(api.sentCount == 2)

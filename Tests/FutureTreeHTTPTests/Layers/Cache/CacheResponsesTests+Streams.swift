@@ -9,7 +9,7 @@ import Testing
 extension CacheResponsesTests {
   private func stream(_ held: HeldStream) async throws -> HTTPBodyStream {
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     return try await api.chain.load(request).value.bodyStream
   }
 
@@ -51,7 +51,7 @@ extension CacheResponsesTests {
     let api = CachedAPI(HTTPCache.Limits(perEntry: 10))
     let held = api.mock.stream(headers: Self.fresh)
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .stream()
+    request.delivery = .stream()
     let body = try await api.chain.load(request).value.bodyStream
     for _ in 0..<4 { held.send("12345") }
     held.finish()
@@ -75,7 +75,7 @@ extension CacheResponsesTests {
     let folder = try Folder()
     api.answer("one", [("Cache-Control", "max-age=60")])
     var request = anyRequest()
-    request[option: ResponseDelivery.self] = .file(folder.file("body"))
+    request.delivery = .file(folder.file("body"))
 
     let response = api.chain.load(request).outcomeIfCompleted.flatMap { try? $0.get() }
 

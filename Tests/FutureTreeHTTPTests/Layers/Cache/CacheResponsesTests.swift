@@ -38,7 +38,7 @@ import Testing
   private static let credentials = [
     Credential(testDescription: "a listed field") { user, request in
       try request.setHeader("X-Session", user)
-      request[option: SensitiveHeaders.self].insert("x-session")
+      request.sensitiveHeaders.insert("x-session")
     },
     Credential(testDescription: "the token of the request") { $1.bearerToken = try BearerToken($0) },
     Credential(testDescription: "the credentials of the request") {

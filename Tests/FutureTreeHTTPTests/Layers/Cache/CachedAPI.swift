@@ -48,7 +48,7 @@ struct CachedAPI {
   ) -> HTTPRequest {
     var request = anyRequest(path)
     request.method = method
-    request[option: RequestCaching.self] = option
+    request.caching = option
     for (name, value) in fields { try! request.addHeader(name, value) }  // The tests give valid fields.
     return request
   }

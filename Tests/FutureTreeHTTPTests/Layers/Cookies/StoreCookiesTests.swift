@@ -74,7 +74,7 @@ import Testing
     jar.store("a=1", from: try HTTPURL("http://example.com/"))
     mock.answer(headers: Self.setting("b=2"))
     var request = anyRequest()
-    request[option: RequestCookies.self] = .off
+    request.cookies = .off
 
     _ = api.load(request)
 

@@ -215,7 +215,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
   func deadline() async throws {
     let film = Self.slowFilm()
     let first = film.whole()
-    let response = try film.load { $0[option: RequestDeadline.self] = .after(.seconds(1), clock: film.clock) }
+    let response = try film.load { $0.deadline = .after(.seconds(1), clock: film.clock) }
       .value(in: film)
     first.send("0123")
     first.fail(lost)

@@ -22,7 +22,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     second.finish()
 
     #expect(await response.text() == "0123456789")
-    #expect(film.mock.requests.map { $0[option: ResponseDelivery.self].maximumSize } == [10, 10])
+    #expect(film.mock.requests.map { $0.delivery.maximumSize } == [10, 10])
   }
 
   @Test(
@@ -101,7 +101,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let file = try FilmFile()
     let film = file.newRun()
     var request = try HTTPRequest(.get, path: "film")
-    request[option: ResponseDelivery.self] = .file(file.folder.file("film"))
+    request.delivery = .file(file.folder.file("film"))
 
     let outcome = await film.api.load(request).outcome
 

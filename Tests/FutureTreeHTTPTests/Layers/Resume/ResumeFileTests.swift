@@ -264,7 +264,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(try await load.value.bodySize == 10)
     #expect(text == "0123456789")
     #expect(file.kept == [])
-    #expect(film.mock.requests.map { "\($0[option: ResponseDelivery.self])" } == ["as a stream", "in a file"])
+    #expect(film.mock.requests.map { "\($0.delivery)" } == ["as a stream", "in a file"])
   }
 
   @Test("The size limit and the progress count the bytes of all runs")
@@ -274,13 +274,13 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let part = film.part("3-9/10")
     let reports = Recorder()
     let load = try file.load(in: film, maximumSize: 12) {
-      $0[option: ProgressHandler.self] = { reports("\($0.received.completed)/\($0.received.total ?? -1)") }
+      $0.progress = { reports("\($0.received.completed)/\($0.received.total ?? -1)") }
     }
     await part.sendNext("3456789")
     part.finish()
     _ = try await load.value
 
     #expect(reports.entries == ["3/10", "10/10"])
-    #expect(film.mock.requests.map { "\($0[option: ResponseDelivery.self])" } == ["as a stream, at most 12 bytes"])
+    #expect(film.mock.requests.map { "\($0.delivery)" } == ["as a stream, at most 12 bytes"])
   }
 }

@@ -61,7 +61,7 @@ import Testing
     serve(end: end)
     let folder = try Folder()
     var request = try HTTPRequest(server.url("/film"))
-    request[option: ResponseDelivery.self] = .file(folder.file("film"))
+    request.delivery = .file(folder.file("film"))
     for _ in 1...100 where !folder.names.contains("film") {
       let run = Resume(.immediately(attempts: 1), directory: folder.file("partial")) --> SystemLoader(.patient)
       let code = await run.load(request).outcome.code
@@ -83,7 +83,7 @@ import Testing
     }
     let response = try await api.stream {
       var request = try HTTPRequest(server.url("/film"))
-      request[option: ResponseDelivery.self] = .stream(bufferLimit: 100_000)
+      request.delivery = .stream(bufferLimit: 100_000)
       return request
     }.value
     let film = try await response.bodyStream.reduce(into: Data()) { $0 += $1 }

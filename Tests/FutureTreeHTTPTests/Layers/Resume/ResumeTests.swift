@@ -43,7 +43,7 @@ struct Film {
     _ delivery: ResponseDelivery = .stream(), configure: (inout HTTPRequest) throws -> Void = { _ in }
   ) throws -> Future<HTTPResponse> {
     var request = try HTTPRequest("http://example.com/film")
-    request[option: ResponseDelivery.self] = delivery
+    request.delivery = delivery
     try configure(&request)
     return api.load(request)
   }
@@ -213,7 +213,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
   func never() async throws {
     let film = Film()
     let first = film.whole()
-    let response = try film.load { $0[option: RequestRetry.self] = .never }.value(in: film)
+    let response = try film.load { $0.retry = .never }.value(in: film)
     first.send("0123")
     first.fail(lost)
 
@@ -248,7 +248,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let film = Film()
     let (first, second) = (film.whole([]), film.part("4-9/10"))
     let response = try film.load(.stream(idleReadTimeout: .seconds(5), maximumSize: 12)).value(in: film)
-    let deliveries = { film.mock.requests.map { "\($0[option: ResponseDelivery.self])" } }
+    let deliveries = { film.mock.requests.map { "\($0.delivery)" } }
     first.send("0123")
     first.fail(lost)
     _ = await second.loaded.outcome
@@ -267,7 +267,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let (first, second) = (film.whole(), film.part("4-9/10"))
     let reports = Recorder()
     let response = try film.load {
-      $0[option: ProgressHandler.self] = { reports("\($0.received.completed)/\($0.received.total ?? -1)") }
+      $0.progress = { reports("\($0.received.completed)/\($0.received.total ?? -1)") }
     }.value(in: film)
     first.send("0123")
     first.fail(lost)

@@ -12,7 +12,7 @@ func fuzzLocations(_ bytes: [UInt8]) throws {
   guard let headers = try? HTTPHeaders([("Location", input.text())]) else { return }
   var request = HTTPRequest(.post, base)
   for name in ["Authorization", "Cookie", "X-Session"] { try request.setHeader(name, "secret") }
-  request[option: SensitiveHeaders.self].insert("X-Session")
+  request.sensitiveHeaders.insert("X-Session")
   request.body = .data(Data("body".utf8))
 
   let server = Elsewhere(status: HTTPStatus(status), headers)
