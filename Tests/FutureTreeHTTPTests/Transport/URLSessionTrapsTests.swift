@@ -221,7 +221,7 @@ import Testing
       "timeoutInterval = .infinity",
     ]
 
-    #expect(sources.count > 8)
+    #expect(sources.count > 7)
     for word in forbidden { #expect(!sources.contains { $0.contains(word) }, "\(word)") }
     // Tasks are cancelled in one place, on their own queue.
     #expect(sources.count { $0.contains("task.cancel()") } == 1)

@@ -305,3 +305,326 @@ extension CacheDirectory {
     for case .flush(let promise) in changes { promise.fail(error) }
   }
 }
+
+/// The files and names of the directory of a cache. Locks the directory while it exists.
+final class CacheFolder: Sendable {
+  private let directory: URL
+  private let maximumFileSize: Int
+  private let random: RandomSource
+  private let lock: PrivateFile.Lock
+
+  private var responses: URL { directory.appendingPathComponent("responses") }
+
+  init(_ directory: URL, maximumFileSize: Int, _ random: RandomSource) throws(HTTPError) {
+    guard directory.isFileURL else {
+      throw HTTPError(.storeFailed, "The directory of the cache has a URL that is not a file URL. Use a file URL.")
+    }
+    let file = PrivateFile(
+      directory.appendingPathComponent("lock"), name: "lock of the cache", code: .storeFailed, random: random)
+    guard let lock = try file.lock() else {
+      throw HTTPError(
+        .storeFailed,
+        "The directory of the cache is in use by another cache. Use one directory for each cache and each process.")
+    }
+    self.directory = directory
+    self.maximumFileSize = maximumFileSize
+    self.random = random
+    self.lock = lock
+  }
+
+  func response(_ name: String) -> PrivateFile {
+    PrivateFile(
+      responses.appendingPathComponent(name), name: "file of the cache", code: .storeFailed,
+      maximumSize: maximumFileSize, random: random)
+  }
+
+  /// Counts a response as used, for a later process.
+  func use(_ name: String) {
+    utimes(responses.appendingPathComponent(name).path, nil)
+  }
+}
+
+// MARK: - The key
+
+extension CacheFolder {
+  private static let keySize = 32
+
+  func makeKey() -> [UInt8] { random.bytes(CacheFolder.keySize) }
+
+  /// Whether there is a file of the key.
+  var hasKey: Bool { access(responses.appendingPathComponent("key").path, F_OK) == 0 }
+
+  func writeKey(_ key: [UInt8]) throws(HTTPError) { try response("key").write(Data(key)) }
+
+  /// Returns the key of the names, or `nil` if there are no usable responses.
+  private func readKey(_ onFault: (HTTPError) -> Void) throws(HTTPError) -> [UInt8]? {
+    let key = try response("key").read()
+    if let key, key.count == CacheFolder.keySize { return [UInt8](key) }
+    if key != nil {
+      onFault(HTTPError(.storeFailed, "The key of the cache is damaged. The stored responses are removed."))
+    }
+    try removeAll()
+    return nil
+  }
+}
+
+// MARK: - All files
+
+extension CacheFolder {
+  struct File {
+    let name: String
+    let size: Int
+    let lastUse: Double
+  }
+
+  /// Returns the key of the names, and the responses in the order of their last use. Removes what a crash left.
+  func open(_ onFault: (HTTPError) -> Void) throws(HTTPError) -> (key: [UInt8]?, files: [File]) {
+    try removeRenamed()
+    guard let key = try readKey(onFault) else { return (nil, []) }
+    var files: [File] = []
+    for name in CacheFolder.contents(of: responses) {
+      let path = responses.appendingPathComponent(name).path
+      var status = stat()
+      if name.hasPrefix(".") {
+        unlink(path)
+      } else if CacheFile.isName(name), lstat(path, &status) == 0 {
+        files.append(File(name: name, size: Int(status.st_size), lastUse: status.changed))
+      }
+    }
+    return (key, files.sorted { $0.lastUse < $1.lastUse })
+  }
+
+  /// Removes all responses. One call gives their directory another name, so that a crash leaves all or none.
+  func removeAll() throws(HTTPError) {
+    let number = ASCII.hexadecimal(random.bytes(8))
+    guard rename(responses.path, directory.appendingPathComponent("removed-\(number)").path) == 0 else {
+      if errno == ENOENT { return }
+      throw response("").failed("cannot be removed", errno)
+    }
+    try removeRenamed()
+  }
+
+  private func removeRenamed() throws(HTTPError) {
+    for name in CacheFolder.contents(of: directory) where name.hasPrefix("removed-") {
+      do { try FileManager.default.removeItem(at: directory.appendingPathComponent(name)) } catch {
+        throw response("").failed("cannot be removed")
+      }
+    }
+  }
+
+  private static func contents(of directory: URL) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+  }
+}
+
+extension stat {
+  /// The time of the last change, in seconds.
+  fileprivate var changed: Double {
+    #if canImport(Darwin)
+      let time = st_mtimespec
+    #else
+      let time = st_mtim
+    #endif
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
+
+/// The names and the content of the files of a cache. Pure.
+///
+/// The name of a file is made of digests of the URL, of the credentials, and of the fields that `Vary` selects. Each is computed
+/// with the random key of the directory, so that a name does not show them and that a removed key makes all files unusable.
+///
+/// The first line of a file is the name of the format and the digest of the name and the rest. The second line is the head, as
+/// JSON. The body follows. A file that was cut, changed or renamed does not match its digest.
+struct CacheFile: Sendable, Equatable {
+  private struct Head: Codable {
+    let status: Int
+    /// Names and values, in turn.
+    let fields: [String]
+    let asked: Double
+    let answered: Double
+    let marks: UInt8
+  }
+
+  private static let format = "FutureTree response 1"
+  private static let digestLength = 32
+  private static let nameLength = 3 * digestLength + 2
+
+  let key: [UInt8]
+
+  /// The part of a name that all responses for a URL share.
+  func url(_ url: String) -> String { digest(["url", url]) }
+
+  /// The part of a name that all responses for a user share.
+  func user(_ credentials: [String]) -> String { digest(["user"] + credentials) }
+
+  func name(of entry: CacheEntry) -> String {
+    let fields = entry.selectors.flatMap { ["field", $0.name] + $0.elements }
+    return [url(entry.key.url), user(entry.key.credentials), digest(fields)].joined(separator: "-")
+  }
+
+  /// The end of the name of a response that depends on no fields of the request.
+  var endWithoutVary: String { digest([]) }
+
+  /// Returns whether a name can be that of a response.
+  static func isName(_ name: String) -> Bool {
+    name.utf8.count == nameLength && name.utf8.allSatisfy { ASCII.isHexDigit($0) || $0 == UInt8(ascii: "-") }
+  }
+
+  /// The parts of a valid name that `url(_:)` and `user(_:)` return.
+  static func parts(of name: String) -> (url: String, user: String) {
+    (String(name.prefix(digestLength)), String(name.dropFirst(digestLength + 1).prefix(digestLength)))
+  }
+
+  static func encode(_ entry: CacheEntry, name: String) throws -> Data {
+    let head = Head(
+      status: entry.status.code, fields: entry.headers.flatMap { [$0.name, $0.value] }, asked: entry.times.asked,
+      answered: entry.times.answered, marks: entry.marks.rawValue)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return seal(try encoder.encode(head) + Data("\n".utf8) + entry.body, name: name)
+  }
+
+  /// Returns the content of a file: the digest, and the rest.
+  static func seal(_ rest: Data, name: String) -> Data {
+    Data("\(format) \(digest(of: rest, name))\n".utf8) + rest
+  }
+
+  /// Returns the response in a file, if it answers `request`.
+  ///
+  /// - Returns: `nil` for a damaged file.
+  static func decode(_ data: Data, name: String, _ key: CacheKey, _ request: HTTPRequest) -> CacheEntry? {
+    let newline = UInt8(ascii: "\n")
+    guard let end = data.firstIndex(of: newline) else { return nil }
+    let rest = data[end...].dropFirst()
+    guard data[..<end].elementsEqual("\(format) \(digest(of: rest, name))".utf8),
+      let endOfHead = rest.firstIndex(of: newline),
+      let head = try? JSONDecoder().decode(Head.self, from: Data(rest[..<endOfHead])),
+      (100...999).contains(head.status), head.fields.count.isMultiple(of: 2)
+    else { return nil }
+    let fields = stride(from: 0, to: head.fields.count, by: 2)
+    guard let headers = try? HTTPHeaders(fields.map { try .init(received: head.fields[$0], head.fields[$0 + 1]) })
+    else {
+      return nil
+    }
+    return CacheEntry(
+      request, key, status: HTTPStatus(head.status), headers: headers, CacheControl(headers),
+      body: Data(rest[endOfHead...].dropFirst()), marks: HTTPResponse.Marks(rawValue: head.marks),
+      CacheEntry.Times(asked: head.asked, answered: head.answered))
+  }
+
+  /// Returns a digest of the key and the texts, in hexadecimal. The length of each text is part of it.
+  private func digest(_ texts: [String]) -> String {
+    var bytes = key
+    for text in texts { bytes += "\(text.utf8.count):\(text)".utf8 }
+    return String(ASCII.hexadecimal(sha256(of: bytes)).prefix(CacheFile.digestLength))
+  }
+
+  private static func digest(of rest: Data, _ name: String) -> String {
+    ASCII.hexadecimal(sha256(of: Data(name.utf8) + rest))
+  }
+}
+
+/// Elements of a cache by URL and user, with a maximum size. The elements that were not used for the longest time are removed
+/// first. Pure: takes no lock, reads no clock.
+struct CacheIndex<User: Hashable & Sendable, Element: Sendable>: Sendable {
+  /// An element, and when it was used last. Guarded like the index.
+  final class Slot: HeapElement, @unchecked Sendable {  // Because: its variables are guarded like the index.
+    var position: Int?
+    let url: String
+    let user: User
+    let size: Int
+    var element: Element
+    fileprivate var lastUse: Int
+
+    fileprivate init(_ element: Element, _ url: String, _ user: User, _ size: Int, _ lastUse: Int) {
+      self.element = element
+      self.url = url
+      self.user = user
+      self.size = size
+      self.lastUse = lastUse
+    }
+
+    /// Whether the slot is still in its index.
+    var isStored: Bool { position != nil }
+
+    func isBefore(_ other: Slot) -> Bool { lastUse < other.lastUse }
+  }
+
+  private let maximumSize: Int
+  private var slots: [String: [User: [Slot]]] = [:]
+  /// The slot that was not used for the longest time comes first.
+  private var uses = Heap<Slot>()
+  private var useCount = 0
+
+  /// The number of bytes of all elements.
+  private(set) var size = 0
+  var count: Int { uses.count }
+
+  init(maximumSize: Int) {
+    self.maximumSize = maximumSize
+  }
+
+  /// Returns the slots for a URL and a user, in the order of their insertion.
+  subscript(url: String, user: User) -> [Slot] { slots[url]?[user] ?? [] }
+
+  /// Returns the slots for a URL, those of all users.
+  subscript(url: String) -> [Slot] { slots[url]?.values.flatMap(\.self) ?? [] }
+
+  /// Whether there are slots for a URL.
+  func contains(_ url: String) -> Bool { slots[url] != nil }
+
+  /// Counts an element as used.
+  ///
+  /// - Complexity: O(log n), like the following methods.
+  mutating func use(_ slot: Slot) {
+    guard slot.isStored else { return }
+    uses.remove(slot)
+    slot.lastUse = nextUse()
+    uses.insert(slot)
+  }
+
+  /// Inserts an element, and removes others if there are too many bytes.
+  ///
+  /// - Returns: The slot of the element, and the removed slots. `nil` if the element alone is too large.
+  mutating func insert(_ element: Element, _ url: String, _ user: User, size: Int) -> (slot: Slot, removed: [Slot])? {
+    guard size <= maximumSize else { return nil }
+    let slot = Slot(element, url, user, size, nextUse())
+    slots[url, default: [:]][user, default: []].append(slot)
+    uses.insert(slot)
+    self.size += size
+    var removed: [Slot] = []
+    while self.size > maximumSize, let oldest = uses.first {
+      remove(oldest)
+      removed.append(oldest)
+    }
+    return (slot, removed)
+  }
+
+  /// Removes a slot, if it is stored.
+  mutating func remove(_ slot: Slot) {
+    guard slot.isStored else { return }
+    uses.remove(slot)
+    size -= slot.size
+    var users = slots.removeValue(forKey: slot.url) ?? [:]
+    let others = users.removeValue(forKey: slot.user)?.filter { $0 !== slot } ?? []
+    if !others.isEmpty { users[slot.user] = others }
+    if !users.isEmpty { slots[slot.url] = users }
+  }
+
+  /// Removes all slots.
+  ///
+  /// - Complexity: O(n).
+  mutating func removeAll() {
+    uses.removeAll { _ in true }
+    self = CacheIndex(maximumSize: maximumSize)
+  }
+
+  /// The slot, of those given, that was not used for the longest time.
+  static func oldest(of slots: [Slot]) -> Slot? { slots.min { $0.isBefore($1) } }
+
+  private mutating func nextUse() -> Int {
+    useCount += 1
+    return useCount
+  }
+}

@@ -60,3 +60,68 @@ enum CacheRules {
     isHeuristic(status) || [302, 303, 307].contains(status.code)
   }
 }
+
+/// The directives of `Cache-Control` in a request or a response (RFC 9111, section 5.2).
+struct CacheControl: Sendable, Equatable {
+  /// The arguments of each directive, by its name in lower case.
+  private var arguments: [String: [String?]] = [:]
+
+  init(_ headers: HTTPHeaders) {
+    for element in headers.elements(of: "Cache-Control") {
+      let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = FieldSyntax.trimmed(String(parts[0])).lowercased()
+      arguments[name, default: []].append(parts.count > 1 ? CacheControl.unquoted(String(parts[1])) : nil)
+    }
+  }
+
+  func contains(_ name: String) -> Bool { arguments[name] != nil }
+
+  /// Returns the seconds of a directive, or `nil` if there is none. If it occurs several times, the smallest value applies
+  /// (section 4.2.1).
+  ///
+  /// - Parameters:
+  ///   - missing: The value of a directive without an argument.
+  ///   - invalid: The value of a directive whose argument is not a number.
+  func seconds(_ name: String, missing: Double = 0, invalid: Double = 0) -> Double? {
+    arguments[name]?.map { argument in
+      argument.map { CacheControl.deltaSeconds($0) ?? invalid } ?? missing
+    }.min()
+  }
+
+  /// Parses `delta-seconds`. Large numbers do not overflow (section 1.2.2).
+  static func deltaSeconds(_ text: String) -> Double? { FieldSyntax.seconds(text).map { min($0, 2_147_483_648) } }
+
+  /// Both forms of an argument are accepted, with quotes and without.
+  private static func unquoted(_ text: String) -> String {
+    let text = FieldSyntax.trimmed(text)
+    guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return text }
+    return String(text.dropFirst().dropLast())
+  }
+}
+
+/// The header fields that have a meaning for caches.
+enum CacheFields {
+  /// Removes the fields that belong to one connection or to a proxy (RFC 9111, section 3.1).
+  static func removeUnstored(from headers: inout HTTPHeaders) {
+    let listed = headers.elements(of: "Connection").map { $0.lowercased() }
+    headers.removeAll { field in
+      let name = field.name.lowercased()
+      return unstored.contains(name) || listed.contains(name)
+    }
+  }
+
+  /// Returns whether a field describes the bytes of a body. A 304 has no body, so its field does not apply to the stored one.
+  static func isOfBody(_ name: String) -> Bool { ofBody.contains(name) }
+
+  /// The names that `Vary` lists, in lower case.
+  static func varying(_ headers: HTTPHeaders) -> [String] {
+    Set(headers.elements(of: "Vary").map { $0.lowercased() }).sorted()
+  }
+
+  private static let unstored: Set = [
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  ]
+
+  private static let ofBody: Set = ["content-encoding", "content-length", "content-range", "transfer-encoding"]
+}

@@ -1,3 +1,5 @@
+import FutureTree
+
 /// The scheduler that applies the limits, the rate and the priorities. Pure: takes no lock, calls no closure, reads no
 /// clock.
 ///
@@ -131,5 +133,110 @@ extension ThrottleState {
     running += 1
     queue.began(host)
     bucket?.take()
+  }
+}
+
+/// The token bucket of a rate limit. Pure: reads no clock. It counts in integers, so that rounding errors do not
+/// accumulate.
+///
+/// # Invariants
+/// 1. `credit` is measured in attoseconds times `count`: a token costs `period`, and each attosecond adds `count`.
+/// 2. `credit` is at most `capacity` and at least `-capacity`. Requests that bypass the queue create a debt, which is
+///    limited.
+/// 3. If time goes backward, the elapsed time counts as zero.
+package struct TokenBucket {
+  private let count: Int128
+  private let period: Int128
+  private let capacity: Int128
+  private var credit: Int128
+  private var latest: Duration?
+
+  /// Creates a full bucket.
+  package init(_ rate: Throttle.Rate) {
+    count = Int128(rate.count)
+    period = rate.duration.attosecondCount
+    capacity = Int128(rate.burst) * period
+    credit = capacity
+  }
+
+  var hasToken: Bool { credit >= period }
+
+  /// Adds the tokens for the elapsed time.
+  package mutating func refill(at now: Duration) {
+    defer { latest = max(latest ?? now, now) }
+    guard let latest, now > latest else { return }
+    let elapsed = min(now - latest, .century).attosecondCount
+    credit = min(capacity, credit + elapsed * count)
+  }
+
+  /// Fills the bucket.
+  package mutating func fill() {
+    credit = capacity
+  }
+
+  /// Takes a token. If none is available, the credit becomes a debt.
+  package mutating func take() {
+    credit = max(credit - period, -capacity)
+  }
+
+  /// Returns a token that was not needed.
+  package mutating func putBack() {
+    credit = min(credit + period, capacity)
+  }
+
+  /// The time from the last refill until a token is available. Zero if a token is available.
+  package var wait: Duration {
+    guard !hasToken else { return .zero }
+    return Duration(attosecondCount: (period - credit + count - 1) / count)
+  }
+}
+
+extension Duration {
+  fileprivate var attosecondCount: Int128 {
+    Int128(components.seconds) * 1_000_000_000_000_000_000 + Int128(components.attoseconds)
+  }
+
+  fileprivate init(attosecondCount: Int128) {
+    let (seconds, attoseconds) = attosecondCount.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
+    self.init(secondsComponent: Int64(seconds), attosecondsComponent: Int64(attoseconds))
+  }
+}
+
+/// The state of the single timer that wakes a throttle when a token is available. Pure: it schedules no timer itself.
+///
+/// # Invariants
+/// 1. At most one timer is set or about to be set. `number` is its number.
+/// 2. A timer with another number is obsolete. It is returned to be cancelled, and has no effect when it fires.
+struct RefillTimer {
+  private var number = 0
+  private var isSet = false
+  private var timer: FutureTimer?
+
+  /// Returns the number of a timer to set, or `nil` if a timer is set.
+  mutating func isNeeded() -> Int? {
+    guard !isSet else { return nil }
+    number += 1
+    isSet = true
+    return number
+  }
+
+  /// Registers the timer with this number. Returns the timer if it must be cancelled.
+  mutating func didSet(_ timer: FutureTimer, _ number: Int) -> FutureTimer? {
+    guard isSet, number == self.number else { return timer }
+    self.timer = timer
+    return nil
+  }
+
+  /// Registers that no request waits for a token. Returns the timer that must be cancelled.
+  mutating func isNotNeeded() -> FutureTimer? {
+    isSet = false
+    return timer.take()
+  }
+
+  /// Registers that the timer with this number has fired. Returns the timer to release.
+  mutating func fired(_ number: Int) -> FutureTimer? {
+    guard isSet, number == self.number else { return nil }
+    isSet = false
+    return timer.take()
   }
 }

@@ -308,3 +308,125 @@ extension LoopbackRequest {
   /// The number in the query.
   fileprivate var number: Int { Int(target.drop { $0 != "?" }.dropFirst()) ?? 0 }
 }
+
+extension TransportLoad {
+  /// The counts of a run.
+  ///
+  /// ```swift
+  /// let report = try await load.run(mixed: 10_000)
+  /// print(report)  // A table of the resources and of the outcomes.
+  /// ```
+  public struct Report: Sendable {
+    /// The name of the transport.
+    public let name: String
+    /// What was run.
+    public let title: String
+    /// The resources after the warm-up.
+    public let before: ProcessResources
+    /// The resources after the run.
+    public let after: ProcessResources
+    /// The resources that the transport may hold in addition.
+    public let tolerance: ProcessResources
+    /// The number of operations.
+    public let count: Int
+    /// The number of operations for each kind and ending, such as `cancelledStream: cancelled`.
+    public let outcomes: [String: Int]
+    /// The faults of operations: wrong outcomes, wrong bytes, and loads that did not complete. Each is listed once,
+    /// and at most 20 are listed.
+    public let faults: [String]
+
+    /// The resources that exceed those before the run by more than the tolerance, as text. Empty if there are none.
+    public var leftovers: [String] { tolerance.faults(before, after) }
+
+    /// Whether no operation had a fault, and no more resources are left than the tolerance allows.
+    public var isClean: Bool { faults.isEmpty && leftovers.isEmpty }
+  }
+}
+
+extension TransportLoad.Report: CustomStringConvertible {
+  /// A table of the resources and of the outcomes, followed by the faults.
+  public var description: String {
+    let counts = outcomes.sorted { $0.key < $1.key }.map { "  \($0.value) × \($0.key)" }
+    let problems = (leftovers + faults).map { "  FAULT: \($0)" }
+    return (["\(name): \(title)", "  before: \(before)", "  after:  \(after)"] + counts + problems).joined(
+      separator: "\n")
+  }
+}
+
+/// One kind of operation of a load test.
+enum LoadOperation: String, CaseIterable, Sendable {
+  /// A request that is cancelled while its response is held at a random byte.
+  case cancelledRequest
+  /// A stream that ends early, at a random byte.
+  case cancelledStream
+  case request
+  case stream
+  case upload
+  /// A body whose connection is closed at a random byte.
+  case cut
+  /// A body whose connection is reset at a random byte.
+  case reset
+  /// A slow body that exceeds a time limit or is cancelled.
+  case slow
+  /// A stream without a reader.
+  case unread
+  case transportReset
+
+  static let cancellations: [LoadOperation] = [.cancelledRequest, .cancelledStream]
+
+  /// All operations. Few of them are resets of the transport, because a reset cancels the others.
+  static let mixed = (0..<5).flatMap { _ in allCases.filter { $0 != .transportReset } } + [.transportReset]
+
+  /// The operations that succeed unless a reset of the transport cancels them.
+  static let successes: [LoadOperation] = [.request, .stream, .upload]
+
+  /// The ending of an operation that is cancelled before the test requested it.
+  static let cancelledUnasked = "cancelled without a request"
+
+  /// The endings that only a reset of the transport can cause.
+  static let resetEndings: Set = ["cancelled", cancelledUnasked]
+
+  /// The endings of a correct transport. A reset of the transport can cancel every other operation.
+  var endings: Set<String> {
+    switch self {
+    case .cancelledRequest, .cancelledStream: ["succeeded", "cancelled"]
+    case .request, .stream, .upload, .transportReset: ["succeeded"]
+    case .cut, .reset: ["truncatedBody", "connectionLost"]
+    case .slow: ["timedOut", "cancelled"]
+    case .unread: ["bodyNotRead"]
+    }
+  }
+}
+
+/// The outcomes of operations.
+struct LoadOutcomes {
+  private(set) var counts: [String: Int] = [:]
+  private(set) var faults: [String] = []
+
+  /// - Parameter wasReset: Whether the transport was reset while the operation ran.
+  mutating func add(_ operation: LoadOperation, _ ending: String, wasReset: Bool) {
+    counts["\(operation): \(ending)", default: 0] += 1
+    guard !operation.endings.contains(ending) else { return }
+    if wasReset, LoadOperation.resetEndings.contains(ending), operation != .transportReset { return }
+    add(fault: "\(operation) ended with \(ending)")
+  }
+
+  /// Adds a fault for each operation that should have succeeded and never did.
+  mutating func checkSuccesses() {
+    for operation in LoadOperation.successes {
+      let endings = counts.filter { $0.key.hasPrefix("\(operation): ") }
+      if endings.values.reduce(0, +) >= 10, endings["\(operation): succeeded"] == nil {
+        add(fault: "\(operation) never succeeded")
+      }
+    }
+  }
+
+  mutating func add(fault: String) {
+    if faults.count < 20, !faults.contains(fault) { faults.append(fault) }
+  }
+
+  mutating func merge(_ other: LoadOutcomes) {
+    counts.merge(other.counts, uniquingKeysWith: +)
+    for fault in other.faults { add(fault: fault) }
+  }
+}

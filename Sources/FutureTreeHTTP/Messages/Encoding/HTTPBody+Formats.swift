@@ -1,6 +1,59 @@
 import Foundation
 
 extension HTTPBody {
+  /// Returns a body with a value encoded as JSON, of the type `application/json`.
+  ///
+  /// ```swift
+  /// request.body = try .json(comment)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - value: The value to encode.
+  ///   - encoder: The encoder, which defines the format of keys, dates and data.
+  /// - Throws: `HTTPError` with the code `unencodableBody`. Its message names the position inside the value, not the
+  ///   content.
+  /// - Complexity: O(size of the value). The value is encoded immediately, on the calling thread.
+  public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) throws(HTTPError) -> HTTPBody {
+    do {
+      return .data(try encoder.encode(value), contentType: "application/json")
+    } catch EncodingError.invalidValue(let part, let context) {
+      throw HTTPError(
+        .unencodableBody,
+        "A value of the type \(type(of: part)) cannot be encoded as JSON, at \(CodingPath(keys: context.codingPath)) of "
+          + "a value of the type \(type(of: value)). Change it, or set a strategy of the encoder.",
+        underlying: EncodingError.invalidValue(part, context))
+    } catch {
+      throw HTTPError(
+        .unencodableBody, "A value of the type \(type(of: value)) could not be encoded. See `underlying`.",
+        underlying: error)
+    }
+  }
+}
+
+extension HTTPBody {
+  /// Returns a body with the fields of a form, in order, of the type `application/x-www-form-urlencoded`.
+  ///
+  /// ```swift
+  /// request.body = .form([("name", "Ada Lovelace"), ("tag", "a&b")])  // name=Ada+Lovelace&tag=a%26b
+  /// ```
+  ///
+  /// Fields are encoded as browsers encode them (WHATWG URL, section 5.2). Letters, digits, `*`, `-`, `.` and `_` stay as
+  /// they are. A space becomes `+`. Every other byte of the UTF-8 text is percent-encoded. A name can occur more than
+  /// once.
+  public static func form(_ fields: [(String, String)]) -> HTTPBody {
+    let text = fields.map { formEncoded($0.0) + "=" + formEncoded($0.1) }.joined(separator: "&")
+    return .data(Data(text.utf8), contentType: "application/x-www-form-urlencoded")
+  }
+
+  package static func formEncoded(_ text: String) -> String {
+    let encoded = ASCII.percentEncoded(text) { byte in
+      ASCII.isLetter(byte) || ASCII.isDigit(byte) || "*-._ ".utf8.contains(byte)
+    }
+    return String(decoding: encoded.utf8.map { $0 == 0x20 ? 0x2B : $0 }, as: UTF8.self)
+  }
+}
+
+extension HTTPBody {
   /// One part of a multipart form: the name of a field, and its content.
   public struct Part: Sendable {
     enum Content: Sendable {
