@@ -60,12 +60,12 @@ import FutureTreeHTTP
 /// **Reset.** A reset has these effects:
 ///
 /// - Loads that wait complete as `.cancelled`.
-/// - Work in flight for the credential is asked to cancel, and its result is discarded.
 /// - The token loader is reset, because it is one of the `parts` of this layer.
-/// - When the work has ended, the store is emptied. It is not read again.
+/// - Work in flight for the credential is asked to cancel and awaited, and its result is discarded.
+/// - The store is emptied. It is not read again.
 ///
-/// If the token of a load that was sent before the reset is rejected, the rejection is its response. Loads that begin during the
-/// reset wait for its end. Then they log in again, or fail with `authenticationRequired`.
+/// If the token of a load that was sent before the reset is rejected, the rejection is its response. Loads that begin while the
+/// store is being emptied wait for that. Then they log in again, or fail with `authenticationRequired`.
 ///
 /// **In two chains.** Both chains share one credential. A reset of either deletes it, and cancels the waiting loads of
 /// both.
@@ -130,16 +130,15 @@ public final class OAuth2: HTTPLayer {
   /// The loader for token requests.
   public var parts: [any HTTPPart] { [tokens] }
 
-  /// Cancels the loads that wait, and asks the work for the credential to cancel.
+  /// Cancels the loads that wait, and the work that they wait for.
   public func drain(_ notes: ResetNotes) -> Future<Void> {
-    notes.drained(session.beginWipe())
+    notes.drained(session.drain())
     return .succeeded
   }
 
-  /// Deletes the credential, when the work for it has ended.
+  /// Deletes the credential. Work for it is asked to cancel, and awaited.
   public func wipe(_ notes: ResetNotes) -> Future<Void> {
-    notes.wiped("the credential")
-    return session.wipe()
+    session.wipe().map { notes.wiped("the credential") }
   }
 
   /// Whether no load waits and no work is in flight.

@@ -73,8 +73,7 @@ final class OAuth2Session: Sendable {
     private var waiting: [Int: Waiter] = [:]
     /// The work in flight, even if its result is no longer needed.
     var running: (number: Int, promise: Work)?
-    /// The wipe in progress, from `beginWipe` to `endWipe`.
-    var wipe: (promise: Promise<Void>, isDeleting: Bool)?
+    var wipe: Promise<Void>?
 
     init(_ state: OAuth2State) {
       self.state = state
@@ -132,21 +131,21 @@ final class OAuth2Session: Sendable {
         begun: effects.begins.map { start($0) })
     }
 
-    /// Returns the waiters to cancel, and the work to end, unless a wipe is in progress.
-    mutating func beginWipe() -> (leaving: [Promise<OAuth2Token>], running: Work?) {
-      guard wipe == nil else { return ([], nil) }
-      wipe = (Promise(), isDeleting: false)
-      return (state.resetBegan().compactMap { waiting.removeValue(forKey: $0)?.promise }, running?.promise)
+    /// Returns the waiters to cancel, and the work to end.
+    mutating func drain() -> (leaving: [Promise<OAuth2Token>], running: Work?) {
+      (state.drained().compactMap { waiting.removeValue(forKey: $0)?.promise }, running?.promise)
     }
 
-    /// Returns the wipe in progress, and the work to await before the deletion. Returns no wipe if none is in progress.
-    mutating func beginDeleting() -> (wipe: Promise<Void>?, isNew: Bool, running: Work?) {
-      defer { wipe?.isDeleting = true }
-      return (wipe?.promise, wipe?.isDeleting == false, running?.promise)
+    /// Returns the waiters to cancel, and the work to end. The wipe is in progress until `endWipe`.
+    mutating func beginWipe() -> Wipe {
+      let promise = Promise<Void>()
+      wipe = promise
+      let leaving = state.resetBegan().compactMap { waiting.removeValue(forKey: $0)?.promise }
+      return Wipe(promise: promise, isNew: true, leaving: leaving, running: running?.promise)
     }
 
     mutating func endWipe(_ now: OAuth2State.Moment) -> (promise: Promise<Void>?, released: Released) {
-      (wipe.take()?.promise, take(state.resetEnded(at: now)))
+      (wipe.take(), take(state.resetEnded(at: now)))
     }
   }
 
@@ -155,6 +154,14 @@ final class OAuth2Session: Sendable {
     let promises: [Promise<OAuth2Token>]
     let outcome: Outcome<OAuth2Token>?
     let begun: Begun?
+  }
+
+  /// A wipe that begins, or the wipe in progress.
+  private struct Wipe {
+    let promise: Promise<Void>
+    var isNew = false
+    var leaving: [Promise<OAuth2Token>] = []
+    var running: Work?
   }
 
   private let shared: Locked<Shared>
@@ -244,25 +251,29 @@ extension OAuth2Session {
 // MARK: - Resetting
 
 extension OAuth2Session {
-  /// Cancels all waiters and the work in flight, and discards its result. Loads that begin from now on wait for the end of the
-  /// wipe.
+  /// Cancels all waiters and the work in flight, and discards its result.
   ///
   /// - Returns: The number of the waiters.
-  func beginWipe() -> Int {
-    let begun = shared.withLock { $0.beginWipe() }
-    for promise in begun.leaving { promise.future.cancel(reason: "the chain was reset") }
-    begun.running?.future.cancel(reason: "the chain was reset")
-    return begun.leaving.count
+  func drain() -> Int {
+    let (leaving, running) = shared.withLock { $0.drain() }
+    for promise in leaving { promise.future.cancel(reason: "the chain was reset") }
+    running?.future.cancel(reason: "the chain was reset")
+    return leaving.count
   }
 
-  /// Empties the store, when the work in flight has ended. Overlapping wipes are joined.
+  /// Cancels all waiters and the work in flight, discards its result, and empties the store. Overlapping wipes are
+  /// joined. Loads that begin in the meantime wait for its end.
   func wipe() -> Future<Void> {
-    let begun = shared.withLock { $0.beginDeleting() }
-    // A wipe that another reset has ended was whole.
-    guard let wipe = begun.wipe else { return .succeeded }
-    let future = wipe.future.shielded()
-    guard begun.isNew else { return future }
-    if let running = begun.running { running.future.observe { _ in self.delete() } } else { delete() }
+    let wipe = shared.withLock { shared in shared.wipe.map { Wipe(promise: $0) } ?? shared.beginWipe() }
+    let future = wipe.promise.future.shielded()
+    guard wipe.isNew else { return future }
+    for promise in wipe.leaving { promise.future.cancel(reason: "the chain was reset") }
+    if let running = wipe.running {
+      running.future.cancel(reason: "the chain was reset")
+      running.future.observe { _ in self.delete() }
+    } else {
+      delete()
+    }
     return future
   }
 

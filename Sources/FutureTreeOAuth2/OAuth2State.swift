@@ -258,15 +258,17 @@ extension OAuth2State {
 
   /// Removes all data. Returns the waiters to cancel.
   mutating func resetBegan() -> [Int] {
-    let leaving = waiters.union(logIns).sorted()
     generation += 1
     isResetting = true
     limit.clear()
     session = .none
-    work = nil
-    waiters = []
-    logIns = []
-    return leaving
+    return drained()
+  }
+
+  /// Discards the result of the work in flight. Returns the waiters to cancel. The credential stays.
+  mutating func drained() -> [Int] {
+    defer { (work, waiters, logIns) = (nil, [], []) }
+    return waiters.union(logIns).sorted()
   }
 
   /// Registers that the reset has ended. The store is empty or could not be emptied, and is not read again.

@@ -136,16 +136,15 @@ public final class RefreshOnUnauthorized: HTTPLayer {
     return loads.load(request, next: next)
   }
 
-  /// Cancels the loads that wait, and asks the refresh to cancel.
+  /// Cancels the loads that wait, and the work that they wait for.
   public func drain(_ notes: ResetNotes) -> Future<Void> {
-    notes.drained(loads.session.beginWipe())
+    notes.drained(loads.session.drain())
     return .succeeded
   }
 
-  /// Deletes the token, when the refresh has ended.
+  /// Deletes the token. A refresh is asked to cancel, and awaited.
   public func wipe(_ notes: ResetNotes) -> Future<Void> {
-    notes.wiped("the token")
-    return loads.session.wipe()
+    loads.session.wipe().map { notes.wiped("the token") }
   }
 
   /// Whether no load waits and no refresh is in flight.

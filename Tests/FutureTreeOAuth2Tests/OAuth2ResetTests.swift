@@ -64,9 +64,9 @@ struct OAuth2ResetTests {
     let reset = api.reset()
     #expect(load.text == "cancelled" && store.log.entries == ["load", "save a2"] && store.saves.cancelRequest == nil)
     #expect(end.resetCount == 1 && tokens.resetCount == 1)
-    let during = api.load(request)
     end.endReset()
     tokens.endReset()
+    let during = api.load(request)
     #expect(store.log.entries == ["load", "save a2"])
     store.saves.succeed()
     #expect(store.log.entries.last == "delete" && during.text == "pending")
@@ -105,7 +105,7 @@ struct OAuth2ResetTests {
     let other = HeldResets()
     let resets = [(layer --> end).reset(), (layer --> other).reset()]
 
-    #expect(end.resetCount == 1 && other.resetCount == 1 && tokens.resetCount == 2)
+    #expect(end.resetCount == 1 && other.resetCount == 1 && tokens.resetCount == 2 && store.log.entries.isEmpty)
     for loader in [end, other] { loader.endReset() }
     for number in 0...1 { tokens.endReset(number) }
     #expect(store.log.entries == ["delete"])
@@ -131,6 +131,27 @@ struct OAuth2ResetTests {
 
     #expect(api.load(request).text == "authenticationRequired" && tokens.mock.requests.isEmpty && layer.isIdle)
     withExtendedLifetime(reset) {}
+  }
+
+  @Test("A load that the guard has admitted and that arrives during the drain does not stop the reset")
+  func secondRequest() {
+    struct Twice: HTTPLayer {
+      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+        next.load(request).flatMap { _ in next.load(request) }
+      }
+    }
+    let rig = OAuth2Rig()
+    let mock = MockLoader()
+    let held = [mock.hold(whenCancelled: .ignore), mock.hold(whenCancelled: .ignore)]
+    let load = (ResetGuard() --> Twice() --> rig.oauth --> mock)
+    let response = load.load(request)
+
+    let reset = load.reset()
+    held[0].answer()
+    #expect(held[1].request != nil && reset.text == "pending")
+    held[1].answer()
+
+    #expect(response.text == "success" && reset.text == "success")
   }
 
   @Test("A 401 to a load from before a reset is its response, even after a new login")

@@ -20,9 +20,13 @@ import FutureTree
 /// of them fail. See <doc:Resetting>.
 ///
 /// 1. `refuse` of all parts.
-/// 2. `drain` from the outer end of the chain. A part is drained when all parts that lead to it have been drained.
+/// 2. `drain` from the outer end of the chain. Parts at the same distance from it are drained together, when all parts that lead
+///    to them have been drained.
 /// 3. `wipe` of all parts, when all loads that were to be awaited have ended.
-/// 4. `admit` of all parts.
+/// 4. `admit` of all parts, from the inner end.
+///
+/// An object is one part wherever it stands, and is drained at the innermost place. A value is a part at each place where it
+/// stands.
 public protocol HTTPPart: Sendable {
   /// Refuses loads from now on.
   ///
@@ -38,10 +42,10 @@ public protocol HTTPPart: Sendable {
   /// Admits loads again. Receives the notes that `refuse` received.
   func admit(_ notes: ResetNotes)
 
-  /// The other parts to which a load can be passed, apart from the next loader of a layer. A layer among them leads to the next
-  /// loader. Defaults to none.
+  /// The other parts to which a load can be passed, apart from the next loader of a layer. Defaults to none.
   ///
-  /// The same objects must be returned each time.
+  /// A chain among them stands for its parts. A layer among them leads to the next loader. The same objects must be returned
+  /// each time.
   var parts: [any HTTPPart] { get }
 }
 

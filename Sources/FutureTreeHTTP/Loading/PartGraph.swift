@@ -23,7 +23,7 @@ struct PartGraph {
     }
   }
 
-  /// The parts by the longest way from the outer end to them.
+  /// The parts by the longest way from the outer end to them. An object that stands in several places has the innermost one.
   var levels: [[any HTTPPart]] {
     var last: [ObjectIdentifier: Int] = [:]
     for place in places {

@@ -10,16 +10,19 @@ struct Reset {
 
   private let clock: any FutureClock
   private let start: Duration
-  /// The parts by their distance from the outer end. No part leads to a part of the same distance.
+  /// The parts by their distance from the outer end.
   private let levels: [[Step]]
 
   private var steps: [Step] { levels.flatMap { $0 } }
 
   /// Resets a loader.
   ///
+  /// - Parameter willAdmit: Called when all parts have been wiped, before they admit loads. No later reset may join this one.
   /// - Returns: A future that succeeds when all parts have been reset, with their notes.
-  static func begin(_ loader: any HTTPLoader, _ clock: any FutureClock) -> Future<ResetReceipt> {
-    Reset(loader, clock).run().shielded()
+  static func begin(
+    _ loader: any HTTPLoader, _ clock: any FutureClock, willAdmit: @escaping @Sendable () -> Void = {}
+  ) -> Future<ResetReceipt> {
+    Reset(loader, clock).run(willAdmit).shielded()
   }
 
   private init(_ loader: any HTTPLoader, _ clock: any FutureClock) {
@@ -30,12 +33,14 @@ struct Reset {
     }
   }
 
-  private func run() -> Future<ResetReceipt> {
+  private func run(_ willAdmit: @escaping @Sendable () -> Void) -> Future<ResetReceipt> {
     let ended = each(steps) { $0.refuse($1) }
     return after(drain(from: 0)) {
       after(ended) {
         after(each(steps) { $0.wipe($1) }) {
-          for step in steps { step.part.admit(step.notes) }
+          willAdmit()
+          // From the inner end, so that a load that an outer part admits passes the inner parts.
+          for step in steps.reversed() { step.part.admit(step.notes) }
           return .succeeded(ResetReceipt(parts: steps.map(\.notes.part), duration: clock.now - start))
         }
       }
@@ -49,7 +54,7 @@ struct Reset {
 
   /// Calls a step of several parts. Returns a future that succeeds when all have ended.
   private func each(_ steps: [Step], _ step: (any HTTPPart, ResetNotes) -> Future<Void>) -> Future<Void> {
-    let pending = steps.map { $0.notes.measure(step($0.part, $0.notes)) }.filter { !$0.isCompleted }
+    let pending = steps.compactMap { $0.notes.measure(step($0.part, $0.notes)) }
     return pending.isEmpty ? .succeeded : Future.allSettled(pending).map { _ in }
   }
 
@@ -77,7 +82,7 @@ extension HTTPLoader {
   ///   Cancelling it only ends the wait.
   public func resetWithReceipt(clock: any FutureClock = .system) -> Future<ResetReceipt> {
     guard let chain = self as? HTTPChain, let gate = chain.resetGuard else { return Reset.begin(self, clock) }
-    return gate.join(chain) { Reset.begin(chain, clock) }
+    return gate.join(chain) { Reset.begin(chain, clock, willAdmit: $0) }
   }
 }
 

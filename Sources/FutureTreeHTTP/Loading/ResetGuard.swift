@@ -14,9 +14,9 @@ import FutureTree
 /// - No later part of the chain is drained before every earlier load has reached the next loader.
 /// - No state is wiped before every earlier load has completed, and so has the transfer of its body.
 ///
-/// The chain is usable again afterward, even if the reset failed. A reset that is requested in the meantime joins the
-/// running one, if all loads of the chain pass through the guard. A reset cannot be cancelled: cancelling its future ends only
-/// the wait.
+/// The chain is usable again afterward, even if the reset failed. A reset of the same chain that is requested in the
+/// meantime joins the running one, if all loads of the chain pass through the guard. A reset cannot be cancelled: cancelling its
+/// future ends only the wait.
 ///
 /// Loads of the undos of a scope for which the reset waits are not refused. See ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)``.
 ///
@@ -107,17 +107,21 @@ extension ResetGuard {
   }
 
   /// Joins the reset of a chain, or begins one.
-  func join(_ chain: HTTPChain, orBegin begin: () -> Future<ResetReceipt>) -> Future<ResetReceipt> {
-    let (id, promise) = (ObjectIdentifier(chain), Promise<ResetReceipt>())
+  ///
+  /// - Parameter begin: Begins a reset, and calls its argument when no other may join it.
+  func join(
+    _ chain: HTTPChain, orBegin begin: (_ hasEnded: @escaping @Sendable () -> Void) -> Future<ResetReceipt>
+  ) -> Future<ResetReceipt> {
+    let promise = Promise<ResetReceipt>()
     let running = state.withLock { state -> Future<ResetReceipt>? in
-      if let running = state.running[id] { return running }
-      state.running[id] = promise.future
+      if let running = state.running[ObjectIdentifier(chain)] { return running }
+      state.running[ObjectIdentifier(chain)] = promise.future
       return nil
     }
     if let running { return running.shielded() }
-    let reset = begin().map { [state] receipt in
-      _ = state.withLock { $0.running.removeValue(forKey: id) }
-      return receipt
+    // The chain is retained until its identity is not needed.
+    let reset = begin { [state, chain] in
+      state.release { $0.running.removeValue(forKey: ObjectIdentifier(chain)) }
     }
     promise.seal(onto: reset)
     return promise.future.shielded()

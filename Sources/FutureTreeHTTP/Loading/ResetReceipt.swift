@@ -103,15 +103,17 @@ public final class ResetNotes: Sendable {
     wiped("\(count) \(count == 1 ? noun : plural ?? noun + "s")")
   }
 
-  /// Adds the time and the error of a step, and returns its future.
-  func measure(_ step: Future<Void>) -> Future<Void> {
+  /// Adds the time and the error of a step. Returns a future that succeeds after that, or `nil` if the step has completed.
+  func measure(_ step: Future<Void>) -> Future<Void>? {
     if let outcome = step.outcomeIfCompleted {
       add(.zero, outcome.resetErrors)
-    } else {
-      let start = clock.now
-      step.observe { [self] in add(clock.now - start, $0.resetErrors) }
+      return nil
     }
-    return step
+    let start = clock.now
+    return step.onComplete { [self] outcome in
+      add(clock.now - start, outcome.resetErrors)
+      return .success
+    }
   }
 
   private func add(_ duration: Duration, _ errors: [any Error]) {

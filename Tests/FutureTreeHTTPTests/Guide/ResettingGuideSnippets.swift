@@ -91,10 +91,36 @@ struct ResettingGuideSnippets {
 
     // guide notes
     func wipe(_ notes: ResetNotes) -> Future<Void> {
-      notes.wiped("the thumbnails")
-      return deleteFiles()
+      deleteFiles().map { notes.wiped("the thumbnails") }
     }
     // end
+  }
+
+  // guide parts
+  struct Failover: HTTPLayer {
+    let backup: any HTTPLoader
+
+    var parts: [any HTTPPart] { [backup] }
+
+    func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
+      next.load(request).recoverWith { _ in backup.load(request) }
+    }
+  }
+  // end
+
+  @Test("A reset includes the chain of a layer")
+  func failover() {
+    let (main, backup) = (MockLoader(), HeldResets())
+    main.on(.any, .fail(Oops()))
+    backup.mock.answer()
+    let layer = LatestResponse()
+    let api = ResetGuard() --> Failover(backup: layer --> backup) --> main
+
+    #expect(api.load(anyRequest("/a")).text == "success" && layer.path == "/a")
+    let reset = api.reset()
+    backup.endReset()
+
+    #expect(reset.text == "success" && layer.path == nil)
   }
 
   @Test("A layer adds a line to the receipt")

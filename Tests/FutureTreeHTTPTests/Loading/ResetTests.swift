@@ -89,7 +89,7 @@ struct ResetTests {
     #expect(log.entries.dropFirst(3) == ["b drains", "end resets"])
     end.endReset()
 
-    #expect(log.entries.dropFirst(5) == ["a wipes", "b wipes", "a admits", "b admits"] && reset.text == "success")
+    #expect(log.entries.dropFirst(5) == ["a wipes", "b wipes", "b admits", "a admits"] && reset.text == "success")
   }
 
   @Test("A layer that stands twice in a chain is reset once, after all that lead to it")
@@ -198,8 +198,50 @@ struct ResetTests {
     let reset = (failing --> steps("b") --> end).reset()
     end.endReset(0, .failure(Oops(name: "end")))
 
-    #expect(log.entries.suffix(4) == ["a wipes", "b wipes", "a admits", "b admits"])
+    #expect(log.entries.suffix(4) == ["a wipes", "b wipes", "b admits", "a admits"])
     #expect(reset.text == "resetFailed: a, a, end")
+  }
+
+  @Test("A reset that is requested while another admits loads is separate")
+  func whileAdmitting() {
+    final class Late: HTTPLayer {
+      let api = Locked<(any HTTPLoader)?>(nil)
+      let mock: MockLoader
+      let seen = Locked<[String]>([])
+      init(_ mock: MockLoader) { self.mock = mock }
+      func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> { next.load(request) }
+      /// Is called before the guard admits loads: a load is refused, and a reset is a new one.
+      func admit(_ notes: ResetNotes) {
+        guard let api = api.value else { return }
+        self.api.value = nil
+        let reset = api.reset()
+        seen.value = [api.load(anyRequest()).text, reset.text]
+      }
+    }
+    let late = Late(end.mock)
+    let api = ResetGuard() --> late --> end
+    late.api.value = api
+
+    let reset = api.reset()
+    end.endReset()
+
+    #expect(reset.text == "success" && late.seen.value == ["resetInProgress", "pending"] && end.resetCount == 2)
+    end.endReset(1)
+    end.mock.answer()
+    #expect(api.load(anyRequest()).text == "success")
+  }
+
+  @Test("A reset of another chain does not join, although the first chain is gone")
+  func otherChain() {
+    let gate = ResetGuard()
+    for number in 0..<100 {
+      let first = (gate --> end).reset()
+      let second = (gate --> Wiping(log: log, name: "\(number)") --> MockLoader()).reset()
+
+      #expect(log.entries.contains("\(number) wipes") && second.text == "success" && first.text == "pending")
+      end.endReset(number)
+      #expect(first.text == "success")
+    }
   }
 
   @Test("Cancelling a reset ends only the wait")

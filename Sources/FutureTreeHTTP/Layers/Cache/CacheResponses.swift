@@ -82,11 +82,14 @@ public final class CacheResponses: HTTPLayer {
       .named(.cacheResponses)
   }
 
-  /// Cancels the validations in the background, and awaits them.
-  public func drain(_ notes: ResetNotes) -> Future<Void> { .resets([flights.drain(notes), refreshes.drain(notes)]) }
+  /// Cancels the validations in the background. A later part may have to end them, so they are awaited in the wipe.
+  public func drain(_ notes: ResetNotes) -> Future<Void> {
+    _ = refreshes.drain(notes)
+    return flights.drain(notes)
+  }
 
-  /// Removes all responses.
-  public func wipe(_ notes: ResetNotes) -> Future<Void> { cache.removeAll(notes) }
+  /// Removes all responses, and awaits the validations in the background.
+  public func wipe(_ notes: ResetNotes) -> Future<Void> { .resets([refreshes.drain(), cache.removeAll(notes)]) }
 
   /// The number of loads and validations in flight.
   package var flightCount: Int { flights.flightCount + refreshes.count }

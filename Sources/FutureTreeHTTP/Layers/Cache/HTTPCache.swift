@@ -147,8 +147,7 @@ public final class HTTPCache: Sendable {
     }
     // The responses are released here, not under the lock.
     notes?.wiped(removed.count, "response")
-    if files != nil { notes?.wiped("the files of the cache") }
-    return files?.removeAll() ?? .succeeded
+    return files?.removeAll().map { notes?.wiped("the files of the cache") } ?? .succeeded
   }
 }
 

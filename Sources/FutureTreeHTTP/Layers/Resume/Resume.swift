@@ -184,9 +184,9 @@ public final class Resume: HTTPLayer {
   /// Removes the partial files that no other process uses, when this process has closed them.
   public func wipe(_ notes: ResetNotes) -> Future<Void> {
     guard let directory else { return .succeeded }
-    notes.wiped("the partial downloads")
     let files = bodies.withLock { Array($0.files.values) }
     return Future.allSettled(files).flatMap { _ in Future<Void> { try PartialFile.removeAll(in: directory) } }
+      .map { notes.wiped("the partial downloads") }
   }
 
   /// The number of bodies that have not ended.
