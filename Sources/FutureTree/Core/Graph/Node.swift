@@ -10,7 +10,9 @@
 /// - A *join* waits for several futures, its inputs, with one *slot* for each.
 /// - A *body* is the closure of an operator.
 /// - An *inner future* is a future that a body returned, or onto which a promise was *sealed*.
-/// - A *handler* is a closure that the owner of a promise installed, to receive a cancellation *request*.
+/// - A *request* is one cancellation request, with its options and its reason. A request that stops at a future because other
+///   consumers wait is *withheld* there.
+/// - A *handler* is a closure that the owner of a promise installed, to receive a request.
 /// - A *waiter* is an entry in the list of a future: a derived future, a sealed source, a slot of a join, an observer, an
 ///   awaiting task, a blocked thread, a cancel token, or an entry of a `FutureQueue`. A future is its own entry, so each link
 ///   of a chain is one object.
@@ -36,7 +38,7 @@
 /// Each arrow retains its target. Derived futures, slots and observers have an unretained reference back to the future that
 /// they wait for: `upstream`, `Slot.input` and `Observer.watched`.
 ///
-/// Laws are the sections of the guide *Cancellation*, in their order.
+/// Laws are the sections of the guide *Cancellation*. Law 1 is *Requests, not commands*.
 ///
 /// # Invariants
 /// 1. While a future is pending, `lock` guards its `state`, its `waiters`, the `upstream` in `storage`, and the fields of
