@@ -38,7 +38,7 @@
 /// Each arrow retains its target. Derived futures, slots and observers have an unretained reference back to the future that
 /// they wait for: `upstream`, `Slot.input` and `Observer.watched`.
 ///
-/// Laws are the sections of the guide *Cancellation*. Law 1 is *Requests, not commands*.
+/// Laws are the sections of the guide *Cancellation*. The first is *Requests, not commands*.
 ///
 /// # Invariants
 /// 1. While a future is pending, `lock` guards its `state`, its `waiters`, the `upstream` in `storage`, and the fields of
