@@ -102,16 +102,19 @@ public final class LiveLoads: Sendable {
 
   /// Cancels some loads, and waits until their work has ended.
   ///
-  /// - Parameter limit: The time after which loads that have not ended are forced to complete.
+  /// - Parameters:
+  ///   - limit: The time after which loads that have not ended are forced to complete.
+  ///   - fileID: The file of the request.
+  ///   - line: The line of the request.
   func drain(
     _ loads: [(id: Int, load: Load)], _ notes: ResetNotes?, because reason: CancellationReason,
-    limit: (time: Duration, clock: any FutureClock)? = nil
+    limit: (time: Duration, clock: any FutureClock)? = nil, fileID: String = #fileID, line: UInt = #line
   ) -> Future<Void> {
     guard !loads.isEmpty else { return .succeeded }
     notes?.drained(loads.count)
     let ends = loads.map { $0.load.work.end() }
     // One propagation: each load receives the request before the end of another load can let it proceed.
-    Future.allSettled(ends).cancel(reason: reason)
+    Future.allSettled(ends).cancel(reason: reason, fileID: fileID, line: line)
     let timer = limit.map { limit in
       limit.clock.schedule(after: limit.time) {
         notes?.forced(loads.count { !$0.load.work.isCompleted })
@@ -125,7 +128,8 @@ public final class LiveLoads: Sendable {
       for (id, load) in heads { ended(id, followedBy: load.work.transfer) }
       let ids = Set(heads.map(\.id))
       // A load can succeed with a stream before it reacts.
-      return drain(self.loads { $1.isTransfer && ids.contains($0) }, notes, because: reason, limit: limit)
+      let transfers = self.loads { $1.isTransfer && ids.contains($0) }
+      return drain(transfers, notes, because: reason, limit: limit, fileID: fileID, line: line)
     }
   }
 }
