@@ -24,13 +24,31 @@ import FutureTree
 ///
 /// **In two chains.** A reset of either chain cancels the loads of both.
 public final class Autocancel: HTTPLayer {
-  private struct Scopes {
-    var lastID = 0
-    var live: [Int: TrackedScope] = [:]
+  private struct Loads {
+    var next = 0
+    var live: [Int: (request: HTTPRequest, future: Future<HTTPResponse>)] = [:]
+    /// The transfers of streams whose loads have completed.
+    var transfers: [Int: (request: HTTPRequest, future: Future<Void>)] = [:]
+    var scopes: [Int: TrackedScope] = [:]
+    /// The loads of undos. A reset cancels them only if they are in flight when their scopes are settled.
+    var undos: Set<Int> = []
+
+    mutating func insert(
+      _ request: HTTPRequest, _ future: Future<HTTPResponse>, undoOf scope: TrackedScope? = nil
+    ) -> Int {
+      defer { next += 1 }
+      live[next] = (request, future)
+      if let scope, scopes.values.contains(scope) { undos.insert(next) }
+      return next
+    }
+
+    /// Returns the transfers of loads, in order.
+    func streams(of numbers: some Sequence<Int>) -> [Future<Void>] {
+      numbers.sorted().compactMap { transfers[$0]?.future }
+    }
   }
 
-  private let loads = LiveLoads()
-  private let scopes = Locked(Scopes())
+  private let loads = Locked(Loads())
   private let drainTimeout: Duration?
   private let clock: any FutureClock
 
@@ -52,7 +70,20 @@ public final class Autocancel: HTTPLayer {
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let promise = Promise<HTTPResponse>()
     let future = promise.future.named(.trackedLoad)
-    loads.add(future, of: request, isUndo: isUndo)
+    let number = track(request, future)
+    future.observe { outcome in
+      let transfer = outcome.pendingTransfer
+      // The removed future is released outside the lock.
+      _ = self.loads.withLock { loads in
+        let ended = loads.live.removeValue(forKey: number)
+        if !loads.undos.isEmpty { loads.undos.remove(number) }
+        if let ended, let transfer { loads.transfers[number] = (ended.request, transfer) }
+        return ended
+      }
+      transfer?.observe { _ in
+        _ = self.loads.withLock { $0.transfers.removeValue(forKey: number) }
+      }
+    }
     if promise.cancelRequest == nil {
       promise.seal(onto: next.load(request))
     } else {
@@ -61,30 +92,48 @@ public final class Autocancel: HTTPLayer {
     return future.forwarded().named(.autocancel)
   }
 
-  /// Whether a load that begins here belongs to the undo of a tracked scope. The task-local value of an undo is read only while
-  /// there are scopes.
-  private var isUndo: Bool {
-    guard scopes.withLock({ !$0.live.isEmpty }), let scope = TrackedScope.ofUndo else { return false }
-    return scopes.withLock { $0.live.values.contains(scope) }
+  /// Adds a load. The task-local value of an undo is read only while there are scopes.
+  private func track(_ request: HTTPRequest, _ future: Future<HTTPResponse>) -> Int {
+    if let number = loads.withLock({ $0.scopes.isEmpty ? $0.insert(request, future) : nil }) { return number }
+    let scope = TrackedScope.ofUndo
+    return loads.withLock { $0.insert(request, future, undoOf: scope) }
   }
 
   /// Cancels the loads in flight, and waits for them.
   public func drain(_ notes: ResetNotes) -> Future<Void> {
-    let scopes = scopes.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
-    let live = loads.loads { !$1.isUndo || $1.isTransfer }
-    for scope in scopes { scope.cancelForReset(because: Autocancel.reason) }
-    let drained = drain(live, notes)
-    if scopes.isEmpty { return drained }
-    // The loads of undos are cancelled only if they are in flight when their scopes are settled.
-    let ids = Set(live.map(\.id))
-    let undone = Future.allSettled(scopes.map(\.settled)).flatMap { [self] _ in
-      drain(loads.loads { $1.isUndo && !ids.contains($0) }, notes)
+    let (live, undos, streams, scopes) = loads.withLock { loads in
+      let live = loads.live.sorted { $0.key < $1.key }
+      return (
+        live.filter { !loads.undos.contains($0.key) }, live.filter { loads.undos.contains($0.key) }.map(\.value.future),
+        loads.streams(of: loads.transfers.keys), loads.scopes.sorted { $0.key < $1.key }.map(\.value)
+      )
     }
-    return Future.allSettled([drained, undone]).map { _ in }
+    for scope in scopes { scope.cancelForReset(because: Autocancel.reason) }
+    // A load can succeed with a stream before it reacts.
+    let drained = drain(live.map(\.value.future), notes).flatMap { _ in
+      self.drain(self.loads.withLock { $0.streams(of: live.map(\.key)) }, notes)
+    }
+    let undone = Future.allSettled(scopes.map(\.settled)).flatMap { _ in
+      self.drain(undos.filter { !$0.isCompleted }, notes)
+    }
+    return Future.allSettled([drain(streams, notes), drained, undone]).map { _ in }
   }
 
-  private func drain(_ live: [(id: Int, load: LiveLoads.Load)], _ notes: ResetNotes) -> Future<Void> {
-    loads.drain(live, notes, because: Autocancel.reason, limit: drainTimeout.map { ($0, clock) })
+  /// Cancels futures, and waits for them. One propagation: each load receives the request before the end of another load
+  /// can let it proceed.
+  private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes) -> Future<Void> {
+    guard !futures.isEmpty else { return .succeeded }
+    notes.drained(futures.count)
+    Future.allSettled(futures).cancel(reason: Autocancel.reason)
+    let timer = drainTimeout.map { timeout in
+      clock.schedule(after: timeout) {
+        notes.forced(futures.count { !$0.isCompleted })
+        for future in futures {
+          future.cancel(.forceImmediately, reason: "the chain was reset, and this load did not end in time")
+        }
+      }
+    }
+    return Future.allSettled(futures).map { _ in timer?.cancel() }
   }
 }
 
@@ -92,20 +141,27 @@ extension Autocancel: ResetTracking {
   private static let reason: CancellationReason = "the chain was reset"
 
   func track(_ scope: TrackedScope) {
-    let id = scopes.withLock { scopes in
-      scopes.lastID += 1
-      scopes.live[scopes.lastID] = scope
-      return scopes.lastID
+    let number = loads.withLock { loads -> Int in
+      defer { loads.next += 1 }
+      loads.scopes[loads.next] = scope
+      return loads.next
     }
-    scope.settled.observe { [scopes] _ in scopes.release { $0.live.removeValue(forKey: id) } }
+    scope.settled.observe { _ in
+      _ = self.loads.withLock { $0.scopes.removeValue(forKey: number) }
+    }
   }
 
   var preview: ResetPreview {
-    ResetPreview(
-      loads: loads.loads { !$1.isUndo || $1.isTransfer }.map { _, load in
-        ResetPreview.Load(load.request.map { "\($0)" } ?? "", load.work.tree(), isStream: load.isTransfer)
-      },
-      scopes: scopes.value.live.sorted { $0.key < $1.key }.map { ResetPreview.Scope($0.value.future.tree()) })
+    let state = loads.value
+    let live = state.live.filter { !state.undos.contains($0.key) }.map {
+      ($0.key, ResetPreview.Load("\($0.value.request)", $0.value.future.tree()))
+    }
+    let streams = state.transfers.map {
+      ($0.key, ResetPreview.Load("\($0.value.request)", $0.value.future.tree(), isStream: true))
+    }
+    return ResetPreview(
+      loads: (live + streams).sorted { $0.0 < $1.0 }.map(\.1),
+      scopes: state.scopes.sorted { $0.key < $1.key }.map { ResetPreview.Scope($0.value.future.tree()) })
   }
 }
 
