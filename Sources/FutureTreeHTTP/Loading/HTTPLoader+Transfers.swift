@@ -31,8 +31,8 @@ extension HTTPLoader {
   ) -> Future<HTTPResponse> {
     var pending: PendingFile?
     let response = send(.get, endpoint, query, reportsProgress: onProgress != nil) { request in
-      request.delivery = .file(file, maximumSize: maximumSize)
-      request.progress = onProgress
+      request[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize)
+      request[option: ProgressHandler.self] = onProgress
       try configure(&request)
       pending = PendingFile.replaceFile(of: &request)
     }.map { response in
@@ -145,7 +145,7 @@ extension HTTPLoader {
   ) -> Future<HTTPResponse> {
     send(method, endpoint, query, acceptingJSON: acceptingJSON, reportsProgress: onProgress != nil) { request in
       request.body = try body()
-      request.progress = onProgress
+      request[option: ProgressHandler.self] = onProgress
       try configure(&request)
     }
   }

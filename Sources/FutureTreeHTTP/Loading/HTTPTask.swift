@@ -114,8 +114,8 @@ extension HTTPTask {
   /// The request, with a progress handler that stores the progress and then calls the request's own handler.
   private var reportingRequest: HTTPRequest {
     var request = request
-    let handler = request.progress
-    request.progress = { [latestProgress] progress in
+    let handler = request[option: ProgressHandler.self]
+    request[option: ProgressHandler.self] = { [latestProgress] progress in
       latestProgress.value = progress
       handler?(progress)
     }

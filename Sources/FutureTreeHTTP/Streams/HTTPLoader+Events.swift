@@ -76,8 +76,8 @@ extension HTTPRequest {
   package var acceptingEvents: HTTPRequest {
     var request = self
     request.addMissing(EventSource.fields)
-    request.caching = .off
-    if !request.delivery.isStream { request.delivery = .stream() }
+    request[option: RequestCaching.self] = .off
+    if !request[option: ResponseDelivery.self].isStream { request[option: ResponseDelivery.self] = .stream() }
     return request
   }
 }

@@ -92,10 +92,10 @@ public final class Coalesce: HTTPLayer {
     guard let key = CoalesceKey(request, before: next, ignoring: ignored, generation: generation.value) else {
       return load(request)
     }
-    let deadline = request.deadline
+    let deadline = request[option: RequestDeadline.self]
     let remaining = deadline?.remaining
     if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
-    let handler = request.progress
+    let handler = request[option: ProgressHandler.self]
     var number: Int?
     var isFirst = false
     let answering = { [ignored] (flight: Future<HTTPResponse>) in flight.answering(request, ignored) }
@@ -130,9 +130,10 @@ public final class Coalesce: HTTPLayer {
   private func shared(_ request: HTTPRequest, _ key: CoalesceKey) -> HTTPRequest {
     var request = request
     let callers = key.callers
-    request.progress = { callers.tell($0) }
+    // Not the property: the closure would be wrapped.
+    request[option: ProgressHandler.self] = { callers.tell($0) }
     if key.outer == nil { request.sharedCallers = callers }
-    if request.deadline != nil { request.deadline = nil }
+    if request[option: RequestDeadline.self] != nil { request[option: RequestDeadline.self] = nil }
     return request
   }
 }

@@ -26,7 +26,11 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
       var loader = loader
-      while let chain = loader as? HTTPChain, let place = chain.place {
+      while let chain = loader as? HTTPChain {
+        guard let place = chain.place else {
+          id = ObjectIdentifier(chain)
+          return
+        }
         places.append((ObjectIdentifier(place.list), place.index))
         loader = chain.next
       }
@@ -66,8 +70,8 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
   ///
   /// - Parameter ignored: The options that are not compared, including `ownOptions`.
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
-    let rule = request.coalescing.rule
-    let delivery = request.delivery
+    let rule = request[option: RequestCoalescing.self].rule
+    let delivery = request[option: ResponseDelivery.self]
     outer = request.sharedCallers
     priority = request.currentPriority
     callers = FlightCallers(first: priority)

@@ -73,11 +73,11 @@ struct RedirectChase: Sendable {
   /// Returns the response with the redirects that led to it, and with the caller's progress handler in its request. This
   /// is called only at the end of a load, so that the list of redirects is not copied at each step.
   private func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
-    let handler = response.request.sharesStorage(with: request) ? nil : request.progress
+    let handler = response.request.sharesStorage(with: request) ? nil : request[option: ProgressHandler.self]
     let trail = progress.withLock { $0.trail }
     guard handler != nil || !trail.isEmpty else { return response }
     var sent = response.request
-    if handler != nil { sent.progress = handler }
+    if handler != nil { sent[option: ProgressHandler.self] = handler }
     if !trail.isEmpty { sent[option: RedirectTrail.self] = trail }
     return response.answering(sent)
   }
@@ -88,9 +88,9 @@ struct RedirectChase: Sendable {
 extension RedirectChase {
   /// Returns the request with a handler that combines the progress of all transfers into one.
   private func reporting(_ request: HTTPRequest) -> HTTPRequest {
-    guard let handler = request.progress else { return request }
+    guard let handler = request[option: ProgressHandler.self] else { return request }
     var request = request
-    request.progress = { [progress] new in
+    request[option: ProgressHandler.self] = { [progress] new in
       handler(
         progress.withLock { progress in
           progress.told = new.notLess(than: progress.told)

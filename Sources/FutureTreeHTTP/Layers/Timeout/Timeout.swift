@@ -104,25 +104,25 @@ public struct Timeout: HTTPLayer {
 
   /// Returns the earlier of the request's deadline and the deadline of this layer.
   private func deadline(of request: HTTPRequest) -> HTTPDeadline? {
-    let given = request.deadline
+    let given = request[option: RequestDeadline.self]
     guard let total, given.map({ total < $0.remaining }) ?? true else { return given }
     return .after(total, clock: clock)
   }
 
   private func prepared(_ request: HTTPRequest, _ deadline: HTTPDeadline?, _ watch: TimeoutWatch) -> HTTPRequest {
     var request = request
-    if total != nil { request.deadline = deadline }
+    if total != nil { request[option: RequestDeadline.self] = deadline }
     let grace = Duration.seconds(1)
-    if let attempt, request.timeout == nil {
-      request.timeout = attempt + grace
+    if let attempt, request[option: RequestTimeout.self] == nil {
+      request[option: RequestTimeout.self] = attempt + grace
     }
-    if let idle, request.idleTimeout == nil {
-      request.idleTimeout = idle + grace
+    if let idle, request[option: RequestIdleTimeout.self] == nil {
+      request[option: RequestIdleTimeout.self] = idle + grace
     }
     if firstByte != nil || idle != nil {
-      let handler = request.progress
+      let handler = request[option: ProgressHandler.self]
       // Weak: the response contains the request and may live long.
-      request.progress = { [weak watch] progress in
+      request[option: ProgressHandler.self] = { [weak watch] progress in
         watch?.progressed(progress)
         handler?(progress)
       }
