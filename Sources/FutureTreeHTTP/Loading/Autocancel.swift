@@ -108,6 +108,7 @@ public final class Autocancel: HTTPLayer {
         loads.streams(of: loads.transfers.keys), loads.scopes.sorted { $0.key < $1.key }.map(\.value)
       )
     }
+    guard !live.isEmpty || !streams.isEmpty || !scopes.isEmpty else { return .succeeded }
     for scope in scopes { scope.cancelForReset(because: Autocancel.reason) }
     // A load can succeed with a stream before it reacts.
     let drained = drain(live.map(\.value.future), notes).flatMap { _ in

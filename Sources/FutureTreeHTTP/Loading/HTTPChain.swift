@@ -69,7 +69,7 @@ final class HTTPChain: HTTPLoader {
   }
 
   func reset() -> Future<Void> {
-    resetWithReceipt().map { receipt in if let error = receipt.error { throw error } }.shielded()
+    resetWithReceipt().map { receipt in if let error = receipt.error { throw error } }
   }
 }
 

@@ -22,7 +22,7 @@ struct Reset {
   static func begin(
     _ loader: any HTTPLoader, _ clock: any FutureClock, willAdmit: @escaping @Sendable () -> Void = {}
   ) -> Future<ResetReceipt> {
-    Reset(loader, clock).run(willAdmit).shielded()
+    Reset(loader, clock).run(willAdmit)
   }
 
   private init(_ loader: any HTTPLoader, _ clock: any FutureClock) {
@@ -81,8 +81,10 @@ extension HTTPLoader {
   /// - Returns: A future that succeeds when the reset has completed, also if it has failed: see ``ResetReceipt/error``.
   ///   Cancelling it only ends the wait.
   public func resetWithReceipt(clock: any FutureClock = .system) -> Future<ResetReceipt> {
-    guard let chain = self as? HTTPChain, let gate = chain.resetGuard else { return Reset.begin(self, clock) }
-    return gate.join(chain) { Reset.begin(chain, clock, willAdmit: $0) }
+    guard let chain = self as? HTTPChain, let gate = chain.resetGuard else {
+      return Reset.begin(self, clock).shielded()
+    }
+    return gate.join(chain) { Reset.begin(chain, clock, willAdmit: $0) }.shielded()
   }
 }
 

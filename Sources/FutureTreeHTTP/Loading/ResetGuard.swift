@@ -118,13 +118,13 @@ extension ResetGuard {
       state.running[ObjectIdentifier(chain)] = promise.future
       return nil
     }
-    if let running { return running.shielded() }
+    if let running { return running }
     // The chain is retained until its identity is not needed.
     let reset = begin { [state, chain] in
       state.release { $0.running.removeValue(forKey: ObjectIdentifier(chain)) }
     }
     promise.seal(onto: reset)
-    return promise.future.shielded()
+    return promise.future
   }
 }
 
