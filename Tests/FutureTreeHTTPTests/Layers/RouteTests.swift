@@ -89,6 +89,7 @@ struct RouteTests {
 
     let reset = api.reset()
     end.endReset()
+    #expect(reset.text == "pending")
     shared.endReset()
 
     #expect(log.entries.sorted() == ["a wipes", "b wipes", "end resets", "shared resets"])
@@ -139,6 +140,47 @@ struct RouteTests {
       end.endReset(number)
       #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
     }
+  }
+
+  @Test("A chain that nested routes share is reset once, after its last branch, and fails once")
+  func sharedByNested() {
+    let files = HeldResets(log, "files")
+    let held = files.mock.hold()
+    let tail = Wiping(log: log, name: "tail") --> files
+    let api =
+      Route(
+        .when(isUnder("/a"), Route(.when(isUnder("/a/1"), Autocancel() --> tail))),
+        .when(isUnder("/b"), Route(.when(isUnder("/b/1"), Wiping(log: log, name: "b") --> tail))),
+        .when(isUnder("/c"), files)
+      ) --> end
+    let load = api.load(anyRequest("/a/1"))
+
+    let reset = api.reset()
+    end.endReset()
+    #expect(log.entries.sorted() == ["end resets", "files loads"])
+    held.complete(.cancelled)
+
+    #expect(log.entries.last == "files resets" && reset.text == "pending")
+    files.endReset(0, .failure(Oops(name: "files")))
+    #expect(log.entries.suffix(2).sorted() == ["b wipes", "tail wipes"])
+    #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
+  }
+
+  @Test("A route waits for a nested branch that leads to its own next loader")
+  func nestedTail() {
+    let held = end.mock.hold()
+    let tail = Wiping(log: log, name: "tail") --> end
+    let inner = Route(.when(isUnder("/a/1"), Autocancel() --> tail))
+    let api = Route(.when(isUnder("/a"), inner)) --> tail
+    let load = api.load(anyRequest("/a/1"))
+
+    let reset = api.reset()
+    #expect(log.entries == ["end loads"])
+    held.complete(.cancelled)
+    end.endReset()
+
+    #expect(log.entries == ["end loads", "end resets", "tail wipes"])
+    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
   }
 
   @Test("A failed part does not prevent other resets, and is reported once (H6, refuse, drain, wipe)")
