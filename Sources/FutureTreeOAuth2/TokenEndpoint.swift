@@ -85,7 +85,7 @@ struct TokenEndpoint: Sendable {
     var request = HTTPRequest(.post, configuration.tokenEndpoint)
     // H10 (credentials never cross an origin): the body contains secrets, and a 307 or 308 would send it to another
     // origin.
-    request[option: RequestRedirects.self] = .off
+    request.redirects = .off
     try request.setHeader("Accept", "application/json")
     var fields = parameters + configuration.parameters
     let client = configuration.client

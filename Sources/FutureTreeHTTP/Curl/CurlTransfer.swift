@@ -60,7 +60,7 @@
       // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
       // that says HTTP/2 over HTTP/1.1 would receive all requests at once.
       mayBeHTTP2 =
-        engine.settings.allowsHTTP2 && url.scheme == .https && !exchange.request[option: ResponseDelivery.self].isStream
+        engine.settings.allowsHTTP2 && url.scheme == .https && !exchange.request.delivery.isStream
       limitedOrigin = mayBeHTTP2 ? nil : url.origin
       head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     }

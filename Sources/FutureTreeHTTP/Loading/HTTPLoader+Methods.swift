@@ -40,7 +40,7 @@ extension HTTPLoader {
   public func stream(_ makeRequest: () throws -> HTTPRequest) -> Future<HTTPResponse> {
     load {
       var request = try makeRequest()
-      if !request[option: ResponseDelivery.self].isStream { request[option: ResponseDelivery.self] = .stream() }
+      if !request.delivery.isStream { request.delivery = .stream() }
       return request
     }
   }
@@ -105,7 +105,7 @@ extension HTTPLoader {
     _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.get, endpoint, query) { request in
-      request[option: ResponseDelivery.self] = .stream()
+      request.delivery = .stream()
       try configure(&request)
     }
   }
@@ -249,7 +249,7 @@ extension HTTPLoader {
     // A caller that keeps the response must not keep the values that the progress handler captured.
     return response.map { response in
       var request = response.request
-      request[option: ProgressHandler.self] = nil
+      request.progress = nil
       return response.answering(request)
     }.validated()
   }

@@ -31,7 +31,7 @@ extension HTTPLoader {
   ) -> Future<HTTPResponse> {
     var pending: PendingFile?
     let response = send(.get, endpoint, query, reportsProgress: onProgress != nil) { request in
-      request[option: ResponseDelivery.self] = .file(file, maximumSize: maximumSize)
+      request.delivery = .file(file, maximumSize: maximumSize)
       request[option: ProgressHandler.self] = onProgress
       try configure(&request)
       pending = PendingFile.replaceFile(of: &request)

@@ -52,6 +52,7 @@ public enum ProgressHandler: HTTPRequestOption {
 
 extension HTTPRequest {
   /// The closure that receives the progress of this load.
+  // The package uses the subscript: a property wraps the closure each time, in a heap block.
   public var progress: (@Sendable (HTTPProgress) -> Void)? {
     get { self[option: ProgressHandler.self] }
     set { self[option: ProgressHandler.self] = newValue }

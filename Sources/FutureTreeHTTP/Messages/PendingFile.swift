@@ -39,21 +39,21 @@ final class PendingFile: Sendable {
   ///
   /// - Returns: `nil` if the request specifies none, or if another future of the load commits it.
   static func replaceFile(of request: inout HTTPRequest) -> PendingFile? {
-    var delivery = request[option: ResponseDelivery.self]
+    var delivery = request.delivery
     if let pending = delivery.pending {
       guard pending.state.value != .pending else { return nil }
       delivery = pending.delivery  // The request of an earlier response.
     }
     guard let destination = delivery.file else { return nil }
     let file = PendingFile(for: destination, delivery)
-    request[option: ResponseDelivery.self] = delivery.replacingFile(with: file)
+    request.delivery = delivery.replacingFile(with: file)
     return file
   }
 
   /// Gives the file its name, if it has the body of the response. Returns the response that the load without a pending file has.
   fileprivate func commit(_ response: HTTPResponse) throws(HTTPError) -> HTTPResponse {
     var request = response.request
-    request[option: ResponseDelivery.self] = delivery
+    request.delivery = delivery
     guard case .file(url, let size) = response.content else { return response.answering(request) }
     // The lock is held during the system call, so that a completed future has no effect later.
     let fault = state.withLock { state -> Int32? in

@@ -63,6 +63,6 @@ extension HTTPRequest {
 extension HTTPRequest {
   /// Returns whether the value of this header field is a secret.
   func isSensitive(header name: String) -> Bool {
-    SensitiveHeaders.known.contains(name) || self[option: SensitiveHeaders.self].contains(name)
+    SensitiveHeaders.known.contains(name) || self.sensitiveHeaders.contains(name)
   }
 }

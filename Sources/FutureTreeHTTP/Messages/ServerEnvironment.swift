@@ -74,7 +74,7 @@ public struct ServerEnvironment: Sendable {
     request.target = .url(url.appending(query: missing))
     let added = headers.filter { !request.headers.contains($0.name) }
     request.addMissing(headers)
-    for field in added { request[option: SensitiveHeaders.self].insert(field.name) }
+    for field in added { request.sensitiveHeaders.insert(field.name) }
     return request
   }
 

@@ -76,8 +76,8 @@ extension HTTPRequest {
   package var acceptingEvents: HTTPRequest {
     var request = self
     request.addMissing(EventSource.fields)
-    request[option: RequestCaching.self] = .off
-    if !request[option: ResponseDelivery.self].isStream { request[option: ResponseDelivery.self] = .stream() }
+    request.caching = .off
+    if !request.delivery.isStream { request.delivery = .stream() }
     return request
   }
 }

@@ -124,8 +124,8 @@ public final class HTTPExchange: Sendable {
         for: request, maximumSize: limits.maximumBodySize, decoding: decoding, deliversStreams: true, clock: clock))
     self.request = request
     onProgress = request[option: ProgressHandler.self]
-    timeout = request[option: RequestTimeout.self] ?? limits.timeout
-    idleTimeout = request[option: RequestIdleTimeout.self] ?? limits.idleTimeout
+    timeout = request.timeout ?? limits.timeout
+    idleTimeout = request.idleTimeout ?? limits.idleTimeout
     self.clock = clock
     let rules = ExchangeState.Rules(
       idleTimeout: idleTimeout, reportsProgress: onProgress != nil, bodyLength: bodyLength)

@@ -88,7 +88,7 @@ public struct ResponseReceiver: ~Copyable, Sendable {
     for request: HTTPRequest, maximumSize: Int, decoding: Decoding = .asSent, deliversStreams: Bool = false,
     clock: any FutureClock = .system
   ) throws(HTTPError) {
-    let delivery = request[option: ResponseDelivery.self]
+    let delivery = request.delivery
     self.request = request
     self.decoding = decoding
     self.clock = clock
@@ -282,7 +282,7 @@ extension ResponseReceiver {
 
   private func maximumSize(for status: HTTPStatus) -> Int {
     if isElsewhere { return limits.request ?? .max }
-    let delivery = request[option: ResponseDelivery.self]
+    let delivery = request.delivery
     if delivery.isInMemory { return limits.request ?? limits.transport }
     // A stream that is delivered in memory, because the transport has no streams, or the response to an error.
     return status.isSuccess ? min(limits.request ?? .max, limits.transport) : limits.transport

@@ -21,14 +21,14 @@ struct CacheDemand: Sendable, Equatable {
     // Section 5.4: `Pragma` counts only without `Cache-Control`.
     let hasPragma = !hasControl && request.headers.elements(of: "Pragma").contains { $0.lowercased() == "no-cache" }
     needsValidation = control.contains("no-cache") || hasPragma
-    isRetry = request[option: RequestAttempt.self] > 1
+    isRetry = request.attempt > 1
     forbidsStoring = control.contains("no-store")
     isOnlyIfCached = control.contains("only-if-cached")
     maximumAge = control.seconds("max-age") ?? .infinity
     minimumFreshness = control.seconds("min-fresh", missing: .infinity, invalid: .infinity) ?? 0
     maximumStaleness = control.seconds("max-stale", missing: .infinity) ?? 0
     staleIfError = control.seconds("stale-if-error") ?? 0
-    switch request[option: RequestCaching.self] {
+    switch request.caching {
     case .standard, .off: break
     case .reload: needsValidation = true
     case .preferCached: maximumStaleness = .infinity

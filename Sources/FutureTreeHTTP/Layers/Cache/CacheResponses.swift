@@ -64,13 +64,13 @@ public final class CacheResponses: HTTPLayer {
   /// - Returns: A future of a stored response, or with the outcome of `next`. It fails with the code `missingHost` if the request
   ///   has only a path, and with the code `notCached` if only a stored response is acceptable and there is none.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestCaching.self] != .off else { return next.load(request) }
+    guard request.caching != .off else { return next.load(request) }
     let url: HTTPURL
     do throws(HTTPError) { url = try request.requireURL() } catch {
       return .failed(error.naming(request)).named(.cacheResponses)
     }
     guard [.get, .head].contains(request.method) else { return change(request, url, next).named(.cacheResponses) }
-    guard request.body.isEmpty, request[option: ResponseDelivery.self].file == nil,
+    guard request.body.isEmpty, request.delivery.file == nil,
       !CacheResponses.conditions.contains(where: request.headers.contains)
     else { return pass(request, next, .forwarded(.bypass)).named(.cacheResponses) }
 
@@ -192,9 +192,9 @@ extension CacheResponses {
   /// Validates a response of which a caller already has a copy.
   private func refresh(_ search: CacheSearch, _ next: any HTTPLoader) {
     var search = search
-    search.request[option: ProgressHandler.self] = nil
-    search.request[option: RequestDeadline.self] = nil
-    search.request[option: ResponseDelivery.self] = ResponseDelivery.defaultValue
+    search.request.progress = nil
+    search.request.deadline = nil
+    search.request.delivery = ResponseDelivery.defaultValue
     _ = refreshes.track(
       flights.share(search.request, before: next) { [search] shared in
         fetch(shared, search, next, .stale).named(.storing)

@@ -39,7 +39,7 @@ struct CacheSearch: Sendable {
 
   /// Uses an entry, unless the request accepts no body of this size: the transport then fails with the code of such a body.
   private mutating func use(_ entry: CacheEntry) {
-    if entry.body.count <= request[option: ResponseDelivery.self].maximumSize ?? .max { self.entry = entry }
+    if entry.body.count <= request.delivery.maximumSize ?? .max { self.entry = entry }
   }
 
   var withoutEntry: CacheSearch {

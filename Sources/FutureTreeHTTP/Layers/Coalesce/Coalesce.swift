@@ -92,7 +92,7 @@ public final class Coalesce: HTTPLayer {
     guard let key = CoalesceKey(request, before: next, ignoring: ignored, generation: generation.value) else {
       return load(request)
     }
-    let deadline = request[option: RequestDeadline.self]
+    let deadline = request.deadline
     let remaining = deadline?.remaining
     if let remaining, remaining <= .zero { return .failed(HTTPError.tooLate(request)).named(.coalesce) }
     let handler = request[option: ProgressHandler.self]
@@ -130,10 +130,9 @@ public final class Coalesce: HTTPLayer {
   private func shared(_ request: HTTPRequest, _ key: CoalesceKey) -> HTTPRequest {
     var request = request
     let callers = key.callers
-    // Not the property: the closure would be wrapped.
     request[option: ProgressHandler.self] = { callers.tell($0) }
     if key.outer == nil { request.sharedCallers = callers }
-    if request[option: RequestDeadline.self] != nil { request[option: RequestDeadline.self] = nil }
+    if request.deadline != nil { request.deadline = nil }
     return request
   }
 }

@@ -26,11 +26,7 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
     init?(_ loader: any HTTPLoader) {
       self.loader = loader
       var loader = loader
-      while let chain = loader as? HTTPChain {
-        guard let place = chain.place else {
-          id = ObjectIdentifier(chain)
-          return
-        }
+      while let chain = loader as? HTTPChain, let place = chain.place {
         places.append((ObjectIdentifier(place.list), place.index))
         loader = chain.next
       }
@@ -70,8 +66,8 @@ final class CoalesceKey: Hashable, @unchecked Sendable {  // Because: the values
   ///
   /// - Parameter ignored: The options that are not compared, including `ownOptions`.
   init?(_ request: HTTPRequest, before next: any HTTPLoader, ignoring ignored: Set<ObjectIdentifier>, generation: Int) {
-    let rule = request[option: RequestCoalescing.self].rule
-    let delivery = request[option: ResponseDelivery.self]
+    let rule = request.coalescing.rule
+    let delivery = request.delivery
     outer = request.sharedCallers
     priority = request.currentPriority
     callers = FlightCallers(first: priority)

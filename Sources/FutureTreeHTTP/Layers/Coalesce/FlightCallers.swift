@@ -191,7 +191,7 @@ extension HTTPRequest {
       callers.change(previous, to: next)
     }
     var request = self
-    request[option: RequestPriority.self] = first
+    request.priority = first
     request.sharedCallers = callers
     return request
   }
@@ -203,7 +203,7 @@ extension HTTPRequest {
   }
 
   /// The priority now: the highest priority of the live callers, if the load is shared.
-  var currentPriority: RequestPriority { sharedCallers?.priority ?? self[option: RequestPriority.self] }
+  var currentPriority: RequestPriority { sharedCallers?.priority ?? self.priority }
 }
 
 extension RequestPriority {

@@ -41,7 +41,7 @@ public struct StoreCookies: HTTPLayer {
   ///
   /// - Returns: A future with the outcome of `next`. It fails with the code `missingHost` if the request has only a path.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestCookies.self] == .standard else { return next.load(request) }
+    guard request.cookies == .standard else { return next.load(request) }
     let url: HTTPURL
     let generation: Int
     var sent = request

@@ -182,19 +182,19 @@ extension Outcome<HTTPResponse> {
 
 extension HTTPRequest {
   fileprivate var canBeHedged: Bool {
-    guard isRepeatable, body.isReplayable, self[option: RequestHedging.self] else { return false }
-    if case .file = self[option: ResponseDelivery.self].place { return false }
+    guard isRepeatable, body.isReplayable, self.isHedged else { return false }
+    if case .file = self.delivery.place { return false }
     return true
   }
 
   fileprivate func isLate(after delay: Duration) -> Bool {
-    self[option: RequestDeadline.self]?.isExceeded(after: delay) ?? false
+    self.deadline?.isExceeded(after: delay) ?? false
   }
 
   fileprivate func withoutProgress() -> HTTPRequest {
-    guard self[option: ProgressHandler.self] != nil else { return self }
+    guard self.progress != nil else { return self }
     var request = self
-    request[option: ProgressHandler.self] = nil
+    request.progress = nil
     return request
   }
 }

@@ -62,7 +62,7 @@ public final class Log: HTTPLayer {
   ///
   /// - Returns: The future of `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestLogging.self], !Observing.isUnderWay else { return next.load(request) }
+    guard request.isLogged, !Observing.isUnderWay else { return next.load(request) }
     let number = lastNumber.withLock { number in
       number += 1
       return number

@@ -9,7 +9,7 @@ struct LogText: Sendable {
   private let frontCount: Int
 
   init(number: Int, label: String?, _ request: HTTPRequest, _ redaction: Redaction) {
-    let attempt = request[option: RequestAttempt.self]
+    let attempt = request.attempt
     // Neither a method nor a URL contains a space, so neither can imitate other parts of the line.
     var target = request.method.name
     target.reserveCapacity(LogText.usualLength)

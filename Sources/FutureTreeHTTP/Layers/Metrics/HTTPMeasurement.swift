@@ -158,7 +158,7 @@ extension HTTPRequest {
       attributes["server.address"] = .string(url.host.trimming("[", "]"))
       attributes["server.port"] = .int(Int(url.port))
     }
-    let attempt = self[option: RequestAttempt.self]
+    let attempt = self.attempt
     if attempt > 1 { attributes["http.request.resend_count"] = .int(attempt - 1) }
     if !body.isEmpty, let size = body.contentLength { attributes["http.request.body.size"] = .int(size) }
     return attributes

@@ -50,7 +50,7 @@ public struct RequestMetrics: HTTPLayer {
   ///
   /// - Returns: The future of `next`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    guard request[option: RequestMeasurement.self], !Observing.isUnderWay else { return next.load(request) }
+    guard request.isMeasured, !Observing.isUnderWay else { return next.load(request) }
     var request = request
     let trace: TraceContext?
     do { trace = try traced(&request) } catch { return .failed(error).named(.requestMetrics) }
@@ -68,14 +68,14 @@ public struct RequestMetrics: HTTPLayer {
 
   /// Adds the trace context to the request.
   private func traced(_ request: inout HTTPRequest) throws(HTTPError) -> TraceContext? {
-    let parent = request[option: RequestTraceContext.self]
+    let parent = request.traceContext
     // A `traceparent` that an earlier `RequestMetrics` added equals the option. In that case the request gets a child
     // span.
     if let traceparent = request.headers["traceparent"], traceparent != parent?.traceparent {
       return TraceContext(traceparent: traceparent, tracestate: request.headers.joined("tracestate"))
     }
     let trace = parent?.child(random: random) ?? .root(random: random)
-    request[option: RequestTraceContext.self] = trace
+    request.traceContext = trace
     try request.setHeader("traceparent", trace.traceparent)
     if let state = trace.state, !request.headers.contains("tracestate") { try request.setHeader("tracestate", state) }
     return trace

@@ -79,7 +79,7 @@ extension ModifyRequest {
   /// - Returns: A layer that fails with the code `deadlineExceeded` if the deadline has passed.
   public static func sendingDeadline() -> ModifyRequest {
     ModifyRequest { request in
-      guard let deadline = request[option: RequestDeadline.self] else { return }
+      guard let deadline = request.deadline else { return }
       guard !deadline.isExceeded() else {
         throw HTTPError(.deadlineExceeded, "\(request) was not sent. Its deadline has passed. Allow more time.")
       }

@@ -256,7 +256,7 @@ extension HTTPRequest {
     case .success: return false
     case .failure(let error as HTTPError) where error.code == .timedOut || error.code == .deadlineExceeded: return true
     case .failure(is TimeoutError): return true
-    case .failure, .cancelled: return self[option: RequestDeadline.self]?.isExceeded() ?? false
+    case .failure, .cancelled: return self.deadline?.isExceeded() ?? false
     }
   }
 }

@@ -78,7 +78,7 @@ public struct Redirect: HTTPLayer {
     var request = request
     if !request[option: RedirectTrail.self].isEmpty { request[option: RedirectTrail.self] = [] }
     let limit: Int
-    switch request[option: RequestRedirects.self] {
+    switch request.redirects {
     case .standard: limit = self.limit
     case .limit(let own): limit = own
     case .off: return next.load(request)

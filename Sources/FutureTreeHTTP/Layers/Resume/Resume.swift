@@ -124,7 +124,7 @@ public final class Resume: HTTPLayer {
 
   /// Loads the request. If its body is a stream, the layer reads it and passes it on.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    let delivery = request[option: ResponseDelivery.self]
+    let delivery = request.delivery
     guard Resume.canResume(request) else { return next.load(request) }
     if let directory, let file = delivery.file {
       guard request.url != nil else { return .failed(Resume.missingHost.naming(request)) }
@@ -203,14 +203,14 @@ extension Resume.Rules {
   /// time between two reads of a transfer.
   func transferRequest(_ request: HTTPRequest) -> HTTPRequest {
     var transfer = request
-    transfer[option: ResponseDelivery.self] = request[option: ResponseDelivery.self].forTransfer
+    transfer.delivery = request.delivery.forTransfer
     transfer.addMissing(Resume.identity)
     return transfer
   }
 
   /// Returns the delay before the next attempt, or `nil` for none.
   func delay(after context: RetryContext) -> Duration? {
-    let strategy = context.request[option: RequestRetry.self] ?? strategy
+    let strategy = context.request.retry ?? strategy
     guard !context.isFinal, let delay = strategy.delay(after: context) else { return nil }
     let floor = context.response?.retryAfter(now: date) ?? .zero
     return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
@@ -239,7 +239,7 @@ extension Resume {
     let ended = beginFile()
     return Future.task { [self] in
       defer { ended.succeed() }
-      try request[option: ResponseDelivery.self].checkFile()
+      try request.delivery.checkFile()
       guard let file = try PartialFile(of: request, in: directory, for: destination) else {
         return try await next.load(request).outcome.get()
       }
@@ -261,7 +261,7 @@ extension Resume {
   ) async throws -> HTTPResponse {
     let onProgress = request[option: ProgressHandler.self]
     var request = request
-    request[option: ProgressHandler.self] = nil
+    request.progress = nil
     let (response, state) = try await begin(request, file, next: next)
     guard let state else {
       file.keep()
@@ -292,7 +292,7 @@ extension Resume {
   private func begin(
     _ request: HTTPRequest, _ file: PartialFile, next: any HTTPLoader
   ) async throws -> (HTTPResponse, ResumeState?) {
-    let maximumSize = request[option: ResponseDelivery.self].maximumSize ?? .max
+    let maximumSize = request.delivery.maximumSize ?? .max
     if var state = try file.makeState() {
       let rest = try state.request(from: rules.transferRequest(request))
       let response = try await next.load(rest).outcome.get()

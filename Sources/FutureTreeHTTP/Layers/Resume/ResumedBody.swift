@@ -104,13 +104,13 @@ final class ResumedBody: Sendable {
     while true {
       try await pause(after: failure, &state)
       var rest = try state.request(from: rules.transferRequest(request))
-      rest[option: ProgressHandler.self] = nil
+      rest.progress = nil
       let outcome = await load(rest)
       if case .cancelled(let reason) = outcome { throw FutureCancelled(reason: reason) }
       failure = Result { try outcome.get() }
       guard case .success(let response) = failure, !context(failure, state).isTransientFailure else { continue }
       do {
-        let maximumSize = request[option: ResponseDelivery.self].maximumSize ?? .max
+        let maximumSize = request.delivery.maximumSize ?? .max
         return try state.accepts(response, maximumSize: maximumSize) ? response.bodyStream : nil
       } catch {
         response.stream?.transfer.cancel(reason: "the response does not continue the body")
@@ -133,7 +133,7 @@ final class ResumedBody: Sendable {
     let context = context(failure, state)
     guard state.validator != nil, guarded.withLock({ $0.resetReason == nil }), let delay = rules.delay(after: context)
     else { throw context.failure }
-    if let deadline = request[option: RequestDeadline.self], deadline.isExceeded(after: delay) {
+    if let deadline = request.deadline, deadline.isExceeded(after: delay) {
       throw HTTPError(
         .deadlineExceeded,
         "The body would be resumed at byte \(state.position) in \(delay.rounded). The deadline is in "

@@ -167,7 +167,7 @@ extension Retry {
     _ = pause  // Released here, not under the lock.
     guard isCurrent || attempt == 1 else { return .cancelled(Retry.resetReason) }
     var request = work.request
-    if request[option: RequestAttempt.self] != attempt { request[option: RequestAttempt.self] = attempt }
+    if request.attempt != attempt { request.attempt = attempt }
     return work.next.load(request)
   }
 
@@ -189,7 +189,7 @@ extension Retry {
       state.withLock { $0.succeeded(load, on: server) }
     }
     guard let delay = delay(after: context) else { return .ends(outcome) }
-    if let deadline = request[option: RequestDeadline.self], deadline.isExceeded(after: delay) {
+    if let deadline = request.deadline, deadline.isExceeded(after: delay) {
       return .ends(.failure(context.deadlineExceeded(delay, deadline)))
     }
     let server = Retry.server(of: request)
@@ -204,7 +204,7 @@ extension Retry {
 
   /// Returns the delay before the next attempt. Returns `nil` if there is none, before deadline and budget are checked.
   private func delay(after context: RetryContext) -> Duration? {
-    let strategy = context.request[option: RequestRetry.self] ?? strategy
+    let strategy = context.request.retry ?? strategy
     guard context.request.body.isReplayable, !context.isFinal, let delay = strategy.delay(after: context) else {
       return nil
     }

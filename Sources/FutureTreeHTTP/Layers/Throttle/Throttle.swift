@@ -68,9 +68,9 @@ public final class Throttle: HTTPLayer {
   ///
   /// - Returns: A future with the outcome of `next`, or a failure with the code `queueFull` or `deadlineExceeded`.
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
-    let patience = request[option: RequestDeadline.self]?.remaining
+    let patience = request.deadline?.remaining
     if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)).named(.throttle) }
-    let (host, now, bypasses) = (request.url?.host, clock.now, request[option: BypassesThrottle.self])
+    let (host, now, bypasses) = (request.url?.host, clock.now, request.bypassesThrottle)
     let begins = state.withLock { state in
       guard bypasses else { return state.scheduler.beginsAtOnce(host, at: now) }
       state.scheduler.passed(host, at: now)

@@ -104,20 +104,20 @@ public struct Timeout: HTTPLayer {
 
   /// Returns the earlier of the request's deadline and the deadline of this layer.
   private func deadline(of request: HTTPRequest) -> HTTPDeadline? {
-    let given = request[option: RequestDeadline.self]
+    let given = request.deadline
     guard let total, given.map({ total < $0.remaining }) ?? true else { return given }
     return .after(total, clock: clock)
   }
 
   private func prepared(_ request: HTTPRequest, _ deadline: HTTPDeadline?, _ watch: TimeoutWatch) -> HTTPRequest {
     var request = request
-    if total != nil { request[option: RequestDeadline.self] = deadline }
+    if total != nil { request.deadline = deadline }
     let grace = Duration.seconds(1)
-    if let attempt, request[option: RequestTimeout.self] == nil {
-      request[option: RequestTimeout.self] = attempt + grace
+    if let attempt, request.timeout == nil {
+      request.timeout = attempt + grace
     }
-    if let idle, request[option: RequestIdleTimeout.self] == nil {
-      request[option: RequestIdleTimeout.self] = idle + grace
+    if let idle, request.idleTimeout == nil {
+      request.idleTimeout = idle + grace
     }
     if firstByte != nil || idle != nil {
       let handler = request[option: ProgressHandler.self]

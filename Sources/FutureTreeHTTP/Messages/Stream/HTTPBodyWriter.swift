@@ -94,7 +94,7 @@ extension HTTPBodyStream {
   public static func makeStream(
     for request: HTTPRequest, clock: any FutureClock = .system
   ) -> (stream: HTTPBodyStream, writer: HTTPBodyWriter) {
-    let pipe = BodyPipe(request[option: ResponseDelivery.self].streamRules(for: request), clock: clock)
+    let pipe = BodyPipe(request.delivery.streamRules(for: request), clock: clock)
     return (HTTPBodyStream(pipe, reader: BodyReader(pipe)), HTTPBodyWriter(pipe))
   }
 }
