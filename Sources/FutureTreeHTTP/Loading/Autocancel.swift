@@ -138,9 +138,10 @@ public final class Autocancel: HTTPLayer {
   }
 }
 
-extension Autocancel: ResetTracking {
+extension Autocancel {
   private static let reason: CancellationReason = "the chain was reset"
 
+  /// Cancels a scope when the layer is reset, and waits for it.
   func track(_ scope: TrackedScope) {
     let number = loads.withLock { loads -> Int in
       defer { loads.next += 1 }
@@ -152,6 +153,7 @@ extension Autocancel: ResetTracking {
     }
   }
 
+  /// The loads and scopes that a reset would stop.
   var preview: ResetPreview {
     let state = loads.value
     let live = state.live.filter { !state.undos.contains($0.key) }.map {

@@ -24,15 +24,7 @@ extension HTTPLoader {
     undoTimeout: Duration = .seconds(30), clock: any FutureClock = .system
   ) -> CancelScope {
     let scope = CancelScope(name, whenEnded: policy, undoTimeout: undoTimeout, clock: clock)
-    for layer in PartGraph(self).outermost(as: (any ResetTracking).self) { layer.track(scope.tracked) }
+    for layer in PartGraph(self).outermost(as: Autocancel.self) { layer.track(scope.tracked) }
     return scope
   }
-}
-
-/// A layer that knows all loads that pass it, and stops them when it is reset.
-protocol ResetTracking: AnyObject {
-  /// The loads and scopes that a reset would stop.
-  var preview: ResetPreview { get }
-  /// Cancels a scope when the layer is reset, and waits for it.
-  func track(_ scope: TrackedScope)
 }

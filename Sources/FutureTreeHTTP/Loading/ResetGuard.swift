@@ -30,8 +30,6 @@ import FutureTree
 public final class ResetGuard: HTTPLayer {
   private struct State {
     var gate = ResetGate()
-    /// The resets in progress.
-    var notes: [ResetNotes] = []
     /// The resets that others can join, by their chains.
     var running: [ObjectIdentifier: Future<ResetReceipt>] = [:]
   }
@@ -67,7 +65,7 @@ public final class ResetGuard: HTTPLayer {
     let isUndo = TrackedScope.isUndoing
     let resets = state.withLock { state in
       if isUndo { state.gate.undoBegins() }
-      return state.notes
+      return state.gate.resets
     }
     if !isUndo { for notes in resets { notes.refused(1) } }
     return isUndo
@@ -87,10 +85,7 @@ public final class ResetGuard: HTTPLayer {
 extension ResetGuard {
   /// Refuses loads. The future completes when the earlier loads have ended.
   public func refuse(_ notes: ResetNotes) -> Future<Void> {
-    state.withLock { state in
-      state.notes.append(notes)
-      return state.gate.close()
-    }?.future ?? .succeeded
+    state.withLock { $0.gate.close(notes) }?.future ?? .succeeded
   }
 
   /// Waits until each earlier load has reached the next loader.
@@ -100,10 +95,7 @@ extension ResetGuard {
 
   /// Admits loads, unless another reset is in progress.
   public func admit(_ notes: ResetNotes) {
-    state.withLock { state in
-      state.notes.removeAll { $0 === notes }
-      state.gate.open()
-    }
+    state.withLock { $0.gate.open(notes) }
   }
 
   /// Joins the reset of a chain, or begins one.
@@ -138,14 +130,15 @@ extension FutureName {
 /// 1. The gate is closed while at least one reset is in progress.
 /// 2. A promise is created when there is something to wait for, and returned when that has ended.
 struct ResetGate {
-  private var resets = 0
+  /// The resets in progress, as their notes.
+  private(set) var resets: [ResetNotes] = []
   /// The loads that have not reached the loader after the gate.
   private var entering = 0
   private var inFlight = 0
   private var awaitEntering: [Promise<Void>] = []
   private var awaitEnd: [Promise<Void>] = []
 
-  var isOpen: Bool { resets == 0 }
+  var isOpen: Bool { resets.isEmpty }
 
   /// Registers a load that begins. Returns `false` if it is refused.
   mutating func loadBegins() -> Bool {
@@ -173,8 +166,8 @@ struct ResetGate {
   }
 
   /// Begins a reset. Returns a promise if loads are in flight.
-  mutating func close() -> Promise<Void>? {
-    resets += 1
+  mutating func close(_ reset: ResetNotes) -> Promise<Void>? {
+    resets.append(reset)
     return inFlight == 0 ? nil : awaitEnd.appendPromise()
   }
 
@@ -184,8 +177,8 @@ struct ResetGate {
   }
 
   /// Ends a reset.
-  mutating func open() {
-    resets -= 1
+  mutating func open(_ reset: ResetNotes) {
+    resets.removeAll { $0 === reset }
   }
 }
 

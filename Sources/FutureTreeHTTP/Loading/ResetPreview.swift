@@ -69,7 +69,7 @@ extension HTTPLoader {
   /// - Complexity: O(futures + edges) of the trees of the loads and scopes.
   public func previewReset() -> ResetPreview {
     let graph = PartGraph(self)
-    let previews = graph.outermost(as: (any ResetTracking).self).map(\.preview)
+    let previews = graph.outermost(as: Autocancel.self).map(\.preview)
     let lingering = graph.outermost(as: (any LingeringLayer).self).flatMap(\.lingeringLoads)
     return ResetPreview(loads: previews.flatMap(\.loads) + lingering, scopes: previews.flatMap(\.scopes))
   }

@@ -5,17 +5,19 @@ import Testing
 
 @Suite("The gate of a reset")
 struct ResetGateTests {
+  private let resets = ["one", "other"].map { ResetNotes($0, SystemClock()) }
+
   @Test("An open gate admits loads, a closed one does not, and it opens when all resets have ended")
   func opens() {
     var gate = ResetGate()
 
     let admitted = [gate.loadBegins()]
     _ = (gate.loadEntered(), gate.loadEnded())
-    let waits = [gate.close() != nil, gate.close() != nil]
+    let waits = resets.map { gate.close($0) != nil }
     let refused = [gate.loadBegins()]
-    gate.open()
+    gate.open(resets[0])
     let stillClosed = !gate.isOpen
-    gate.open()
+    gate.open(resets[1])
 
     #expect(admitted == [true] && refused == [false] && waits == [false, false])
     #expect(stillClosed && gate.isOpen)
@@ -25,7 +27,7 @@ struct ResetGateTests {
   func waitsForEntering() throws {
     var gate = ResetGate()
     _ = [gate.loadBegins(), gate.loadBegins()]
-    _ = gate.close()
+    _ = gate.close(resets[0])
 
     let entered = try #require(gate.waitsForEntering()?.future)
     let first = gate.loadEntered()
@@ -40,7 +42,7 @@ struct ResetGateTests {
     var gate = ResetGate()
     _ = (gate.loadBegins(), gate.loadEntered())
 
-    let ended = try #require(gate.close()?.future)
+    let ended = try #require(gate.close(resets[0])?.future)
     gate.undoBegins()
     _ = gate.loadEntered()
     let first = gate.loadEnded()
@@ -54,7 +56,7 @@ struct ResetGateTests {
     var gate = ResetGate()
     _ = (gate.loadBegins(), gate.loadEntered())
 
-    let waiting = [gate.close(), gate.close()].compactMap { $0?.future }
+    let waiting = resets.compactMap { gate.close($0)?.future }
 
     #expect(waiting.count == 2 && gate.loadEnded().map(\.future) == waiting)
   }
