@@ -22,7 +22,7 @@ import FutureTree
 /// 1. `refuse` of all parts.
 /// 2. `drain` from the outer end of the chain. Parts at the same distance from it are drained together, when all parts that lead
 ///    to them have been drained.
-/// 3. `wipe` of all parts, when all loads that were to be awaited have ended.
+/// 3. `wipe` of all parts, when all loads that the drain and the futures of `refuse` await have ended.
 /// 4. `admit` of all parts, from the inner end.
 ///
 /// An object is one part wherever it stands, and is drained at the innermost place. A value is a part at each place where it
