@@ -11,9 +11,12 @@ let package = Package(
   products: [
     .library(name: "FutureTree", targets: ["FutureTree"]),
     .library(name: "FutureTreeHTTP", targets: ["FutureTreeHTTP"]),
+    .library(name: "FutureTreeHTTPStore", targets: ["FutureTreeHTTPStore"]),
     .library(name: "FutureTreeOAuth2", targets: ["FutureTreeOAuth2"]),
+    .library(name: "FutureTreeRecording", targets: ["FutureTreeRecording"]),
     .library(name: "FutureTreeTesting", targets: ["FutureTreeTesting"]),
     .library(name: "FutureTreeHTTPTesting", targets: ["FutureTreeHTTPTesting"]),
+    .library(name: "FutureTreeTransportTesting", targets: ["FutureTreeTransportTesting"]),
   ],
   dependencies: [],
   targets: [
@@ -27,9 +30,16 @@ let package = Package(
         "FutureTree", .target(name: "CCurl", condition: .when(platforms: [.linux])),
         .target(name: "CDecoders", condition: .when(platforms: [.linux])),
       ]),
+    .target(name: "FutureTreeHTTPStore", dependencies: ["FutureTree", "FutureTreeHTTP"]),
     .target(name: "FutureTreeOAuth2", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeRecording", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeHTTPTesting", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
+    .target(
+      name: "FutureTreeTransportTesting",
+      dependencies: [
+        "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeTesting", "FutureTreeHTTPTesting",
+      ]),
     .target(name: "ExampleSupport", dependencies: ["FutureTree"], path: "Examples/Support"),
     .executableTarget(
       name: "QuickStart", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting"],
@@ -51,40 +61,32 @@ let package = Package(
       ],
       path: "Examples/APIClient", exclude: ["expected.txt"]),
     .executableTarget(
-      name: "TreeInspector", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"],
+      name: "TreeInspector",
+      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeRecording", "FutureTreeTesting"],
       path: "Examples/TreeInspector"),
     .target(name: "TestSupport", dependencies: ["FutureTree"], path: "Tests/TestSupport"),
     .target(
       name: "HTTPTestSupport", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeHTTPTesting", "TestSupport"],
       path: "Tests/HTTPTestSupport"),
     .executableTarget(
-      name: "TransportCounts", dependencies: ["FutureTreeHTTP", "FutureTreeHTTPTesting"], path: "Tests/TransportCounts"),
+      name: "TransportCounts", dependencies: ["FutureTreeHTTP", "FutureTreeTransportTesting"],
+      path: "Tests/TransportCounts"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
-    .testTarget(
-      name: "FutureTreeHTTPTests",
-      dependencies: [
-        "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
-        "HTTPTestSupport",
-      ], swiftSettings: unoptimized),
-    .testTarget(
-      name: "FutureTreeOAuth2Tests",
-      dependencies: [
-        "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
-        "HTTPTestSupport",
-      ], swiftSettings: unoptimized),
     .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
-    .testTarget(
-      name: "FutureTreeHTTPTestingTests",
-      dependencies: [
-        "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting", "TestSupport",
-        "HTTPTestSupport",
-      ], swiftSettings: unoptimized),
-  ],
+  ]
+    + ["HTTP", "HTTPStore", "OAuth2", "Recording", "HTTPTesting", "TransportTesting"].map { module in
+      .testTarget(
+        name: "FutureTree\(module)Tests",
+        dependencies: [
+          "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeOAuth2", "FutureTreeRecording",
+          "FutureTreeTesting", "FutureTreeHTTPTesting", "FutureTreeTransportTesting", "TestSupport", "HTTPTestSupport",
+        ], swiftSettings: unoptimized)
+    },
   swiftLanguageModes: [.v6]
 )
 
-// Builds the tests of one module, and only what they need: `FUTURETREE_TESTS_OF=FutureTree swift test`.
-if let module = Context.environment["FUTURETREE_TESTS_OF"] {
+// Builds the tests of some modules, and only what they need: `FUTURETREE_TESTS_OF="FutureTree FutureTreeHTTP" swift test`.
+if let modules = Context.environment["FUTURETREE_TESTS_OF"] {
   func needed(by name: String) -> Set<String> {
     let dependencies = package.targets.first { $0.name == name }?.dependencies ?? []
     return dependencies.reduce(into: [name]) { names, dependency in
@@ -94,7 +96,7 @@ if let module = Context.environment["FUTURETREE_TESTS_OF"] {
       }
     }
   }
-  let names = needed(by: module + "Tests")
+  let names = modules.split(separator: " ").reduce(into: Set()) { $0.formUnion(needed(by: $1 + "Tests")) }
   package.targets.removeAll { !names.contains($0.name) }
   package.products.removeAll { ($0 as? Product.Library)?.targets.allSatisfy(names.contains) != true }
 }

@@ -23,6 +23,7 @@ let package = Package(
       name: "Works",
       dependencies: [
         "FutureTree", "Baselines", "BlackHole", .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "FutureTreeHTTPStore", package: "FutureTree"),
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
       ]),
     .target(name: "Baselines"),

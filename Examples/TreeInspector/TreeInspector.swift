@@ -12,6 +12,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeRecording
 
 @main struct TreeInspector {
   static func main() {

@@ -74,7 +74,7 @@ let package = Package(
       name: "TransportCounts",
       dependencies: [
         "FutureTreeAsyncHTTPClient",
-        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+        .product(name: "FutureTreeTransportTesting", package: "FutureTree"),
       ],
       path: "Tests/TransportCounts"),
     .testTarget(
@@ -91,6 +91,7 @@ let package = Package(
         "FutureTreeAsyncHTTPClient",
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
         .product(name: "FutureTreeTesting", package: "FutureTree"),
+        .product(name: "FutureTreeTransportTesting", package: "FutureTree"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),

@@ -19,8 +19,3 @@ extension UnexpectedRequest: LocalizedError {
   /// The same text as `description`.
   public var errorDescription: String? { description }
 }
-
-extension ReplayDiverged: LocalizedError {
-  /// The same text as `description`.
-  public var errorDescription: String? { description }
-}

@@ -21,8 +21,15 @@ let package = Package(
     .target(name: "FutureTree", dependencies: ["Combine", "Darwin"]),
     .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"], exclude: ["Sources/Curl"]),
     .target(name: "FutureTreeOAuth2", dependencies: ["CryptoKit", "FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeHTTPStore", dependencies: ["FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreeRecording", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeHTTPTesting", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
+    .target(
+      name: "FutureTreeTransportTesting",
+      dependencies: [
+        "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeTesting", "FutureTreeHTTPTesting",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("LoopbackServer: responses", .onSockets, .timeLimit(.minutes(20))) struct LoopbackServerAnswerTests {

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("LoopbackServer: connections closed by the client", .onSockets, .timeLimit(.minutes(20)))

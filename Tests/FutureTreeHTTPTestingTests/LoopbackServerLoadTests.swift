@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTPTesting

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTPTesting

@@ -1,4 +1,5 @@
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTPTesting

@@ -18,7 +18,9 @@ let package = Package(
       dependencies: [
         "FuzzerDriver", .product(name: "FutureTree", package: "FutureTree"),
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "FutureTreeHTTPStore", package: "FutureTree"),
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+        .product(name: "FutureTreeRecording", package: "FutureTree"),
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -7,9 +7,9 @@
 
 import Foundation
 
-/// The folder that a mutation changes: its name begins with `H` if that is the HTTP module.
-func sources(of mutation: String) -> String {
-  mutation.hasPrefix("H") ? "Sources/FutureTreeHTTP" : "Sources/FutureTree"
+/// The folders that a mutation can change: its name begins with `H` if they are those of the HTTP modules.
+func sources(of mutation: String) -> [String] {
+  mutation.hasPrefix("H") ? ["Sources/FutureTreeHTTP", "Sources/FutureTreeHTTPStore"] : ["Sources/FutureTree"]
 }
 
 let mutations = "Tests/Mutations/Mutations"
@@ -91,11 +91,13 @@ struct Place {
 struct Tree {
   var files: [Source]
 
-  /// Reads the sources in a folder of `root`.
-  init(root: String, _ folder: String) throws {
-    let names = FileManager.default.enumerator(atPath: "\(root)/\(folder)")?.compactMap { $0 as? String } ?? []
-    files = try names.filter { $0.hasSuffix(".swift") }.sorted()
-      .map { Source(path: "\(folder)/\($0)", text: try read("\(root)/\(folder)/\($0)")) }
+  /// Reads the sources in some folders of `root`.
+  init(root: String, _ folders: [String]) throws {
+    files = try folders.flatMap { folder in
+      let names = FileManager.default.enumerator(atPath: "\(root)/\(folder)")?.compactMap { $0 as? String } ?? []
+      return try names.filter { $0.hasSuffix(".swift") }.sorted()
+        .map { Source(path: "\(folder)/\($0)", text: try read("\(root)/\(folder)/\($0)")) }
+    }
   }
 
   /// Returns the declarations with that name. Overloads and declarations in types with the same name count as one.
@@ -366,11 +368,13 @@ func git(_ arguments: [String]) throws -> String {
 func renew(_ name: String) throws {
   var mutation = try Mutation(named: name)
   mutation.edits = []
-  let folder = sources(of: mutation.name)
-  let mutated = try Tree(root: ".", folder)
+  let folders = sources(of: mutation.name)
+  let mutated = try Tree(root: ".", folders)
   var tree = mutated
-  let paths = try git("diff", "--name-only", "--relative", "--", folder).lines.filter { !$0.isEmpty }
-  guard !paths.isEmpty else { throw Fault(text: "nothing in \(folder) differs from what is committed or staged") }
+  let paths = try git(["diff", "--name-only", "--relative", "--"] + folders).lines.filter { !$0.isEmpty }
+  guard !paths.isEmpty else {
+    throw Fault(text: "nothing in \(folders.joined(separator: " and ")) differs from what is committed or staged")
+  }
   for file in tree.files.indices where paths.contains(tree.files[file].path) {
     tree.files[file] = Source(path: tree.files[file].path, text: try git("show", ":./" + tree.files[file].path))
   }
@@ -402,8 +406,8 @@ do {
   case ("check", 1):
     var faults: [String] = []
     let names = try Mutation.names()
-    for (folder, names) in Dictionary(grouping: names, by: sources).sorted(by: { $0.key < $1.key }) {
-      let tree = try Tree(root: ".", folder)
+    for (folders, names) in Dictionary(grouping: names, by: sources).sorted(by: { $0.key[0] < $1.key[0] }) {
+      let tree = try Tree(root: ".", folders)
       for name in names {
         do { _ = try Mutation(named: name).applied(to: tree) } catch let fault as Fault { faults.append(fault.text) }
       }

@@ -1,3 +1,5 @@
+import FutureTreeTransportTesting
+
 #if os(Linux)
   import Foundation
   import FutureTree

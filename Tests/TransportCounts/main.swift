@@ -14,6 +14,7 @@
 import Foundation
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTransportTesting
 
 var arguments = Array(CommandLine.arguments.dropFirst())
 var load = TransportLoad("URLSessionLoader") { URLSessionLoader(.init(timeout: nil)) }

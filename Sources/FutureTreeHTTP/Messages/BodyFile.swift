@@ -8,11 +8,11 @@ import FutureTree
 /// numbers.
 ///
 /// It is used by one thread at a time: it belongs to one `ResponseReceiver`, which cannot be copied, or to one `PartialFile`.
-final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive access.
+package final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive access.
   private let destination: URL
   private let temporary: String
   private var descriptor: Int32
-  private(set) var size: Int
+  package private(set) var size: Int
 
   /// Creates the temporary file next to the destination, and removes files that processes which were killed have left there.
   ///
@@ -89,13 +89,13 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   private static let lastNumber = Locked(0)
 
   /// Whether an open file still has its name.
-  static func isNamed(_ descriptor: Int32, _ file: URL) -> Bool {
+  package static func isNamed(_ descriptor: Int32, _ file: URL) -> Bool {
     var (opened, named) = (stat(), stat())
     return fstat(descriptor, &opened) == 0 && stat(file.path, &named) == 0 && opened.st_ino == named.st_ino
   }
 
   /// Creates a body file from an open descriptor, whose position is the end of the file.
-  init(_ descriptor: Int32, temporary: String, for destination: URL, size: Int = 0) {
+  package init(_ descriptor: Int32, temporary: String, for destination: URL, size: Int = 0) {
     self.descriptor = descriptor
     self.size = size
     self.temporary = temporary
@@ -119,7 +119,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
     return FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) && isDirectory.boolValue
   }
 
-  func append(_ data: Data) throws(HTTPError) {
+  package func append(_ data: Data) throws(HTTPError) {
     let fault = data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) -> Int32? in
       var rest = bytes[...]
       while !rest.isEmpty {
@@ -135,7 +135,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   }
 
   /// Removes the bytes after a position.
-  func truncate(to position: Int) throws(HTTPError) {
+  package func truncate(to position: Int) throws(HTTPError) {
     guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) == position else {
       throw BodyFile.refused("cannot be truncated", errno)
     }
@@ -143,7 +143,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   }
 
   /// Renames the file to its final name. On another volume, a copy gets the name.
-  func commit() throws(HTTPError) {
+  package func commit() throws(HTTPError) {
     // Closing a duplicate reports the errors of delayed writes, and keeps the lock of the file until it has its name.
     let duplicate = dup(descriptor)
     guard duplicate >= 0, close(duplicate) == 0 else { throw discarding("cannot be written") }
@@ -163,14 +163,14 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   }
 
   /// Removes the temporary file. Has no effect on a committed file.
-  func discard() {
+  package func discard() {
     guard descriptor >= 0 else { return }
     unlink(temporary)
     closeDescriptor()
   }
 
   /// Closes the file, and leaves it under its temporary name.
-  func closeDescriptor() {
+  package func closeDescriptor() {
     close(descriptor)
     descriptor = -1
   }
@@ -183,7 +183,7 @@ final class BodyFile: @unchecked Sendable {  // Because: its owner has exclusive
   }
 
   /// The message does not contain the path, which may be a secret.
-  static func refused(_ fault: String, _ number: Int32) -> HTTPError {
+  package static func refused(_ fault: String, _ number: Int32) -> HTTPError {
     HTTPError(
       .unwritableBody,
       "The file of the body \(fault) (\(String(cString: strerror(number)))). Check its directory and the free space.")

@@ -1,14 +1,14 @@
 import Foundation
 
 /// The error and the position that a decoder of JSON reported, without any value. The description is a part of a sentence.
-struct DecodingFault: CustomStringConvertible {
-  let description: String
+package struct DecodingFault: CustomStringConvertible {
+  package let description: String
 
   /// - Parameters:
   ///   - bytes: The bytes that were decoded: the body of the response, or a part of it.
   ///   - part: The name of the bytes.
   ///   - response: The response whose content type is named if the bytes are not JSON.
-  init(_ error: any Error, in bytes: Data, named part: String = "the body", of response: HTTPResponse? = nil) {
+  package init(_ error: any Error, in bytes: Data, named part: String = "the body", of response: HTTPResponse? = nil) {
     description =
       switch error {
       case _ where bytes.isEmpty:

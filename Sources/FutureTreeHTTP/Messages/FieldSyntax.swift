@@ -45,7 +45,7 @@ package enum FieldSyntax {
 
   /// Returns the elements of a list, without empty elements and surrounding whitespace. Commas inside quotes do not
   /// separate elements.
-  static func elements(of value: String) -> [String] {
+  package static func elements(of value: String) -> [String] {
     var elements: [String] = []
     var rest = value.utf8[...]
     while !rest.isEmpty {
@@ -62,7 +62,7 @@ package enum FieldSyntax {
   }
 
   /// Returns the text without whitespace at its ends.
-  static func trimmed(_ text: String) -> String {
+  package static func trimmed(_ text: String) -> String {
     let bytes = text.utf8
     guard let first = bytes.first, let last = bytes.last, isBlank(first) || isBlank(last) else {
       return text
@@ -74,7 +74,7 @@ package enum FieldSyntax {
   }
 
   /// Parses a number of seconds that a server sent: digits, as the RFCs require, or digits with a fraction.
-  static func seconds(_ value: String) -> Double? {
+  package static func seconds(_ value: String) -> Double? {
     let fraction = value.utf8.drop(while: ASCII.isDigit)
     guard let first = value.utf8.first, ASCII.isDigit(first), fraction.isEmpty || fraction.first == UInt8(ascii: "."),
       fraction.dropFirst().allSatisfy(ASCII.isDigit)
@@ -89,7 +89,7 @@ package enum FieldSyntax {
   }
 
   /// Returns whether two values have the same bytes. Equal strings can have other bytes: an accented letter has two forms.
-  static func haveSameBytes(_ first: String, _ second: String) -> Bool { first.utf8.elementsEqual(second.utf8) }
+  package static func haveSameBytes(_ first: String, _ second: String) -> Bool { first.utf8.elementsEqual(second.utf8) }
 
   /// Removes a quoted string (RFC 9110, section 5.6.4). All bytes are valid bytes of a field value, so a backslash can
   /// quote any of them.
@@ -125,7 +125,7 @@ package enum FieldSyntax {
     return "has \(name) at offset \(text.utf8.distance(from: text.startIndex, to: index))"
   }
 
-  static func isTokenByte(_ byte: UInt8) -> Bool {
+  package static func isTokenByte(_ byte: UInt8) -> Bool {
     switch UnicodeScalar(byte) {
     case "a"..."z", "A"..."Z", "0"..."9": true
     case "!", "#", "$", "%", "&", "'", "*", "+", "-", ".", "^", "_", "`", "|", "~": true
@@ -134,9 +134,9 @@ package enum FieldSyntax {
   }
 
   /// Whether no value of a field may have the byte: a control character other than a tab.
-  static func isControlByte(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
+  package static func isControlByte(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
 
   private static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (0x20...0x7E).contains(byte) }
 
-  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+  package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

@@ -50,7 +50,7 @@ public struct HTTPHeaders: Sendable {
       self.value = value
     }
 
-    func isNamed(_ name: String) -> Bool {
+    package func isNamed(_ name: String) -> Bool {
       self.name.utf8.count == name.utf8.count
         && self.name.utf8.elementsEqual(name.utf8) { ASCII.lowercased($0) == ASCII.lowercased($1) }
     }

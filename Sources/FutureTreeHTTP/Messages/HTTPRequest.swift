@@ -64,7 +64,7 @@ public struct HTTPRequest: Sendable {
 
   /// Returns whether one request is an unmodified copy of the other. If it returns `false`, the requests can still be
   /// equal.
-  func sharesStorage(with other: HTTPRequest) -> Bool { storage === other.storage }
+  package func sharesStorage(with other: HTTPRequest) -> Bool { storage === other.storage }
 
   /// Creates a `GET` request.
   ///
@@ -147,7 +147,7 @@ public struct HTTPRequest: Sendable {
   /// Replaces all header fields that have this name with one field, whose value the server sent before.
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderValue`.
-  mutating func setHeader(_ name: String, received value: String) throws(HTTPError) {
+  package mutating func setHeader(_ name: String, received value: String) throws(HTTPError) {
     let field = try HTTPHeaders.Field(received: name, value)
     change { $0.headers.set(field) }
   }
@@ -166,7 +166,7 @@ public struct HTTPRequest: Sendable {
   }
 
   /// Appends the fields whose names the request does not have. The fields must have passed `checkIsAllowed`.
-  mutating func addMissing(_ fields: HTTPHeaders) {
+  package mutating func addMissing(_ fields: HTTPHeaders) {
     let missing = fields.filter { !headers.contains($0.name) }
     if !missing.isEmpty { change { $0.headers.add(contentsOf: missing) } }
   }

@@ -33,17 +33,19 @@ public struct HTTPResponse: Sendable {
   /// The body, or the stream that it arrives in.
   public var content: Content { parts.content }
   /// What the headers do not show.
-  var marks: Marks { parts.marks }
+  package var marks: Marks { parts.marks }
 
-  struct Marks: OptionSet {
+  package struct Marks: OptionSet {
     /// The response has a `Location` that the headers omit. `Redirect` must not treat it as missing.
     static let hidesLocation = Marks(rawValue: 1)
     /// The platform has decoded the body, and the headers omit its encoding. `Resume` must not count its bytes.
-    static let isDecoded = Marks(rawValue: 2)
+    package static let isDecoded = Marks(rawValue: 2)
     /// The response comes from a cache. `StoreCookies` has stored its cookies before.
-    static let isCached = Marks(rawValue: 4)
+    package static let isCached = Marks(rawValue: 4)
 
-    let rawValue: UInt8
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
   }
 
   /// A single reference, because every future of a chain holds a copy of the response.
@@ -119,7 +121,7 @@ public struct HTTPResponse: Sendable {
   public var transfer: Future<Void> { stream?.transfer ?? HTTPBodyStream.completedTransfer }
 
   /// The stream, unless the body is buffered.
-  var stream: HTTPBodyStream? {
+  package var stream: HTTPBodyStream? {
     if case .stream(let stream) = content { stream } else { nil }
   }
 
@@ -133,20 +135,20 @@ public struct HTTPResponse: Sendable {
     self.init(to: request, status: status, headers: headers, content: content, marks: [])
   }
 
-  init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content, marks: Marks) {
+  package init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content, marks: Marks) {
     parts = Parts(request, status, headers, content, marks)
   }
 
   /// Returns the same response, to another request.
-  func answering(_ request: HTTPRequest) -> HTTPResponse {
+  package func answering(_ request: HTTPRequest) -> HTTPResponse {
     HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
   }
 
-  func replacingHeaders(_ headers: HTTPHeaders) -> HTTPResponse {
+  package func replacingHeaders(_ headers: HTTPHeaders) -> HTTPResponse {
     HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
   }
 
-  func replacingContent(_ content: Content) -> HTTPResponse {
+  package func replacingContent(_ content: Content) -> HTTPResponse {
     HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
   }
 }

@@ -34,7 +34,7 @@ public struct HTTPURL: Sendable, Hashable {
   /// The whole URL as it is sent, without a fragment.
   public let absoluteString: String
 
-  init(scheme: Scheme, host: String, explicitPort: UInt16?, path: String, query: String?) {
+  package init(scheme: Scheme, host: String, explicitPort: UInt16?, path: String, query: String?) {
     self.scheme = scheme
     self.host = host
     self.explicitPort = explicitPort

@@ -107,7 +107,7 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   }
 
   /// Returns the delivery of a transfer that is a part of a body. It is a stream, whose reader may wait without a limit.
-  var forTransfer: ResponseDelivery {
+  package var forTransfer: ResponseDelivery {
     var bufferLimit = ResponseDelivery.defaultBufferLimit
     if case .stream(let limit, _) = place { bufferLimit = limit }
     return .stream(bufferLimit: bufferLimit, idleReadTimeout: nil, maximumSize: maximumSize)
@@ -122,7 +122,7 @@ public struct ResponseDelivery: HTTPRequestOption, Sendable {
   }
 
   /// Refuses a file that cannot be created, before the request is sent.
-  func checkFile() throws(HTTPError) {
+  package func checkFile() throws(HTTPError) {
     if let file { try BodyFile.check(pending?.destination ?? file) }
   }
 

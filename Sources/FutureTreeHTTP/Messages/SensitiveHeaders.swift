@@ -5,7 +5,7 @@
 /// request.sensitiveHeaders.insert("X-Session")
 /// ```
 ///
-/// A redirect to another origin drops these fields, their values are never printed, and they tell users apart: ``CacheResponses``
+/// A redirect to another origin drops these fields, their values are never printed, and they tell users apart: `CacheResponses`
 /// and ``Coalesce`` never answer a request with the response to another value. If a layer puts a credential into a custom field, it
 /// must add the name of that field. Names compare case-insensitively.
 public struct HeaderNames: Sendable, Hashable {

@@ -121,7 +121,7 @@ extension LoopbackStep {
   public static let stopReading = LoopbackStep(kind: .stopReading)
 
   /// Reads until at least `count` bytes have arrived or the request is complete, and stops reading again.
-  static func read(_ count: Int) -> LoopbackStep { LoopbackStep(kind: .read(count)) }
+  package static func read(_ count: Int) -> LoopbackStep { LoopbackStep(kind: .read(count)) }
 
   /// Sends FIN and continues to read. The client sees the end of the stream and can still send.
   public static let finishSending = LoopbackStep(kind: .finishSending)

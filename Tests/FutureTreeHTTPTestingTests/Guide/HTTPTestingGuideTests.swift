@@ -4,7 +4,7 @@ import Testing
 /// The code of the module's pages is identical to the snippets beside this file.
 @Suite("Guides of FutureTreeHTTPTesting: compiled and tested code")
 struct HTTPTestingGuideTests {
-  static let all = ["FutureTreeHTTPTesting", "SimulatedNetworks", "TestingYourCode"].map {
+  static let all = ["FutureTreeHTTPTesting", "TestingYourCode"].map {
     Guide($0, of: "FutureTreeHTTPTesting")
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPStore
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import TestSupport
@@ -257,47 +258,5 @@ struct TestingYourCodeGuideSnippets {
     // end
 
     #expect(print.lines == ["60.0", "true"])
-  }
-
-  @Test("Checks of a transport")
-  func conformance() async {
-    let added = ["Accept", "Accept-Encoding", "Accept-Language", "User-Agent"]
-    // guide conformance
-    let conformance = TransportConformance("Reader's transport", addedFields: added, timeLimit: .seconds(600)) {
-      SystemLoader(.init(timeout: nil))
-    }
-
-    let report = await conformance.run(only: [.redirects, .cookies, .cutBody])
-
-    print(report.isConforming)  // true
-    print(report.entries.map(\.check.id))  // ["redirects", "cookies", "cutBody"]
-    // end
-
-    #expect(report.isConforming, "\(report)")
-    #expect(print.lines == ["true", "[\"redirects\", \"cookies\", \"cutBody\"]"])
-  }
-
-  @Test("Limits of a transport")
-  func limits() {
-    // guide limits
-    let limits: [TransportConformance.Limit] = [
-      .init(.headerOrder, "The platform sorts the fields by name.", faultText: "sent: "),
-      .init(.trailers, "A fatal error of the platform, at once.", endsProcess: true),
-    ]
-    // end
-
-    #expect(limits.map(\.endsProcess) == [false, true])
-  }
-
-  /// Compiled and not run: the counts need a process of their own. `StreamStressTests` runs it.
-  func load() async throws {
-    // guide load
-    let load = TransportLoad("Reader's transport") { SystemLoader(.init(timeout: nil)) }
-
-    let report = try await load.run(cancelled: 10_000)
-
-    print(report)
-    #expect(report.isClean)
-    // end
   }
 }

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 

@@ -39,18 +39,6 @@ import Testing
     #expect(try response.linkedURL("next")?.absoluteString == "https://example.com" + target)
   }
 
-  @Test("The fields of a change remove the cached responses at the URLs that browsers read")
-  func invalidation() {
-    let api = CachedAPI()
-    api.answer("old", [("Cache-Control", "max-age=60")])
-    api.load("/my%20file")
-    api.answer("changed", [("Content-Location", "/my file")])
-    api.load("/", method: .post)
-    api.answer("new")
-
-    #expect(api.load("/my%20file").flatMap { try? $0.body } == Data("new".utf8))
-  }
-
   /// Read in different ways, these would lead to another origin, or use a credential.
   static let ambiguous: [String] = [
     "\\\\other.example\\b", "/\\other.example", "\\/other.example", "https:\\\\other.example", "//other.example\\b",
@@ -73,16 +61,6 @@ import Testing
 }
 
 @Suite("H13: tolerant reading, of times", .tags(.h13)) struct H13TimeTests {
-  static let forms: [String] = [
-    "Wed, 01 Nov 2023 10:00:10 GMT", "wed, 01 nov 2023 10:00:10 gmt", "WED, 01 NOV 2023 10:00:10 GMT",
-    "Wed, 1 Nov 2023 10:00:10 GMT", "Wed, 01 Nov 2023 10:00:10 UTC", "Wed, 01 Nov 2023 10:00:10 +0000",
-    "Wed, 01 Nov 2023 10:00:10 GMT+0000", "Wed, 01 Nov 2023 10:00:10 GMT+00:00 (UTC)", "Wed, 01 Nov 2023 10:00:10Z",
-    "Wed, 01 Nov 2023 10:00:10", "01 Nov 2023 10:00:10 GMT", "Thu, 01 Nov 2023 10:00:10 GMT",
-    "Wed,01 Nov 2023 10:00:10 GMT", "Wed, 01-Nov-2023 10:00:10 GMT", "Wednesday, 01-Nov-23 10:00:10 GMT",
-    "Wed, 01 Nov 23 10:00:10 GMT", "Wed Nov  1 10:00:10 2023", "Wed Nov 1 10:00:10 UTC 2023",
-    "Wednesday, 1 November 2023 10:00:10 GMT",
-  ]
-
   /// The time until the second attempt. The clock shows 10:00:00.
   private func delay(_ retryAfter: String, _ strategy: RetryStrategy = .default) throws -> Duration? {
     let clock = ManualClock()
@@ -94,7 +72,7 @@ import Testing
     return clock.nextDeadline.map { $0 - clock.now }
   }
 
-  @Test("A retry waits until the date that the server sent, in each of its forms", arguments: forms)
+  @Test("A retry waits until the date that the server sent, in each of its forms", arguments: formsOfDate)
   func dates(text: String) throws {
     #expect(try delay(text) == .seconds(10))
   }
@@ -114,35 +92,6 @@ import Testing
   func unreadable(text: String) throws {
     #expect(try delay(text) == .milliseconds(250))
     #expect(try delay(text, .constant(.seconds(3))) == .seconds(3))
-  }
-
-  @Test("A response is fresh until the date that the server sent, in each of its forms", arguments: forms)
-  func expires(text: String) {
-    let api = CachedAPI(HTTPCache(date: WallClock { Date(timeIntervalSince1970: 1_698_832_800) }), ManualClock())
-    api.answer("old", [("Expires", text)])
-    api.load()
-
-    #expect(api.load()?.headers["Age"] == "0")
-  }
-
-  @Test("A response with an `Expires` that cannot be read is stale", arguments: ["0", "-1", "never", ""])
-  func stale(text: String) {
-    let api = CachedAPI()
-    api.answer("old", [("Expires", text)])
-    api.load()
-    api.answer("new")
-
-    #expect(api.load().flatMap { try? $0.body } == Data("new".utf8))
-  }
-
-  @Test("An invalid `Max-Age` of a cookie is ignored", arguments: ["-", "", "+5", "1.5", "x", "-x", "--1"])
-  func maxAge(value: String) throws {
-    let jar = CookieJar(date: WallClock { Date(timeIntervalSince1970: 0) })
-    let url = try HTTPURL("https://example.com/")
-
-    let isStored = jar.store("a=1; Max-Age=\(value)", from: url)
-
-    #expect(isStored && jar.cookies.map(\.name) == ["a"])
   }
 }
 
@@ -198,83 +147,5 @@ import Testing
     #expect(try item(#"{"id": 1}"#) == .some(.some(Item(id: 1))) && item("null") == .some(.none))
     #expect(throws: HTTPError.self) { try item("x") }
     #expect(throws: HTTPError.self) { try item("[]") }
-  }
-}
-
-@Suite("H13: tolerant reading, of archives", .tags(.h13)) struct H13ArchiveTests {
-  private func archive(
-    _ request: String = #""method": "GET", "url": "https://example.com/""#, response: String = #""status": 200"#
-  ) throws -> HTTPArchive {
-    try HTTPArchive(
-      Data(#"{"log": {"entries": [{"request": {\#(request)}, "response": {\#(response)}}]}}"#.utf8))
-  }
-
-  private func replay(_ archive: HTTPArchive, _ url: String = "https://example.com/", _ method: HTTPMethod = .get)
-    throws -> Outcome<HTTPResponse>?
-  {
-    var request = try HTTPRequest(url)
-    request.method = method
-    return HTTPReplayer(archive).load(request).outcomeIfCompleted
-  }
-
-  @Test("Values that a browser joined with line feeds are several fields")
-  func joinedFields() throws {
-    let fields = #""headers": [{"name": "Set-Cookie", "value": "a=1\nb=2\r\nc=3"}, {"name": "ETag", "value": " x "}]"#
-    let archive = try archive(response: #""status": 200, \#(fields)"#)
-
-    let response = try #require(try replay(archive)).get()
-
-    #expect(response.headers.values(for: "Set-Cookie") == ["a=1", "b=2", "c=3"] && response.headers["ETag"] == "x")
-    #expect(try HTTPArchive(archive.data()) == archive)
-  }
-
-  @Test(
-    "An `_error` of another form is a failed load",
-    arguments: [#"{"code": -999}"#, "-999", "true", #"["a"]"#, #""net::ERR_FAILED""#])
-  func foreignErrors(error: String) throws {
-    let failed = try replay(archive(response: #""status": 0, "_error": \#(error)"#))
-    let answered = try replay(archive(response: #""status": 200, "_error": \#(error)"#))
-
-    #expect(failed?.ending == .failed && answered?.ending == .succeeded)
-  }
-
-  @Test(
-    "An empty error and a missing response are failed loads", arguments: [#""_error": """#, #""_error": null"#, ""])
-  func missing(field: String) throws {
-    #expect(try replay(archive(response: field))?.error?.code == .transportFailed)
-    let json = #"{"log": {"entries": [{"request": {"method": "GET", "url": "https://example.com/"}}]}}"#
-    let archive = try HTTPArchive(Data(json.utf8))
-    #expect(try replay(archive)?.error?.code == .transportFailed)
-    #expect(try HTTPArchive(archive.data()) == archive)
-  }
-
-  @Test("Responses without a body need no text", arguments: [(204, "GET"), (304, "GET"), (200, "HEAD")])
-  func withoutBody(status: Int, method: String) throws {
-    let archive = try archive(
-      #""method": "\#(method)", "url": "https://example.com/""#,
-      response: #""status": \#(status), "content": {"size": 1234, "mimeType": "text/plain"}"#)
-
-    let response = try #require(try replay(archive, "https://example.com/", HTTPMethod(method))).get()
-
-    #expect(try response.body.isEmpty && response.status.code == status)
-    #expect(try replay(self.archive(response: #""status": 200, "content": {"size": 1}"#))?.ending == .failed)
-  }
-
-  @Test("Items of a query without a value, and URLs as browsers write them, match the request")
-  func queries() throws {
-    let items = #"[{"name": "a"}, {"name": "f[x]", "value": null}]"#
-    let archive = try archive(
-      #""method": "GET", "url": "https://example.com/my file?a&f[x]=1|2", "queryString": \#(items)"#)
-
-    #expect(try replay(archive, "https://example.com/my%20file?a&f%5Bx%5D=1%7C2")?.ending == .succeeded)
-  }
-
-  @Test("A byte order mark is skipped, and an encoding is read in any case")
-  func encodings() throws {
-    let archive = try archive(
-      response: #""status": 200, "content": {"mimeType": "text/plain", "text": "aGk=", "encoding": "BASE64"}"#)
-    let marked = try HTTPArchive(Data([0xEF, 0xBB, 0xBF]) + archive.data())
-
-    #expect(try replay(marked)?.get().body == Data("hi".utf8))
   }
 }

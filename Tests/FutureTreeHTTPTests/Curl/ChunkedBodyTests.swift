@@ -1,3 +1,4 @@
+import FutureTreeTransportTesting
 import Testing
 
 @testable import FutureTreeHTTP

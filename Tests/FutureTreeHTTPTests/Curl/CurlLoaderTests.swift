@@ -1,3 +1,6 @@
+import HTTPTestSupport
+import TestSupport
+
 #if os(Linux)
   import Foundation
   import FutureTree

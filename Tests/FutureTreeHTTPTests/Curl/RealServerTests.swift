@@ -1,3 +1,7 @@
+import FutureTreeHTTPStore
+import HTTPTestSupport
+import TestSupport
+
 #if os(Linux)
   import Foundation
   import FutureTree

@@ -1,7 +1,9 @@
 import Foundation
 import FutureTree
+import FutureTreeHTTPStore
 import FutureTreeHTTPTesting
 import FutureTreeOAuth2
+import FutureTreeRecording
 import FutureTreeTesting
 import HTTPTestSupport
 import Testing
@@ -78,7 +80,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
   @Test("Every public layer is in one of the two lists")
   func complete() throws {
     var layers: Set<String> = []
-    for module in ["FutureTreeHTTP", "FutureTreeOAuth2"] {
+    for module in ["FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeOAuth2", "FutureTreeRecording"] {
       let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/\(module)").standardized
       let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
       for case let file as URL in files where file.pathExtension == "swift" {

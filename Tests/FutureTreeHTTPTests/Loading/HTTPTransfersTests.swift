@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP

@@ -1,5 +1,6 @@
 import Foundation
 import FutureTree
+import FutureTreeHTTPStore
 import FutureTreeHTTPTesting
 import FutureTreeOAuth2
 import FutureTreeTesting

@@ -1,7 +1,9 @@
 import Foundation
 import FutureTree
+import FutureTreeHTTPStore
 import FutureTreeHTTPTesting
 import FutureTreeOAuth2
+import FutureTreeRecording
 import FutureTreeTesting
 import HTTPTestSupport
 import TestSupport

@@ -1,4 +1,5 @@
 import FutureTree
+import FutureTreeHTTPStore
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport

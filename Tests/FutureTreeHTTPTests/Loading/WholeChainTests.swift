@@ -2,6 +2,8 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("A whole chain on sockets", .onSockets, .timeLimit(.minutes(20)))

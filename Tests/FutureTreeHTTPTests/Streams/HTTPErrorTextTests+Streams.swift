@@ -5,6 +5,7 @@ import HTTPTestSupport
 import Testing
 
 @testable import FutureTreeHTTP
+@testable import FutureTreeHTTPStore
 
 extension HTTPErrorTextTests {
   /// A body of ten bytes that can be resumed.

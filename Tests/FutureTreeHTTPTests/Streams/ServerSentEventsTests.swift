@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPStore
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport

@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("URLSessionLoader, encoded bodies", .onSockets) struct EncodedBodiesTests {

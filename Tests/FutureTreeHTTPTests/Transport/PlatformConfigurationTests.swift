@@ -4,6 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)

@@ -3,6 +3,8 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("URLSessionLoader, progress", .onSockets) struct ProgressTests {

@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// Redirects that `URLSession` on Linux handles incorrectly: it sends credentials to other hosts, and loses bodies.

@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
+import FutureTreeTransportTesting
 import HTTPTestSupport
 import TestSupport
 import Testing

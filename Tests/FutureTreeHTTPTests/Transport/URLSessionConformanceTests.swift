@@ -1,4 +1,5 @@
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 /// In its own process, because a suite of the tests that uses all processors would exceed the time limits of the checks.

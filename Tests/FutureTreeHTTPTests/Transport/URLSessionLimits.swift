@@ -1,5 +1,7 @@
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTransportTesting
+import HTTPTestSupport
 
 /// The limits of `URLSession`, and the fields that it adds. Another process of the tests cannot capture them, so they are static.
 enum URLSessionLimits {

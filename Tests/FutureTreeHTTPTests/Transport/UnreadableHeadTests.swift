@@ -2,6 +2,8 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// Row 36 of the article *URLSession on Linux*: legal and illegal bytes in the head of a response that end a transfer.

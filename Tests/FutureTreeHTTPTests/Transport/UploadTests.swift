@@ -5,6 +5,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("URLSessionLoader, uploads", .onSockets) struct UploadTests {

@@ -27,6 +27,8 @@ public struct Layers {
       Module(
         name: "FutureTreeHTTP",
         folders: ["Messages", "Loading", "Layers", "Pages", "Streams", "Transport", "URLSession", "Curl", "System"]),
+      Module(name: "FutureTreeHTTPStore", folders: ["Cookies", "Cache", "Resume"]),
+      Module(name: "FutureTreeTransportTesting", folders: ["Simulation", "Conformance", "Load"]),
     ]
   }
 

@@ -1,5 +1,6 @@
 import FutureTreeAsyncHTTPClient
 import FutureTreeHTTPTesting
+import FutureTreeTransportTesting
 import Testing
 
 @Suite("AsyncHTTPClientLoader, conformance", .timeLimit(.minutes(20))) struct ConformanceTests {

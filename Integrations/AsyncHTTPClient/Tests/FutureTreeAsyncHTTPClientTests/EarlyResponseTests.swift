@@ -5,6 +5,7 @@ import FutureTreeAsyncHTTPClient
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
+import FutureTreeTransportTesting
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix

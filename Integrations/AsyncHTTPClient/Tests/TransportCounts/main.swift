@@ -7,6 +7,7 @@
 import Foundation
 import FutureTreeAsyncHTTPClient
 import FutureTreeHTTPTesting
+import FutureTreeTransportTesting
 
 let load = TransportLoad("AsyncHTTPClientLoader") { AsyncHTTPClientLoader(.init(timeout: nil)) }
 exit(await load.run(arguments: Array(CommandLine.arguments.dropFirst())))

@@ -86,7 +86,7 @@ public final class Coalesce: HTTPLayer {
   }
 
   /// Joins the load of an identical request, or begins one with a closure. Loads are compared as if `next` loaded them.
-  func share(
+  package func share(
     _ request: HTTPRequest, before next: any HTTPLoader, _ load: (HTTPRequest) -> Future<HTTPResponse>
   ) -> Future<HTTPResponse> {
     guard let key = CoalesceKey(request, before: next, ignoring: ignored, generation: generation.value) else {

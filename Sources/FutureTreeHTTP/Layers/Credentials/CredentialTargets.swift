@@ -89,7 +89,7 @@ package struct CredentialRules: Sendable {
 
 extension HTTPURL {
   /// Whether the host is this machine: `localhost`, `127.x.x.x` or `[::1]`.
-  var isLoopback: Bool {
+  package var isLoopback: Bool {
     if host == "localhost" || host == "[::1]" { return true }
     let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
     return bytes.count == 4 && bytes.first == 127 && !bytes.contains(nil)

@@ -28,7 +28,7 @@ import FutureTree
 ///
 /// The body is not removed: after 307 or 308 the other origin receives it. A policy can prevent that. A layer after this
 /// one adds its fields to each request. If a layer adds a credential regardless of the host, put it before this layer.
-/// Put ``StoreCookies``, which checks the host, after it.
+/// Put `StoreCookies`, which checks the host, after it.
 ///
 /// **Refused redirects.** The load fails with the following codes. `HTTPError.response` has the response.
 ///

@@ -153,7 +153,7 @@ extension HTTPRequest {
 
   /// The credentials of the request: its sorted secret fields, and its own credentials for layers. Requests with different
   /// credentials are those of different users.
-  var credentials: [String] {
+  package var credentials: [String] {
     var credentials = headers.filter { isSensitive(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
     if credentials.count > 1 { credentials.sort() }
     if let basicCredentials { credentials.append(basicCredentials.authorization) }

@@ -63,7 +63,7 @@ public struct RetryContext: Sendable {
 
   /// Whether no strategy is consulted: the chain is being reset, the deadline has passed, or the body cannot be sent
   /// again.
-  var isFinal: Bool { code == .resetInProgress || code == .deadlineExceeded || code == .bodyNotReplayable }
+  package var isFinal: Bool { code == .resetInProgress || code == .deadlineExceeded || code == .bodyNotReplayable }
 
   /// Whether the response indicates a healthy server.
   var showsHealthyServer: Bool { status?.showsHealthyServer ?? false }

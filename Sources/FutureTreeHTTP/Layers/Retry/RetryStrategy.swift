@@ -70,7 +70,7 @@ public struct RetryStrategy: Sendable {
   }
 
   /// Returns the delay before the next attempt, or `nil` for no further attempt.
-  func delay(after context: RetryContext) -> Duration? { decide(context) }
+  package func delay(after context: RetryContext) -> Duration? { decide(context) }
 }
 
 /// The retry strategy of one request, which replaces the strategy of the layer.

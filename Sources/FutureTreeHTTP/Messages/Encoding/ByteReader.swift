@@ -1,5 +1,5 @@
 /// A parser that reads bytes from front to back. It supplies the steps that all parsers of this library share.
-protocol ByteReader {
+package protocol ByteReader {
   var bytes: [UInt8] { get }
   /// The offset of the next byte. It is at most the number of bytes.
   var position: Int { get set }
@@ -7,25 +7,25 @@ protocol ByteReader {
 
 extension ByteReader {
   /// The next byte, or `nil` at the end.
-  var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+  package var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
   /// Skips the bytes up to the first that does not match.
-  mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+  package mutating func skip(_ isSkipped: (UInt8) -> Bool) {
     while let byte = current, isSkipped(byte) { position += 1 }
   }
 
   /// Reads the bytes up to the first that does not match, as text.
-  mutating func text(while isPart: (UInt8) -> Bool) -> String {
+  package mutating func text(while isPart: (UInt8) -> Bool) -> String {
     let start = position
     skip(isPart)
     return String(decoding: bytes[start..<position], as: UTF8.self)
   }
 
   /// Skips the next byte if it is `byte`, and returns whether it is.
-  mutating func take(_ byte: UInt8) -> Bool { take { $0 == byte } }
+  package mutating func take(_ byte: UInt8) -> Bool { take { $0 == byte } }
 
   /// Skips the next byte if it matches, and returns whether it does.
-  mutating func take(where isTaken: (UInt8) -> Bool) -> Bool {
+  package mutating func take(where isTaken: (UInt8) -> Bool) -> Bool {
     guard let byte = current, isTaken(byte) else { return false }
     position += 1
     return true

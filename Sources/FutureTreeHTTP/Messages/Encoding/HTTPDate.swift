@@ -92,15 +92,15 @@ extension HTTPDate: CustomStringConvertible {
 /// and in any case. It therefore reads the three formats of HTTP (RFC 9110, section 5.6.7) and their variants.
 ///
 /// Foundation cannot be used: a `DateFormatter` reads one format. On Linux, it also accepts digits that are not ASCII.
-struct HTTPDateFields {
-  private(set) var time: (hour: Int, minute: Int, second: Int)?
+package struct HTTPDateFields {
+  package private(set) var time: (hour: Int, minute: Int, second: Int)?
   private var day: Int?
   private var month: Int?
-  private(set) var year: (number: Int, digits: Int)?
+  package private(set) var year: (number: Int, digits: Int)?
   /// Whether all other parts are a day of the week, or a time zone that is GMT.
   private(set) var isWhole = true
 
-  init(_ text: some StringProtocol) {
+  package init(_ text: some StringProtocol) {
     for part in Array(text.utf8).split(whereSeparator: HTTPDateFields.isDelimiter) { take(part) }
   }
 
@@ -120,7 +120,7 @@ struct HTTPDateFields {
   }
 
   /// Returns the seconds since 1970. `nil` if the day or the time is missing or does not exist.
-  func secondsSince1970(inYear year: Int) -> Int64? {
+  package func secondsSince1970(inYear year: Int) -> Int64? {
     guard let time, let day, let month, let days = GregorianCalendar.day(year, month, day) else { return nil }
     guard time.hour < 24, time.minute < 60, time.second < 60 || time == (23, 59, 60) else { return nil }
     return Int64(days) * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)

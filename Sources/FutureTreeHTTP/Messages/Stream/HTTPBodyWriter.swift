@@ -63,7 +63,7 @@ public final class HTTPBodyWriter: Sendable {
   }
 
   @discardableResult
-  func end(_ outcome: Outcome<Void>) -> Bool {
+  package func end(_ outcome: Outcome<Void>) -> Bool {
     pipe.transportEnded(outcome)
   }
 

@@ -3,6 +3,8 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 
+@testable import FutureTreeRecording
+
 /// An archive is written and read as an equal one, and answers the requests that it names. Other bytes are an error.
 func fuzzArchives(_ bytes: [UInt8]) throws {
   let archive: HTTPArchive

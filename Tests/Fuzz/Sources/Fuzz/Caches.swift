@@ -2,6 +2,8 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 
+@testable import FutureTreeHTTPStore
+
 /// A response from the cache was sent to the same user for the same URL, may be stored and is not stale, and the limits apply.
 func fuzzCaches(_ bytes: [UInt8]) throws {
   var input = Input(bytes)

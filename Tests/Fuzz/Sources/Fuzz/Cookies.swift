@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import FutureTreeHTTP
+@testable import FutureTreeHTTPStore
 
 /// A stored cookie is one of the host that set it, is sent to no other host, and is read again from what is sent.
 func fuzzCookies(_ bytes: [UInt8]) throws {

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 
 @testable import FutureTreeHTTP
+@testable import FutureTreeHTTPStore
 
 /// A file of the cache is a response that can be used and is written again as the same bytes, or it is damaged.
 func fuzzFiles(_ bytes: [UInt8]) throws {
