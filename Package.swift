@@ -10,6 +10,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18)],
   products: [
     .library(name: "FutureTree", targets: ["FutureTree"]),
+    .library(name: "FutureTreePictures", targets: ["FutureTreePictures"]),
     .library(name: "FutureTreeHTTP", targets: ["FutureTreeHTTP"]),
     .library(name: "FutureTreeHTTPStore", targets: ["FutureTreeHTTPStore"]),
     .library(name: "FutureTreeOAuth2", targets: ["FutureTreeOAuth2"]),
@@ -21,6 +22,7 @@ let package = Package(
   dependencies: [],
   targets: [
     .target(name: "FutureTree"),
+    .target(name: "FutureTreePictures", dependencies: ["FutureTree"]),
     // The functions of libraries that Linux systems have. They are found at run time, and compiled on Linux only.
     .target(name: "CCurl"),
     .target(name: "CDecoders"),
@@ -62,7 +64,7 @@ let package = Package(
       path: "Examples/APIClient", exclude: ["expected.txt"]),
     .executableTarget(
       name: "TreeInspector",
-      dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeRecording", "FutureTreeTesting"],
+      dependencies: ["FutureTree", "FutureTreePictures", "FutureTreeHTTP", "FutureTreeRecording", "FutureTreeTesting"],
       path: "Examples/TreeInspector"),
     .target(name: "TestSupport", dependencies: ["FutureTree"], path: "Tests/TestSupport"),
     .target(
@@ -72,13 +74,17 @@ let package = Package(
       name: "TransportCounts", dependencies: ["FutureTreeHTTP", "FutureTreeTransportTesting"],
       path: "Tests/TransportCounts"),
     .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
+    .testTarget(
+      name: "FutureTreePicturesTests",
+      dependencies: ["FutureTree", "FutureTreePictures", "FutureTreeTesting", "TestSupport"]),
     .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
   ]
     + ["HTTP", "HTTPStore", "OAuth2", "Recording", "HTTPTesting", "TransportTesting"].map { module in
       .testTarget(
         name: "FutureTree\(module)Tests",
         dependencies: [
-          "FutureTree", "FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeOAuth2", "FutureTreeRecording",
+          "FutureTree", "FutureTreePictures", "FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeOAuth2",
+          "FutureTreeRecording",
           "FutureTreeTesting", "FutureTreeHTTPTesting", "FutureTreeTransportTesting", "TestSupport", "HTTPTestSupport",
         ], swiftSettings: unoptimized)
     },

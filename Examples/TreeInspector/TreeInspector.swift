@@ -12,6 +12,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreePictures
 import FutureTreeRecording
 
 @main struct TreeInspector {
@@ -55,7 +56,7 @@ import FutureTreeRecording
       let parts = try decoder.decode([String: Skipped].self, from: data)
       // A log has events, the file of a flight recorder has exchanges, and a snapshot has only futures.
       if parts["events"] != nil { return try decoder.decode(FutureLog.Recording.self, from: data).html(title: title) }
-      if parts["exchanges"] != nil { return try decoder.decode(FlightRecording.self, from: data).html(title: title) }
+      if parts["exchanges"] != nil { return try FlightRecording(data).futures.html(title: title) }
       return try decoder.decode(TreeSnapshot.self, from: data).html(title: title)
     } catch {
       fail(

@@ -39,6 +39,7 @@ let package = Package(
       name: "FutureTreeInspector",
       dependencies: [
         .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreePictures", package: "FutureTree"),
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),

@@ -10,8 +10,8 @@ import FutureTreeHTTP
 /// try recorder.recording().write(to: URL(filePath: "flight.json"))
 /// ```
 ///
-/// An ``HTTPReplayer`` repeats the order of a recording. `TreeInspector flight.json` makes a page of
-/// it, as ``html(title:)`` does.
+/// An ``HTTPReplayer`` repeats the order of a recording. `TreeInspector flight.json` makes a page of it, as
+/// `futures.html(title:)` of the module FutureTreePictures does.
 ///
 /// Encoded as `{"exchanges": …, "futures": …}`: an archive in the format HAR 1.2, and a `FutureLog.Recording`. An entry of the archive
 /// has the number of its future in the log as `_future`. The error of an entry (`_error`) is `cancelled` or `pending` if the load was
@@ -47,11 +47,6 @@ public struct FlightRecording: Sendable, Equatable, Codable {
   ///
   /// - Throws: An error of the file system.
   public func write(to url: URL) throws { try data().write(to: url, options: .atomic) }
-
-  /// Returns the events as a page with a time line.
-  ///
-  /// - Parameter title: The title of the page.
-  public func html(title: String = "Futures") -> String { futures.html(title: title) }
 }
 
 extension FlightRecording: CustomStringConvertible, CustomReflectable {

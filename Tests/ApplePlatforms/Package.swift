@@ -21,6 +21,7 @@ let package = Package(
     .target(name: "FutureTree", dependencies: ["Combine", "Darwin"]),
     .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"], exclude: ["Sources/Curl"]),
     .target(name: "FutureTreeOAuth2", dependencies: ["CryptoKit", "FutureTree", "FutureTreeHTTP"]),
+    .target(name: "FutureTreePictures", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeHTTPStore", dependencies: ["FutureTree", "FutureTreeHTTP"]),
     .target(name: "FutureTreeRecording", dependencies: ["FutureTree", "FutureTreeHTTP", "FutureTreeTesting"]),
     .target(name: "FutureTreeTesting", dependencies: ["FutureTree"]),

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreePictures
 import FutureTreeTesting
 import HTTPTestSupport
 import TestSupport
@@ -199,7 +200,7 @@ import Testing
     let recording = recorder.recording()
 
     #expect(try !String(decoding: recording.data(), as: UTF8.self).contains(sentinel))
-    #expect("\(recording)".hasPrefix("FlightRecording(1 requests, ") && !recording.html().contains(sentinel))
+    #expect("\(recording)".hasPrefix("FlightRecording(1 requests, ") && !recording.futures.html().contains(sentinel))
     #expect(throws: InvalidArchive.self) { try FlightRecording(Data("{}".utf8)) }
   }
 }

@@ -17,6 +17,7 @@ let package = Package(
       name: "Fuzz",
       dependencies: [
         "FuzzerDriver", .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreePictures", package: "FutureTree"),
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
         .product(name: "FutureTreeHTTPStore", package: "FutureTree"),
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),

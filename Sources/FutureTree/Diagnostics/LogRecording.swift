@@ -23,9 +23,6 @@ extension FutureLog {
   /// Returns the events as text. See `Recording.text()`.
   public func text() -> String { recording().text() }
 
-  /// Returns the events as a sequence diagram. See `Recording.mermaid()`.
-  public func mermaid() -> String { recording().mermaid() }
-
   /// The contents of a log at one time.
   ///
   /// Encoded as `{"events": [{"number": 1, "nanoseconds": 0, "future": 1, "name": "load", "fact": {"kind": …}}, …],
@@ -80,41 +77,8 @@ extension FutureLog.Recording: CustomStringConvertible {
     return ((droppedCount > 0 ? [dropped] : []) + lines).joined(separator: "\n")
   }
 
-  /// Returns the events as a Mermaid sequence diagram: futures from left to right, time from top to bottom.
-  ///
-  /// A solid arrow leads from a future to the future that it waits for. A dotted arrow leads from a completed future to a
-  /// future that received its outcome.
-  ///
-  /// - Complexity: O(events log events).
-  public func mermaid() -> String {
-    let names = names
-    var lines = ["sequenceDiagram"]
-    for (future, name) in names.sorted(by: { $0.key < $1.key }) {
-      lines.append("  participant f\(future) as \(future) \(Drawing.mermaid(name))")
-    }
-    if droppedCount > 0, let first = names.keys.min() {
-      lines.append("  Note over f\(first): \(droppedCount) earlier events were dropped")
-    }
-    var waiting: [Int: [Int]] = [:]
-    for event in events {
-      let text = "\(event.seconds) \(Drawing.mermaid("\(event.fact)"))"
-      switch event.fact {
-      case .linked(let input) where names[input] != nil:
-        waiting[input, default: []].append(event.future)
-        lines.append("  f\(event.future)->>f\(input): \(event.seconds) waits")
-      case .succeeded, .failed, .cancelled:
-        let told = waiting.removeValue(forKey: event.future) ?? []
-        if told.isEmpty { lines.append("  Note over f\(event.future): \(text)") }
-        for waiter in told { lines.append("  f\(event.future)-->>f\(waiter): \(text)") }
-      default:
-        lines.append("  Note over f\(event.future): \(text)")
-      }
-    }
-    return (lines + [""]).joined(separator: "\n")
-  }
-
   /// The latest name of each future.
-  private var names: [Int: String] {
+  package var names: [Int: String] {
     var names: [Int: String] = [:]
     for event in events { names[event.future] = Drawing.line(event.name) }
     return names
@@ -129,7 +93,7 @@ extension FutureLog.Recording: CustomStringConvertible {
 
 extension FutureEvent {
   /// The time as text, such as `0.250000 s`.
-  var seconds: String {
+  package var seconds: String {
     let micros = nanoseconds.magnitude / 1_000
     let fraction = String(micros % 1_000_000)
     let zeros = String(repeating: "0", count: 6 - fraction.count)

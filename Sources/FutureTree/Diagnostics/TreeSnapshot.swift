@@ -13,21 +13,20 @@
 /// Sources are on the left. The futures that wait for a future are listed below it. Completed futures have no links, so a
 /// snapshot shows the work in flight. Each line is consistent; the tree can change between lines.
 ///
-/// A snapshot can be drawn as text, with `dot()`, with `mermaid()` and as a page with `html()`. It can be stored. See
-/// <doc:Pictures>.
+/// A snapshot is text, and can be stored. The module FutureTreePictures also makes diagrams and pages of it: see its article *Pictures*.
 public struct TreeSnapshot: Sendable, Hashable {
   /// One future in a snapshot.
   public struct Entry: Sendable, Hashable, Codable {
     /// The name that `named(_:)` set, or the operator that created the future.
-    public internal(set) var name: String
+    public package(set) var name: String
     /// The state of the future.
-    public internal(set) var state: State
+    public package(set) var state: State
     /// The number of consumers: derived futures, tokens, awaiting tasks, blocked threads.
-    public internal(set) var consumers: Int
+    public package(set) var consumers: Int
     /// The cancellation request that took effect on the future.
-    public internal(set) var request: CancelRequest?
+    public package(set) var request: CancelRequest?
     /// The cancellation request that is withheld until the other consumers withdraw their interest.
-    public internal(set) var withheldRequest: CancelRequest?
+    public package(set) var withheldRequest: CancelRequest?
     /// Whether `shared()` marked the future.
     public let isShared: Bool
     /// Whether `tree()` was called on this future.
@@ -38,9 +37,9 @@ public struct TreeSnapshot: Sendable, Hashable {
     /// Other futures do not record a line, because that would make every operator call slower and every future larger.
     public let createdAt: CodeLocation?
     /// The futures that wait for this one, as indexes in `entries`.
-    public internal(set) var waiters: [Int]
+    public package(set) var waiters: [Int]
     /// The futures that this one waits for, as indexes in `entries`.
-    public internal(set) var upstream: [Int]
+    public package(set) var upstream: [Int]
 
     /// Whether the withheld request is scheduled: the future was marked with `shared(linger:clock:)`, and its last consumer
     /// has withdrawn.
@@ -83,6 +82,15 @@ extension Future {
   /// - Complexity: O(futures + edges) time and memory. Each future is locked only while its lists are copied.
   public func tree() -> TreeSnapshot {
     TreeSnapshot(of: node)
+  }
+}
+
+extension TreeSnapshot.Entry {
+  /// Creates the entry of a future about which nothing is known.
+  package init(name: String) {
+    self.init(
+      name: name, state: .pending, consumers: 0, request: nil, withheldRequest: nil, isShared: false, isMarked: false,
+      createdAt: nil, waiters: [], upstream: [])
   }
 }
 
@@ -140,7 +148,7 @@ extension TreeSnapshot {
 
 /// Encoded as `{"futures": [{"name": "user", "state": {"kind": "pending"}, …}]}`.
 ///
-/// The field names are stable; later versions may add fields. <doc:Pictures> lists them.
+/// The field names are stable; later versions may add fields. The article *Pictures* of FutureTreePictures lists them.
 extension TreeSnapshot: Codable {
   private enum CodingKeys: String, CodingKey {
     case entries = "futures"

@@ -116,7 +116,7 @@ private struct TreeText {
 extension TreeSnapshot.Entry {
   /// State, consumers and requests, such as `pending`, `2 consumers`,
   /// `asked to cancel: the tab was closed (App/Tab.swift:7)`.
-  var facts: [String] {
+  package var facts: [String] {
     var parts = ["\(state)"] + interest
     if state.isPending, let request { parts.append("asked to cancel\(request.text)") }
     if let withheldRequest { parts.append("\(isLingering ? "lingering" : "withheld")\(withheldRequest.text)") }
@@ -124,7 +124,7 @@ extension TreeSnapshot.Entry {
   }
 
   /// The number of consumers and the mark of a pending future, such as `2 consumers`, `shared`.
-  var interest: [String] {
+  package var interest: [String] {
     guard state.isPending else { return [] }
     let count = consumers == 0 ? [] : [consumers == 1 ? "1 consumer" : "\(consumers) consumers"]
     return count + (isShared ? ["shared"] : [])

@@ -101,7 +101,7 @@ extension CancelRequest {
 
 extension CancelRequest {
   /// Options and reason as a suffix of a word: ` [forceImmediately]: the tab was closed (App/Tab.swift:7)`.
-  var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
+  package var text: String { (options.isEmpty ? "" : " \(options)") + ": \(reason)" }
 }
 
 /// The requests that one future has received. The value has one word, because nearly every future receives none.

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreePictures
 import FutureTreeTesting
 import HTTPTestSupport
 import TestSupport

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import FutureTree
+@testable import FutureTreePictures
 
 /// A page of a log has the same tags, whatever the names, reasons and errors are. Bytes that are a stored log or snapshot become a
 /// page.

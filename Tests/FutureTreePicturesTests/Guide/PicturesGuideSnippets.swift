@@ -1,10 +1,11 @@
 import Foundation
 import FutureTree
+import FutureTreePictures
 import FutureTreeTesting
 import TestSupport
 import Testing
 
-/// The code of the guide *Pictures*, word for word, and its drawings. `GuideTests` compares the code.
+/// The code of the guide *Pictures*, word for word, and its drawings. `PicturesGuideTests` compares the code.
 @Suite("Guide: Pictures")
 struct PicturesGuideSnippets {
   private let print = Transcript()
@@ -21,12 +22,12 @@ struct PicturesGuideSnippets {
   /// The drawings of the guide in one language, in order. In place of lines of this file, the guide shows
   /// `App/Page.swift:7`.
   private func drawings(_ language: String) throws -> [String] {
-    let guide = try #require(Guide.all.first { $0.name == "Pictures" })
+    let guide = try #require(PicturesGuideTests.all.first { $0.name == "Pictures" })
     return try guide.page().blocks.filter { $0.language == language }.map(\.text)
   }
 
   private func printed(_ index: Int) -> String {
-    let line = print.lines[index].replacing(/FutureTreeTests\/\w+\.swift:[0-9]+/, with: "App/Page.swift:7")
+    let line = print.lines[index].replacing(/FutureTreePicturesTests\/\w+\.swift:[0-9]+/, with: "App/Page.swift:7")
     return line.hasSuffix("\n") ? line : line + "\n"
   }
 

@@ -1,3 +1,5 @@
+import FutureTree
+
 /// The colors of a page. Each pair of a text and its ground has a contrast of at least 4.5.
 struct PagePalette {
   /// The colors of a state: lines, signs and texts, and the ground of a box.

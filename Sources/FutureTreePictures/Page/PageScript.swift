@@ -1,3 +1,5 @@
+import FutureTree
+
 extension TreePage {
   /// The script of a page. It shows a moment of the history, and the futures that match a filter. It changes classes and texts, and
   /// creates no elements.

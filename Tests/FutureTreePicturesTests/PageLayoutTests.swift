@@ -1,6 +1,7 @@
 import Testing
 
 @testable import FutureTree
+@testable import FutureTreePictures
 
 @Suite("Pages: layout") struct PageLayoutTests {
   @Test("Boxes do not overlap and are to the right of their parents", arguments: Shape.all)

@@ -3,8 +3,11 @@ import TestSupport
 import Testing
 
 @testable import FutureTree
+@testable import FutureTreePictures
 
 @Suite("Pages: history") struct PageHistoryTests {
+  private struct Oops: Error {}
+
   private let clock = ManualClock()
   private let log: FutureLog
   private let promise = Promise<Int>()

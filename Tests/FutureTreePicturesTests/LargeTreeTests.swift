@@ -1,4 +1,5 @@
 import FutureTree
+import FutureTreePictures
 import TestSupport
 import Testing
 

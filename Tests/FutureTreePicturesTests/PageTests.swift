@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import FutureTree
+@testable import FutureTreePictures
 
 @Suite("Pages") struct PageTests {
   private func page(named name: String, error: String = "") -> String {

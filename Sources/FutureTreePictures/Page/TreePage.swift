@@ -1,3 +1,5 @@
+import FutureTree
+
 /// One HTML file that shows a snapshot or a recording, without other files.
 ///
 /// Without its script, the page shows the last moment and the events. Texts of the program are escaped.

@@ -1,3 +1,5 @@
+import FutureTree
+
 extension TreeSnapshot {
   /// Returns the tree as a DOT graph for Graphviz.
   ///

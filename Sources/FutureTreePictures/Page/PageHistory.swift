@@ -1,3 +1,5 @@
+import FutureTree
+
 /// The futures and edges of a page, and their changes over time.
 ///
 /// A snapshot has one moment, number 0. A recording has one moment after each event, numbered from 1. The futures and edges of the
@@ -169,13 +171,6 @@ extension TreeSnapshot.State {
 }
 
 extension TreeSnapshot.Entry {
-  /// Creates the entry of a future about which nothing is known.
-  fileprivate init(name: String) {
-    self.init(
-      name: name, state: .pending, consumers: 0, request: nil, withheldRequest: nil, isShared: false, isMarked: false,
-      createdAt: nil, waiters: [], upstream: [])
-  }
-
   /// The state and the number of consumers, such as `pending, 2 consumers`.
   fileprivate var headline: String {
     ([state.isPending ? "\(state)" : state.kind] + interest).joined(separator: ", ")

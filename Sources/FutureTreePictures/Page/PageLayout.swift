@@ -1,3 +1,5 @@
+import FutureTree
+
 /// The positions of the futures of a drawing. All numbers are integers, so that a drawing has the same bytes on every machine.
 ///
 /// A future stands to the left of the futures that wait for it. Each leaf has its own row, and a future with several children is

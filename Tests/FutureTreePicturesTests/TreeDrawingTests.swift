@@ -1,5 +1,6 @@
 import Foundation
 import FutureTree
+import FutureTreePictures
 import FutureTreeTesting
 import Testing
 

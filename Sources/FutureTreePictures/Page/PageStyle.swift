@@ -1,3 +1,5 @@
+import FutureTree
+
 extension TreePage {
   static let style = """
     :root { color-scheme: light dark; }

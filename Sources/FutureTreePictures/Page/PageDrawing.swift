@@ -1,3 +1,5 @@
+import FutureTree
+
 /// The drawing of a page as SVG. Each state has a color, a sign and a word.
 ///
 /// The script of the page changes the classes and the texts of the elements `b0`, `b1`, … (futures) and `l0`, `l1`, … (edges).
