@@ -1,4 +1,4 @@
-// The code that the operators over several futures share. See `Core/Graph/Join.swift`.
+// The code that the operators over several futures share. See `Core/Join.swift`.
 
 extension JoinNode {
   /// Returns a future that waits for all `inputs` at once. A repeated input has one slot: the join is one consumer of it.

@@ -23,10 +23,20 @@ public struct Layers {
     public static let all = [
       Module(
         name: "FutureTree",
-        folders: ["Vocabulary", "Core", "Future", "Operators", "Concurrency", "Interop", "Diagnostics"], closed: "Node"),
+        folders: ["Support", "Vocabulary", "Core", "Future", "Operators", "Concurrency", "Interop", "Diagnostics"],
+        closed: "Node"),
       Module(
         name: "FutureTreeHTTP",
-        folders: ["Messages", "Loading", "Layers", "Pages", "Streams", "Transport", "URLSession", "Curl", "System"]),
+        folders: [
+          "Text", "Messages", "Options", "Loading", "Layers", "Pages", "Streams", "Transport", "URLSession", "Curl",
+          "System",
+        ]),
+      Module(
+        name: "FutureTreeHTTP/Layers",
+        folders: [
+          "ApplyEnvironment", "CircuitBreaker", "Coalesce", "Credentials", "ModifyRequest", "Observing", "Log",
+          "Metrics", "Redirect", "Retry", "Hedge", "Route", "Throttle", "Timeout",
+        ]),
       Module(name: "FutureTreeHTTPStore", folders: ["Cookies", "Cache", "Resume"]),
       Module(name: "FutureTreeTransportTesting", folders: ["Simulation", "Conformance", "Load"]),
     ]
@@ -39,7 +49,7 @@ public struct Layers {
 
   /// Reads the sources of a module.
   ///
-  /// - Parameter sources: The text of each file by its path, such as `Sources/FutureTree/Core/Graph/Node.swift`.
+  /// - Parameter sources: The text of each file by its path, such as `Sources/FutureTree/Core/Node.swift`.
   public init(_ module: Module, _ sources: [String: String]) {
     let files = sources.sorted { $0.key < $1.key }.compactMap { path, text -> File? in
       let folder = String(path.dropFirst("Sources/\(module.name)/".count).prefix { $0 != "/" })
@@ -64,7 +74,7 @@ public struct Layers {
     faults.sort()
     table = module.folders.reduce(into: "\(module.name), \(files.count) files") { table, folder in
       let others = module.folders.compactMap { home in named[folder]?[home].map { "\(home) \($0.count)" } }
-      table += "\n  " + folder.padding(toLength: 14, withPad: " ", startingAt: 0) + " "
+      table += "\n  " + folder.padding(toLength: max(14, folder.count), withPad: " ", startingAt: 0) + " "
       table += others.isEmpty ? "–" : others.joined(separator: ", ")
     }
   }

@@ -1,1 +1,1 @@
-../../../../Sources/FutureTree/Core/Runtime/ParkingLock.swift
+../../../../Sources/FutureTree/Support/ParkingLock.swift

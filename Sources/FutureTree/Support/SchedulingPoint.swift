@@ -72,21 +72,6 @@
     package static func countNodes(_ change: Int) { explorer?.countNodes(change) }
   }
 
-  /// The per-thread state of the library. The explorer exchanges it when it switches threads.
-  package struct ThreadState {
-    private let trampoline: UnsafeMutableRawPointer?
-    private let lockRule: UnsafeMutableRawPointer?
-
-    /// The state of a new thread.
-    package static var new: ThreadState { ThreadState(trampoline: nil, lockRule: nil) }
-
-    /// Replaces the current state and returns it.
-    package static func exchange(with state: ThreadState) -> ThreadState {
-      ThreadState(
-        trampoline: Trampoline.exchange(with: state.trampoline), lockRule: LockRule.exchange(with: state.lockRule))
-    }
-  }
-
   /// A lock as the threads of an explorer use it.
   package final class ExploredLock: @unchecked Sendable {  // Because: an explorer runs one thread at a time.
     private var isHeld = false

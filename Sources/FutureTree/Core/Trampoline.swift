@@ -329,3 +329,20 @@ struct TurnStack {
     current = entry
   }
 }
+
+#if FUTURETREE_EXPLORER
+  /// The per-thread state of the library. The explorer exchanges it when it switches threads.
+  package struct ThreadState {
+    private let trampoline: UnsafeMutableRawPointer?
+    private let lockRule: UnsafeMutableRawPointer?
+
+    /// The state of a new thread.
+    package static var new: ThreadState { ThreadState(trampoline: nil, lockRule: nil) }
+
+    /// Replaces the current state and returns it.
+    package static func exchange(with state: ThreadState) -> ThreadState {
+      ThreadState(
+        trampoline: Trampoline.exchange(with: state.trampoline), lockRule: LockRule.exchange(with: state.lockRule))
+    }
+  }
+#endif
