@@ -1,12 +1,7 @@
 import FutureTree
 
-/// The header fields that carry the remaining time of a request from service to service. The value is a duration, so that the
-/// clocks of the services need not agree.
-///
-/// | field | value |
-/// | --- | --- |
-/// | `request-timeout` | 1 to 8 digits: milliseconds |
-/// | `grpc-timeout` | 1 to 8 digits and a unit: `H`, `M`, `S`, `m` (milliseconds), `u` or `n` |
+/// The header field `request-timeout`, which carries the remaining time of a request from service to service. The value is a
+/// duration in milliseconds, of 1 to 8 digits, so that the clocks of the services need not agree.
 ///
 /// `ModifyRequest.sendingDeadline()` sends `request-timeout`.
 extension HTTPDeadline {
@@ -18,22 +13,11 @@ extension HTTPDeadline {
   ///
   /// - Returns: `nil` if the value is not 1 to 8 digits. A service answers such a request with 400.
   public init?(requestTimeout: String, clock: any FutureClock = .system) {
-    guard let count = HTTPDeadline.number(requestTimeout.utf8[...]) else { return nil }
-    self = .after(.milliseconds(count), clock: clock)
-  }
-
-  /// Creates a deadline from the value of `grpc-timeout`.
-  ///
-  /// ```swift
-  /// let deadline = HTTPDeadline(grpcTimeout: "250m")  // 250 milliseconds from now.
-  /// ```
-  ///
-  /// - Returns: `nil` if the value is not 1 to 8 digits and a unit.
-  public init?(grpcTimeout: String, clock: any FutureClock = .system) {
-    guard let unit = grpcTimeout.utf8.last.flatMap({ HTTPDeadline.units[$0] }),
-      let count = HTTPDeadline.number(grpcTimeout.utf8.dropLast())
+    // `Int` accepts signs as well.
+    guard (1...8).contains(requestTimeout.utf8.count), requestTimeout.utf8.allSatisfy(ASCII.isDigit),
+      let count = Int(requestTimeout)
     else { return nil }
-    self = .after(unit * count, clock: clock)
+    self = .after(.milliseconds(count), clock: clock)
   }
 
   /// The remaining time as the value of `request-timeout`, at most 99,999,999.
@@ -44,16 +28,5 @@ extension HTTPDeadline {
     let remaining = remaining
     guard remaining > .zero else { return "0" }
     return "\(max(1, Int(min(remaining / .milliseconds(1), 99_999_999))))"
-  }
-
-  private static let units: [UInt8: Duration] = [
-    UInt8(ascii: "H"): .seconds(3600), UInt8(ascii: "M"): .seconds(60), UInt8(ascii: "S"): .seconds(1),
-    UInt8(ascii: "m"): .milliseconds(1), UInt8(ascii: "u"): .microseconds(1), UInt8(ascii: "n"): .nanoseconds(1),
-  ]
-
-  /// Parses 1 to 8 digits. `Int` accepts signs as well.
-  private static func number(_ digits: Substring.UTF8View) -> Int? {
-    guard (1...8).contains(digits.count), digits.allSatisfy(ASCII.isDigit) else { return nil }
-    return Int(Substring(digits))
   }
 }

@@ -5,7 +5,8 @@ import Testing
 @Suite("Guides of FutureTreeHTTP")
 struct HTTPGuideTests {
   static let all = [
-    "CancellingALoad", "Cookbook", "MigratingFromHTTPInSwift", "FutureTreeHTTP", "GettingStarted", "Policies",
+    "BesideOtherLibraries", "CancellingALoad", "Cookbook", "MigratingFromHTTPInSwift", "FutureTreeHTTP",
+    "GettingStarted", "Policies",
     "Resetting", "SlowAndFailingServers", "Streaming", "WritingALayer", "WritingATransport",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }

@@ -9,19 +9,6 @@ import Testing
   private let clock = ManualClock()
 
   @Test(
-    "Digits with a unit are a grpc-timeout",
-    arguments: [
-      ("1H", .seconds(3600)), ("2M", .seconds(120)), ("3S", .seconds(3)), ("4m", .milliseconds(4)),
-      ("5u", .microseconds(5)), ("6n", .nanoseconds(6)), ("0S", .zero), ("00000001S", .seconds(1)),
-      ("99999999H", .seconds(99_999_999 * 3600)), ("", nil), ("S", nil), ("1", nil), ("1s", nil), ("1h", nil),
-      ("100000000S", nil), ("000000001S", nil), ("-1S", nil), ("+1S", nil), ("1.5S", nil), ("1 S", nil), ("1SS", nil),
-      ("١S", nil), ("1S, 2S", nil), ("1é", nil),
-    ] as [(String, Duration?)])
-  func grpcTimeout(text: String, duration: Duration?) {
-    #expect(HTTPDeadline(grpcTimeout: text, clock: clock)?.remaining == duration)
-  }
-
-  @Test(
     "Digits are a request-timeout in milliseconds",
     arguments: [
       ("0", .zero), ("1", .milliseconds(1)), ("00000250", .milliseconds(250)), ("99999999", .milliseconds(99_999_999)),

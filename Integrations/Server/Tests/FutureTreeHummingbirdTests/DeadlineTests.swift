@@ -18,6 +18,19 @@ import Testing
   private let work = Work()
   private let clock = ReportingClock()
 
+  @Test(
+    "Digits with a unit are a grpc-timeout",
+    arguments: [
+      ("1H", .seconds(3600)), ("2M", .seconds(120)), ("3S", .seconds(3)), ("4m", .milliseconds(4)),
+      ("5u", .microseconds(5)), ("6n", .nanoseconds(6)), ("0S", .zero), ("00000001S", .seconds(1)),
+      ("99999999H", .seconds(99_999_999 * 3600)), ("", nil), ("S", nil), ("1", nil), ("1s", nil), ("1h", nil),
+      ("100000000S", nil), ("000000001S", nil), ("-1S", nil), ("+1S", nil), ("1.5S", nil), ("1 S", nil), ("1SS", nil),
+      ("١S", nil), ("1S, 2S", nil), ("1é", nil),
+    ] as [(String, Duration?)])
+  func grpcTimeout(text: String, duration: Duration?) {
+    #expect(HTTPDeadline(grpcTimeout: text, clock: clock)?.remaining == duration)
+  }
+
   @Test("The earlier deadline of both fields applies", arguments: ["300, 2S", "500, 300m"])
   func earlierField(values: String) throws {
     let values = values.split(separator: ", ").map(String.init)
