@@ -1,16 +1,6 @@
 import Foundation
 import FutureTree
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// Reports when sockets can be read or written, with `poll` on its own thread.
 ///
 /// It replaces Dispatch sources: with those, libdispatch on Linux crashes in `_dispatch_event_loop_drain` about once

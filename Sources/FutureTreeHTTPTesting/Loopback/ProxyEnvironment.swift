@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import Foundation
 
 /// Exempts loopback from a proxy that the environment names. Otherwise `URLSession` on Linux sends requests for 127.0.0.1 to
 /// that proxy.

@@ -1,11 +1,7 @@
+import Foundation
+
 #if canImport(Darwin)
   import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
 #endif
 
 /// The error of a system call that a ``LoopbackServer`` or a ``RefusingPort`` needs.

@@ -1,14 +1,6 @@
 import Foundation
 import FutureTreeHTTPTesting
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// The resources that this process holds.
 ///
 /// ```swift
