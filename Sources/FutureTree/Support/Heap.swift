@@ -35,16 +35,6 @@ package struct Heap<Element: HeapElement> {
     sink(from: position)
   }
 
-  /// Restores the order after an element moved forward. Does nothing if the element is not in the heap.
-  package mutating func hasRisen(_ element: Element) {
-    if let position = element.position { rise(from: position) }
-  }
-
-  /// Restores the order after the first element moved back.
-  package mutating func firstHasSunk() {
-    sink(from: 0)
-  }
-
   /// Removes the elements for which `isRemoved` returns true.
   ///
   /// - Complexity: O(n).

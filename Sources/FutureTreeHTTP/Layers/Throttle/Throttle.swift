@@ -22,10 +22,9 @@ import FutureTree
 /// `deadlineExceeded` when its `RequestDeadline` passes. It fails at once if the deadline has already passed, or if the
 /// rate has no token before the deadline.
 ///
-/// **Cancellation.** A queued request that is cancelled leaves the queue in constant time (amortized if hosts are
-/// limited). It completes at once as `.cancelled` and takes no token. A request in flight is completed by the next
-/// loader. The requests that run before a queued request are neither its upstream nor asked to cancel (the law *Ordering
-/// is not interest*).
+/// **Cancellation.** A queued request that is cancelled leaves the queue in O(log n) time. It completes at once as
+/// `.cancelled` and takes no token. A request in flight is completed by the next loader. The requests that run before a
+/// queued request are neither its upstream nor asked to cancel (the law *Ordering is not interest*).
 ///
 /// **Reset.** Queued requests complete as `.cancelled`, and the bucket of the rate is refilled. Requests in flight count until
 /// they complete. The limit and the pause are kept.

@@ -81,15 +81,57 @@ import Testing
     #expect(popAll(&queue) == ["a", "b", "c"])
   }
 
+  @Test("Each end of a request to a full host begins the first of 5,000 queued requests that were not removed")
+  func saturatedHost() {
+    var queue = Queue(perHost: 1, aging: nil)
+    queue.began("a")
+    let tickets = (0..<5000).map { queue.append("\($0)", host: "a", level: $0 % 2, at: .zero) }
+    for number in 0..<5000 where number % 5 == 0 { _ = queue.remove(tickets[number]) }
+    var names: [String] = []
+
+    for _ in 0..<4000 {
+      #expect(queue.first() == nil)
+      queue.ended("a")
+      if let ticket = queue.first(), let name = queue.remove(ticket) { names.append(name) }
+      queue.began("a")
+    }
+    queue.ended("a")
+
+    let rest = (0..<5000).filter { $0 % 5 != 0 }
+    #expect(names == (rest.filter { $0 % 2 == 1 } + rest.filter { $0 % 2 == 0 }).map { "\($0)" })
+    #expect(queue.laneCount == 0)
+  }
+
+  @Test("A removed item is released at once, and the others when the queue is deallocated", arguments: [nil, 1])
+  func memory(perHost: Int?) {
+    final class Object {}
+    var queue: ThrottleQueue<Object>? = ThrottleQueue(perHost: perHost, aging: nil)
+    func append() -> (ticket: UInt64?, isAlive: () -> Bool) {
+      let object = Object()
+      let ticket = queue?.append(object, host: "a", level: 2, at: .zero)
+      return (ticket, { [weak object] in object != nil })
+    }
+    let (first, second) = (append(), append())
+
+    _ = first.ticket.flatMap { queue?.remove($0) }
+
+    #expect(!first.isAlive() && second.isAlive())
+    queue = nil
+    #expect(!second.isAlive())
+  }
+
   // MARK: Against a model
 
   private struct Model {
-    struct Waiting { let ticket: UInt64, host: String, level: Int, arrival: Duration }
+    struct Waiting {
+      let ticket: UInt64, host: String, arrival: Duration
+      var level: Int
+    }
     var waiting: [Waiting] = []
     var running: [String: Int] = [:]
 
-    func first(perHost: Int, aging: Duration) -> UInt64? {
-      waiting.filter { running[$0.host, default: 0] < perHost }.min {
+    func first(perHost: Int?, aging: Duration) -> UInt64? {
+      waiting.filter { running[$0.host, default: 0] < perHost ?? .max }.min {
         ($0.arrival - aging * $0.level, $0.ticket) < ($1.arrival - aging * $1.level, $1.ticket)
       }?.ticket
     }
@@ -98,16 +140,17 @@ import Testing
   @Test("The queue agrees with a linear search after every operation", arguments: 0..<40 as Range<UInt64>)
   func model(seed: UInt64) {
     var random = RandomSource.seeded(seed)
-    let (perHost, aging) = (Int.random(in: 1...3, using: &random), Duration.seconds(3))
+    let limits: [Int?] = [nil, 1, 2, 3]
+    let (perHost, aging) = (limits[Int.random(in: 0..<4, using: &random)], Duration.seconds(3))
     var (queue, model, now) = (Queue(perHost: perHost, aging: aging), Model(), Duration.zero)
     for _ in 0..<400 {
       let host = "host \(Int.random(in: 0..<6, using: &random))"
-      switch Int.random(in: 0..<6, using: &random) {
+      let level = Int.random(in: 0..<RequestPriority.levelCount, using: &random)
+      switch Int.random(in: 0..<7, using: &random) {
       case 0, 1:
         now += .milliseconds(Int.random(in: 0...2000, using: &random))
-        let level = Int.random(in: 0..<RequestPriority.levelCount, using: &random)
         let ticket = queue.append(host, host: host, level: level, at: now)
-        model.waiting.append(.init(ticket: ticket, host: host, level: level, arrival: now))
+        model.waiting.append(.init(ticket: ticket, host: host, arrival: now, level: level))
       case 2:
         guard let gone = model.waiting.randomElement(using: &random) else { continue }
         model.waiting.removeAll { $0.ticket == gone.ticket }
@@ -120,8 +163,12 @@ import Testing
       case 4 where model.running[host, default: 0] > 0:
         queue.ended(host)
         model.running[host, default: 0] -= 1
+      case 5:
+        guard let index = model.waiting.indices.randomElement(using: &random) else { continue }
+        queue.move(model.waiting[index].ticket, to: level)
+        model.waiting[index].level = level
       default:  // A request that bypasses the queue.
-        guard model.running[host, default: 0] < perHost + 1 else { continue }
+        guard model.running[host, default: 0] < (perHost ?? 3) + 1 else { continue }
         queue.began(host)
         model.running[host, default: 0] += 1
       }
