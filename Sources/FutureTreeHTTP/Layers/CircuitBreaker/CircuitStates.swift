@@ -64,6 +64,7 @@ struct CircuitStates {
 
   /// Decides whether a request is sent. Returns the new state if the circuit has changed.
   mutating func admit(_ origin: String, at now: Duration) -> (Admission, CircuitBreaker.State?) {
+    circuits.makeRoom(for: origin, limit: limit) { $0.isClosed == $1.isClosed ? $0.lastUse < $1.lastUse : $0.isClosed }
     var circuit = circuits[origin] ?? newCircuit(at: now)
     circuit.lastUse = now
     defer { circuits[origin] = circuit }
@@ -125,15 +126,7 @@ struct CircuitStates {
     circuit.window = CircuitWindow()
   }
 
-  /// Returns a new circuit, after removing another if there are too many.
   private mutating func newCircuit(at now: Duration) -> Circuit {
-    if circuits.count >= limit {
-      let unused = circuits.min { left, right in
-        left.value.isClosed == right.value.isClosed
-          ? left.value.lastUse < right.value.lastUse : left.value.isClosed
-      }
-      if let unused { circuits[unused.key] = nil }
-    }
     lastEpoch += 1
     return Circuit(epoch: lastEpoch, lastUse: now)
   }

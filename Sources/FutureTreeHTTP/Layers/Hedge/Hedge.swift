@@ -248,11 +248,7 @@ struct HedgeState {
     guard generation == self.generation else { return }
     if isGood { budgets.succeeded(origin) }
     guard delay.isAdaptive else { return }
-    if origins[origin] == nil, origins.count >= HedgeState.originLimit,
-      let unused = origins.min(by: { $0.value.lastUse < $1.value.lastUse })
-    {
-      origins[unused.key] = nil
-    }
+    origins.makeRoom(for: origin, limit: HedgeState.originLimit) { $0.lastUse < $1.lastUse }
     origins[origin, default: Origin()].latencies.add(time)
     origins[origin]!.lastUse = now
   }

@@ -56,9 +56,7 @@ struct RetryBudgets {
     guard let budget else { return true }
     let rest = left[server] ?? budget.reserve * 1000
     guard rest >= 1000 else { return false }
-    if left[server] == nil, left.count >= budget.servers, let fullest = left.max(by: { $0.value < $1.value }) {
-      left[fullest.key] = nil
-    }
+    left.makeRoom(for: server, limit: budget.servers, removing: >)
     left[server] = rest - 1000
     return true
   }

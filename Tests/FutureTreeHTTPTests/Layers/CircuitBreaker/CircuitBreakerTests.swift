@@ -295,6 +295,21 @@ struct CircuitBreakerTests {
     #expect(code(of: api.load(request)) == .circuitOpen)
   }
 
+  @Test("Of the closed circuits, the one that was unused for the longest time is removed first")
+  func boundedClosed() throws {
+    var states = CircuitStates(CircuitThreshold(of: 1), openDuration: .seconds(5), probes: 1, limit: 2)
+    var tickets: [CircuitStates.Ticket] = []
+    for (second, origin) in ["a", "b", "a", "c"].enumerated() {
+      guard case (.admitted(let ticket), _) = states.admit(origin, at: .seconds(second)) else { continue }
+      tickets.append(ticket)
+    }
+
+    let changes = tickets.map { states.ended($0, .failure, at: .seconds(4)) }
+
+    let open = CircuitBreaker.State.open(remaining: .seconds(5))
+    #expect(changes == [open, nil, nil, open] && states.count == 2)
+  }
+
   @Test("Retry returns the error at once")
   func retry() throws {
     let api = Retry(attempts: 5, clock: clock) --> breaker() --> mock

@@ -134,6 +134,18 @@ struct HedgeTests {
     next.answer()
   }
 
+  @Test("The number of measured origins is limited, and the one that was unused for the longest time is removed first")
+  func boundedOrigins() {
+    var state = HedgeState(.percentile(0.5, samples: 1), nil)
+    for (second, number) in ([Int](0..<1000) + [0, 1000]).enumerated() {
+      state.measured(.seconds(1), "\(number)", 0, isGood: true, at: .seconds(second))
+    }
+
+    let isMeasured = [0, 1, 2, 1000].map { state.delay(for: "\($0)") != nil }
+
+    #expect(isMeasured == [true, false, true, true] && state.count == 1000)
+  }
+
   @Test("The budget limits second requests, and good responses refill it")
   func budget() {
     let api =
