@@ -435,8 +435,7 @@ extension stat {
 /// The name of a file is made of digests of the URL, of the credentials, and of the fields that `Vary` selects. Each is computed
 /// with the random key of the directory, so that a name does not show them and that a removed key makes all files unusable.
 ///
-/// The first line of a file is the name of the format and the digest of the name and the rest. The second line is the head, as
-/// JSON. The body follows. A file that was cut, changed or renamed does not match its digest.
+/// The content is sealed by `Data.sealed(as:name:)`. Its first line is the head, as JSON. The body follows.
 struct CacheFile: Sendable, Equatable {
   private struct Head: Codable {
     let status: Int
@@ -447,7 +446,7 @@ struct CacheFile: Sendable, Equatable {
     let marks: UInt8
   }
 
-  private static let format = "FutureTree response 1"
+  static let format = "FutureTree response 1"
   private static let digestLength = 32
   private static let nameLength = 3 * digestLength + 2
 
@@ -483,23 +482,14 @@ struct CacheFile: Sendable, Equatable {
       answered: entry.times.answered, marks: entry.marks.rawValue)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return seal(try encoder.encode(head) + Data("\n".utf8) + entry.body, name: name)
-  }
-
-  /// Returns the content of a file: the digest, and the rest.
-  static func seal(_ rest: Data, name: String) -> Data {
-    Data("\(format) \(digest(of: rest, name))\n".utf8) + rest
+    return (try encoder.encode(head) + Data("\n".utf8) + entry.body).sealed(as: format, name: name)
   }
 
   /// Returns the response in a file, if it answers `request`.
   ///
   /// - Returns: `nil` for a damaged file.
   static func decode(_ data: Data, name: String, _ key: CacheKey, _ request: HTTPRequest) -> CacheEntry? {
-    let newline = UInt8(ascii: "\n")
-    guard let end = data.firstIndex(of: newline) else { return nil }
-    let rest = data[end...].dropFirst()
-    guard data[..<end].elementsEqual("\(format) \(digest(of: rest, name))".utf8),
-      let endOfHead = rest.firstIndex(of: newline),
+    guard let rest = data.unsealed(as: format, name: name), let endOfHead = rest.firstIndex(of: UInt8(ascii: "\n")),
       let head = try? JSONDecoder().decode(Head.self, from: Data(rest[..<endOfHead])),
       (100...999).contains(head.status), head.fields.count.isMultiple(of: 2)
     else { return nil }
@@ -519,10 +509,6 @@ struct CacheFile: Sendable, Equatable {
     var bytes = key
     for text in texts { bytes += "\(text.utf8.count):\(text)".utf8 }
     return String(ASCII.hexadecimal(sha256(of: bytes)).prefix(CacheFile.digestLength))
-  }
-
-  private static func digest(of rest: Data, _ name: String) -> String {
-    ASCII.hexadecimal(sha256(of: Data(name.utf8) + rest))
   }
 }
 

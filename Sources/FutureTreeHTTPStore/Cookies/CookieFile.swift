@@ -4,8 +4,7 @@ import FutureTreeHTTP
 
 /// The file of a jar. Writes are made one at a time, each with the newest cookies.
 ///
-/// The first line is the name of the format and the digest of the rest, which is JSON. A file that was cut or changed does not
-/// match its digest.
+/// The content is JSON, sealed by `Data.sealed(as:name:)`.
 final class CookieFile: Sendable {
   private struct Contents {
     var cookies: [CookieJar.Cookie]
@@ -102,17 +101,12 @@ extension CookieFile {
   static func encode(_ cookies: [CookieJar.Cookie]) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
-    let json = try encoder.encode(cookies)
-    return Data("\(format) \(digest(of: json))\n".utf8) + json
+    return try encoder.encode(cookies).sealed(as: format)
   }
 
   /// Returns `nil` for a damaged file.
   static func decode(_ data: Data) -> [CookieJar.Cookie]? {
-    guard let end = data.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-    let json = data[end...].dropFirst()
-    guard data[..<end].elementsEqual("\(format) \(digest(of: json))".utf8) else { return nil }
+    guard let json = data.unsealed(as: format) else { return nil }
     return try? JSONDecoder().decode([CookieJar.Cookie].self, from: Data(json))
   }
-
-  private static func digest(of bytes: Data) -> String { ASCII.hexadecimal(sha256(of: bytes)) }
 }

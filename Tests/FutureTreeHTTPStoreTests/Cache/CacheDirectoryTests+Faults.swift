@@ -12,6 +12,24 @@ import Testing
 extension CacheDirectoryTests {
   private func file(_ url: URL) -> PrivateFile { PrivateFile(url, name: "file of the cache", code: .storeFailed) }
 
+  @Test("The format of a file does not change")
+  func format() throws {
+    let content = Data(
+      """
+      FutureTree response 1 CB7952BBCA64CA9EFABB05A32BBB5FF4EFF79CA354CC7A9F94A6B5522763DF24
+      {"answered":1001,"asked":1000,"fields":["Date","Thu, 01 Jan 1970 00:16:41 GMT","ETag","\\"1\\""],"marks":0,"status":200}
+      body
+      """.utf8)
+    let request = try HTTPRequest("https://example.com/")
+    let key = CacheKey(request, try request.requireURL())
+
+    let entry = try #require(CacheFile.decode(content, name: "name", key, request))
+    let written = try CacheFile.encode(entry, name: "name")
+
+    #expect(entry.body == Data("body".utf8) && written == content)
+    #expect(CacheFile.decode(content, name: "other", key, request) == nil)
+  }
+
   @Test("A crash at any byte of a write leaves the old response")
   func crash() throws {
     try stored.store("old")

@@ -66,6 +66,21 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: file.path))
   }
 
+  @Test("The format of the file does not change")
+  func format() throws {
+    let content = Data(
+      """
+      FutureTree cookies 1 891A38E3E78405E0E22C203D13BF50E1D5E8F00AD3871DDF4A48FBC257ED169B
+      [{"creation":0,"domain":"example.com","expires":60,"isHTTPOnly":false,"isHostOnly":true,"isSecure":true,"lastUse":1,\
+      "name":"a","path":"\\/","sameSite":"lax","value":"1"}]
+      """.utf8)
+
+    let cookies = try #require(CookieFile.decode(content))
+    let written = try CookieFile.encode(cookies)
+
+    #expect(cookies.map(\.name) == ["a"] && written == content)
+  }
+
   @Test("A crash at any byte of a write leaves the old cookies")
   func crash() async throws {
     let jar = try await opened(with: "old=1; Max-Age=60")

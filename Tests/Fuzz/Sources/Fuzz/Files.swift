@@ -11,7 +11,7 @@ func fuzzFiles(_ bytes: [UInt8]) throws {
   let data = Data(bytes)
   check(CacheFile.decode(data, name: name, key, request) == nil, "A file without a digest is used.")
 
-  let file = CacheFile.seal(data, name: name)
+  let file = data.sealed(as: CacheFile.format, name: name)
   guard let entry = CacheFile.decode(file, name: name, key, request) else { return }
   check(CacheFile.decode(file, name: "other", key, request) == nil, "A file with another name is used.")
   let written = try CacheFile.encode(entry, name: name)
