@@ -155,9 +155,7 @@ public struct BackOff: Sendable {
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) -> BackOff {
     BackOff(attempts: attempts) { attempt, _ in
-      let longest = first.doubled(after: attempt, limit: limit)
-      // `min`, because the product with a fraction is rounded.
-      return min(longest, longest * random())
+      first.doubled(after: attempt, limit: limit).part(random())
     }
   }
 

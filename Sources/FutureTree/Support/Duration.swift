@@ -51,4 +51,9 @@ extension Duration {
     }
     return doubled
   }
+
+  /// Returns a part of this duration. A product with a fraction is rounded, so it could exceed the duration.
+  ///
+  /// - Parameter fraction: From 0 to 1.
+  package func part(_ fraction: Double) -> Duration { min(self, self * fraction) }
 }

@@ -134,8 +134,7 @@ struct EventReconnectionState {
     guard attempts > 1 else { return shortest }
     let limit = max(shortest, rules.longestDelay)
     let longest = max(shortest, .seconds(1)).doubled(after: attempts, limit: limit)
-    // A product with a fraction is rounded, so it can exceed the difference.
-    return min(longest, shortest + (longest - shortest) * random.fraction())
+    return shortest + (longest - shortest).part(random.fraction())
   }
 
   /// Whether another connection can succeed.

@@ -211,10 +211,7 @@ extension Resume.Rules {
 
   /// Returns the delay before the next attempt, or `nil` for none.
   func delay(after context: RetryContext) -> Duration? {
-    let strategy = context.request.retry ?? strategy
-    guard !context.isFinal, let delay = strategy.delay(after: context) else { return nil }
-    let floor = context.response?.retryAfter(now: date) ?? .zero
-    return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
+    context.delay(strategy, longestRetryAfter: longestRetryAfter, now: date)
   }
 }
 

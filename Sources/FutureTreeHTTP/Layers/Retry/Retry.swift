@@ -204,12 +204,7 @@ extension Retry {
 
   /// Returns the delay before the next attempt. Returns `nil` if there is none, before deadline and budget are checked.
   private func delay(after context: RetryContext) -> Duration? {
-    let strategy = context.request.retry ?? strategy
-    guard context.request.body.isReplayable, !context.isFinal, let delay = strategy.delay(after: context) else {
-      return nil
-    }
-    let floor = context.response?.retryAfter(now: date) ?? .zero
-    return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
+    context.request.body.isReplayable ? context.delay(strategy, longestRetryAfter: longestRetryAfter, now: date) : nil
   }
 
   /// Returns the future of the pause. Returns `nil` if the chain was reset or the load has ended.

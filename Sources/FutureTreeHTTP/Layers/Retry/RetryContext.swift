@@ -61,9 +61,18 @@ public struct RetryContext: Sendable {
     .unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut, .streamOverflow,
   ]
 
-  /// Whether no strategy is consulted: the chain is being reset, the deadline has passed, or the body cannot be sent
+  /// Returns the delay before the next attempt, at least as long as the server asks. `nil` if there is none: the server asks for more
+  /// than `longestRetryAfter`, the strategy gives up, the chain is being reset, the deadline has passed, or the body cannot be sent
   /// again.
-  package var isFinal: Bool { code == .resetInProgress || code == .deadlineExceeded || code == .bodyNotReplayable }
+  ///
+  /// - Parameter strategy: The strategy of a request that has none of its own.
+  package func delay(_ strategy: RetryStrategy, longestRetryAfter: Duration, now date: WallClock) -> Duration? {
+    guard code != .resetInProgress, code != .deadlineExceeded, code != .bodyNotReplayable,
+      let delay = (request.retry ?? strategy).delay(after: self)
+    else { return nil }
+    let floor = response?.retryAfter(now: date) ?? .zero
+    return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
+  }
 
   /// Whether the response indicates a healthy server.
   var showsHealthyServer: Bool { status?.showsHealthyServer ?? false }

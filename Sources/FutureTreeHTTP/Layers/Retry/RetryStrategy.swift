@@ -64,13 +64,12 @@ public struct RetryStrategy: Sendable {
     return RetryStrategy { context in
       guard context.attempt < attempts, isRetryable(context) else { return nil }
       let longest = first.clampedToMaximumTimerDuration.doubled(after: context.attempt, limit: limit)
-      // A product with a fraction is rounded, so it can exceed `longest`.
-      return min(longest, longest * context.random.fraction())
+      return longest.part(context.random.fraction())
     }
   }
 
   /// Returns the delay before the next attempt, or `nil` for no further attempt.
-  package func delay(after context: RetryContext) -> Duration? { decide(context) }
+  func delay(after context: RetryContext) -> Duration? { decide(context) }
 }
 
 /// The retry strategy of one request, which replaces the strategy of the layer.
