@@ -1,5 +1,5 @@
 /// An element of a `Heap`, which knows its position.
-package protocol HeapElement: AnyObject {
+@usableFromInline package protocol HeapElement: AnyObject {
   /// The position in the heap, or `nil` if the element is in no heap. Set only by the heap.
   var position: Int? { get set }
 
@@ -9,23 +9,24 @@ package protocol HeapElement: AnyObject {
 
 /// A priority queue. Pure: takes no lock.
 ///
-/// A binary heap whose elements know their positions, so that any element can be moved or removed.
-package struct Heap<Element: HeapElement> {
-  private var elements: [Element] = []
+/// A binary heap whose elements know their positions, so that any element can be removed. Its methods are inlinable, so that
+/// other modules specialize them.
+@usableFromInline package struct Heap<Element: HeapElement> {
+  @usableFromInline var elements: [Element] = []
 
-  package init() {}
+  @inlinable package init() {}
 
-  package var first: Element? { elements.first }
-  package var count: Int { elements.count }
+  @inlinable package var first: Element? { elements.first }
+  @inlinable package var count: Int { elements.count }
 
   /// - Complexity: O(log n), like the following methods.
-  package mutating func insert(_ element: Element) {
+  @inlinable package mutating func insert(_ element: Element) {
     elements.append(element)
     rise(from: elements.count - 1)
   }
 
   /// Removes an element, if it is in the heap.
-  package mutating func remove(_ element: Element) {
+  @inlinable package mutating func remove(_ element: Element) {
     guard let position = element.position else { return }
     element.position = nil
     let last = elements.removeLast()
@@ -38,14 +39,14 @@ package struct Heap<Element: HeapElement> {
   /// Removes the elements for which `isRemoved` returns true.
   ///
   /// - Complexity: O(n).
-  package mutating func removeAll(where isRemoved: (Element) -> Bool) {
+  @inlinable package mutating func removeAll(where isRemoved: (Element) -> Bool) {
     for element in elements { element.position = nil }
     elements.removeAll(where: isRemoved)
     for (position, element) in elements.enumerated() { element.position = position }
     for position in (0..<(elements.count / 2)).reversed() { sink(from: position) }
   }
 
-  private mutating func rise(from start: Int) {
+  @inlinable mutating func rise(from start: Int) {
     let element = elements[start]
     var position = start
     while position > 0, element.isBefore(elements[(position - 1) / 2]) {
@@ -55,7 +56,7 @@ package struct Heap<Element: HeapElement> {
     place(element, at: position)
   }
 
-  private mutating func sink(from start: Int) {
+  @inlinable mutating func sink(from start: Int) {
     let element = elements[start]
     var position = start
     while 2 * position + 1 < elements.count {
@@ -68,7 +69,7 @@ package struct Heap<Element: HeapElement> {
     place(element, at: position)
   }
 
-  private mutating func place(_ element: Element, at position: Int) {
+  @inlinable mutating func place(_ element: Element, at position: Int) {
     elements[position] = element
     element.position = position
   }
