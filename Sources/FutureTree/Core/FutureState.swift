@@ -67,7 +67,7 @@ extension FutureState {
   /// Counts a consumer in the common case that no other future must be notified. Otherwise returns false and does nothing.
   @inline(__always)
   mutating func oneMoreConsumer() -> Bool {
-    guard marks.isDisjoint(with: [.isAbandoned, .isWatched]) else { return false }
+    guard marks.isDisjoint(with: [.isAbandoned, .isRare]) else { return false }
     consumers += 1
     return true
   }
@@ -99,7 +99,7 @@ extension FutureState {
       if hasOwnInterest { endOwnInterest(for: nil, senders: 0) }
       if consumers == 0 { lastConsumerWithdrew(&transition) }
     }
-    if isWatched, request != nil || uncounted > 0 { endOwnInterestLater() }
+    if isRare, request != nil || uncounted > 0 { endOwnInterestLater() }
     guard case .applied(let effect)? = transition.disposition else { return transition }
     switch effect {
     case .callsHandlers, .stores:
@@ -142,7 +142,7 @@ extension FutureState {
   @inline(__always)
   mutating func withholdsAtOnce(_ request: CancelRequest, senders: Int) -> Int? {
     let others = Int(consumers) - senders
-    guard others > 0, !isWatched, requests.asked == nil,
+    guard others > 0, !isRare, requests.asked == nil,
       isShared || request.options.contains(.doNotForwardIfOthersWaiting)
     else { return nil }
     requests.withhold(request)
@@ -154,7 +154,7 @@ extension FutureState {
   /// whether the last consumer has withdrawn. Returns nil, and does nothing, in every other case.
   @inline(__always)
   mutating func withdrawsAtOnce(_ departing: Int) -> Bool? {
-    if isWatched { return nil }
+    if isRare { return nil }
     guard departing > 0, Int(consumers) == departing else {
       consumers -= Int32(departing)
       return false
@@ -278,7 +278,7 @@ extension FutureState {
 
   /// Unlinks the future from its inner future. Returns false if it is not linked, or must stay linked.
   mutating func unlink() -> Bool {
-    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isWatched]), case .none = requests else {
+    guard phase == .linked, marks.isDisjoint(with: [.innerIsCleanUp, .isRare]), case .none = requests else {
       return false
     }
     phase = .running
@@ -306,7 +306,7 @@ extension FutureState {
   struct Marks: OptionSet {
     let rawValue: UInt8
     static let isShared = Marks(rawValue: 1 << 0)
-    static let isWatched = Marks(rawValue: 1 << 1)
+    static let isRare = Marks(rawValue: 1 << 1)
     static let innerIsCleanUp = Marks(rawValue: 1 << 2)
     static let isAbandoned = Marks(rawValue: 1 << 3)
     static let isHeard = Marks(rawValue: 1 << 4)
@@ -327,11 +327,11 @@ extension FutureState {
     set { marks[.isShared] = newValue }
   }
 
-  /// Whether a monitor observes this future, or it lingers, or it is a pause. The common cases are for other futures. Does not
+  /// Whether a monitor observes this future, or it lingers, or it is a pause. The fast paths are for other futures. Does not
   /// change after the future has ended.
-  var isWatched: Bool {
-    get { marks[.isWatched] }
-    set { marks[.isWatched] = newValue }
+  var isRare: Bool {
+    get { marks[.isRare] }
+    set { marks[.isRare] = newValue }
   }
 
   /// Whether a handler of this source has received a request.
@@ -352,7 +352,7 @@ extension FutureState {
   /// Marks the storage for the first observer as used. Returns false, and does nothing, if a monitor observes this source or if
   /// the storage was used before.
   mutating func observesFirst() -> Bool {
-    guard marks.isDisjoint(with: [.isWatched, .isObserved]) else { return false }
+    guard marks.isDisjoint(with: [.isRare, .isObserved]) else { return false }
     marks.insert(.isObserved)
     return true
   }
@@ -369,7 +369,7 @@ extension FutureState {
 
   /// Whether another future that begins to wait for this one needs no signal from it.
   var forwardsNothing: Bool {
-    guard isPending, marks.isDisjoint(with: [.isAbandoned, .isWatched]), case .none = requests else { return false }
+    guard isPending, marks.isDisjoint(with: [.isAbandoned, .isRare]), case .none = requests else { return false }
     return true
   }
 }
@@ -466,7 +466,7 @@ extension FutureState {
     case isEnding
   }
 
-  /// Whether the future lingers. Its mark `isWatched` is then set.
+  /// Whether the future lingers. Its mark `isRare` is then set.
   var lingers: Bool { ownInterest != .none }
 
   /// Whether the future's own interest is counted as a consumer.
@@ -482,7 +482,7 @@ extension FutureState {
   mutating func beginOwnInterest() {
     if !hasOwnInterest { consumers += 1 }
     ownInterest = .counted
-    isWatched = true
+    isRare = true
   }
 
   /// Starts the timer if there is no other interest.

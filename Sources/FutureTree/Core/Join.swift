@@ -123,7 +123,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   final func wait(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
     // The entry is listed first, then `slot.input` is set: code that sees the input relies on the entry in the list.
     guard input.attach(slot, isConsumer: isWanted) else {
-      if input.state.isWatched { input.reportNow(.hasWaiter(slot)) }
+      if input.state.isRare { input.reportNow(.hasWaiter(slot)) }
       return Trampoline.turn(of: slot, upstream: input, .upstreamEnded)
     }
     let isSet = lock.withLock {
@@ -137,7 +137,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
   /// Completes `wait` if it needs more than to set the input. The slot is already in the list of the input.
   @inline(never)
   private final func finishWaiting(in slot: Slot, for input: Node, after endedInputs: Int, isWanted: Bool) {
-    var report: NodeMonitor.Report?
+    var report: Node.AfterLock?
     let signal: Signal? = lock.withLock {
       report = self.report(.waits(for: input))
       guard state.isPending else {

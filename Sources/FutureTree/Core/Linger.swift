@@ -29,7 +29,7 @@ final class Linger: @unchecked Sendable {  // Because: see invariant 1.
   }
 
   /// Makes the entry and the state agree after a transition. Returns the work to do after the lock is released, if any.
-  fileprivate func update(_ node: Node) -> NodeMonitor.Report? {
+  fileprivate func update(_ node: Node) -> Node.AfterLock? {
     if !entry.isCounted, node.state.hasOwnInterest { node.state.ownInterestDeparted() }
     guard node.state.hasOwnInterest else {
       entry.isCounted = false
@@ -52,7 +52,7 @@ final class Linger: @unchecked Sendable {  // Because: see invariant 1.
   }
 
   /// Begins the interest again, for a new consumer. Returns the work to do after the lock is released, if any.
-  fileprivate func renew(_ node: Node) -> NodeMonitor.Report? {
+  fileprivate func renew(_ node: Node) -> Node.AfterLock? {
     guard node.state.lingers else { return nil }
     if isScheduled || !entry.isCounted {
       entry.isCounted = false
@@ -63,7 +63,7 @@ final class Linger: @unchecked Sendable {  // Because: see invariant 1.
   }
 
   /// Ends the schedule. Returns a closure that cancels the timer, if there is one.
-  fileprivate func cancelled() -> NodeMonitor.Report? {
+  fileprivate func cancelled() -> Node.AfterLock? {
     isScheduled = false
     return timer.take().map { timer in { timer.cancel() } }
   }
@@ -90,12 +90,12 @@ extension Node {
   ///
   /// - Returns: Whether a request was delivered.
   final func stopLingering() -> Bool {
-    let (entry, delivers, cancelled) = lock.withLock { () -> (Waiter?, Bool, NodeMonitor.Report?) in
+    let (entry, delivers, cancelled) = lock.withLock { () -> (Waiter?, Bool, Node.AfterLock?) in
       guard state.isPending, state.lingers, let linger = details?.linger else { return (nil, false, nil) }
       let delivers = state.isOnlyLingering && state.requests.withheld != nil
       // The entry departs below like any other consumer.
       state.ownInterest = .none
-      state.isWatched = details?.monitor != nil
+      state.isRare = details?.monitor != nil
       return (linger.countedEntry, delivers, linger.cancelled())
     }
     cancelled?()
@@ -107,7 +107,7 @@ extension Node {
   ///
   /// - Returns: The work to do after the lock is released, if any.
   @inline(never)
-  final func lingerAfterTransition() -> NodeMonitor.Report? {
+  final func lingerAfterTransition() -> Node.AfterLock? {
     guard state.isPending else { return nil }
     return details?.linger?.update(self)
   }
@@ -116,7 +116,7 @@ extension Node {
   ///
   /// - Returns: The work to do after the lock is released, if any.
   @inline(never)
-  final func lingerForConsumer() -> NodeMonitor.Report? { details?.linger?.renew(self) }
+  final func lingerForConsumer() -> Node.AfterLock? { details?.linger?.renew(self) }
 
   /// Cancels the timer of a future that has ended.
   @inline(never)

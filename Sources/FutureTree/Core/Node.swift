@@ -175,7 +175,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
 
   /// Gives this future a name. With `nil`, only records the source line.
   final func setName(_ name: String?, at place: CodeLocation) {
-    let (previous, report) = lock.withLock { () -> (Details?, NodeMonitor.Report?) in
+    let (previous, report) = lock.withLock { () -> (Details?, Node.AfterLock?) in
       let previous = details
       details = Details(replacing: previous, name: name, place: previous?.place ?? place)
       return (previous, name.flatMap { self.report(.named($0)) })
@@ -199,24 +199,24 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
 extension Node {
   /// Adds an entry to the list of this future. Returns false, and does nothing, if this future has ended.
   func attach(_ entry: Waiter, isConsumer: Bool) -> Bool {
-    var revocation: NodeMonitor.Report?
+    var revocation: Node.AfterLock?
     let news: News? = lock.withLock {
       guard state.isPending else { return nil }
       lock.pointInside()
       waiters.append(entry)
       entry.isCounted = isConsumer
       if entry.isFuture { state.isInner = true }
-      var news: News = state.isWatched ? .isWatched : []
+      var news: News = state.isRare ? .isRare : []
       if isConsumer {
         if state.consumerCame() { news.insert(.isWantedAgain) }
-        if news.contains(.isWatched) { revocation = lingerForConsumer() }
+        if news.contains(.isRare) { revocation = lingerForConsumer() }
       }
       return news
     }
     guard let news else { return false }
     revocation?()
     if news.contains(.isWantedAgain) { notifyOfInterest() }
-    if news.contains(.isWatched) { reportNow(.hasWaiter(entry)) }
+    if news.contains(.isRare) { reportNow(.hasWaiter(entry)) }
     return true
   }
 
@@ -224,7 +224,7 @@ extension Node {
   private struct News: OptionSet {
     let rawValue: UInt8
     static let isWantedAgain = News(rawValue: 1)
-    static let isWatched = News(rawValue: 2)
+    static let isRare = News(rawValue: 2)
   }
 
   /// Makes a derived future wait for this one. If this one has ended, the derived future takes its turn.
@@ -242,15 +242,15 @@ extension Node {
   /// Completes `attachDerived` if a change must be reported or if this future has ended.
   private func attachDerivedWithNews(_ derived: Node) {
     var isWantedAgain = false
-    var report: NodeMonitor.Report?
-    var revocation: NodeMonitor.Report?
+    var report: Node.AfterLock?
+    var revocation: Node.AfterLock?
     let isAttached = lock.withLock {
       report = self.report(.makes(derived))
       guard state.isPending else { return false }
       waiters.append(derived)
       derived.isCounted = true
       isWantedAgain = state.consumerCame()
-      if state.isWatched { revocation = lingerForConsumer() }
+      if state.isRare { revocation = lingerForConsumer() }
       return true
     }
     revocation?()
@@ -309,7 +309,7 @@ extension Node {
   /// Performs the second part of linking, when this future is in the list of `inner`. Returns whether this future has ended.
   func waitForInner(_ inner: Node, as role: InnerRole, isWanted: Bool) -> Bool {
     var signal: Signal?
-    var report: NodeMonitor.Report?
+    var report: Node.AfterLock?
     let isLinked = lock.withLock {
       guard state.isPending, state.link(isCleanUp: role.isCleanUp) else {
         // This future ended early meanwhile. The future that a running body returned receives the request without the force.
@@ -405,11 +405,11 @@ extension Node {
 
   /// Counts a listed entry as a consumer. Returns whether it is the first after all had withdrawn.
   private func isWanted(by entry: Waiter) -> Bool {
-    var revocation: NodeMonitor.Report?
+    var revocation: Node.AfterLock?
     let isFirst = lock.withLock {
       guard state.isPending, entry.isListed, !entry.isCounted else { return false }
       entry.isCounted = true
-      defer { if state.isWatched { revocation = lingerForConsumer() } }
+      defer { if state.isRare { revocation = lingerForConsumer() } }
       return state.consumerCame()
     }
     revocation?()

@@ -13,23 +13,24 @@ class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future gua
     case ends
   }
 
-  typealias Report = () -> Void
-
   /// Receives an event under the lock of the future, so that the order of the calls is the order of the events.
   ///
   /// - Returns: A closure that the caller calls when it has released the lock.
-  func observe(_ event: Event, of node: Node) -> Report? { nil }
+  func observe(_ event: Event, of node: Node) -> Node.AfterLock? { nil }
 
   /// Called outside every lock after the event `ends`, by the thread that notifies the waiters.
   func finishEnd(of node: Node) {}
 }
 
 extension Node {
+  /// Work that follows a change of this future. The caller does it when it has released the lock.
+  typealias AfterLock = () -> Void
+
   /// Reports an event to the monitor, if there is one. Called under the lock. The caller calls the returned closure when it has
   /// released the lock.
   @inline(__always)
-  final func report(_ event: @autoclosure () -> NodeMonitor.Event) -> NodeMonitor.Report? {
-    state.isWatched ? details?.monitor?.observe(event(), of: self) : nil
+  final func report(_ event: @autoclosure () -> NodeMonitor.Event) -> Node.AfterLock? {
+    state.isRare ? details?.monitor?.observe(event(), of: self) : nil
   }
 
   /// Reports an event outside the lock.

@@ -9,14 +9,14 @@ extension Node {
   /// Makes signals take the general path, which calls `endPauseWithoutWaiter`. Called before other code knows this future.
   final func watchWaiter() {
     lock.withLock {
-      if state.isPending { state.isWatched = true }
+      if state.isPending { state.isRare = true }
     }
   }
 
   /// Ends a pause whose operator has stopped waiting. Called under the lock.
   ///
   /// - Returns: The work to do after the lock is released, if any.
-  final func endPauseWithoutWaiter() -> NodeMonitor.Report? {
+  final func endPauseWithoutWaiter() -> Node.AfterLock? {
     guard isPause, state.isPending, waiters.isEmpty else { return nil }
     return { self.endPause() }
   }

@@ -31,7 +31,7 @@ final class SignalQueue {
   @exclusivity(unchecked) private var retained: [AnyObject] = []
   @exclusivity(unchecked) private var retainedSlots: [[Join.Slot]] = []
   /// The reports of monitors. They run after the first phase, because the clock of a log is user code.
-  @exclusivity(unchecked) var reports: [NodeMonitor.Report] = []
+  @exclusivity(unchecked) var reports: [Node.AfterLock] = []
 
   deinit {
     for signal in signals {

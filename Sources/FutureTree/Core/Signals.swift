@@ -83,7 +83,7 @@ extension Node {
   ) -> Reaction {
     var reaction = Reaction(transition: transition)
     goOn(from: &reaction, request, reachedAs: position, &queue)
-    if state.isWatched { report(transition, request, &queue) }
+    if state.isRare { report(transition, request, &queue) }
     if case .applied(let effect)? = transition.disposition, effect == .ends || effect == .skipsBody {
       reaction.ownsBody = effect == .skipsBody || ownsBody
       reaction.hasEnded = end(effect, because: transition.applied(request)?.reason ?? .unspecified)

@@ -336,7 +336,7 @@ extension Node {
     guard state.isPending, state.end(ending, byPromise: byPromise) else { return false }
     lock.pointInside()
     store(&storage)
-    if state.createdBy.isJoin || state.isWatched { endRare() }
+    if state.createdBy.isJoin || state.isRare { endRare() }
     return true
   }
 
@@ -360,7 +360,7 @@ extension Node {
   /// that ended this future.
   @inline(__always)
   func finishEnd() -> Bool {
-    if state.isWatched { finishRareEnd() }
+    if state.isRare { finishRareEnd() }
     return !waiters.isEmpty || state.isObserved
   }
 

@@ -23,7 +23,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   static func add(_ node: Node, to log: FutureLog) -> LogMembership {
     let membership = LogMembership(log, of: node)
     node.details = Node.Details(replacing: node.details, monitor: membership)
-    node.state.isWatched = true
+    node.state.isRare = true
     return membership
   }
 
@@ -34,12 +34,12 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   }
 
   /// Numbers an event that happens now. Called under the lock. The returned closure records the event.
-  func note(_ fact: FutureEvent.Fact) -> Report {
+  func note(_ fact: FutureEvent.Fact) -> Node.AfterLock {
     let (number, name) = (log.takeNumber(), name)
     return { self.log.record(fact, of: self.future, isPause: self.isPause, named: name, number: number) }
   }
 
-  override func observe(_ event: Event, of node: Node) -> Report? {
+  override func observe(_ event: Event, of node: Node) -> Node.AfterLock? {
     switch event {
     case .named(let name):
       self.name = name
@@ -75,7 +75,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
   }
 
   /// Adds a future that was derived from this one to the same log.
-  private func addNew(_ derived: Node) -> Report? {
+  private func addNew(_ derived: Node) -> Node.AfterLock? {
     guard derived.details?.monitor == nil else { return nil }
     let new = LogMembership.add(derived, to: log)
     let (log, number, name, input) = (log, log.takeNumbers(2), new.name, future)
@@ -117,7 +117,7 @@ extension FutureLog {
 
   /// Adds one future. Returns `nil` if it is completed or in a log.
   private func add(_ node: Node, as fact: FutureEvent.Fact) -> (waiters: [Node], inputs: [Node])? {
-    let added = node.lock.withLock { () -> (NodeMonitor.Report, [Waiter], TinyArray<Node.Link>)? in
+    let added = node.lock.withLock { () -> (Node.AfterLock, [Waiter], TinyArray<Node.Link>)? in
       guard node.state.isPending, node.details?.monitor == nil else { return nil }
       return (LogMembership.add(node, to: self).note(fact), node.waiters.entries, node.waitsFor)
     }

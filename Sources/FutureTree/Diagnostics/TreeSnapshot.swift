@@ -13,7 +13,8 @@
 /// Sources are on the left. The futures that wait for a future are listed below it. Completed futures have no links, so a
 /// snapshot shows the work in flight. Each line is consistent; the tree can change between lines.
 ///
-/// A snapshot is text, and can be stored. The module FutureTreePictures also makes diagrams and pages of it: see its article *Pictures*.
+/// A snapshot is text, and can be stored. The module FutureTreePictures also makes diagrams and pages of it: see its
+/// article *Inspecting a tree*.
 public struct TreeSnapshot: Sendable, Hashable {
   /// One future in a snapshot.
   public struct Entry: Sendable, Hashable, Codable {
@@ -148,7 +149,7 @@ extension TreeSnapshot {
 
 /// Encoded as `{"futures": [{"name": "user", "state": {"kind": "pending"}, …}]}`.
 ///
-/// The field names are stable; later versions may add fields. The article *Pictures* of FutureTreePictures lists them.
+/// The field names are stable; later versions may add fields. The article *Inspecting a tree* of FutureTreePictures lists them.
 extension TreeSnapshot: Codable {
   private enum CodingKeys: String, CodingKey {
     case entries = "futures"

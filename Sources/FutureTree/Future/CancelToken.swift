@@ -10,6 +10,9 @@
 /// If the token was the last consumer, and other consumers had requested cancellation before, the withheld request is
 /// delivered. See <doc:Cancellation#Tokens>.
 ///
+/// A ``CancellationToken`` has the opposite task: any number of operations read it.
+/// <doc:Cancellation#One-token-for-many-futures> compares them.
+///
 /// A token retains its future only while the future is pending. It never retains the outcome.
 public final class CancelToken: Sendable {
   private let entry: TokenEntry

@@ -8,6 +8,9 @@
 /// }
 /// ```
 ///
+/// It cancels nothing itself. A ``CancelToken`` asks one future to cancel. <doc:Cancellation#One-token-for-many-futures> compares
+/// them.
+///
 /// Copies are the same token and compare equal. A long-lived token holds only the registrations that have not been removed.
 /// See <doc:Cancellation#Bounded-memory>. A token can be used from any thread and from inside any callback.
 public struct CancellationToken: Sendable {

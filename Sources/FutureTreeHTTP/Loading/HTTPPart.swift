@@ -20,8 +20,8 @@ import FutureTree
 /// of them fail. See <doc:Resetting>.
 ///
 /// 1. `refuse` of all parts.
-/// 2. `drain` from the outer end of the chain. Parts at the same distance from it are drained together, when all parts that lead
-///    to them have been drained.
+/// 2. `drain` from the outer end of the chain. Parts at the same distance from it, by the longest way, are drained together, when
+///    all parts nearer to it have been drained.
 /// 3. `wipe` of all parts, when all loads that the drain and the futures of `refuse` await have ended.
 /// 4. `admit` of all parts, from the inner end.
 ///

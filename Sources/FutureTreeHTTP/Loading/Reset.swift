@@ -10,7 +10,7 @@ struct Reset {
 
   private let clock: any FutureClock
   private let start: Duration
-  /// The parts by their distance from the outer end.
+  /// The parts by their distance from the outer end, by the longest way (`PartGraph`).
   private let levels: [[Step]]
 
   private var steps: [Step] { levels.flatMap { $0 } }

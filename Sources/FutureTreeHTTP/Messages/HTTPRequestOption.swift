@@ -6,6 +6,9 @@
 /// }
 /// request[option: Priority.self] = 10
 /// ```
+///
+/// Requests with different values do not share a load of ``Coalesce``. A request that sets an option with a value that is not
+/// `Hashable` shares none. This does not apply to options that the layer ignores.
 public protocol HTTPRequestOption {
   /// The type of the setting.
   associatedtype Value: Sendable

@@ -3,7 +3,7 @@ import Foundation
 /// A source of the current date, for comparison with calendar dates such as `Retry-After` and the expiry of tokens.
 ///
 /// ```swift
-/// let clock = ManualClock()  // FutureTreeTesting
+/// let clock = ManualClock()  // FutureTreeTesting. `wallClock()` is in FutureTreeHTTPTesting.
 /// let retry = Retry(clock: clock, date: clock.wallClock())
 /// ```
 ///
