@@ -84,8 +84,8 @@ let package = Package(
         name: "FutureTree\(module)Tests",
         dependencies: [
           "FutureTree", "FutureTreePictures", "FutureTreeHTTP", "FutureTreeHTTPStore", "FutureTreeOAuth2",
-          "FutureTreeRecording",
-          "FutureTreeTesting", "FutureTreeHTTPTesting", "FutureTreeTransportTesting", "TestSupport", "HTTPTestSupport",
+          "FutureTreeRecording", "FutureTreeTesting", "FutureTreeHTTPTesting", "FutureTreeTransportTesting",
+          "TestSupport", "HTTPTestSupport",
         ], swiftSettings: unoptimized)
     },
   swiftLanguageModes: [.v6]
