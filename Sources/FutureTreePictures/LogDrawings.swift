@@ -16,14 +16,14 @@ extension FutureLog.Recording {
     let names = names
     var lines = ["sequenceDiagram"]
     for (future, name) in names.sorted(by: { $0.key < $1.key }) {
-      lines.append("  participant f\(future) as \(future) \(Drawing.mermaid(name))")
+      lines.append("  participant f\(future) as \(future) \(SafeText.mermaid(name))")
     }
     if droppedCount > 0, let first = names.keys.min() {
       lines.append("  Note over f\(first): \(droppedCount) earlier events were dropped")
     }
     var waiting: [Int: [Int]] = [:]
     for event in events {
-      let text = "\(event.seconds) \(Drawing.mermaid("\(event.fact)"))"
+      let text = "\(event.seconds) \(SafeText.mermaid("\(event.fact)"))"
       switch event.fact {
       case .linked(let input) where names[input] != nil:
         waiting[input, default: []].append(event.future)

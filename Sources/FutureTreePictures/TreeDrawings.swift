@@ -15,7 +15,7 @@ extension TreeSnapshot {
   public func dot() -> String {
     var lines = ["digraph tree {", "  rankdir=LR", "  node [shape=box, style=filled, fontname=\"sans-serif\"]"]
     for (position, entry) in entries.enumerated() {
-      let label = entry.labelLines.map(Drawing.dot).joined(separator: "\\n")
+      let label = entry.labelLines.map(SafeText.dot).joined(separator: "\\n")
       let border = (entry.isMarked ? ", penwidth=3" : "") + (entry.isShared ? ", peripheries=2" : "")
       lines.append("  f\(position) [label=\"\(label)\", fillcolor=\"\(entry.state.color)\"\(border)]")
     }
@@ -32,7 +32,7 @@ extension TreeSnapshot {
   public func mermaid() -> String {
     var lines = ["flowchart LR"]
     for (position, entry) in entries.enumerated() {
-      let label = entry.labelLines.map(Drawing.mermaid).joined(separator: "<br/>")
+      let label = entry.labelLines.map(SafeText.mermaid).joined(separator: "<br/>")
       lines.append("  f\(position)[\"\(label)\"]")
     }
     for (from, to) in edges { lines.append("  f\(from) --> f\(to)") }

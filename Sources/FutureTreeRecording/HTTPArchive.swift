@@ -9,9 +9,8 @@ import FutureTreeHTTP
 /// try recorder.archive.write(to: URL(filePath: "feed.har"))
 /// ```
 ///
-/// An ``HTTPRecorder`` makes archives. An ``HTTPReplayer`` answers requests from them. Parts
-/// that the format does not define, and parts that are not needed for replaying, are not kept when an archive of another tool is
-/// read and written.
+/// An ``HTTPRecorder`` makes archives. An ``HTTPReplayer`` answers requests from them. If an archive of another tool is read and
+/// written, it keeps only the parts that the format defines and that a replay needs.
 public struct HTTPArchive: Sendable, Equatable {
   package var entries: [Entry] = []
 

@@ -80,12 +80,12 @@ extension FutureLog.Recording: CustomStringConvertible {
   /// The latest name of each future.
   package var names: [Int: String] {
     var names: [Int: String] = [:]
-    for event in events { names[event.future] = Drawing.line(event.name) }
+    for event in events { names[event.future] = SafeText.line(event.name) }
     return names
   }
 
   private func text(of fact: FutureEvent.Fact, _ names: [Int: String]) -> String {
-    let text = Drawing.line("\(fact)")
+    let text = SafeText.line("\(fact)")
     guard case .linked(let input) = fact, let name = names[input] else { return text }
     return "\(text) \(name)"
   }

@@ -71,7 +71,7 @@ private struct TreeText {
     var branches = [root]
     while let branch = branches.popLast() {
       let entry = tree.entries[branch.position]
-      let label = branch.indent + branch.connector + Drawing.line(entry.name)
+      let label = branch.indent + branch.connector + SafeText.line(entry.name)
       guard !isDrawn[branch.position] else {
         drawn.append((label, "(see above)"))
         continue
@@ -101,7 +101,7 @@ private struct TreeText {
   private func text(of entry: TreeSnapshot.Entry) -> String {
     var text = entry.facts.joined(separator: ", ")
     if showsSourceLocations, let place = entry.createdAt { text += ", created at \(place)" }
-    return Drawing.line(text) + (entry.isMarked && tree.entries.count > 1 ? "  ← here" : "")
+    return SafeText.line(text) + (entry.isMarked && tree.entries.count > 1 ? "  ← here" : "")
   }
 
   func lines() -> String {

@@ -1,3 +1,5 @@
+import FutureTree
+
 /// A namespace for text that always stays on one line.
 enum OneLine {
   /// Escapes all characters that could break the line, be invisible, or change the writing direction.
@@ -8,7 +10,7 @@ enum OneLine {
     var line = ""
     var room = limit
     for scalar in text.unicodeScalars {
-      let shown = isEscaped(scalar) ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+      let shown = isEscaped(scalar) ? SafeText.code(of: scalar) : String(scalar)
       room -= shown.unicodeScalars.count
       if room < 0 { return line + "…" }
       line += shown

@@ -51,7 +51,7 @@ struct PageDrawing {
 
   /// Returns a text that fits into a box.
   static func shortened(_ text: String) -> String {
-    let line = Drawing.label(text)
+    let line = SafeText.label(text)
     let scalars = line.unicodeScalars
     return scalars.count > 40 ? String(String.UnicodeScalarView(scalars.prefix(39))) + "…" : line
   }
@@ -60,7 +60,7 @@ struct PageDrawing {
   func svg(title: String) -> String {
     var lines = [
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tree\" width=\"\(size.width)\" height=\"\(size.height)\" "
-        + "viewBox=\"0 0 \(size.width) \(size.height)\" role=\"img\" aria-label=\"\(Drawing.html(title))\">",
+        + "viewBox=\"0 0 \(size.width) \(size.height)\" role=\"img\" aria-label=\"\(SafeText.html(title))\">",
       #"<rect class="paper" x="0.5" y="0.5" width="\#(size.width - 1)" height="\#(size.height - 1)" rx="12" "#
         + "fill=\"\(PagePalette.light.paper)\" stroke=\"\(PagePalette.light.rim)\"/>",
       "<g transform=\"translate(\(Self.margin) \(Self.margin))\">",
@@ -98,7 +98,7 @@ extension PageDrawing {
     guard let box = boxes[position] else { return [] }
     let (look, entry) = (history.look(of: position), history.futures[position])
     let colors = PagePalette.light.colors(of: look.kind)
-    let name = Drawing.html(Self.shortened(entry.name))
+    let name = SafeText.html(Self.shortened(entry.name))
     return [
       "<a href=\"#f\(history.numbers[position])\"><g id=\"b\(position)\" "
         + "class=\"\(look.classes)\(entry.isMarked ? " marked" : "")\" transform=\"translate(\(box.x) \(box.y))\">",
@@ -106,8 +106,8 @@ extension PageDrawing {
       #"<rect width="\#(box.width)" height="\#(box.height)" rx="8" fill="\#(colors.ground)" stroke="\#(colors.line)"/>"#,
       #"<text class="name" x="12" y="22" fill="\#(PagePalette.light.text)">\#(name)</text>"#,
       #"<g transform="translate(19 38)">\#(Self.signs(look.kind))</g>"#,
-      #"<text class="state" x="32" y="42" fill="\#(colors.line)">\#(Drawing.html(look.state))</text>"#,
-      #"<text class="detail" x="12" y="61" fill="\#(PagePalette.light.dim)">\#(Drawing.html(look.brief))</text>"#,
+      #"<text class="state" x="32" y="42" fill="\#(colors.line)">\#(SafeText.html(look.state))</text>"#,
+      #"<text class="detail" x="12" y="61" fill="\#(PagePalette.light.dim)">\#(SafeText.html(look.brief))</text>"#,
       "</g></a>",
     ]
   }

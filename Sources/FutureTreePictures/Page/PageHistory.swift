@@ -17,7 +17,7 @@ struct PageHistory {
 
     init(_ entry: TreeSnapshot.Entry) {
       (kind, isWithheld) = (entry.state.kind, entry.withheldRequest != nil)
-      (state, brief, detail) = (entry.headline, PageDrawing.shortened(entry.brief), Drawing.label(entry.details))
+      (state, brief, detail) = (entry.headline, PageDrawing.shortened(entry.brief), SafeText.label(entry.details))
     }
 
     /// The classes of the elements that show the future.

@@ -12,7 +12,7 @@ struct TreePage {
   private let droppedCount: Int
 
   init(_ title: String, _ history: PageHistory, events: [FutureEvent] = [], droppedCount: Int = 0) {
-    (self.title, self.history) = (Drawing.html(Drawing.label(title)), history)
+    (self.title, self.history) = (SafeText.html(SafeText.label(title)), history)
     (consumers, inputs) = history.neighbours()
     (self.events, self.droppedCount) = (events, droppedCount)
   }
@@ -121,9 +121,9 @@ extension TreePage {
       let look = history.look(of: position)
       return "<li id=\"f\(history.numbers[position])\" class=\"\(look.classes)\"><span class=\"name\"><bdi>"
         + "\(name(position))</bdi> <span class=\"number\">\(history.numbers[position])\(origin(position))</span></span>"
-        + "<span class=\"state\">\(Drawing.html(look.state))</span><span class=\"consumers\">"
+        + "<span class=\"state\">\(SafeText.html(look.state))</span><span class=\"consumers\">"
         + "\(names(consumers[position], and: others(position)))</span>"
-        + "<span class=\"inputs\">\(names(inputs[position]))</span><span class=\"detail\">\(Drawing.html(look.detail))</span></li>"
+        + "<span class=\"inputs\">\(names(inputs[position]))</span><span class=\"detail\">\(SafeText.html(look.detail))</span></li>"
     }
     let head = ["future", "state", "consumers", "inputs", "requests and end"].map { "<span>\($0)</span>" }
     return ["<h2>Futures</h2>", "<div class=\"columns\">\(head.joined())</div>", "<ul id=\"futures\">"] + rows + [
@@ -131,12 +131,12 @@ extension TreePage {
     ]
   }
 
-  private func name(_ position: Int) -> String { Drawing.html(Drawing.label(history.futures[position].name)) }
+  private func name(_ position: Int) -> String { SafeText.html(SafeText.label(history.futures[position].name)) }
 
   private func origin(_ position: Int) -> String {
     let future = history.futures[position]
     return (future.isMarked ? ", this future" : "")
-      + (future.createdAt.map { ", created at \(Drawing.html(Drawing.label("\($0)")))" } ?? "")
+      + (future.createdAt.map { ", created at \(SafeText.html(SafeText.label("\($0)")))" } ?? "")
   }
 
   /// Returns the first names of a list. The script shortens lists in the same way.
@@ -155,13 +155,13 @@ extension TreePage {
 
   private func eventList() -> [String] {
     let rows = events.enumerated().map { index, event in
-      let text = Drawing.html(Drawing.label("\(event.fact)"))
+      let text = SafeText.html(SafeText.label("\(event.fact)"))
       var target = ""
       if case .linked(let input) = event.fact, let position = history.position(of: input) {
         target = " \(name(position))"
       }
       return "<li id=\"e\(index + 1)\" data-future=\"\(event.future)\"><a href=\"#e\(index + 1)\">\(event.seconds)</a> "
-        + "<bdi>\(Drawing.html(Drawing.label(event.name)))</bdi> \(event.future) \(text)\(target)</li>"
+        + "<bdi>\(SafeText.html(SafeText.label(event.name)))</bdi> \(event.future) \(text)\(target)</li>"
     }
     let isHidden = events.isEmpty ? " hidden" : ""
     return ["<h2\(isHidden)>Events</h2>", "<ol id=\"events\" class=\"events\"\(isHidden)>"] + rows + ["</ol>"]
@@ -171,11 +171,11 @@ extension TreePage {
   private func data() -> [String] {
     let futures = history.futures.indices.map { position in
       let looks = history.looks[position].map { moment, look in
-        let texts = [look.state, look.brief, look.detail].map(Drawing.json).joined(separator: ",")
+        let texts = [look.state, look.brief, look.detail].map(SafeText.json).joined(separator: ",")
         return "[\(moment),\"\(look.kind)\",\(look.isWithheld),\(texts)]"
       }
-      let name = Drawing.json(Drawing.label(history.futures[position].name))
-      let others = Drawing.json(others(position))
+      let name = SafeText.json(SafeText.label(history.futures[position].name))
+      let others = SafeText.json(others(position))
       return "[\(history.numbers[position]),\(name),[\(looks.joined(separator: ","))],\(others)]"
     }
     let edges = history.edges.map { edge in

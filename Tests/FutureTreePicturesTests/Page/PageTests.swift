@@ -54,19 +54,19 @@ import Testing
 
     let history = try JSONDecoder().decode(History.self, from: Data(json.utf8))
 
-    #expect(history.futures.map(\.name) == [Drawing.line(name), Drawing.line(name), "map"])
+    #expect(history.futures.map(\.name) == [SafeText.line(name), SafeText.line(name), "map"])
     #expect(history.futures.map(\.number) == [1, 2, 3])
   }
 
   @Test("Long texts and towers of marks are shortened, and end with their length")
   func long() {
-    #expect(Drawing.label(String(repeating: "x", count: 300)).count == 300)
-    let long = Drawing.label(String(repeating: "x", count: 10_240))
+    #expect(SafeText.label(String(repeating: "x", count: 300)).count == 300)
+    let long = SafeText.label(String(repeating: "x", count: 10_240))
     #expect(long == String(repeating: "x", count: 300) + "… (10240 characters)")
-    let tower = Drawing.label("a" + String(repeating: "\u{300}", count: 1_000))
+    let tower = SafeText.label("a" + String(repeating: "\u{300}", count: 1_000))
     #expect(tower.unicodeScalars.count < 340 && tower.unicodeScalars.count { $0 == "\u{300}" } == 4)
-    #expect(Drawing.label("Grüße 👋🏽 עברית") == "Grüße 👋🏽 עברית")
-    #expect(Drawing.label("\u{61C}\u{2067}") == "\\u{61C}\\u{2067}")
+    #expect(SafeText.label("Grüße 👋🏽 עברית") == "Grüße 👋🏽 עברית")
+    #expect(SafeText.label("\u{61C}\u{2067}") == "\\u{61C}\\u{2067}")
   }
 
   @Test("A page loads nothing, and its drawing has literal colors")

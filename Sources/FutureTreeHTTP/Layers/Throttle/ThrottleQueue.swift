@@ -103,6 +103,7 @@ extension ThrottleQueue {
   mutating func move(_ ticket: Ticket, to level: Int) {
     guard let entry = entries[ticket] else { return }
     let rank = rank(level: level, at: entry.arrival)
+    guard rank != entry.rank else { return }
     change(entry.host) { lane in
       lane.waiting.remove(entry)
       entry.rank = rank

@@ -1,6 +1,6 @@
 import FutureTree
 
-extension Drawing {
+extension SafeText {
   /// Escapes text for a quoted string of DOT. Graphviz reads escapes and, within them, entities.
   static func dot(_ text: String) -> String {
     escaped(line(text)) { scalar in

@@ -1,5 +1,5 @@
 /// Escapes names, reasons and errors, which can contain any text.
-package enum Drawing {
+package enum SafeText {
   /// Escapes text for one line: line breaks, other control characters, and marks that change the writing direction.
   package static func line(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: breaksLine) else { return text }
