@@ -213,6 +213,7 @@ import TestSupport
     func pauses(bufferLimit: Int, isChunked: Bool) async throws {
       let block = (0..<1 << 16).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
       let count = 64
+      let body = Data((0..<count).flatMap { _ in block })
       let head = "HTTP/1.1 200 OK\r\n" + (isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(count << 16)")
       let blocks = (0..<count).map { _ in isChunked ? LoopbackStep.chunk(block) : .send(block) }
       server.on("/", .steps([.send(head + "\r\n\r\n")] + blocks + (isChunked ? [.send("0\r\n\r\n")] : [])))
@@ -223,14 +224,14 @@ import TestSupport
       let response = try await loader.load(request).value
       var (size, isEqual) = (0, true)
       for try await chunk in response.bodyStream {
-        isEqual = isEqual && chunk.enumerated().allSatisfy { $1 == block[(size + $0) & 0xFFFF] }
+        isEqual = isEqual && chunk == body.dropFirst(size).prefix(chunk.count)  // Not byte by byte: sanitizers need seconds.
         size += chunk.count
         // Other loads give the transport time to receive more than it may.
         if size & 0xF_FFFF < 1 << 14 { _ = try await loader.load(try self.request(.get, "/next")).value }
         #expect(response.bodySize <= size + bufferLimit + 1 << 17)
       }
 
-      #expect(size == count << 16 && isEqual)
+      #expect(size == body.count && isEqual)
       #expect(await response.transfer.outcome.text == "success")
     }
 
