@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// Tests of the HTTP modules call optimized code in a release build, and are not optimized themselves: that would take minutes.
+// In a release build, tests call optimized code and are not optimized themselves, because that would take minutes. Searches are.
 let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let package = Package(
@@ -73,11 +73,18 @@ let package = Package(
     .executableTarget(
       name: "TransportCounts", dependencies: ["FutureTreeHTTP", "FutureTreeTransportTesting"],
       path: "Tests/TransportCounts"),
-    .testTarget(name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
+    .testTarget(
+      name: "FutureTreeTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"],
+      swiftSettings: unoptimized),
+    // Searches: random programs against a second implementation of the contract, and schedules of threads.
+    .testTarget(name: "FutureTreeModelTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
     .testTarget(
       name: "FutureTreePicturesTests",
-      dependencies: ["FutureTree", "FutureTreePictures", "FutureTreeTesting", "TestSupport"]),
-    .testTarget(name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"]),
+      dependencies: ["FutureTree", "FutureTreePictures", "FutureTreeTesting", "TestSupport"],
+      swiftSettings: unoptimized),
+    .testTarget(
+      name: "FutureTreeTestingTests", dependencies: ["FutureTree", "FutureTreeTesting", "TestSupport"],
+      swiftSettings: unoptimized),
   ]
     + ["HTTP", "HTTPStore", "OAuth2", "Recording", "HTTPTesting", "TransportTesting"].map { module in
       .testTarget(

@@ -3,7 +3,7 @@
 // Tests with real threads cover only the schedules that the machine happens to run. With `-D FUTURETREE_EXPLORER`, an explorer
 // runs all schedules, one after another, on one thread. It is called before every lock operation, before every entry is taken
 // from the list of an ended future, and wherever a thread would block. Without the condition, none of this is compiled. See
-// `Tests/FutureTreeTests/Explorer`.
+// `Tests/FutureTreeModelTests/Explorer`.
 
 #if FUTURETREE_EXPLORER
   #if canImport(Darwin)

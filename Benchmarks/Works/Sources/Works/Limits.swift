@@ -66,6 +66,6 @@ extension OurWorks {
     ["consumers", "inputs", "links", "tokens"].map {
       Limit("\($0)-100000", timesThoseOf: "\($0)-10", atLeast: 1.3, goal: 1.1)
     }
-    + ["loads", "reset"].map { Limit("\($0)-10000", timesThoseOf: "\($0)-1000", atLeast: 1.3, goal: 1.1) }
+    + ["loads", "reset"].map { Limit("\($0)-3000", timesThoseOf: "\($0)-300", atLeast: 1.3, goal: 1.1) }
     + [Limit("diamonds-10000", timesThoseOf: "diamonds-10", atLeast: 1.3, goal: 1.1)]
 }

@@ -13,7 +13,7 @@ extension OurWorks {
       ("layers-wire", cancelled(.onWire())), ("layers-cookies", cookies), ("layers-hit", cached("max-age=60")),
       ("layers-miss", cached("max-age=0")),
     ]
-    + [1000, 10_000, 100_000].flatMap { count in
+    + [300, 3000, 100_000].flatMap { count in
       [("loads-\(count)", cancelAll(count)), ("reset-\(count)", reset(count))]
     }
 
