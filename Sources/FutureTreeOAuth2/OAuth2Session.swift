@@ -212,7 +212,7 @@ final class OAuth2Session: Sendable {
 
   private func leave(_ waiter: Int) {
     let left = shared.withLock { $0.leave(waiter) }
-    left.abandoned?.future.cancel(reason: "no load waits for the credential")
+    left.abandoned?.future.cancel(reason: .of(.abandoned, "no load waits for the credential"))
   }
 }
 
@@ -222,7 +222,7 @@ extension OAuth2Session {
   private func begin(_ begun: Begun, given: OAuth2Credential? = nil) {
     begun.promise.future.named("credential: \(begun.work.kind)").observe { self.end(begun.work.number, $0) }
     guard let previous = begun.previous else { return run(begun, given) }
-    previous.future.cancel(reason: "the credential was replaced")
+    previous.future.cancel(reason: .of(.superseded, "the credential was replaced"))
     previous.future.observe { _ in self.run(begun, given) }
   }
 
@@ -256,8 +256,8 @@ extension OAuth2Session {
   /// - Returns: The number of the waiters.
   func drain() -> Int {
     let (leaving, running) = shared.withLock { $0.drain() }
-    for promise in leaving { promise.future.cancel(reason: "the chain was reset") }
-    running?.future.cancel(reason: "the chain was reset")
+    for promise in leaving { promise.future.cancel(reason: .chainReset) }
+    running?.future.cancel(reason: .chainReset)
     return leaving.count
   }
 
@@ -267,9 +267,9 @@ extension OAuth2Session {
     let wipe = shared.withLock { shared in shared.wipe.map { Wipe(promise: $0) } ?? shared.beginWipe() }
     let future = wipe.promise.future.shielded()
     guard wipe.isNew else { return future }
-    for promise in wipe.leaving { promise.future.cancel(reason: "the chain was reset") }
+    for promise in wipe.leaving { promise.future.cancel(reason: .chainReset) }
     if let running = wipe.running {
-      running.future.cancel(reason: "the chain was reset")
+      running.future.cancel(reason: .chainReset)
       running.future.observe { _ in self.delete() }
     } else {
       delete()

@@ -206,9 +206,15 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     decide(because: decidedReason) { endLocked(cancelled: reason) }
   }
 
-  /// The reason for the request to the remaining inputs when a join is decided.
+  /// The reason for the request to the remaining inputs when a join is decided. Read once the join has ended.
   final var decidedReason: CancellationReason {
-    "`\(state.createdBy.name)` completed without this future"
+    let cause: (any Error)? =
+      switch endingOnceEnded {
+      case .succeeded: nil
+      case .failed: error
+      case .cancelled: FutureCancelled(reason: cancellationReason)
+      }
+    return .of(.decided, "`\(state.createdBy.name)` completed without this future", cause: cause)
   }
 
   /// Calls `body` under the lock.

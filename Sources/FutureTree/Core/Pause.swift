@@ -23,7 +23,7 @@ extension Node {
 
   /// Cancels the timer of a pause.
   final func endPause() {
-    let request = CancelRequest(options: [], reason: "the operator of this timer has completed")
+    let request = CancelRequest(options: [], reason: .of(.decided, "the operator of this timer has completed"))
     CancellationPropagation.run(Signal(node: self, request: request))
   }
 }

@@ -19,7 +19,8 @@ public final class CancelBag: Sendable {
   public init() {}
 
   deinit {
-    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: "the cancel bag was deallocated"))
+    let reason = CancellationReason.of(.abandoned, "the cancel bag was deallocated")
+    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason))
   }
 
   /// Inserts a token. The bag removes the token when its future completes.

@@ -74,7 +74,8 @@
     deinit {
       guard !demanded.future.isCompleted else { return }
       observation.remove()
-      delivery.cancel(.doNotForwardRequest, reason: "the subscription was deallocated")
+      delivery.cancel(
+        .doNotForwardRequest, reason: CancellationReason("the subscription was deallocated", kind: .abandoned))
     }
 
     func start() {

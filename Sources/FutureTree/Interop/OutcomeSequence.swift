@@ -74,7 +74,7 @@ public struct OutcomeSequence<Value: Sendable>: AsyncSequence, Sendable {
     }
 
     deinit {
-      arrivals.withdraw("the iteration ended early")
+      arrivals.withdraw(.of(.abandoned, "the iteration ended early"))
     }
   }
 }

@@ -48,9 +48,10 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 extension Future {
   /// Returns the failed future of an operator that refuses an argument. Attaches to this future and detaches from it at once.
   /// Law 23 (deciding detaches).
-  @usableFromInline func refused(_ error: InvalidArgument, because reason: CancellationReason) -> Future {
+  @usableFromInline func refused(_ error: InvalidArgument, because message: String) -> Future {
     let entry = Waiter { _, _, _ in false }
     if node.attach(entry, isConsumer: true) {
+      let reason = CancellationReason.of(.decided, message, cause: error)
       let request = CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason)
       CancellationPropagation.run(Signal(node: node, request: request, sender: entry, departure: .leaves))
     }
@@ -70,7 +71,9 @@ enum Expiry {
     node.set(
       clock.schedule(after: duration) {
         let error = TimeoutError(duration: duration)
-        expire(node, because: "timed out after \(duration.rounded)") { node.endLocked(failing: error) }
+        expire(node, because: .of(.timeout, "timed out after \(duration.rounded)", cause: error)) {
+          node.endLocked(failing: error)
+        }
       })
   }
 

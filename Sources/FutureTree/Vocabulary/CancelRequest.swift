@@ -16,8 +16,8 @@ public struct CancelRequest: Sendable {
     storage =
       if let reason, !reason.fileID.isEmpty { reason.storage(with: options) } else {
         CancellationReason.Storage(
-          message: reason?.message ?? CancellationReason.unspecifiedMessage, fileID: fileID, line: line,
-          options: options)
+          message: reason?.message ?? CancellationReason.unspecifiedMessage, kind: reason?.kind ?? .requested,
+          cause: reason?.cause, fileID: fileID, line: line, options: options)
       }
   }
 
@@ -204,22 +204,25 @@ enum RequestHistory {
 // The encoding of requests in stored trees and logs. The field names are stable.
 // A request is encoded as `{"options": ["forceImmediately"], "reason": {…}}`.
 
-/// Encoded as `{"message": "the tab was closed", "fileID": "App/Tab.swift", "line": 7}`.
+/// Encoded as `{"message": "5 s passed", "kind": "timeout", "fileID": "App/Tab.swift", "line": 7}`, without a kind that is
+/// `requested`. The cause is not encoded.
 extension CancellationReason: Codable {
   private enum CodingKeys: String, CodingKey {
-    case message, fileID, line
+    case message, kind, fileID, line
   }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
-      try container.decode(String.self, forKey: .message), fileID: try container.decode(String.self, forKey: .fileID),
-      line: try container.decode(UInt.self, forKey: .line))
+      try container.decode(String.self, forKey: .message),
+      kind: try container.decodeIfPresent(String.self, forKey: .kind).map(Kind.init(_:)) ?? .requested,
+      fileID: try container.decode(String.self, forKey: .fileID), line: try container.decode(UInt.self, forKey: .line))
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(message, forKey: .message)
+    if kind != .requested { try container.encode(kind.description, forKey: .kind) }
     try container.encode(fileID, forKey: .fileID)
     try container.encode(line, forKey: .line)
   }

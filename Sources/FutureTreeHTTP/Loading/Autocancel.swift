@@ -109,7 +109,7 @@ public final class Autocancel: HTTPLayer {
       )
     }
     guard !live.isEmpty || !streams.isEmpty || !scopes.isEmpty else { return .succeeded }
-    for scope in scopes { scope.cancelForReset(because: Autocancel.reason) }
+    for scope in scopes { scope.cancelForReset(because: .chainReset) }
     // A load can succeed with a stream before it reacts.
     let drained = drain(live.map(\.value.future), notes).flatMap { _ in
       self.drain(self.loads.withLock { $0.streams(of: live.map(\.key)) }, notes)
@@ -125,12 +125,13 @@ public final class Autocancel: HTTPLayer {
   private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes) -> Future<Void> {
     guard !futures.isEmpty else { return .succeeded }
     notes.drained(futures.count)
-    Future.allSettled(futures).cancel(reason: Autocancel.reason)
+    Future.allSettled(futures).cancel(reason: .chainReset)
     let timer = drainTimeout.map { timeout in
       clock.schedule(after: timeout) {
         notes.forced(futures.count { !$0.isCompleted })
         for future in futures {
-          future.cancel(.forceImmediately, reason: "the chain was reset, and this load did not end in time")
+          future.cancel(
+            .forceImmediately, reason: .of(.reset, "the chain was reset, and this load did not end in time"))
         }
       }
     }
@@ -139,8 +140,6 @@ public final class Autocancel: HTTPLayer {
 }
 
 extension Autocancel {
-  private static let reason: CancellationReason = "the chain was reset"
-
   /// Cancels a scope when the layer is reset, and waits for it.
   func track(_ scope: TrackedScope) {
     let number = loads.withLock { loads -> Int in

@@ -74,7 +74,7 @@ public final class LiveLoads: Sendable {
     }
   }
 
-  static let resetReason: CancellationReason = "the loader was reset"
+  static let resetReason = CancellationReason.of(.reset, "the loader was reset")
 
   /// Cancels all loads, and waits until their work has ended, even if their callers already have an outcome.
   ///

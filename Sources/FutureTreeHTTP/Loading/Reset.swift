@@ -124,6 +124,11 @@ public struct ResetFailed: Error, CustomStringConvertible {
   }
 }
 
+extension CancellationReason {
+  /// The reason for the request that a reset of a chain makes.
+  package static let chainReset = CancellationReason.of(.reset, "the chain was reset")
+}
+
 extension Outcome<Void> {
   /// The errors of a reset with this outcome. A cancelled reset counts as failed, because its work is incomplete.
   var resetErrors: [any Error] {

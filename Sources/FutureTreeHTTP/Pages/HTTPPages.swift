@@ -116,7 +116,7 @@ private final class PageRun {
   }
 
   deinit {
-    last?.cancel(.doNotForwardIfOthersWaiting, reason: "the iteration ended early")
+    last?.cancel(.doNotForwardIfOthersWaiting, reason: .of(.abandoned, "the iteration ended early"))
   }
 
   nonisolated(nonsending) func next() async throws -> HTTPResponse? {

@@ -108,7 +108,7 @@ final class EventConnection: Sendable {
 
   /// Cancels work in flight, and completes `transfer` when it has ended.
   private func end(_ work: Work, _ options: CancellationOptions, _ outcome: Outcome<Void>) {
-    let reason = outcome.cancelReason ?? "the sequence of events has ended"
+    let reason = outcome.cancelReason ?? .of(.abandoned, "the sequence of events has ended")
     // Law 4 (this future only) limits the request to `transfer`, and the work belongs to it.
     let options = options.subtracting(.doNotForwardRequest)
     switch work {

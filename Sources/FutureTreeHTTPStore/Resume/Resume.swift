@@ -178,7 +178,7 @@ public final class Resume: HTTPLayer {
   /// Cancels the pauses. No transfer follows the current one.
   public func drain(_ notes: ResetNotes) -> Future<Void> {
     let live = bodies.withLock { $0.live.sorted { $0.key < $1.key }.map(\.value) }
-    for body in live { body.reset("the chain was reset") }
+    for body in live { body.reset(.chainReset) }
     return .succeeded
   }
 
@@ -276,7 +276,7 @@ extension Resume {
         onProgress?(HTTPProgress(received: progress))
       }
     } catch {
-      stream.transfer.cancel(reason: "the file failed or was cancelled")
+      stream.transfer.cancel(reason: .of(.abandoned, "the file failed or was cancelled"))
       _ = await stream.transfer.outcome
       throw error
     }
@@ -303,7 +303,7 @@ extension Resume {
         return (response, try file.restart(with: response))
       }
       // The file belongs to another representation or another origin.
-      response.stream?.transfer.cancel(reason: "the response does not continue the file")
+      response.stream?.transfer.cancel(reason: .of(.abandoned, "the response does not continue the file"))
     }
     try Task.checkCancellation()
     let response = try await next.load(rules.transferRequest(request)).outcome.get()

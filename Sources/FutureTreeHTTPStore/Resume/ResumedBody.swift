@@ -114,7 +114,7 @@ final class ResumedBody: Sendable {
         let maximumSize = request.delivery.maximumSize ?? .max
         return try state.accepts(response, maximumSize: maximumSize) ? response.bodyStream : nil
       } catch {
-        response.stream?.transfer.cancel(reason: "the response does not continue the body")
+        response.stream?.transfer.cancel(reason: .of(.abandoned, "the response does not continue the body"))
         throw error
       }
     }

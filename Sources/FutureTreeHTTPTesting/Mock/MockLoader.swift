@@ -78,7 +78,7 @@ public final class MockLoader: HTTPLoader {
   }
 
   private func end(_ loads: [PendingLoads.Load]) -> Future<Void> {
-    for load in loads { load.cancel("the mock was reset") }
+    for load in loads { load.cancel(.of(.reset, "the mock was reset")) }
     return Future.all(loads.filter { !$0.ignoresCancel }.map { $0.ended() }).map { _ in }
   }
 }

@@ -52,7 +52,7 @@ import Testing
 
     let reset = live.drain()
 
-    #expect(works.allSatisfy { $0.cancelRequest?.reason.message == "the loader was reset" })
+    #expect(works.allSatisfy { $0.cancelRequest?.reason.kind == .reset })
     works[0].succeed(1)
     works[1].fail(Oops())
     #expect(reset.text == "pending")

@@ -27,7 +27,7 @@ struct CancelRequestTextTests {
     #expect(children.map(\.label) == ["options", "reason"])
     #expect(children[0].value as? CancellationOptions == .forceImmediately)
     #expect(children[1].value as? CancellationReason == reason)
-    #expect(Mirror(reflecting: reason).children.map(\.label) == ["message", "fileID", "line"])
+    #expect(Mirror(reflecting: reason).children.map(\.label) == ["message", "kind", "fileID", "line"])
   }
 
   @Test("The request that a handler receives prints as the request")

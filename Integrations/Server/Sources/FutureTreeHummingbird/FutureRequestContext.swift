@@ -98,7 +98,7 @@ public struct IncomingRequest: Sendable {
 
   /// Calls a closure when the client disconnects.
   func whenClientDisconnects(_ body: @escaping @Sendable (CancellationReason) -> Void) -> DisconnectWatch {
-    DisconnectWatch(channel) { body(CancellationReason("the client closed the connection")) }
+    DisconnectWatch(channel) { body(CancellationReason("the client closed the connection", kind: .disconnected)) }
   }
 }
 

@@ -82,7 +82,7 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
     transfer.observe { _ in watch.end() }
     return incoming.deadline.map { deadline in
       deadline.clock.schedule(after: max(deadline.remaining, .zero)) {
-        transfer.cancel(reason: "the deadline of the request passed")
+        transfer.cancel(reason: CancellationReason("the deadline of the request passed", kind: .deadline))
         incoming.channel.close(promise: nil)
       }
     }

@@ -16,8 +16,8 @@ extension RequestMetrics {
   /// | `http.client.request.body.size`, `http.client.response.body.size` | `Recorder` | the number of bytes |
   ///
   /// The dimensions are those of `HTTPMeasurement.Sample.attributes`, sorted by name: the method, the server, the status,
-  /// and for a load without success `error.type`, which is `cancelled` for a cancelled load. Loads in flight are not
-  /// reported: a `Meter` that is made for each load would count from zero in factories without meters of their own.
+  /// and for a load without success `error.type`. Loads in flight are not reported: a `Meter` that is made for each load
+  /// would count from zero in factories without meters of their own.
   ///
   /// - Parameters:
   ///   - factory: The factory of the metrics. It is asked for a metric with each load, and must return the same one for

@@ -118,7 +118,7 @@ extension CancelScope {
     let outer = core.settings
     let settings = Settings(policy: policy ?? outer.policy, undoTimeout: outer.undoTimeout, clock: outer.clock)
     let scope = CancelScope(name, settings, parent: core)
-    if !core.add(scope.core) { scope.cancel(reason: "the outer scope had ended") }
+    if !core.add(scope.core) { scope.cancel(reason: .of(.scopeEnded, "the outer scope had ended")) }
     return scope
   }
 }
@@ -224,7 +224,7 @@ extension CancelScope {
   /// - Parameter error: The error of the body, if there is one.
   fileprivate nonisolated(nonsending) func settle(endingWith error: (any Error)?) async throws {
     if let error {
-      future.cancel(reason: "the body of the scope threw \(type(of: error))")
+      future.cancel(reason: .of(.scopeEnded, "the body of the scope threw \(type(of: error))", cause: error))
     } else {
       core.end()
     }

@@ -129,7 +129,9 @@ final class ScopeCore: Sendable {
     if state.withLock({ $0.end(asked: request) }) {
       if request == nil {
         open.succeed(())
-        if settings.policy == .cancelsWork { node.cancelWork(CancelRequest(options: [], reason: "the scope ended")) }
+        if settings.policy == .cancelsWork {
+          node.cancelWork(CancelRequest(options: [], reason: .of(.scopeEnded, "the scope ended")))
+        }
       } else {
         open.complete(.cancelled)
       }
@@ -139,7 +141,7 @@ final class ScopeCore: Sendable {
 
   /// Ends the scope when the last reference to it is dropped, unless it has ended.
   func drop() {
-    let reason: CancellationReason = "the scope was deallocated"
+    let reason = CancellationReason.of(.abandoned, "the scope was deallocated")
     guard state.withLock({ $0.isEnded ? false : $0.end(asked: reason) }) else { return }
     open.complete(.cancelled)
     future.cancel(reason: reason)

@@ -53,7 +53,7 @@ final class SharedProvider<Value: Sendable>: Sendable {
   /// - Returns: The number of the loads.
   func cancelAll() -> Int {
     let all = state.withLock { $0.reset() }
-    for waiting in all { waiting.cancel(reason: "the chain was reset") }
+    for waiting in all { waiting.cancel(reason: .chainReset) }
     return all.count
   }
 

@@ -57,7 +57,7 @@ public final class Hedge: HTTPLayer {
     guard let delay, request.canBeHedged, !first.isCompleted, !request.isLate(after: delay) else { return first }
     let pause = Future<Void>.after(delay, clock: clock).named(.pause)
     let second = pause.flatMap { _ -> Future<HTTPResponse> in
-      guard work.hedge.begins(work) else { return .cancelled("the second request was not sent") }
+      guard work.hedge.begins(work) else { return .cancelled(.of(.decided, "the second request was not sent")) }
       return work.hedge.send(work.request.withoutProgress(), of: work)
     }
     // A first request that fails early ends the load.
@@ -97,7 +97,9 @@ public final class Hedge: HTTPLayer {
     let future = work.next.load(request)
     future.observe { outcome in
       let progress = work.progress.value
-      if progress.hasEnded { outcome.pendingTransfer?.cancel(reason: "the load has ended without this response") }
+      if progress.hasEnded {
+        outcome.pendingTransfer?.cancel(reason: .of(.decided, "the load has ended without this response"))
+      }
       // A request that was cancelled after its hedge had begun took at least this time. Without it, slow responses would be
       // missing from the measured times.
       let counts = outcome.isGoodResponse || outcome.ending == .cancelled && progress.hasHedge

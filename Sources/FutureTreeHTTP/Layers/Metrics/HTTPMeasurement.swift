@@ -179,10 +179,10 @@ extension Outcome<HTTPResponse> {
       switch transfer {
       case .success: break
       case .failure(let error): attributes["error.type"] = .string(LogText.name(of: error))
-      case .cancelled: attributes["error.type"] = "cancelled"
+      case .cancelled(let reason): attributes["error.type"] = .string(reason.errorType)
       }
       return attributes
-    case .cancelled: return ["error.type": "cancelled"]
+    case .cancelled(let reason): return ["error.type": .string(reason.errorType)]
     case .failure(let error):
       var attributes = (error as? HTTPError)?.response?.measured ?? [:]
       // An error status describes the failure better than the code `unacceptableStatus`.
@@ -191,6 +191,13 @@ extension Outcome<HTTPResponse> {
       }
       return attributes
     }
+  }
+}
+
+extension CancellationReason {
+  /// The name for metrics. Work that took too long is an error, which a dashboard must show. A cancellation request of a caller is none.
+  fileprivate var errorType: String {
+    [.timeout, .deadline].contains(kind) ? kind.description : "cancelled"
   }
 }
 

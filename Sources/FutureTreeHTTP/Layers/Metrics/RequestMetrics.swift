@@ -20,7 +20,8 @@ import FutureTree
 /// attempt, put the layer after `Retry`. Put it after the layer that fills in the host.
 ///
 /// **Cancellation.** The layer holds no requests. It returns the future of the next loader and observes it without
-/// interest. For a cancelled load, the attribute `error.type` is `cancelled`.
+/// interest. For a cancelled load, the attribute `error.type` is `timeout` or `deadline` if that is the kind of the reason, and
+/// `cancelled` otherwise.
 ///
 /// **Reset.** The layer keeps no state.
 public struct RequestMetrics: HTTPLayer {

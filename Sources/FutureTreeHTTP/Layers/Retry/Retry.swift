@@ -97,11 +97,9 @@ public final class Retry: HTTPLayer {
   public func drain(_ notes: ResetNotes) -> Future<Void> {
     let pauses = state.withLock { $0.drain() }
     notes.drained(pauses.count)
-    for pause in pauses { pause.cancel(reason: Retry.resetReason) }
+    for pause in pauses { pause.cancel(reason: .chainReset) }
     return .succeeded
   }
-
-  private static let resetReason: CancellationReason = "the chain was reset"
 
   /// Refills the budgets.
   public func wipe(_ notes: ResetNotes) -> Future<Void> {
@@ -149,7 +147,7 @@ extension Retry {
       switch work.retry.afterwards(outcome, attempt, of: work) {
       case .ends(let outcome): return Completion(outcome)
       case .goesOn(let pause):
-        outcome.pendingTransfer?.cancel(reason: "the request is retried")
+        outcome.pendingTransfer?.cancel(reason: .of(.superseded, "the request is retried"))
         // The futures have no names, so that they are bypassed, and ended attempts leave nothing behind: Law 21 (bounded
         // memory).
         let next = pause.flatMap { _ -> Future<HTTPResponse> in
@@ -165,7 +163,7 @@ extension Retry {
     let load = work.load
     let (isCurrent, pause) = state.withLock { ($0.isCurrent(load), $0.hasWaited(load)) }
     _ = pause  // Released here, not under the lock.
-    guard isCurrent || attempt == 1 else { return .cancelled(Retry.resetReason) }
+    guard isCurrent || attempt == 1 else { return .cancelled(.chainReset) }
     var request = work.request
     if request.attempt != attempt { request.attempt = attempt }
     return work.next.load(request)

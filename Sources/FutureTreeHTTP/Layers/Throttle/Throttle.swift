@@ -104,7 +104,7 @@ public final class Throttle: HTTPLayer {
     notes.drained(waiting.count)
     for waiter in waiting {
       waiter.hasGone()
-      waiter.promise.completeCancelled("the chain was reset")
+      waiter.promise.completeCancelled(.chainReset)
     }
     advance()
     return .succeeded

@@ -133,10 +133,12 @@ final class TimeoutWatch: Sendable {
   /// Fails a load that exceeds a limit. If the load was cancelled before, it completes as `.cancelled`, because the
   /// cancellation was not confirmed in time.
   private func giveUp(_ future: Future<HTTPResponse>, _ expiry: Expiry) {
-    let outcome: Outcome<HTTPResponse> =
-      future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(expiry.kind.error(request, expiry.limit))
+    let error = expiry.kind.error(request, expiry.limit)
     future.expire(
-      with: outcome, because: CancellationReason("timed out: \(expiry.kind.story(request, expiry.limit))"))
+      with: future.cancelRequest.map { .cancelled($0.reason) } ?? .failure(error),
+      because: .of(
+        expiry.kind == .deadline ? .deadline : .timeout, "timed out: \(expiry.kind.story(request, expiry.limit))",
+        cause: error))
   }
 
   private func end() {

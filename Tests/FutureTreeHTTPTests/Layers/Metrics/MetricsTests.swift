@@ -73,16 +73,19 @@ struct MetricsTests {
     mock.fail(HTTPError(.undecodableBody, sentinel, response: HTTPResponse(to: anyRequest(), status: .ok)))
     mock.fail(Oops(name: sentinel))
     mock.answer(status: .notModified)
-    let held = mock.hold(whenCancelled: .complete)
+    let held = (0..<4).map { _ in mock.hold(whenCancelled: .complete) }
 
     for _ in 0..<7 { api.load(anyRequest()).cancel() }
+    for kind in [CancellationReason.Kind.timeout, .deadline, .reset] {
+      api.load(anyRequest()).cancel(reason: CancellationReason("", kind: kind))
+    }
 
     let ends = measured.all.filter { $0.phase == .ended }
     #expect(
       ends.map { $0.attributes["error.type"]?.description }
-        == ["404", "timedOut", "403", "undecodableBody", "Oops", nil, "cancelled"])
+        == ["404", "timedOut", "403", "undecodableBody", "Oops", nil, "cancelled", "timeout", "deadline", "cancelled"])
     #expect(
-      ends.map { $0.attributes["http.response.status_code"] } == [404, nil, 403, 200, nil, 304, nil])
+      ends.map { $0.attributes["http.response.status_code"] } == [404, nil, 403, 200, nil, 304, nil, nil, nil, nil])
     withExtendedLifetime(held) {}
   }
 

@@ -229,7 +229,7 @@ import Testing
 
     #expect(loads.map(\.text) == ["cancelled", "cancelled"] && clock.timerCount == 0)
     guard case .cancelled(let reason) = loads[0].outcomeIfCompleted else { return #expect(Bool(false)) }
-    #expect(reason.message == "the chain was reset")
+    #expect(reason.message == "the chain was reset" && reason.kind == .reset)
     #expect(end.resetCount == 1 && reset.text == "pending")
     end.endReset()
     #expect(reset.text == "success" && fixture.retry.isIdle)

@@ -54,7 +54,9 @@ import Testing
     clock.advance(by: .milliseconds(1))
 
     #expect(load.text == code && self.message(load)?.hasPrefix(message + " ") == true)
-    #expect(held.cancelRequest?.reason.message == "timed out: \(message)")
+    let reason = held.cancelRequest?.reason
+    #expect(reason?.message == "timed out: \(message)" && reason?.kind == (kind == 0 ? .deadline : .timeout))
+    #expect((reason?.cause as? HTTPError)?.code.description == code)
     held.complete(.cancelled)
     #expect(load.text == code && clock.timerCount == 0 && mock.pendingCount == 0)
   }
