@@ -181,10 +181,14 @@ extension Node {
 
 extension Source {
   /// Takes the first observer, and calls it if the action is `.callObserver`. `Value` is the type of the source's value.
+  ///
+  /// - Returns: Whether the action was to release the observer, and released it.
   @inlinable @inline(__always)
-  final func performObserver<Value: Sendable>(_ action: Action, as type: Value.Type) {
-    guard let body = takeObserver()?.take(as: ObserverBody<Value>.self) else { return }
-    if action == .callObserver { body.call(outcome(as: type)) }
+  final func performObserver<Value: Sendable>(_ action: Action, as type: Value.Type) -> Bool {
+    guard let body = takeObserver()?.take(as: ObserverBody<Value>.self) else { return false }
+    guard action == .callObserver else { return true }
+    body.call(outcome(as: type))
+    return false
   }
 
   @usableFromInline final func takeObserver() -> ValueStorage? {
@@ -195,9 +199,10 @@ extension Source {
     }
   }
 
-  /// Removes the observer, unless its body was already taken.
-  final func removeObserver() {
-    _ = step(self, self, .releaseObserver)
+  /// Removes the observer, unless its body was already taken. Returns whether it was removed.
+  @discardableResult
+  final func removeObserver() -> Bool {
+    step(self, self, .releaseObserver)
   }
 }
 

@@ -156,11 +156,12 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
     if let source = take() { step(self, source, request) }
   }
 
-  /// Removes the handler from its source, unless it was called.
-  final func remove() {
-    guard let source = take() else { return }
+  /// Removes the handler from its source, unless it was called. Returns whether it was removed.
+  final func remove() -> Bool {
+    guard let source = take() else { return false }
     source.uninstall(self)
     step(self, source, nil)
+    return true
   }
 
   /// Releases handlers in a loop: a handler may own the promise of another future, whose handlers own further promises.

@@ -84,8 +84,7 @@ extension Future {
       step: StoredStep { entry, upstream, action in
         let source = unsafeDowncast(entry, to: Source.self)
         if action == .callObserver || action == .releaseObserver {
-          source.performObserver(action, as: Value.self)
-          return false
+          return source.performObserver(action, as: Value.self)
         }
         return source.perform(action, with: upstream, as: Value.self)
       })

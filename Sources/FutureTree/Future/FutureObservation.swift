@@ -24,13 +24,16 @@ public struct FutureObservation: Sendable {
     self.target = target
   }
 
-  /// Removes the observer. If its body has not been called, it is not called.
+  /// Removes the observer. If its body has not begun, it does not begin.
   ///
+  /// - Returns: Whether this call removed the observer, whose body then never runs. `false` if the body has begun, or if the
+  ///   observer was removed or released before.
   /// - Complexity: O(1).
-  public func remove() {
+  @discardableResult
+  public func remove() -> Bool {
     switch target {
     case .listed(let observer): observer.end()
-    case .first(let observation): observation.source?.removeObserver()
+    case .first(let observation): observation.source?.removeObserver() ?? false
     }
   }
 }
@@ -81,13 +84,15 @@ class Observer: Waiter, @unchecked Sendable {  // Because: `lock` guards `watche
     }
   }
 
-  final func end() {
+  /// Removes this entry. Returns whether its body had not begun.
+  final func end() -> Bool {
     if let node = lock.withLock({ watched.take()?.takeUnretainedValue() }) {
       node.detach(self)
-      releaseBody()
-    } else if takeQueued() {
-      releaseBody()
+    } else if !takeQueued() {
+      return false
     }
+    releaseBody()
+    return true
   }
 }
 

@@ -202,8 +202,19 @@ public struct CancelHandler: Sendable {
 
   /// Removes the handler, if it has not been called.
   ///
+  /// ```swift
+  /// let handler = promise.onRequestCancel { _ in
+  ///   timer.stop()
+  ///   return .complete(.cancelled)
+  /// }
+  /// if handler.remove() { timer.stop() }  // Otherwise the handler stops it.
+  /// ```
+  ///
+  /// - Returns: Whether this call removed the handler, which then never runs. `false` if the handler was called, or if it was
+  ///   removed or released before. The end of a promise releases its handlers.
   /// - Complexity: O(1).
-  public func remove() {
+  @discardableResult
+  public func remove() -> Bool {
     entry.remove()
   }
 }

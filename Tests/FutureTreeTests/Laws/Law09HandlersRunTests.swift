@@ -82,11 +82,27 @@ struct Law09HandlersRunTests {
       }
     }
 
-    handlers[1].remove()
-    handlers[1].remove()
+    #expect(handlers[1].remove() && !handlers[1].remove())
     promise.future.cancel()
 
     #expect(log.entries == ["third", "first"])
+    #expect(!handlers[0].remove())
+  }
+
+  @Test("A handler cannot be removed inside its call, or after the end of its promise")
+  func removedLate() {
+    let (promise, other, removed) = (Promise<Int>(), Promise<Int>(), Locked<Bool?>(nil))
+    let handler = Locked<CancelHandler?>(nil)
+    handler.value = promise.onRequestCancel { _ in
+      removed.value = handler.value?.remove()
+      return .continue
+    }
+    let released = other.onRequestCancel { _ in .continue }
+
+    promise.future.cancel()
+    other.succeed(1)
+
+    #expect(removed.value == false && !released.remove())
   }
 
   @Test("A handler whose handle is dropped still runs")
