@@ -16,8 +16,8 @@ public struct CancelRequest: Sendable {
     storage =
       if let reason, !reason.fileID.isEmpty { reason.storage(with: options) } else {
         CancellationReason.Storage(
-          message: reason?.message ?? CancellationReason.unspecifiedMessage, kind: reason?.kind ?? .requested,
-          cause: reason?.cause, fileID: fileID, line: line, options: options)
+          message: reason?.message ?? CancellationReason.unspecifiedMessage, origin: reason?.origin, fileID: fileID,
+          line: line, options: options)
       }
   }
 

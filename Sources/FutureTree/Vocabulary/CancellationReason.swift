@@ -27,18 +27,18 @@ public struct CancellationReason: Sendable {
   public init(
     _ message: String, kind: Kind = .requested, cause: (any Error)? = nil, fileID: String = #fileID, line: UInt = #line
   ) {
-    storage = Storage(message: message, kind: kind, cause: cause, fileID: fileID, line: line)
+    storage = Storage(message: message, origin: Storage.Origin(kind, cause), fileID: fileID, line: line)
   }
 
   /// The message of the requester.
   public var message: String { storage.message }
 
   /// What led to the cancellation. `.requested` for a string literal.
-  public var kind: Kind { storage.kind }
+  public var kind: Kind { storage.origin?.kind ?? .requested }
 
   /// The error that led to the cancellation, such as that of the input that decided a join. `nil` if there was none, and in a
   /// stored tree or log.
-  public var cause: (any Error)? { storage.cause }
+  public var cause: (any Error)? { storage.origin?.cause }
 
   /// The file of the request, as `Module/File.swift`. Empty if the reason is a literal without a location.
   public var fileID: String { storage.fileID }
@@ -50,8 +50,8 @@ public struct CancellationReason: Sendable {
   /// object, so a request costs one allocation.
   final class Storage: Sendable {
     let message: String
-    let kind: Kind
-    let cause: (any Error)?
+    /// `nil` for the kind `requested` without a cause, so that the usual request copies nothing.
+    let origin: Origin?
     let fileID: String
     let line: UInt
     /// The options of the request, if this object is a request.
@@ -60,16 +60,27 @@ public struct CancellationReason: Sendable {
     let wasForced: Bool
 
     init(
-      message: String, kind: Kind, cause: (any Error)?, fileID: String, line: UInt, options: CancellationOptions = [],
+      message: String, origin: Origin?, fileID: String, line: UInt, options: CancellationOptions = [],
       wasForced: Bool = false
     ) {
       self.message = message
-      self.kind = kind
-      self.cause = cause
+      self.origin = origin
       self.fileID = fileID
       self.line = line
       self.options = options
       self.wasForced = wasForced
+    }
+
+    /// What led to a request.
+    final class Origin: Sendable {
+      let kind: Kind
+      let cause: (any Error)?
+
+      init?(_ kind: Kind, _ cause: (any Error)?) {
+        guard kind != .requested || cause != nil else { return nil }
+        self.kind = kind
+        self.cause = cause
+      }
     }
   }
 
@@ -77,10 +88,13 @@ public struct CancellationReason: Sendable {
     self.storage = storage
   }
 
+  /// The object that has the kind and the cause, for another reason.
+  var origin: Storage.Origin? { storage.origin }
+
   /// Returns the storage of a new request with this reason.
   func storage(with options: CancellationOptions, wasForced: Bool = false) -> Storage {
     Storage(
-      message: message, kind: kind, cause: cause, fileID: fileID, line: line, options: options, wasForced: wasForced)
+      message: message, origin: origin, fileID: fileID, line: line, options: options, wasForced: wasForced)
   }
 }
 
@@ -154,7 +168,8 @@ extension CancellationReason {
 
   /// Returns this reason with the given location if it has none. A reason that is passed on keeps its first location.
   func asked(fileID: String, line: UInt) -> CancellationReason {
-    self.fileID.isEmpty ? CancellationReason(message, kind: kind, cause: cause, fileID: fileID, line: line) : self
+    guard self.fileID.isEmpty else { return self }
+    return CancellationReason(Storage(message: message, origin: origin, fileID: fileID, line: line))
   }
 }
 
@@ -176,7 +191,7 @@ extension CancellationReason: Hashable {
 extension CancellationReason: ExpressibleByStringInterpolation {
   /// Creates a reason without a location. `cancel` adds its own.
   public init(stringLiteral message: String) {
-    self.init(message, fileID: "", line: 0)
+    self.init(Storage(message: message, origin: nil, fileID: "", line: 0))
   }
 }
 
