@@ -18,16 +18,8 @@ extension ManualClock {
 extension RandomSource {
   /// Returns a source that generates the same numbers in every run (SplitMix64).
   public static func seeded(_ seed: UInt64) -> RandomSource {
-    let state = Locked(seed)
-    return RandomSource {
-      var bits = state.withLock {
-        $0 &+= 0x9E37_79B9_7F4A_7C15
-        return $0
-      }
-      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-      return bits ^ (bits >> 31)
-    }
+    let random = Locked(SplitMix64(seed: seed))
+    return RandomSource { random.withLock { $0.next() } }
   }
 
   /// Returns a source that always generates the same fraction of its range, from 0 to 1. With 1, a delay with jitter has

@@ -206,7 +206,7 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
     decide(because: decidedReason) { endLocked(cancelled: reason) }
   }
 
-  /// The reason for the request to the remaining inputs when a join is decided. Read once the join has ended.
+  /// The reason for the request to the remaining inputs when a join is decided. Read it after the join has ended.
   final var decidedReason: CancellationReason {
     let cause: (any Error)? =
       switch endingOnceEnded {

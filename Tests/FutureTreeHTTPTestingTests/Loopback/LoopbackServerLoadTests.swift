@@ -1,4 +1,5 @@
 import FutureTree
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -49,7 +50,7 @@ import Testing
   @Test("No bytes crash the server")
   func noise() async throws {
     let server = try LoopbackServer()
-    var generator = LoopbackNoise(state: 7)
+    var generator = SplitMix64(seed: 7)
 
     for _ in 0..<200 {
       let client = try RawClient(port: server.port)

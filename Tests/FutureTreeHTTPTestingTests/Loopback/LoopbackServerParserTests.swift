@@ -1,3 +1,4 @@
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -135,7 +136,7 @@ import Testing
 
   @Test("No bytes crash the parser")
   func noise() {
-    var generator = LoopbackNoise(state: 42)
+    var generator = SplitMix64(seed: 42)
     let alphabet = Array("GET /\r\n\r\n HTTP/1.1:Content-Length5Transfer-Encodingchunked\0\u{7F}".utf8) + [0xFF]
     for _ in 0..<2_000 {
       var parser = RequestParser()
@@ -145,17 +146,5 @@ import Testing
       _ = parser.receive(mutated)
       _ = parser.receive(mutated)
     }
-  }
-}
-
-struct LoopbackNoise: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,17 +1,6 @@
-/// Random numbers that are the same on every machine.
-struct SplitMix64 {
-  private var state: UInt64
+import FutureTreeTesting
 
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
-  }
-
+extension SplitMix64 {
   mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: (next() >> 33) % UInt64(bound)) }
 
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
@@ -52,7 +41,7 @@ struct ProgramGenerator {
   }
 
   private init(seed: UInt64) {
-    random = SplitMix64(seed: seed)
+    random = SplitMix64(seed: seed &* 0x9E37_79B9_7F4A_7C15)
     profile = Profile.all[random.below(Profile.all.count)]
   }
 

@@ -56,8 +56,8 @@ struct Law21MemoryTests {
 }
 
 /// Warms up with a tenth of the rounds, runs them all, and ends the process if memory grows by more than a megabyte.
-private func expectFlatMemory(after rounds: Int, _ work: (_ rounds: Int, inout Random) -> Void) {
-  var random = Random(seed: 7)
+private func expectFlatMemory(after rounds: Int, _ work: (_ rounds: Int, inout SplitMix64) -> Void) {
+  var random = SplitMix64(seed: 7)
   work(rounds / 10, &random)
   let before = residentBytes()
   work(rounds, &random)

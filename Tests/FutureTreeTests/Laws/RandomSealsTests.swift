@@ -1,4 +1,5 @@
 import FutureTree
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -21,14 +22,14 @@ struct RandomSealsTests {
 
 /// Futures that wait for each other. Each promise is completed, sealed onto one of the futures, or dropped.
 private struct RandomTree {
-  private var random: Random
+  private var random: SplitMix64
   private var futures: [Future<Int>] = []
   private var promises: [(position: Int, promise: Promise<Int>)] = []
   /// The positions that each future may wait for.
   private var inputs: [[Int]] = []
 
   init(seed: Int, _ census: Census) {
-    random = Random(seed: UInt64(seed))
+    random = SplitMix64(seed: UInt64(seed))
     for position in 0..<Int.random(in: 4...20, using: &random) {
       if position == 0 || Int.random(in: 0..<3, using: &random) == 0 {
         let promise = Promise<Int>()

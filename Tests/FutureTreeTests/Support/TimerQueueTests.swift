@@ -1,3 +1,4 @@
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -23,7 +24,7 @@ struct TimerQueueTests {
 
   @Test("Any entry can be removed once, and the others keep their order", arguments: 0..<20)
   func removal(seed: Int) {
-    var random = Random(seed: UInt64(seed))
+    var random = SplitMix64(seed: UInt64(seed))
     var queue = TimerQueue()
     var entries: [(deadline: Int, order: Int, entry: TimerQueue.Entry)] = []
     for order in 0..<100 {
@@ -62,22 +63,5 @@ struct TimerQueueTests {
     while queue.remove(queue.insert(at: .seconds(2000)) {}) != nil, last != nil {}
     #expect(last == nil)
     #expect(queue.popDue(at: .seconds(1)) != nil && queue.remove(rest) == nil)
-  }
-}
-
-/// SplitMix64, a generator with a seed, so that a failing test can be run again.
-struct Random: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
   }
 }

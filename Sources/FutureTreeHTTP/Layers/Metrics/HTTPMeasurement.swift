@@ -195,7 +195,7 @@ extension Outcome<HTTPResponse> {
 }
 
 extension CancellationReason {
-  /// The name for metrics. Work that took too long is an error, which a dashboard must show. A cancellation request of a caller is none.
+  /// The type of the error in metrics. A load that took too long is an error that dashboards show. A cancelled load is not.
   fileprivate var errorType: String {
     [.timeout, .deadline].contains(kind) ? kind.description : "cancelled"
   }
